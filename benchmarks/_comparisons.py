@@ -1,90 +1,90 @@
-"""Paired differences between methods on the same draws; transfer against what it starts from."""
+"""Models compared on the same draws; a transfer against what it starts from."""
 
 from dataclasses import dataclass
 
-from _table import mean_of
+from _table import Values, unique, where
+
+OUTCOMES = ("win", "tie", "loss")
+
+
+def by_draw(rows, measure):
+    """Return the mean of a measure in each draw."""
+    found: dict = {}
+    for row in rows:
+        if measure in row:
+            found.setdefault(row["draw"], Values()).append(row[measure])
+    return {draw: values.mean for draw, values in found.items()}
+
+
+def paired(ours, theirs):
+    """Return the differences of two mappings from draws to values, on the draws of both."""
+    return Values(ours[draw] - theirs[draw] for draw in ours if draw in theirs)
 
 
 @dataclass(frozen=True)
-class Paired:
-    """Mean of paired differences, and its standard error."""
+class Cell:
+    """Models compared at one place in one measure, whose values each has by draw.
 
-    mean: float
-    error: float
-
-    @classmethod
-    def of(cls, ours, theirs):
-        """Compare two mappings from draws to values, on the draws that both have."""
-        found = [ours[draw] - theirs[draw] for draw in ours if draw in theirs]
-        mean, n = mean_of(found), len(found)
-        squares = sum((value - mean) ** 2 for value in found)
-        return cls(mean, (squares / max(n - 1, 1) / n) ** 0.5)
-
-    @property
-    def below(self):
-        """Whether the mean is less than zero by more than one standard error."""
-        return self.mean < -self.error
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """A transfer, the source and target alone, and the difference to the better of them.
-
-    ``measure`` is "auc" or "accuracy"; ``values`` has them for each model, by draw.
+    ``place`` is a row from there. ``sides`` are what a transfer starts from; ``sign`` is -1 where
+    less is better, and ``least`` the largest difference that counts as none.
     """
 
-    case: str
-    level: float
-    labels: int
-    measure: str
+    place: dict
     values: dict
-    better: str
-    difference: Paired
+    sides: tuple = ()
+    sign: int = 1
+    least: float = 0.0
 
-    def text(self):
-        found = f"{self.difference.mean:+.4f} ± {self.difference.error:.4f}"
-        return (
-            f"{self.case}, ε = {self.level:g}, {self.labels} labels: transfer less {self.better} "
-            f"{found}{', BELOW' if self.difference.below else ''}"
+    @property
+    def better(self):
+        """The better side, on the draws of the transfer."""
+        draws = self.values["transfer"].keys()
+        shared = {name: draws & self.values.get(name, {}).keys() for name in self.sides}
+        means = {
+            name: self.sign * Values(self.values[name][draw] for draw in some).mean
+            for name, some in shared.items()
+            if some
+        }
+        return max(means, key=means.get)
+
+    def gain(self, over="", model="transfer"):
+        """Return by how much a model is better than another, or than the better side, by draw."""
+        ours, theirs = (
+            {draw: self.sign * value for draw, value in self.values.get(name, {}).items()}
+            for name in (model, over or self.better)
         )
+        return paired(ours, theirs)
+
+    def outcome(self, over="", model="transfer"):
+        """Say whether a model wins; within a standard error, or what counts as none, is a tie."""
+        gain = self.gain(over, model)
+        if abs(gain.mean) <= max(gain.error, self.least):
+            return OUTCOMES[1]
+        return OUTCOMES[0 if gain.mean > 0 else 2]
+
+    def all_of(self, model):
+        """Return the values of a model, none where it was not measured."""
+        return Values(self.values.get(model, {}).values())
+
+    def texts(self, models, spec):
+        return [format(self.all_of(model), spec) for model in models]
 
 
 def comparisons(rows):
-    """Compare each transfer with its source alone, and with targets alone of as many labels."""
-    cells = dict.fromkeys(
-        (row["case"], row["level"], row["labels"]) for row in rows if row["model"] == "transfer"
-    )
-    for case, level, labels in cells:
-        measure, values = "accuracy", {}
-        for row in rows:
-            if row["case"] == case and _belongs(row, level, labels):
-                measure = "auc" if "auc" in row else "accuracy"
-                values.setdefault(row["model"], {})[row["draw"]] = row[measure]
+    """Yield each transfer with its source alone, and with targets alone of as many labels."""
+    measure = "auc" if "auc" in rows[0] else "accuracy"
+    targets = tuple(name for name in unique(rows, "model") if "target" in name)
+    transfers = where(rows, model="transfer")
+    for case, level, labels in dict.fromkeys(
+        (r["case"], r["level"], r["labels"]) for r in transfers
+    ):
+        here = where(rows, case=case)
+        own = where(here, level=level, labels=labels, model="transfer")
         # On the rows that the transfer is asked about, where the source is asked about others.
-        same = {
-            row["draw"]: row["source_alone"]
-            for row in rows
-            if (row["case"], row["model"]) == (case, "transfer")
-            and _belongs(row, level, labels)
-            and "source_alone" in row
-        }
-        values["source"] = same or values.get("source", {})
-        draws = values["transfer"].keys()
-        alone = {
-            name: mean_of([value for draw, value in found.items() if draw in draws])
-            for name, found in values.items()
-            if name != "transfer" and draws & found.keys()
-        }
-        if alone:
-            better = max(alone, key=alone.get)
-            difference = Paired.of(values["transfer"], values[better])
-            yield Comparison(case, level, labels, measure, values, better, difference)
-
-
-def _belongs(row, level, labels):
-    """Whether a row of the same case is the transfer, its source or a target alone."""
-    if row["model"] == "source":
-        return row["level"] == level
-    if row["model"] == "transfer":
-        return (row["level"], row["labels"]) == (level, labels)
-    return "target" in row["model"] and row["labels"] == labels
+        source = by_draw(own, "source_alone")
+        source = source or by_draw(where(here, level=level, model="source"), measure)
+        values = {"source": source, "transfer": by_draw(own, measure)}
+        for name in targets:
+            values[name] = by_draw(where(here, model=name, labels=labels), measure)
+        if any(values["transfer"].keys() & values[name].keys() for name in ("source", *targets)):
+            yield Cell(own[0], values, (*targets, "source"))

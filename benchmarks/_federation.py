@@ -15,36 +15,6 @@ BIN = Path(sys.executable).parent
 # Seconds until the whole command is given up.
 GIVEN_UP = 400
 
-PROJECT = """\
-[project]
-name = "hospitals"
-version = "1.0.0"
-description = "One round of releases"
-license = "BSD-3-Clause"
-dependencies = []
-
-[tool.flwr.app]
-publisher = "consortium"
-
-[tool.flwr.app.components]
-serverapp = "skdp.federated.flower:server"
-clientapp = "skdp.federated.flower:client"
-
-[tool.flwr.app.config]
-n-owners = {n_owners}
-release-path = "{folder}/merged.skdp"
-report-path = "{folder}/report.json"
-timeout = {timeout}
-disjoint = true
-"""
-CONNECTION = """\
-[superlink]
-default = "loopback"
-
-[superlink.loopback]
-address = "127.0.0.1:{port}"
-insecure = true
-"""
 CLASSES = ["skdp.federated.nvflare.ReleaseController", "skdp.federated.nvflare.ReleaseExecutor"]
 
 
@@ -117,9 +87,10 @@ def run_flower(folder, owners, faults, timeout):
     link, *ports = free_ports(1 + len(owners))
     (folder / "app").mkdir()
     (folder / "home").mkdir()
-    project = PROJECT.format(n_owners=len(owners), folder=folder, timeout=float(timeout))
-    (folder / "app" / "pyproject.toml").write_text(project)
-    (folder / "home" / "config.toml").write_text(CONNECTION.format(port=link))
+    settings = {"n_owners": len(owners), "folder": folder, "timeout": float(timeout), "port": link}
+    for name, place in (("project", "app/pyproject.toml"), ("config", "home/config.toml")):
+        text = (HERE / "federation" / f"{name}.toml").read_text().format(**settings)
+        (folder / place).write_text(text)
     with ExitStack() as stack:
         command = [BIN / "flower-superlink", "--insecure", "--port", str(link)]
         command += ["--disable-runtime-dependency-installation"]

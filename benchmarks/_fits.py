@@ -2,9 +2,9 @@
 
 from numbers import Integral, Real
 
+import _bench
 import numpy as np
 from _plan import NONE
-from _report import Timer
 
 from skdp import DPSource, DPTransferClassifier, GaussianDPNoise, SelfTrainingSchedule
 
@@ -26,7 +26,7 @@ class Source:
         if unit:
             noise = GaussianDPNoise(float(epsilon), DELTA, SENSITIVITY, privacy_unit=unit)
             source.set_params(noise=noise)
-        with Timer() as timer:
+        with _bench.Timer() as timer:
             self.release = source.fit(*rows).release_
         self.seconds = timer.seconds
 
@@ -46,9 +46,9 @@ def transfer(release, X, y, marked, X_test, y_test, **settings):
     schedule = SelfTrainingSchedule(**{k: v for k, v in settings.items() if k in names})
     settings = {k: v for k, v in settings.items() if k not in names}
     model = DPTransferClassifier(release, self_training=schedule, **settings)
-    with Timer() as fit:
+    with _bench.Timer() as fit:
         model.fit(X, marked)
-    with Timer() as predict:
+    with _bench.Timer() as predict:
         accuracy = model.score(X_test, y_test)
     unlabelled = marked < 0
     right = model.transduction_[unlabelled] == y[unlabelled]

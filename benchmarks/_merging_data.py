@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from _shift_data import HOSPITALS, labelled_table, take
 from sklearn.model_selection import train_test_split
 
-from skdp.datasets import load_heart_disease, load_table
+from skdp.datasets import load_heart_disease
 
-HOSPITALS = ("Cleveland", "Budapest", "Zurich-Basel", "Long Beach")
 # FLamby leaves these columns out, and patients with missing values in the others.
 LEFT_OUT = ["slope", "ca", "thal"]
 # FLamby reads a cholesterol or blood pressure of 0, which was not measured, as a value, and drops
@@ -86,7 +86,7 @@ def _patients():
             random_state=43,
             stratify=y if np.bincount(y).min() > 2 else None,
         )
-        sides[name] = _take((X, y), np.sort(learning)), _take((X, y), np.sort(test))
+        sides[name] = take((X, y), np.sort(learning)), take((X, y), np.sort(test))
     return sides, {**heart.schema, "columns": columns}
 
 
@@ -101,27 +101,15 @@ def _hospitals(target, with_own):
     return Federation(owners, *sides[target][0], *sides[target][1], schema, 1e-4)
 
 
-def _take(rows, chosen):
-    X, y = rows
-    return X.iloc[chosen].reset_index(drop=True), y[chosen]
-
-
-@functools.lru_cache(maxsize=1)
-def _table(name):
-    data = load_table(name, random_state=0)
-    y = (data.target == data.schema["classes"][-1]).astype(int)
-    return (data.data, y), {**data.schema, "classes": [0, 1]}
-
-
 def _cut(table, cut, draw):
     """Return owners of a table: so many at random, by a column, or five that share all rows."""
-    rows, schema = _table(table)
+    rows, schema = labelled_table(table)
     order = np.random.RandomState(draw).permutation(len(rows[1]))
     test, rest = np.split(order, [min(len(order) // 3, MOST_TEST)])
     learning, rest = np.split(rest, [min(len(rest) // 4, MOST_LEARNT)])
     owned = _owned(rows[0], cut, rest)
-    owners = {name: _take(rows, chosen) for name, chosen in owned.items()}
-    return Federation(owners, *_take(rows, learning), *_take(rows, test), schema, 1e-5)
+    owners = {name: take(rows, chosen) for name, chosen in owned.items()}
+    return Federation(owners, *take(rows, learning), *take(rows, test), schema, 1e-5)
 
 
 def _owned(X, cut, rest):

@@ -44,32 +44,41 @@ class Part:
     labels: tuple = (10,)
 
 
-def _all(draws=5, papers_draws=5, labels=(10,)):
-    papers = (Part(m, draws=papers_draws, labels=labels) for m in PAPERS)
-    peer = Part(DPSGD, levels=RECORD, draws=papers_draws, labels=labels)
-    return (Part("noise_aware", draws=draws, labels=labels), *papers, peer)
+def _usual(draws=5, peer_draws=5, labels=(10,)):
+    peer = Part(DPSGD, levels=RECORD, draws=peer_draws, labels=labels)
+    return Part("noise_aware", draws=draws, labels=labels), peer
 
 
 # Levels of the older runs, whose sources have the papers' five layers.
 _OLD = ELEMENT[:-1]
 PLAN = {
     "mnist-mnist": (
-        *_all(),
+        *_usual(),
+        Part("alignment", levels=(NONE, "0.05", *RECORD)),
+        Part("multitask", levels=("0.05", *RECORD)),
         Part("alignment", "five-layers", _OLD),
         Part("multitask", "gamma+five-layers", _OLD),
-        Part("multitask", "five-layers", _OLD, draws=2),
+        Part("multitask", "five-layers", _OLD[:-1], draws=2),
+        Part("multitask", "five-layers", _OLD[-1:], draws=1),
         Part("alignment", "empirical", (NONE,), draws=2),
         Part("alignment", "folds+five-layers", ("inf", "8", "2", "1"), draws=1),
         Part("alignment", "folds", (NONE,), draws=1),
     ),
     "mnist-usps": (
-        *_all(),
+        *_usual(),
+        Part("alignment"),
         Part("alignment", levels=(NONE, "0.1", "1"), draws=10),
+        Part("multitask", levels=("8", "2", "0.5", "0.05", "record 16", "record 8")),
+        Part("multitask", levels=("inf",), draws=4),
+        Part("multitask", levels=("record 4", "record 1"), draws=3),
         Part("multitask", levels=("0.1", "1"), draws=10),
         Part("alignment", "folds", (NONE, "0.1")),
     ),
     "usps-mnist": (
-        *_all(),
+        *_usual(),
+        Part("alignment", levels=("inf", "8", "2", "0.5", "0.05", *RECORD)),
+        Part("multitask", levels=("inf", "8", "2", "0.5", "0.05", *RECORD[:-1])),
+        Part("multitask", levels=RECORD[-1:], draws=3),
         Part("noise_aware", levels=("0.1",), draws=3, labels=(20, 30, 40, 50)),
         Part("alignment", levels=(NONE,), draws=10),
         *(Part(m, "five-layers", ("0.1", "1"), draws=10) for m in PAPERS),
@@ -78,8 +87,12 @@ PLAN = {
         Part("alignment", "folds+five-layers", ("0.1", "1"), draws=3),
         Part("alignment", "folds", (NONE,), draws=3),
     ),
-    "activity": _all(labels=(5,)),
-    "office": _all(draws=2, papers_draws=1, labels=(None,)),  # its canonical trials and labels
+    "activity": (*_usual(labels=(5,)), *(Part(m, labels=(5,)) for m in PAPERS)),
+    # Its canonical trials and labels.
+    "office": (
+        *_usual(draws=2, peer_draws=1, labels=(None,)),
+        *(Part(m, draws=1, labels=(None,)) for m in PAPERS),
+    ),
 }
 DOMAINS = ("amazon", "caltech", "dslr", "webcam")
 CASES = {"office": [f"{a} to {b}" for a, b in permutations(DOMAINS, 2)]}
@@ -87,10 +100,6 @@ CASES = {"office": [f"{a} to {b}" for a, b in permutations(DOMAINS, 2)]}
 
 def file_of(table):
     return f"transfer_{table.replace('-', '_')}"
-
-
-def command_of(table):
-    return f"python benchmarks/bench_transfer.py {table}"
 
 
 def wanted(table, **only):

@@ -1,10 +1,10 @@
 """The tables of records of mixed columns: the transfer beside what either side has by itself."""
 
 from collections import Counter
-from dataclasses import dataclass
 
-from _comparisons import Paired
-from _table import level_name, load, mean_of, pick, table
+from _comparisons import OUTCOMES, Cell, by_draw, paired
+from _measured_tables import with_columns
+from _table import Values, grouped, level_name, table, where
 from _tables_peers import TABLES
 
 # Of each measure its name, and whether more of it is better (1) or worse (-1).
@@ -23,196 +23,92 @@ NAMES = {
     "source": "source alone",
     "transfer": "transfer",
 }
+SIDES = ("source", "target")
+# Differences of a transfer that is its source, by the order of sums.
+ROUNDING = 1e-12
 # Largest loss of area under the ROC curve that counts as none where columns differ.
 SAME = 0.01
-OUTCOMES = ("win", "tie", "loss")
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A transfer, and what it is compared with, in one measure.
-
-    ``values`` has the measure of each model by draw; ``better`` is the better of the source and
-    the target alone, ``gain`` what the transfer has more of it, or less where less is better.
-    """
-
-    case: str
-    level: str
-    labels: int
-    sign: int
-    values: dict
-    better: str
-
-    @property
-    def of_records(self):
-        """Whether the release protects whole records."""
-        return self.level.startswith("record")
-
-    @property
-    def gain(self):
-        return self.gain_over(self.better)
-
-    def gain_over(self, model):
-        """Return by how much the transfer is better than another model, draw by draw."""
-        ours, theirs = (
-            {draw: self.sign * value for draw, value in self.values[name].items()}
-            for name in ("transfer", model)
-        )
-        return Paired.of(ours, theirs)
-
-    @property
-    def outcome(self):
-        """A tie within one standard error."""
-        gain = self.gain
-        return OUTCOMES[1 if abs(gain.mean) <= gain.error else 0 if gain.mean > 0 else 2]
 
 
 def cells(rows, measure):
     """Yield a cell for each table, level and number of labels that has transfers."""
-    _, sign = MEASURES[measure]
-    found: dict = {}
-    for row in rows:
-        key = row["case"], row["level"], row["model"], row["labels"]
-        found.setdefault(key, {})[row["draw"]] = row[measure]
-    for case, level, model, labels in found:
+    found = grouped(rows, "case", "level", "model", "labels")
+    for (case, level, model, labels), some in found.items():
         if model != "transfer":
             continue
         keys = {"all labels": ("-", None), "source": (level, 0), "transfer": (level, labels)}
-        values = {
-            name: found.get((case, of_level, name, n), {})
-            for name in NAMES
-            for of_level, n in [keys.get(name, ("-", labels))]
-        }
-        draws = values["transfer"].keys()
-        alone = {
-            name: sign * mean_of([values[name][draw] for draw in shared])
-            for name in ("source", "target")
-            if (shared := draws & values[name].keys())
-        }
-        yield Cell(case, level, labels, sign, values, max(alone, key=alone.get))
+        values = {}
+        for name in NAMES:
+            of_level, n = keys.get(name, ("-", labels))
+            values[name] = by_draw(found.get((case, of_level, name, n), ()), measure)
+        yield Cell(some[0], values, SIDES, MEASURES[measure][1], ROUNDING)
 
 
-def tables():
-    """How often the transfer is better than its parts; and every cell."""
-    rows = load("records")["rows"]
-    draws = len({row["draw"] for row in rows})
-    found = {measure: sorted(cells(rows, measure), key=_place) for measure in MEASURES}
-    parts = [_ABOUT.format(draws=draws), _outcomes(found)]
-    for measure, (name, sign) in MEASURES.items():
-        better = "more is better" if sign > 0 else "less is better"
-        parts += [f"{name[0].upper()}{name[1:]}, {better}:", _each(found[measure])]
-    return "\n\n".join([*parts, "Seconds of a fit, means over draws:", _seconds(rows)])
+def _of_records(cell):
+    return cell.place["level"].startswith("record")
 
 
-_ABOUT = (
-    "Mean and standard error over {draws} draws on the target's test rows, each draw with splits, "
-    "labels and noise of its own; ε of a record by noisy statistics (δ = 1e-5), ε of an element "
-    "of the encoded rows by noisy rows. *Target alone* is logistic regression on the labelled "
-    "rows, ten of each class; *self-training* is scikit-learn's around it, on all rows; *all "
-    "labels* is logistic regression on all rows with their labels. *Gain*: by how much the "
-    "transfer is better than the better of source and target alone, draw by draw, with its "
-    "standard error; a tie is within one standard error."
-)
+def _order(cell):
+    epsilon = float(cell.place["level"].rpartition(" ")[2])
+    return TABLES.index(cell.place["case"]), not _of_records(cell), -epsilon, cell.place["labels"]
 
 
-def _place(cell):
-    epsilon = float(cell.level.rpartition(" ")[2])
-    return TABLES.index(cell.case), not cell.of_records, -epsilon, cell.labels
+def _sorted(record):
+    """Cells of each measure, in the order of the tables."""
+    return {m: sorted(cells(record["rows"], m), key=_order) for m in MEASURES}
 
 
-def _outcomes(found):
+def outcomes(record):
     """Wins, ties and losses of each measure, kind of release and number of labels."""
     body = []
-    for measure, those in found.items():
-        for labels, of_records in sorted({(c.labels, c.of_records) for c in those}):
-            some = [c for c in those if (c.labels, c.of_records) == (labels, of_records)]
+    for measure, those in _sorted(record).items():
+        kinds = sorted({(cell.place["labels"], _of_records(cell)) for cell in those})
+        for labels, of_records in kinds:
+            some = [
+                c for c in those if (c.place["labels"], _of_records(c)) == (labels, of_records)
+            ]
             kind = "noisy statistics" if of_records else "noisy rows"
-            counts = Counter(cell.outcome for cell in some)
-            head = [MEASURES[measure][0], labels, kind]
-            body.append([*head, *(counts[each] for each in OUTCOMES), *_means(some)])
+            counts = Counter(cell.outcome() for cell in some)
+            head = [MEASURES[measure][0], labels, kind, *(counts[each] for each in OUTCOMES)]
+            gains = [[cell.gain() for cell in some]]
+            gains += [[c.gain(name) for c in some if c.values[name]] for name in SIDES]
+            means = (Values(gain.mean for gain in each) for each in gains)
+            body.append([*head, *(f"{each:+.4f}" for each in means)])
     gains = ("gain", "over the source", "over the target")
     names = ("wins", "ties", "losses")
     return table(["measure", "labels of a class", "release", *names, *gains], body)
 
 
-def _means(those):
-    """Mean gains over the better part, over the source and over the target, where there is one."""
-    gains = [[cell.gain for cell in those]]
-    gains += [
-        [cell.gain_over(name) for cell in those if cell.values[name]]
-        for name in ("source", "target")
-    ]
-    return [f"{mean_of([gain.mean for gain in some]):+.4f}" if some else "–" for some in gains]
+def values(record):
+    """Rows of the value of each model by draw, and of the gain, in each measure and cell."""
+    for measure, those in _sorted(record).items():
+        for cell in those:
+            head = {"measure": measure, "outcome": cell.outcome(), **cell.place}
+            head["release"] = level_name(cell.place["level"])
+            for name in NAMES:
+                yield from ({**head, "model": name, "value": v} for v in cell.all_of(name))
+            yield from ({**head, "model": "gain", "value": v} for v in cell.gain())
 
 
-def _each(those):
-    body = [
-        [
-            cell.case,
-            level_name(cell.level),
-            cell.labels,
-            *(_mean(cell.values[name]) for name in NAMES),
-            f"{cell.gain.mean:+.4f} ± {cell.gain.error:.4f}",
-            cell.outcome,
-        ]
-        for cell in those
-    ]
-    return table(["case", "release", "labels of a class", *NAMES.values(), "gain", ""], body)
-
-
-def _mean(values):
-    """Mean and standard error, as text."""
-    if not values:
-        return "–"
-    found = Paired.of(values, dict.fromkeys(values, 0.0))
-    return f"{found.mean:.3f} ± {found.error:.3f}"
-
-
-def _seconds(rows):
-    kinds = dict.fromkeys((row["model"], row["level"], row["labels"]) for row in rows)
-    body = []
-    for model, level, labels in kinds:
-        times = [
-            pick(rows, "fit_seconds", model=model, level=level, labels=labels, case=case)
-            for case in TABLES
-        ]
-        head = [NAMES[model], "–" if level == "-" else level_name(level), _labels(labels)]
-        body.append([*head, *(f"{mean_of(some):.2f}" if some else "–" for some in times)])
-    return table(["", "release", "labels of a class", *TABLES], body)
-
-
-def _labels(labels):
-    return "all" if labels is None else labels
-
-
-def columns():
-    """Areas under the ROC curve where the target has other columns than the source."""
-    rows = load("records_columns")["rows"]
-    keys = dict.fromkeys(
-        (row["case"], row["level"], row["labels"]) for row in rows if row["model"] == "transfer"
+def seconds(record):
+    rows = with_columns(
+        record["rows"],
+        name=lambda row: NAMES[row["model"]],
+        release=lambda row: "–" if row["level"] == "-" else level_name(row["level"]),
     )
-    body = []
-    for case, level, labels in keys:
-        of_cell = [row for row in rows if (row["case"], row["level"]) == (case, level)]
-        source = {row["draw"]: row["auc"] for row in of_cell if row["model"] == "source"}
-        same, other = (
-            {
-                row["draw"]: row["auc"]
-                for row in of_cell
-                if (row["model"], row["variant"], row["labels"]) == ("transfer", variant, labels)
-            }
-            for variant in ("all columns", "other columns")
-        )
-        found = Paired.of(other, same)
-        difference = f"{found.mean:+.4f} ± {found.error:.4f}"
-        within = "yes" if found.mean >= -SAME else "**no**"
-        head = [case, level_name(level), labels]
-        body.append([*head, *map(_mean, (source, same, other)), difference, within])
-    names = ["source alone", "all columns", "other columns", "difference", f"within {SAME:g}"]
-    return (
-        "Area under the ROC curve, mean and standard error over draws. The target has all columns "
-        "of the source, or lacks two of them (hours-per-week and race on adult, kappa and "
-        "creatinine on flchain) and has three others (capital-loss and workclass, sample.yr and "
-        "flc.grp, and noise). *Source alone* has all of its columns.\n\n"
-        + table(["case", "release", "labels of a class", *names], body)
-    )
+    return sorted(rows, key=lambda row: TABLES.index(row["case"]))
+
+
+def columns(record):
+    """Rows of targets with all columns and with others, of their source, and of differences."""
+    rows = record["rows"]
+    transfers = grouped(where(rows, model="transfer"), "case", "level", "labels")
+    for (case, level, labels), some in transfers.items():
+        values = {"source": by_draw(where(rows, case=case, level=level, model="source"), "auc")}
+        for kind in ("all columns", "other columns"):
+            values[kind] = by_draw(where(some, variant=kind), "auc")
+        found = paired(values["other columns"], values["all columns"])
+        head = {"case": case, "release": level_name(level), "labels": labels}
+        head["within"] = found.mean >= -SAME
+        for kind, by in {**values, "difference": dict(enumerate(found))}.items():
+            yield from ({**head, "kind": kind, "auc": value} for value in by.values())

@@ -69,15 +69,15 @@ def scenario(target, draw):
     learning, test = np.array_split(rng.permutation(len(y)), 2)
     some = learning[: MOST[1]], test[: MOST[2]]
     sources = {
-        name: _take(rows, rng.permutation(len(rows[1]))[: MOST[0]])
+        name: take(rows, rng.permutation(len(rows[1]))[: MOST[0]])
         for name, rows in domains.items()
         if name != target
     }
-    own = [part for rows in some for part in _take((X, y), rows)]
+    own = [part for rows in some for part in take((X, y), rows)]
     return Scenario(*own, sources, schema)
 
 
-def _take(rows, chosen):
+def take(rows, chosen):
     X, y = rows
     return X.iloc[chosen].reset_index(drop=True), y[chosen]
 
@@ -87,7 +87,7 @@ def _hospitals():
     """Return rows and labels of each hospital, and the schema."""
     heart = load_heart_disease()
     rows = heart.data, heart.target
-    domains = {name: _take(rows, np.flatnonzero(heart.hospital == name)) for name in HOSPITALS}
+    domains = {name: take(rows, np.flatnonzero(heart.hospital == name)) for name in HOSPITALS}
     return domains, heart.schema
 
 
@@ -95,14 +95,15 @@ def _hospitals():
 def _split(target):
     """Return rows and labels of both sides of a table, and its schema."""
     table, condition = (SPLITS | ADULT)[target]
-    data = _table(table)
-    y = (data.target == data.schema["classes"][-1]).astype(int)
-    is_source = data.data.eval(condition).to_numpy().astype(bool)
+    rows, schema = labelled_table(table)
+    is_source = rows[0].eval(condition).to_numpy().astype(bool)
     sides = {ONE: is_source, target: ~is_source}
-    domains = {name: _take((data.data, y), np.flatnonzero(side)) for name, side in sides.items()}
-    return domains, {**data.schema, "classes": [0, 1]}
+    return {name: take(rows, np.flatnonzero(side)) for name, side in sides.items()}, schema
 
 
 @functools.lru_cache(maxsize=1)
-def _table(name):
-    return load_table(name, random_state=0)
+def labelled_table(name):
+    """Return rows and labels 0 and 1 of a table, and its schema with these classes."""
+    data = load_table(name, random_state=0)
+    y = (data.target == data.schema["classes"][-1]).astype(int)
+    return (data.data, y), {**data.schema, "classes": [0, 1]}

@@ -1,83 +1,138 @@
-"""What the tables share: result files, Markdown, per cent with a spread."""
+"""Tables of rows: which rows make a line, and what format strings show of them."""
 
 import json
+import re
 
-from _plan import file_of, wanted
-from _store import HERE, key_of
+from _store import RESULTS
 
+NOTHING = "–"
 ENOUGH = 3  # fits, for a mean that stands for a variant; rule of thumb
 
 
 def exists(name):
-    return (HERE / "results" / f"{name}.json").exists()
+    return (RESULTS / f"{name}.json").exists()
 
 
 def load(name):
-    return json.loads((HERE / "results" / f"{name}.json").read_text())
+    return json.loads((RESULTS / f"{name}.json").read_text())
 
 
-def transfer_rows(table):
-    return load(file_of(table))["rows"]
+class Values(list):
+    """Values of one column in some rows, as format strings show them.
+
+    ``{auc:.3f}`` is the mean; ``{auc:.3f ±}`` has the standard deviation behind it, and
+    ``{auc:.3f ±e}`` the standard error; ``{auc:.3f max}`` is the greatest, ``sd`` in its place
+    the deviation alone. "p" instead of "f" multiplies by 100. Values that are all the same stay as
+    they are. The other formats are those of ``WORDS``; ``{equal:yes/no}`` has a text for each.
+    """
+
+    @property
+    def mean(self):
+        return sum(self) / len(self)
+
+    @property
+    def variance(self):
+        mean = self.mean
+        return sum((value - mean) ** 2 for value in self) / max(len(self) - 1, 1)
+
+    @property
+    def sd(self):
+        return self.variance**0.5
+
+    @property
+    def error(self):
+        return (self.variance / len(self)) ** 0.5
+
+    def __format__(self, spec):
+        if not self:
+            return NOTHING
+        if spec in WORDS:
+            return WORDS[spec](self)
+        if "/" in spec:
+            return spec.split("/")[not self[0]]
+        number, _, what = spec.partition(" ")
+        scale = 100 if number.endswith("p") else 1
+        if number.endswith("p"):
+            number = f"{number[:-1]}f"
+        values = self
+        if number:
+            values = Values(scale * (float(v) if isinstance(v, str) else v) for v in self)
+        if what in STATISTICS:
+            return format(STATISTICS[what](values), number)
+        same = all(value == values[0] for value in values)
+        text = format(values[0] if same else values.mean, number)
+        if not what or len(self) == 1:
+            return text
+        width = values.sd if what == "±" else values.error
+        return f"{text} ± {format(width, number.removeprefix('+'))}"
 
 
-def n_missing(table):
-    """How many rows of its plan a transfer table lacks."""
-    return len({key_of(row) for row in wanted(table)} - set(map(key_of, transfer_rows(table))))
+def epsilon_name(epsilon):
+    """Return a budget as text; what is no number stays as it is."""
+    try:
+        return "∞" if float(epsilon) == float("inf") else f"{float(epsilon):g}"
+    except ValueError:
+        return epsilon
 
 
-def table(header, rows):
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
-    return "\n".join(lines)
+def level_name(level):
+    unit, _, epsilon = level.rpartition(" ")
+    return f"ε = {epsilon_name(epsilon)} {'for a record' if unit else 'for an element'}"
 
 
-def percent(value):
-    return f"{100 * value:.2f} %"
+def _bytes(values):
+    scale, unit = (1e6, "MB") if values[0] >= 1e6 else (1e3, "kB")
+    return f"{values[0] / scale:.{0 if values[0] >= 10 * scale else 1}f} {unit}"
 
 
-def spread(row):
-    return f"{100 * row['mean']:.1f} ± {100 * row['sd']:.1f} %"
+WORDS = {
+    "count": lambda values: str(len(values)),
+    "different": lambda values: str(len(set(values))),
+    "ε": lambda values: epsilon_name(values[0]),
+    "private": lambda values: epsilon_name(values[0]).replace("∞", "not private"),
+    "level": lambda values: level_name(values[0]),
+    "ms": lambda values: f"{1000 * values[0]:.0f} ms",
+    "bytes": _bytes,
+}
+STATISTICS = {
+    "max": max,
+    "min": min,
+    "sd": lambda values: values.sd,
+    "sdn": lambda values: (values.variance * (len(values) - 1) / len(values)) ** 0.5,
+}
 
 
-def mean_of(values):
-    return sum(values) / len(values)
-
-
-def mean_spread(values):
-    if not values:
-        return "–"
-    mean = mean_of(values)
-    sd = (sum((v - mean) ** 2 for v in values) / max(len(values) - 1, 1)) ** 0.5
-    return f"{mean:.1f} ± {sd:.1f} %" if len(values) > 1 else f"{mean:.1f} %"
-
-
-def counted(values):
-    """With the number of fits in brackets."""
-    return f"{mean_spread(values)} ({len(values)})" if values else "–"
-
-
-def pick(rows, key="accuracy", **wanted):
-    """Values of rows that agree with what is wanted; a tuple or list names several values."""
+def where(rows, **wanted):
+    """Return rows that agree with what is wanted; a tuple or list names several values."""
     return [
-        row[key]
+        row
         for row in rows
-        if row.get(key) is not None
-        and all(
+        if all(
             row.get(name) in value if isinstance(value, (tuple, list)) else row.get(name) == value
             for name, value in wanted.items()
         )
     ]
 
 
-def first_variant(rows, variants, **wanted):
-    """Accuracies of the first of some variants with enough fits, or with most, and its name."""
-    found = [(pick(rows, variant=variant, **wanted), variant) for variant in variants]
-    enough = [each for each in found if len(each[0]) >= ENOUGH]
-    return enough[0] if enough else max(found, key=lambda each: len(each[0]))
+def pick(rows, key="accuracy", **wanted):
+    """Return the values of a column in rows that agree with what is wanted."""
+    return Values(row[key] for row in where(rows, **wanted) if row.get(key) is not None)
 
 
-def levels(rows, key="level"):
-    return list(dict.fromkeys(row[key] for row in rows if row[key] != "-"))
+def grouped(rows, *keys):
+    """Return lists of rows by their values of some columns, in the order of the rows."""
+    found: dict = {}
+    for row in rows:
+        found.setdefault(tuple(row.get(key) for key in keys), []).append(row)
+    return found
+
+
+def unique(rows, key):
+    return list(dict.fromkeys(row[key] for row in rows))
+
+
+def levels(rows):
+    return [level for level in unique(rows, "level") if level != "-"]
 
 
 def strictness(level):
@@ -85,10 +140,48 @@ def strictness(level):
     return unit, -float(epsilon)
 
 
-def epsilon_name(epsilon):
-    return "∞" if epsilon == "inf" else f"{float(epsilon):g}"
+def first_variant(rows, variants, **wanted):
+    """Return accuracies of the first variant with enough fits, or with most, and its name."""
+    found = [(pick(rows, variant=variant, **wanted), variant) for variant in variants]
+    enough = [each for each in found if len(each[0]) >= ENOUGH]
+    return enough[0] if enough else max(found, key=lambda each: len(each[0]))
 
 
-def level_name(level):
-    unit, _, epsilon = level.rpartition(" ")
-    return f"ε = {epsilon_name(epsilon)} {'for a record' if unit else 'for an element'}"
+class Columns:
+    """Settings, and columns of rows; of those with a value of ``by``, where it stands in front."""
+
+    def __init__(self, rows, by=None, values=(), settings=None):
+        self.rows, self.by, self.values, self.settings = rows, by, values, settings or {}
+
+    def __getitem__(self, name):
+        if name in self.settings:
+            return self.settings[name]
+        rows, column = self.rows, name
+        for i, value in enumerate(self.values):
+            for prefix in (f"#{i} ", f"{value} "):
+                if name.startswith(prefix):
+                    rows, column = where(rows, **{self.by: value}), name.removeprefix(prefix)
+        if found := pick(rows, column):
+            return found
+        raise KeyError(name)
+
+
+def filled(text, columns):
+    """Return a format string with its columns, in whose names anything but a colon may be."""
+    return re.sub(r"\{([^{}:]*):?([^{}]*)\}", lambda m: format(columns[m[1]], m[2]), text)
+
+
+def show(texts, columns):
+    """Return the first of some format strings whose columns are all there; without one, a dash."""
+    for text in texts:
+        try:
+            return filled(text, columns)
+        except KeyError:
+            continue
+    return NOTHING
+
+
+def table(header, rows):
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
+    return "\n".join(lines)

@@ -7,10 +7,12 @@ from _tables_peers import Rows
 from scipy.special import expit
 from sklearn.metrics import balanced_accuracy_score, brier_score_loss, log_loss, roc_auc_score
 
-from skdp import TabularEncoder
-from skdp.datasets import load_table
+from skdp import Schema, TabularEncoder
+from skdp.datasets import load_heart_disease, load_table
 from skdp.release import BasisFunctions
 
+HOSPITALS = "heart disease"
+TABLES_AND_HOSPITALS = ("whas500", HOSPITALS, "actg320", "actg175", "flchain", "randhie", "adult")
 # Least difference from 0 or 1 of a probability whose logarithm is taken.
 LEAST = 1e-12
 # Bins of rows, in which probabilities are compared with frequencies.
@@ -21,6 +23,13 @@ N_BINS = 10
 def scenario(table, seed):
     """Return a table with its rows of the source and of the target, see ``load_table``."""
     return load_table(table, random_state=seed)
+
+
+@functools.lru_cache(maxsize=2)
+def whole(name):
+    """Return rows, labels and the schema of one of the six tables, or of the four hospitals."""
+    data = load_heart_disease() if name == HOSPITALS else load_table(name, random_state=0)
+    return data.data, np.asarray(data.target), Schema.from_mapping(data.schema)
 
 
 @functools.cache

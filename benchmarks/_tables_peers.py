@@ -1,37 +1,21 @@
 """Ways to protect the records of a table, each as one function; and a server of them.
 
-    python benchmarks/_tables_peers.py NAME
+``python _tables_peers.py NAME`` reads tasks from standard input, one JSON object a line (a file of
+rows, level, seed), and answers each on standard output: so a peer runs in an environment of its
+own. A method is a function ``(rows, epsilon, seed) -> scores``; scores are log-odds of class 1.
+What each guarantee covers, by the documents and the code of its package:
 
-reads tasks from standard input, one JSON object a line (a file of rows, level, seed), and answers
-each on standard output: so a peer runs in an environment of its own, with numpy and the peer.
-
-A method is a function ``(rows, epsilon, seed) -> scores``: what it learns from and scores
-(``Rows``), the budget (delta is 1e-5 where there is one) and a seed; scores are log-odds of class
-1. ``METHODS`` has them by name. What each guarantee covers, by the documents and the code of its
-package:
-
-DPStatisticsSource (skdp): (epsilon, delta), add or remove one record with its label; the number of
-records is private. Its noise is fresh for every fit.
-
-DP-EBM (interpret): (epsilon, delta), add or remove one record with its label. Gaussian noise of
-sensitivity 1 on the counts of bins, and on the sum of residuals of a leaf, composed as in Nori et
-al. (2021). The exact number of records sets how full a bin must be, and the names of classes and
-categories come from the rows: all three count as public. Bounds are given here, and missing
-values have a column, so that neither comes from the rows.
+DPStatisticsSource (skdp), DP-EBM (interpret), DP-SGD (Opacus): (epsilon, 1e-5), add or remove one
+record with its label. The number of records is private in the first only; of DP-EBM it sets how
+full a bin must be, of DP-SGD the rate of sampling, and counts as public, as do names of classes
+and categories. DP-EBM gets bounds, and missing values have a column, so that neither comes from
+the rows.
 
 diffprivlib: epsilon, without delta, replace one record with its label; the number of records is
-public. Noise on the objective (Chaudhuri, Monteleoni and Sarwate, 2011). Their theorem is for
-rows of norm at most 1 and penalises every coefficient; the package allows larger norms, in whose
-place it puts the norm where the bound on the curvature has its square, and adds an intercept
-without a penalty. Here rows, a constant among them, have norm at most 1, and no other intercept
-is fitted, so that the theorem applies as it stands; scores are no worse for it.
-
-DP-SGD (Opacus): (epsilon, delta), add or remove one record with its label, batches drawn by
-Poisson sampling, composed numerically. The rate of sampling, steps and noise follow from the
-number of records, which counts as public.
-
-None of them pays for the choice of its settings; those of the package were chosen on the same six
-tables and other seeds, too.
+public. Noise on the objective (Chaudhuri, Monteleoni and Sarwate, 2011), whose theorem is for rows
+of norm at most 1 and penalises every coefficient; the package allows larger norms and adds an
+intercept without a penalty. Here rows, a constant among them, have norm at most 1, and no other
+intercept is fitted, so that the theorem applies as it stands; scores are no worse for it.
 """
 
 import functools
@@ -49,11 +33,9 @@ import numpy as np
 TABLES = ("adult", "flchain", "whas500", "actg320", "actg175", "randhie")
 DELTA = 1e-5
 # The settings below had the best mean AUC over tables, or came within 0.01 of it, among some ten
-# for each budget (three to seven in skdp's terms), with the test labels of further seeds (1000 to
-# 1009 for the small sources, to 1002 in skdp's terms; 1000 for the large): in favour of the peers.
-# Those of DP-SGD with a linear score at ε = 4 were chosen anew, of four, for the encoded columns.
-# Fewer rows than this are a small source; DP-SGD and DP-EBM have other settings for one. The
-# number of rows is public in the guarantee of both.
+# for each budget (three to seven in skdp's terms), with test labels of further seeds: in favour of
+# the peers. Fewer rows than this are a small source; DP-SGD and DP-EBM have other settings for
+# one, and the number of rows is public in the guarantee of both.
 SMALL = 4000
 # DP-EBM: most bins of a column, by budget; all other settings are the package's own: fewer rounds
 # and larger steps were no better by more than 0.01.
@@ -246,25 +228,20 @@ def logistic(rows, epsilon, seed):
     return model.fit(rows.X, rows.y).decision_function(rows.X_test)
 
 
-def no_settings(epsilon, n_rows):
-    return {}
-
-
 @dataclass(frozen=True)
 class Method:
     """A method, its settings by budget and number of rows, and what it runs on.
 
-    ``view`` names the rows that it gets (``_tables_data.VIEWS``). ``modules`` are imported before
-    the clock starts, and their versions recorded. ``python`` names the option with the
-    environment where it runs; None: the benchmark's own. ``levels`` are those of the result files;
-    "clear": without privacy; "-": without the source, on the target's labelled rows.
+    ``view`` names its rows (``_tables_data.VIEWS``). ``modules`` are imported before the clock
+    starts; ``python`` names the option with their environment, None for the benchmark's own. Of
+    ``levels``, "clear" is without privacy, and "-" without the source, on the target's labels.
     """
 
     scores: Callable
     view: str
     modules: tuple
     python: str | None = None
-    settings: Callable = no_settings
+    settings: Callable = lambda epsilon, n_rows: {}
     levels: tuple = ("record 4", "record 1", "record 0.5")
 
 

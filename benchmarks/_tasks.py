@@ -13,12 +13,10 @@ _TRIAL = ("src_train", "tgt_train", "tgt_test")
 
 
 def task(table, case):
-    """Return two functions: source rows of a draw, and the target of a draw.
+    """Return two functions: source rows and labels of a draw, and the target of a draw.
 
-    ``source(draw)`` gives rows and labels. ``target(draw, labels)`` gives rows, labels, labels
-    with all but ``labels`` of each class marked by -1, test rows and test labels. Features are
-    in [0, 1]; those of activity are clipped to the 1st and 99th percentile of the target, those
-    of office are z-scores.
+    ``target(draw, labels)`` gives rows, labels, labels with all but so many of each class marked
+    by -1, test rows and their labels. Features are in [0, 1]; those of office are z-scores.
     """
     if table == "office":
         return _office(*case.split(" to "))
@@ -41,15 +39,32 @@ def _digits(source, target):
 
 def _activity():
     """Ten people are the source, twenty the target."""
+    (X_source, y_source), (X, y) = people(0)
+    train, test = shuffled_parts(len(y), 1)
+    X_source, X = (rows.astype(np.float32) for rows in (X_source, X))
+    return (X_source, y_source), X[train], y[train], X[test], y[test]
+
+
+def people(draw):
+    """Return rows and labels of ten people of human activity, and of the twenty others.
+
+    Bounds must not come from the source's rows: those of the others stand for public ones.
+    """
     data = load_human_activity()
-    people = np.random.RandomState(0).permutation(np.unique(data.groups))
-    source = np.isin(data.groups, people[:10])
-    low, high = np.percentile(data.data[~source], [1, 99], axis=0)
-    X = np.clip((data.data - low) / (high - low), 0, 1).astype(np.float32)
-    order = np.random.RandomState(1).permutation(np.flatnonzero(~source))
-    train, test = np.split(order, [int(0.8 * len(order))])
-    rows = (X[train], data.target[train], X[test], data.target[test])
-    return (X[source], data.target[source]), *rows
+    order = np.random.RandomState(draw).permutation(np.unique(data.groups))
+    source = np.isin(data.groups, order[:10])
+    X = in_bounds_of(~source, data.data)
+    return [(X[rows], data.target[rows]) for rows in (source, ~source)]
+
+
+def in_bounds_of(some, X):
+    """Return rows scaled to [0, 1] by the 1st and 99th percentile of some of them, and clipped."""
+    low, high = np.percentile(X[some], [1, 99], axis=0)
+    return np.clip((X - low) / (high - low), 0, 1)
+
+
+def shuffled_parts(n, seed, share=0.8):
+    return np.split(np.random.RandomState(seed).permutation(n), [int(share * n)])
 
 
 def _office(source, target):
@@ -63,6 +78,19 @@ def _office(source, target):
     return lambda draw: trials(draw)[0], known
 
 
+def fashion():
+    """Return training and test rows of Fashion-MNIST in [0, 1], and their labels."""
+    with np.load(office_file("fashion.npz")) as arrays:
+        parts = [(arrays[f"X_{part}"], arrays[f"y_{part}"]) for part in ("train", "test")]
+    return [((X.reshape(len(X), -1) / 255).astype(np.float32), y.astype(int)) for X, y in parts]
+
+
+def mnist():
+    """Return training rows of MNIST, their labels, and the same of test rows."""
+    parts = (fetch_mnist(subset=subset, return_X_y=True) for subset in ("train", "test"))
+    return sum(map(tuple, parts), ())
+
+
 @functools.lru_cache(maxsize=1)  # the three parts of a trial are one value
 def office_trial(source, target, k):
     """Return source rows, labelled target rows and queries of a canonical trial.
@@ -71,8 +99,7 @@ def office_trial(source, target, k):
     """
     with np.load(office_file("office_caltech_surf.npz")) as arrays:
         data = {
-            name: (_z_scores(arrays[f"X_{name}"]), arrays[f"y_{name}"])
-            for name in (source, target)
+            name: (z_scores(arrays[f"X_{name}"]), arrays[f"y_{name}"]) for name in (source, target)
         }
     with np.load(office_file("office_caltech_splits_hoffman20.npz")) as arrays:
         chosen = [arrays[f"{source}__{target}__{name}"][k] for name in _TRIAL]
@@ -94,6 +121,6 @@ def office_file(name):
     return path
 
 
-def _z_scores(counts):
+def z_scores(counts):
     rows = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     return StandardScaler().fit_transform(rows).astype(np.float32)

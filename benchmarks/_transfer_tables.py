@@ -1,108 +1,128 @@
-"""The long tables of the transfers: every model at every privacy level."""
+"""The tables of transfers from noisy rows: every model at every level, and other settings."""
 
-from _plan import ALONE, DPSGD
-from _table import (
-    counted,
-    first_variant,
-    level_name,
-    levels,
-    mean_of,
-    mean_spread,
-    n_missing,
-    pick,
-    strictness,
-    table,
-    transfer_rows,
-)
+from _measured_tables import with_columns
+from _plan import ALONE, CASES, DPSGD, NONE, PAPERS
+from _table import Values, epsilon_name, first_variant, grouped, levels, pick, strictness, where
 
 # Variants of the papers' strategies that fill a cell, the first that was measured.
 FIRST = {
     "alignment": ("default", "five-layers"),
     "multitask": ("default", "gamma+five-layers", "five-layers"),
 }
+MARKS = {"five-layers": " †", "gamma+five-layers": " ‡"}
+NOTES = {
+    "†": "† with a source of five layers; elsewhere it has one.",
+    "‡": '‡ with a source of five layers and `inference="gamma"`.',
+}
 LABELS = {"activity": 5, "office": None}  # of a class; 10 elsewhere
 # Releases that a noise-aware fit can come from.
 NOISE_AWARE = ("noise_aware", "all")
 
 
-def usual(name):
-    """Rows of a transfer table that have its usual number of labels."""
-    labels = LABELS.get(name, 10)
-    return [row for row in transfer_rows(name) if row["labels"] in (labels, None)]
+def usual(name, rows):
+    """Return rows of a transfer table that have its usual number of labels."""
+    return where(rows, labels=(LABELS.get(name, 10), None))
 
 
-def papers_cell(rows, model, level):
-    """Fits with the default settings or, where there are too few, with others, marked."""
-    values, variant = first_variant(rows, FIRST[model], model=model, level=level)
-    mark = {"five-layers": " †", "gamma+five-layers": " ‡"}.get(variant, "")
-    return counted(values) + mark if values else "–"
+def _by_level(rows):
+    order = sorted(levels(rows), key=strictness)
+    return sorted(where(rows, level=order), key=lambda row: order.index(row["level"]))
 
 
-def main_table(name):
-    """One row for each privacy level."""
-    rows, body = usual(name), []
-    for level in sorted(levels(rows), key=strictness):
-        ours = {"level": level, "model": "noise_aware"}
-        accuracy = pick(rows, **ours)
-        weights = [values[-1] for values in pick(rows, "source_weight", **ours)]
-        peer = (
-            pick(rows, level=level, model=ALONE, variant=DPSGD),
-            pick(rows, level=level, model=DPSGD),
-        )
-        body.append(
-            [
-                level_name(level),
-                mean_spread(pick(rows, level=level, model=ALONE, variant=NOISE_AWARE)),
-                f"**{mean_spread(accuracy)}**",
-                mean_spread(pick(rows, "transduction", **ours)),
-                f"{mean_of(weights):.2f}" if weights else "–",
-                *(papers_cell(rows, model, level) for model in FIRST),
-                *map(mean_spread, peer),
-                len(accuracy),
-            ]
-        )
-    header = ["privacy", ALONE, "noise-aware", "its pseudo-labels", "weight of the source"]
-    header += [*FIRST, f"{DPSGD}, released", f"{DPSGD}, tuned", "fits"]
-    return _without(name, rows) + table(header, body) + _footnotes(body) + _lacking(name)
+def _named(record):
+    return usual(record["command"].split()[-1], record["rows"])
 
 
-def _without(name, rows):
-    none = {"level": "-", "variant": "default"}
-    ours, pseudo = (
-        mean_spread(pick(rows, key, model="noise_aware", **none))
-        for key in ("accuracy", "transduction")
-    )
-    papers = ", ".join(
-        f"{model} {counted(values)}"
-        for model in FIRST
-        if (values := pick(rows, model=model, **none))
-    )
-    return (
-        f"The same without a source: {ours}, its pseudo-labels {pseudo}. The papers' strategies "
-        f"without one: {papers}. Fits of the papers' strategies in brackets. DP-SGD: the network "
-        "that the source owner releases, and the same trained further on the labelled rows.\n\n"
+def usual_labels(record):
+    """Rows of each level by their kind; of the papers' strategies a variant with enough fits."""
+    rows = []
+    for some in grouped(_by_level(_named(record)), "level").values():
+        kinds = {
+            "alone": where(some, model=ALONE, variant=NOISE_AWARE),
+            "ours": where(some, model="noise_aware"),
+            "network": where(some, model=ALONE, variant=DPSGD),
+            "tuned": where(some, model=DPSGD),
+        }
+        for model, variants in FIRST.items():
+            _, variant = first_variant(some, variants, model=model)
+            kinds[model] = where(some, model=model, variant=variant)
+        for kind, each in kinds.items():
+            rows += with_columns(each, kind=lambda row, kind=kind: kind)
+    return with_columns(
+        rows,
+        weight=lambda row: row["source_weight"][-1] if "source_weight" in row else None,
+        mark=lambda row: MARKS.get(row["variant"], ""),
     )
 
 
-def _footnotes(body):
-    text, notes = str(body), []
-    if "†" in text:
-        notes.append("† with a source of five layers; elsewhere it has one.")
-    if "‡" in text:
-        notes.append('‡ with a source of five layers and `inference="gamma"`.')
-    return "\n\n" + " ".join(notes) if notes else ""
+def without(record):
+    """The same without a source, with the papers' strategies as text."""
+    rows = where(_named(record), level=NONE, variant="default")
+    found = {model: pick(rows, model=model) for model in PAPERS}
+    text = ", ".join(
+        f"{m} {values:.1f ±} % ({len(values)})" for m, values in found.items() if values
+    )
+    return with_columns(where(rows, model="noise_aware"), papers=lambda row: text)
 
 
-def _lacking(name):
-    lacking = n_missing(name)
-    return f"\n\n{lacking} rows of the plan are not measured yet." if lacking else ""
+def footnotes(record):
+    marks = pick(usual_labels(record), "mark", kind=PAPERS)
+    return " ".join(note for mark, note in NOTES.items() if f" {mark}" in marks)
 
 
-def labels_table():
-    """USPS to MNIST with 100 to 500 labels."""
-    rows, body = transfer_rows("usps-mnist"), []
-    for labels in (10, 20, 30, 40, 50):
-        ours = {"level": "0.1", "model": "noise_aware", "labels": labels}
-        accuracy, pseudo = pick(rows, **ours), pick(rows, "transduction", **ours)
-        body.append([10 * labels, mean_spread(accuracy), mean_spread(pseudo), len(accuracy)])
-    return "At ε = 0.1.\n\n" + table(["labels", "noise-aware", "its pseudo-labels", "fits"], body)
+def _beside(record, source, *variants):
+    """Rows of models with some variants, and of their sources alone, at the levels of the last."""
+    rows = record["rows"]
+    ours = [where(rows, model=model, variant=variant) for model, variant in variants]
+    alone = where(rows, model=ALONE, variant=source)
+    return _by_level(where(sum(ours, alone), level=levels(ours[-1])))
+
+
+def five_layers(record):
+    """Both strategies with one inference, and their seconds in units of those of a source."""
+    variants = (("alignment", "five-layers"), ("multitask", "gamma+five-layers"))
+    rows = _beside(record, "papers+five-layers", *variants)
+    found = grouped(where(rows, model=ALONE), "level").items()
+    seconds = {level: pick(some, "fit_seconds").mean for (level,), some in found}
+    return with_columns(rows, times=lambda row: row["fit_seconds"] / seconds[row["level"]])
+
+
+def multitask_alone(record):
+    return _beside(record, "multitask+five-layers", ("multitask", "five-layers"))
+
+
+def alignment_folds(record):
+    return _beside(record, "folds+five-layers", ("alignment", "folds+five-layers"))
+
+
+def papers(record):
+    """Rows of the papers' strategies at two levels, and of no source with as many labels."""
+    rows = where(record["rows"], model=PAPERS, level=("0.1", "1"))
+    for variant, labels, level in grouped(rows, "variant", "labels", "level"):
+        kind = "folds" if "folds" in variant else "default"
+        none = {"model": "alignment", "level": NONE, "labels": labels, "variant": kind}
+        place = {"model": "no source", "variant": variant, "level": level}
+        rows += [{**row, **place} for row in where(record["rows"], **none)]
+    return rows
+
+
+def blocks(record):
+    """Accuracies on ten blocks of a thousand digits."""
+    return with_columns(
+        record["rows"],
+        mean=lambda row: Values(row["thousands"]).mean,
+        sd=lambda row: Values(row["thousands"]).sd,
+        least=lambda row: min(row["thousands"]),
+        last=lambda row: row["thousands"][-1],
+    )
+
+
+def domains(record):
+    """Rows with the names of their pair of domains and of their source, pair by pair."""
+    names = {"-": "no source", "clear": "sees the source"}
+    rows = with_columns(
+        record["rows"],
+        pair=lambda row: "→".join(name[0].upper() for name in row["case"].split(" to ")),
+        source=lambda row: names.get(row["level"], f"ε = {epsilon_name(row['level'])}"),
+    )
+    return sorted(rows, key=lambda row: CASES["office"].index(row["case"]))

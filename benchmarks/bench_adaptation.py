@@ -1,35 +1,24 @@
 """Unlabelled rows and few labels: what they add to a release alone, and whether they ever harm.
 
-    python benchmarks/bench_adaptation.py
-    python benchmarks/bench_adaptation.py "activity 0" office
-
-Images and sensors. 60,000 images are the source and 9,000 others the target, as pixels or as
-public oriented gradients: MNIST digits, Fashion-MNIST, and USPS digits, which other people wrote,
-scaled to the size of MNIST's. Ten people of human activity are the source and twenty the target;
-each case divides them anew. Amazon's photographs of Office+Caltech are the source and Caltech's
-the target. Linear releases are those of sensors and photographs: on images the others are better.
-What decides whether a release adapts was chosen on some of these cases, ``CHOSEN_ON``, and judged
-on the others, though all had been seen before. Accuracies are those of the target's unlabelled
-rows. A row that ``results/`` has is not computed again. Data are found through SKDP_DATA;
-Fashion-MNIST is ``fashion.npz`` there.
+60,000 images are the source and 9,000 others the target, as pixels or as public oriented
+gradients: MNIST, Fashion-MNIST (``fashion.npz`` of SKDP_DATA), and USPS digits, scaled to the size
+of MNIST's. Ten people of human activity are the source and twenty the target. Amazon's photographs
+of Office+Caltech are the source and Caltech's the target. Linear releases are those of sensors and
+photographs: on images the others are better.
 """
-
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import argparse
 import functools
-import time
-import warnings
+from itertools import product
 
+import _bench
 import numpy as np
 from _store import Results
-from _tasks import _z_scores, office_file
+from _tasks import fashion, office_file, people, z_scores
 from scipy.ndimage import zoom
 
 from skdp import DPStatisticsSource, DPTransferClassifier, OrientedGradients
-from skdp.datasets import fetch_mnist, fetch_usps, hide_labels, load_human_activity
+from skdp.datasets import fetch_mnist, fetch_usps, hide_labels
 
 CHOSEN_ON = ("activity 0", "activity 1", "USPS, pixels", "office")
 JUDGED_ON = (
@@ -49,9 +38,7 @@ LEAST = 1e-12
 def images(name):
     """Return source rows and target rows of 28 × 28 pixels, in [0, 1]."""
     if name == "Fashion-MNIST":
-        with np.load(office_file("fashion.npz")) as arrays:
-            parts = [(arrays[f"X_{part}"], arrays[f"y_{part}"]) for part in ("train", "test")]
-        return [((X.reshape(len(X), -1) / 255).astype(np.float32), y) for X, y in parts]
+        return fashion()
     source = fetch_mnist(return_X_y=True)
     if name == "MNIST":
         return source, fetch_mnist(subset="test", return_X_y=True)
@@ -62,22 +49,11 @@ def images(name):
     return source, (large.reshape(len(X), -1), y)
 
 
-def people(split):
-    """Return rows of ten people and of the twenty others; columns in [0, 1]."""
-    data = load_human_activity()
-    order = np.random.RandomState(split).permutation(np.unique(data.groups))
-    source = np.isin(data.groups, order[:10])
-    # Bounds must not come from the source's rows; those of the target's stand for public ones.
-    low, high = np.percentile(data.data[~source], [1, 99], axis=0)
-    X = np.clip((data.data - low) / (high - low), 0, 1).astype(np.float32)
-    return [(X[rows], data.target[rows]) for rows in (source, ~source)]
-
-
 def photographs():
     """Return rows of two domains; z-scores, clipped to [-3, 3] and scaled to [0, 1]."""
     with np.load(office_file("office_caltech_surf.npz")) as arrays:
         return [
-            (np.clip(_z_scores(arrays[f"X_{name}"]), -3, 3) / 6 + 0.5, arrays[f"y_{name}"])
+            (np.clip(z_scores(arrays[f"X_{name}"]), -3, 3) / 6 + 0.5, arrays[f"y_{name}"])
             for name in ("amazon", "caltech")
         ]
 
@@ -88,7 +64,7 @@ def rows_of(case):
     if case == "office":
         return photographs()
     if case.startswith("activity"):
-        return people(int(case.split()[1]))
+        return [(X.astype(np.float32), y) for X, y in people(int(case.split()[1]))]
     name, view = case.split(", ")
     parts = [(X, np.asarray(y, dtype=int)) for X, y in images(name)]
     parts[1] = tuple(each[:N_TARGET] for each in parts[1])
@@ -110,16 +86,15 @@ def qualities(probabilities, classes, y):
 def measured(release, X, y, labels):
     """Return qualities of a release alone and of a transfer, on unlabelled rows."""
     marked = hide_labels(y, labels, random_state=0) if labels else np.full(len(y), -1)
-    start = time.perf_counter()
-    model = DPTransferClassifier(release, random_state=0).fit(X, marked)
-    seconds = time.perf_counter() - start
+    with _bench.Timer() as timer:
+        model = DPTransferClassifier(release, random_state=0).fit(X, marked)
     others, classes = marked < 0, model.classes_
     alone = qualities(release.predict_proba(X[others]), release.classes, y[others])
     found = {
         **qualities(model.label_distributions_[others], classes, y[others]),
         **{f"{name}_alone": value for name, value in alone.items()},
         "weights": {each.name: float(each.weight) for each in model.model_.contributions},
-        "seconds": seconds,
+        "seconds": timer.seconds,
     }
     for candidate in model.model_.candidates:
         if candidate.name.startswith("adapted"):
@@ -128,30 +103,23 @@ def measured(release, X, y, labels):
     return found
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("cases", nargs="*", default=(*JUDGED_ON, *CHOSEN_ON))
-    options = parser.parse_args()
-    results = Results("adaptation", "python benchmarks/bench_adaptation.py")
-    warnings.simplefilter("ignore", UserWarning)
-    for case in options.cases:
+def groups(cases):
+    for case in cases:
         models = MODELS if "," not in case else MODELS[:2]
-        for model, level in [(model, level) for model in models for level in LEVELS]:
-            cells = [
-                {"case": case, "level": level, "model": model, "draw": 0, "labels": labels}
-                for labels in LABELS
-            ]
-            if all(cell in results for cell in cells):
-                continue
-            source, target = rows_of(case)
-            made = DPStatisticsSource(level, classes=np.unique(source[1]), model=model)
-            release = made.fit(*source).release_
-            rows = [{**cell, **measured(release, *target, cell["labels"])} for cell in cells]
-            results.add_all(rows)
-            for row in rows:
-                text = f"{row['accuracy_alone']:.1f} -> {row['accuracy']:.1f}"
-                print(case, model, level, row["labels"], text, row["weights"], flush=True)
+        for model, level in product(models, LEVELS):
+            cell = {"case": case, "level": level, "model": model, "draw": 0}
+            yield [{**cell, "labels": labels} for labels in LABELS]
+
+
+def measure(cells):
+    source, target = rows_of(cells[0]["case"])
+    settings = {"classes": np.unique(source[1]), "model": cells[0]["model"]}
+    release = DPStatisticsSource(cells[0]["level"], **settings).fit(*source).release_
+    return [{**cell, **measured(release, *target, cell["labels"])} for cell in cells]
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("cases", nargs="*", default=(*JUDGED_ON, *CHOSEN_ON))
+    results = Results("adaptation", "python benchmarks/bench_adaptation.py")
+    _bench.fill(results, groups(parser.parse_args().cases), measure)

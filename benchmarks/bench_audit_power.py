@@ -1,21 +1,12 @@
 """What audits detect: leak × sample size × verdict, and how often they raise a false alarm.
 
-    python benchmarks/bench_audit_power.py [--sizes 10000,100000,1000000] [--alarms 240]
-
-Mechanisms claim ε = 1 for an element of a row of five, or for a label; their last column has
-less noise than that, or none, copies the first one, or shares its noise. Classifiers of the
-digits claim ε = 1 for a record, with half of the rows as members. False alarms are refuted
-audits of right mechanisms at 90 % confidence, each with a seed of its own.
+Mechanisms claim ε = 1 for an element of a row of five, or for a label; classifiers of the digits
+for a record, with half of the rows as members. False alarms are refuted audits of right mechanisms
+at 90 % confidence, each with a seed of its own.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
-import warnings
-
+import _bench
 import numpy as np
-from _report import Timer, parse, save
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
@@ -34,8 +25,7 @@ from skdp.privacy import Mechanism
 from skdp.privacy.audit import audit_mechanism, audit_membership
 
 N_FEATURES = 5
-options = parse(__doc__, sizes="10000,100000,1000000", alarms=240, alarm_trials=20_000)
-warnings.simplefilter("ignore")
+NOISES = (OptimalDPNoise, StaircaseDPNoise, GaussianDPNoise)
 
 
 class Leaking(OptimalDPNoise):
@@ -92,23 +82,28 @@ def mechanisms():
     yield "randomised response", "none", RandomizedResponse(classes=range(10))
 
 
-def audited_mechanisms():
+def found(audit, kind, leak, size, report, seconds, event):
+    """Return the row of an audit."""
+    return {
+        "audit": audit,
+        "audited": kind,
+        "leak": leak,
+        "size": size,
+        "epsilon_lower": str(report.epsilon_lower),
+        "epsilon_detectable": report.epsilon_detectable,
+        "epsilon_limit": report.epsilon_limit,
+        "refuted": not report.passed,
+        "event": event,
+        "seconds": seconds,
+    }
+
+
+def audited_mechanisms(sizes):
     for kind, leak, mechanism in mechanisms():
-        for size in map(int, options.sizes.split(",")):
-            with Timer() as timer:
+        for size in sizes:
+            with _bench.Timer() as timer:
                 audit = audit_mechanism(mechanism, n_trials=size, n_features=N_FEATURES)
-            yield {
-                "audit": "mechanism",
-                "audited": kind,
-                "leak": leak,
-                "size": size,
-                "epsilon_lower": str(audit.epsilon_lower),
-                "epsilon_detectable": audit.epsilon_detectable,
-                "epsilon_limit": audit.epsilon_limit,
-                "refuted": not audit.passed,
-                "event": audit.event,
-                "seconds": timer.seconds,
-            }
+            yield found("mechanism", kind, leak, size, audit, timer.seconds, audit.event)
 
 
 def models():
@@ -137,61 +132,49 @@ def audited_models():
             order = np.random.RandomState(0).permutation(len(y))[:size]
             members, others = ((X[order[k::2]], y[order[k::2]]) for k in range(2))
             model.fit(*members)
-            with Timer() as timer:
+            with _bench.Timer() as timer:
                 report = audit_membership(model, members, others, guarantee=claim, random_state=0)
-            yield {
-                "audit": "membership inference",
-                "audited": name,
-                "leak": leak,
-                "size": size,
-                "epsilon_lower": str(report.epsilon_lower),
-                "epsilon_detectable": report.epsilon_detectable,
-                "epsilon_limit": report.epsilon_limit,
-                "refuted": not report.passed,
-                "event": report.attack,
-                "seconds": timer.seconds,
-            }
+            seconds, event = timer.seconds, report.attack
+            yield found("membership inference", name, leak, size, report, seconds, event)
 
 
-def false_alarms():
+def false_alarms(alarms, n_trials):
     kinds = [(noise, unit) for noise in NOISES for unit in ("element", "record")]
+    n = alarms // len(kinds)
     for noise, unit in [*kinds, (RandomizedResponse, "label")]:
-        refuted, n = 0, options.alarms // len(kinds)
+        refuted = 0
         for seed in range(n):
             settings = {"random_state": np.random.RandomState(seed)}
             if unit == "label":
                 settings["classes"] = range((2, 3, 10)[seed % 3])
             else:
                 settings["privacy_unit"] = unit
-            audit = audit_mechanism(
-                noise(1.0, **settings),
-                n_trials=options.alarm_trials,
-                n_features=3,
-                confidence=0.9,
-            )
-            refuted += not audit.passed
-        row = {"audit": "false alarms", "audited": noise.__name__, "unit": unit}
-        yield {**row, "size": options.alarm_trials, "audits": n, "refuted": refuted}
+            how = {"n_trials": n_trials, "n_features": 3, "confidence": 0.9}
+            refuted += not audit_mechanism(noise(1.0, **settings), **how).passed
+        yield alarm_row(noise.__name__, unit, n_trials, n, refuted)
     X, y = load_digits(return_X_y=True)
     members, others = ((X[k:600:2] / 16, y[k:600:2]) for k in range(2))
-    n = options.alarms // len(kinds)
     refuted = 0
     for seed in range(n):
-        random_state = np.random.RandomState(seed)
-        noise = OptimalDPNoise(
-            1.0, 0.0, privacy_unit="record", perturb="fit", random_state=random_state
-        )
+        settings = {"perturb": "fit", "random_state": np.random.RandomState(seed)}
+        noise = OptimalDPNoise(1.0, 0.0, privacy_unit="record", **settings)
         model = make_pipeline(noise, KNeighborsClassifier(1)).fit(*members)
         report = audit_membership(model, members, others, confidence=0.9, random_state=seed)
         refuted += not report.passed
-    row = {"audit": "false alarms", "audited": "1-NN of noisy rows", "unit": "record"}
-    yield {**row, "size": 600, "audits": n, "refuted": refuted}
+    yield alarm_row("1-NN of noisy rows", "record", 600, n, refuted)
 
 
-NOISES = (OptimalDPNoise, StaircaseDPNoise, GaussianDPNoise)
-rows = []
-for source in (audited_mechanisms, audited_models, false_alarms):
-    for row in source():
-        print(row, flush=True)
-        rows.append(row)
-save("audit_power", vars(options), rows)
+def alarm_row(audited, unit, size, audits, refuted):
+    row = {"audit": "false alarms", "audited": audited, "unit": unit}
+    return {**row, "size": size, "audits": audits, "refuted": refuted}
+
+
+def rows(options):
+    yield from audited_mechanisms(list(map(int, options.sizes.split(","))))
+    yield from audited_models()
+    yield from false_alarms(options.alarms, options.alarm_trials)
+
+
+if __name__ == "__main__":
+    settings = {"sizes": "10000,100000,1000000", "alarms": 240, "alarm_trials": 20_000}
+    _bench.run("audit_power", rows, __doc__, **settings)

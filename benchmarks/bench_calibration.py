@@ -1,48 +1,28 @@
 """What a release claims: probabilities of several classes, and how well it tells two apart.
 
-    python benchmarks/bench_calibration.py
-    PYTHONPATH=OLDER python benchmarks/bench_calibration.py --parts classes,areas --code c88a3bb
-
-classes: releases of statistics (model="linear") of adult's occupation, marital status and
-relationship, human activity and simulated diagnoses, each judged on other rows of its own
-distribution: log loss, accuracy, and the mean of its largest probability, which is what it claims.
-The baseline is a logistic regression on the same rows without noise.
-models: the same of mixtures and regressions, of digits and clothes as pixels and human activity.
-areas: expected areas under the ROC curve, and those on other rows, of small subsamples of six
-tables and of parts of four hospitals.
-
-Rows that ``results/calibration.json`` has are not computed again. ``--code COMMIT`` keeps apart
-what the package of another commit, found through PYTHONPATH, says. Files are found through
-SKDP_DATA.
+classes: linear releases of adult's occupation, marital status and relationship, human activity and
+simulated diagnoses, each judged on other rows of its own distribution. models: mixtures and
+regressions of digits, clothes and human activity. areas: expected areas under the ROC curve, and
+those on other rows. Rows whose variant is a commit are what the package said then.
 """
 
-import os
+from functools import partial
+from itertools import product
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
-import argparse
-import functools
-import warnings
-from pathlib import Path
-
+import _bench
 import numpy as np
 import pandas as pd
 from _store import Results
+from _tables_peers import TABLES
+from _tasks import fashion, people
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 
 from skdp import DPStatisticsSource, TabularEncoder
-from skdp.datasets import (
-    fetch_mnist,
-    load_adult,
-    load_heart_disease,
-    load_human_activity,
-    load_table,
-)
+from skdp.datasets import fetch_mnist, load_adult, load_heart_disease, load_table
 from skdp.release import BasisFunctions
 
-TABLES = ("adult", "flchain", "whas500", "actg320", "actg175", "randhie")
 CLASS_LEVELS = (1.0, 4.0, 16.0, np.inf)
 MODEL_LEVELS = (1.0, 8.0)
 AREA_LEVELS = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -61,11 +41,7 @@ def split(X, y, n, draw):
 
 def activity(draw):
     """Ten people; the bounds are percentiles of the others."""
-    data = load_human_activity()
-    people = np.random.RandomState(0).permutation(np.unique(data.groups))
-    chosen = np.isin(data.groups, people[:10])
-    low, high = np.percentile(data.data[~chosen], [1, 99], axis=0)
-    X, y = np.clip((data.data[chosen] - low) / (high - low), 0, 1), data.target[chosen]
+    (X, y), _ = people(0)
     return *split(X, y, int(0.8 * len(y)), draw), {"classes": range(6)}
 
 
@@ -109,16 +85,14 @@ def digits(draw):
 
 
 def clothes(draw):
-    with np.load(Path(os.environ["SKDP_DATA"]) / "fashion.npz") as arrays:
-        X, y = arrays["X_train"].reshape(60_000, -1), arrays["y_train"].astype(int)
-    return *split((X / 255).astype(np.float32), y, 9000, draw), {"classes": range(10)}
+    return *split(*fashion()[0], 9000, draw), {"classes": range(10)}
 
 
 CLASSES = {
     "human activity": activity,
-    "occupation": functools.partial(column_of_adult, "occupation"),
-    "marital status": functools.partial(column_of_adult, "marital-status"),
-    "relationship": functools.partial(column_of_adult, "relationship"),
+    "occupation": partial(column_of_adult, "occupation"),
+    "marital status": partial(column_of_adult, "marital-status"),
+    "relationship": partial(column_of_adult, "relationship"),
     "diagnoses": diagnoses,
 }
 MODELS = {"digits": digits, "clothes": clothes, "human activity": activity}
@@ -146,23 +120,19 @@ def without_noise(X, y, X_test, y_test, settings):
     return qualities(model.classes_, model.predict_proba(X_test), y_test)
 
 
-def class_rows(draws, code):
+def class_rows(draws):
     for case, load in CLASSES.items():
         for draw in range(draws):
-            X, y, X_test, y_test, settings = load(draw)
-            if code == "now":
-                row = {"case": case, "level": "-", "model": "logistic", "variant": "-"}
-                yield (
-                    row | {"draw": draw},
-                    lambda d=(X, y, X_test, y_test, settings): without_noise(*d),
-                )
+            *data, settings = load(draw)
+            yield cell(case, "-", "logistic", draw, "-"), partial(without_noise, *data, settings)
             own = settings if "encoder" in settings else {**settings, "model": "linear"}
             for epsilon in CLASS_LEVELS:
-                row = {"case": case, "level": f"{epsilon:g}", "model": "linear", "variant": code}
-                yield (
-                    row | {"draw": draw},
-                    lambda e=epsilon, s=own, d=(X, y, X_test, y_test): released(e, s, *d),
-                )
+                place = cell(case, f"{epsilon:g}", "linear", draw)
+                yield place, partial(released, epsilon, own, *data)
+
+
+def cell(case, level, model, draw, code="now"):
+    return {"case": case, "level": level, "model": model, "variant": code, "draw": draw}
 
 
 def released(epsilon, settings, X, y, X_test, y_test):
@@ -170,42 +140,39 @@ def released(epsilon, settings, X, y, X_test, y_test):
     return qualities(release.classes, release.predict_proba(X_test), y_test)
 
 
-def model_rows(draws, code):
+def model_rows(draws):
     for case, load in MODELS.items():
         for draw in range(draws):
             *data, settings = load(draw)
-            for model in ("mixtures", "regression"):
-                for epsilon in MODEL_LEVELS:
-                    row = {"case": case, "level": f"{epsilon:g}", "model": model, "variant": code}
-                    own = {**settings, "model": model}
-                    yield row | {"draw": draw}, lambda e=epsilon, s=own, d=data: released(e, s, *d)
+            for model, epsilon in product(("mixtures", "regression"), MODEL_LEVELS):
+                place = cell(case, f"{epsilon:g}", model, draw)
+                yield place, partial(released, epsilon, {**settings, "model": model}, *data)
 
 
-def area_rows(draws, code):
+def area_rows(draws):
     for table in TABLES:
         data = load_table(table, random_state=0)
         for n in SUBSAMPLES:
             if n <= 0.6 * len(data.target):
                 whole = data.data, data.target, data.schema, n
-                yield from areas_of(table, whole, AREA_LEVELS, draws, code)
+                yield from areas_of(table, whole, AREA_LEVELS, draws)
     heart = load_heart_disease()
     for name in heart.hospital_names:
         here = np.asarray(heart.hospital) == name
         part = heart.data[here].reset_index(drop=True), np.asarray(heart.target)[here]
         whole = *part, heart.schema, int(HEART_PART * here.sum())
-        yield from areas_of(f"heart {name}", whole, HEART_LEVELS, HEART_DRAWS, code)
+        yield from areas_of(f"heart {name}", whole, HEART_LEVELS, HEART_DRAWS)
 
 
-def areas_of(case, whole, levels, draws, code):
+def areas_of(case, whole, levels, draws):
     X, y, schema, n = whole
     for draw in range(draws):
         parts = split(X, y, n, 100 + draw)
         if min(len(np.unique(parts[1])), len(np.unique(parts[3]))) < 2:
             continue
         for epsilon in levels:
-            row = {"case": case, "level": f"{epsilon:g}", "model": "areas", "variant": code}
-            cell = row | {"draw": draw, "labels": n}
-            yield cell, lambda e=epsilon, d=parts: area(e, schema, *d)
+            place = cell(case, f"{epsilon:g}", "areas", draw) | {"labels": n}
+            yield place, partial(area, epsilon, schema, *parts)
 
 
 def area(epsilon, schema, X, y, X_test, y_test):
@@ -224,16 +191,12 @@ def area(epsilon, schema, X, y, X_test, y_test):
 PARTS = {"classes": class_rows, "models": model_rows, "areas": area_rows}
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--parts", default=",".join(PARTS))
-    parser.add_argument("--draws", type=int, default=3)
-    parser.add_argument("--code", default="now")
-    options = parser.parse_args()
-    warnings.simplefilter("ignore")
+    options = _bench.options_of(__doc__, parts=",".join(PARTS), draws=3)
     results = Results("calibration", "python benchmarks/bench_calibration.py")
     for part in options.parts.split(","):
-        for cell, measure in PARTS[part](options.draws, options.code):
-            if cell not in results:
-                row = cell | {"part": part} | measure()
-                results.add(row)
-                print(row, flush=True)
+        for place, measure in PARTS[part](options.draws):
+
+            def row(cells, part=part, measure=measure):
+                return [cells[0] | {"part": part} | measure()]
+
+            _bench.fill(results, [[place]], row)

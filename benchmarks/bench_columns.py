@@ -1,23 +1,14 @@
 """Do the intervals of ``Release.describe_columns`` hold what they promise?
 
-    python benchmarks/bench_columns.py [--draws 40]
-
-Rows are drawn with replacement from the six tables and the four hospitals, whose own means,
-deviations and shares are so the true ones. Written are, for each kind of statistic, the share of
-the intervals of 95 % that hold the true value, and their median width in units of the range.
+Rows are drawn with replacement from a table, whose own means, deviations and shares are so the
+true ones.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
-import warnings
-
+import _bench
 import numpy as np
-from _report import parse, save
+from _tables_data import whole
 
-from skdp import DPStatisticsSource, Schema
-from skdp.datasets import load_heart_disease, load_table
+from skdp import DPStatisticsSource
 from skdp.tabular import NumericColumn
 
 LEVELS = (0.5, 1.0, 4.0)
@@ -82,15 +73,14 @@ def kind_of(statistic):
 
 
 def measure(name, epsilon, draws):
-    """Return a line for each kind of statistic."""
-    data = load_heart_disease() if name == "heart disease" else load_table(name, random_state=0)
-    schema, labels = Schema.from_mapping(data.schema), np.asarray(data.target)
-    true = true_values(schema, data.data, labels)
+    """Yield a row for each kind of statistic."""
+    frame, labels, schema = whole(name)
+    true = true_values(schema, frame, labels)
     rng, found = np.random.default_rng(0), {}
     for _ in range(draws):
         chosen = rng.integers(len(labels), size=SIZES[name])
         source = DPStatisticsSource(epsilon, encoder=schema)
-        table = source.fit(data.data.iloc[chosen], labels[chosen]).release_.describe_columns()
+        table = source.fit(frame.iloc[chosen], labels[chosen]).release_.describe_columns()
         for column, statistic, label, _, low, high in table.itertuples(index=False):
             label = None if label != label else label
             if (column, statistic, label) in true:
@@ -111,17 +101,11 @@ def measure(name, epsilon, draws):
         }
 
 
-def main():
-    settings = parse(__doc__.splitlines()[0], draws=40)
-    rows = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for name in SIZES:
-            for epsilon in LEVELS:
-                rows += measure(name, epsilon, settings.draws)
-                print(rows[-1], flush=True)
-    save("columns", vars(settings), rows)
+def rows(options):
+    for name in SIZES:
+        for epsilon in LEVELS:
+            yield from measure(name, epsilon, options.draws)
 
 
 if __name__ == "__main__":
-    main()
+    _bench.run("columns", rows, __doc__, draws=40)

@@ -1,40 +1,21 @@
 """MNIST by skdp and by what else could be taken: accuracy, processor seconds and memory, one core.
 
-    python benchmarks/bench_digits_models.py [--rows 60000] [--most-rows-of-networks 10000]
-
-Without privacy: wide autoencoders, and scikit-learn's models with their usual settings, in single
-precision. For whole records at ε = 1 and 8: releases of noisy statistics, by pixels and by
-oriented gradients, wide autoencoders of noisy rows, and DP-SGD with convolutions (torch and
-opacus; left out where missing) of fewer rows, for it takes minutes. The same for 10,000 rows,
-where support vectors are still quick. Each model runs in a process of its own.
+For whole records at ε = 1 and 8: releases of noisy statistics, wide autoencoders of noisy rows,
+and DP-SGD with convolutions (torch and opacus; left out where missing) of fewer rows, for it takes
+minutes. The same for 10,000 rows, where support vectors are still quick.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-import json
-import subprocess
-import sys
-import time
-import warnings
 from importlib.util import find_spec
 
+import _bench
 import numpy as np
-from _report import PeakMemory, parse, save
+from _tasks import mnist
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
-from skdp import (
-    DPStatisticsSource,
-    GaussianDPNoise,
-    OrientedGradients,
-    WideCDMMAClassifier,
-)
-from skdp.datasets import fetch_mnist
+from skdp import DPStatisticsSource, GaussianDPNoise, OrientedGradients, WideCDMMAClassifier
 
 DELTA, EPOCHS = 1e-5, 10
 LEVELS = (1.0, 8.0)
@@ -71,31 +52,17 @@ class Network:
     """DP-SGD with convolutions."""
 
     def __init__(self, epsilon):
-        self.epsilon = epsilon
+        self.level = f"record {epsilon:g}"
 
     def fit(self, X, y):
-        from _dpsgd import Network as Released
+        import _dpsgd
 
-        self.network = Released(f"record {self.epsilon:g}", (X, y), EPOCHS, pictures=True)
-        return self
-
-    def predict(self, X):
-        import torch
-        from _dpsgd import tensor
-
-        with torch.no_grad():
-            return self.network._model()(tensor(X, 28)).argmax(1).numpy()
+        self.predict = _dpsgd.Network(self.level, (X, y), EPOCHS, pictures=True).predict
 
 
 def noisy_rows(epsilon):
-    noise = GaussianDPNoise(
-        epsilon,
-        DELTA,
-        bounds=(0, 1),
-        privacy_unit="record",
-        perturb="fit",
-        random_state=np.random.RandomState(0),
-    )
+    settings = {"bounds": (0, 1), "privacy_unit": "record", "perturb": "fit"}
+    noise = GaussianDPNoise(epsilon, DELTA, **settings, random_state=np.random.RandomState(0))
     return make_pipeline(noise, WideCDMMAClassifier(n_layers=1, random_state=0))
 
 
@@ -120,50 +87,36 @@ MODELS = {
 }
 
 
-def measured(name, n_rows, n_queries):
-    warnings.simplefilter("ignore")
-    X, y = fetch_mnist(subset="train", return_X_y=True)
-    X_test, y_test = fetch_mnist(subset="test", return_X_y=True)
-    X, y, X_test, y_test = X[:n_rows], y[:n_rows], X_test[:n_queries], y_test[:n_queries]
-    model = MODELS[name]()
-    start = time.process_time()
-    with PeakMemory() as memory:
+def measure(name, options):
+    X, y, X_test, y_test = mnist()
+    X, y = X[: options.rows], y[: options.rows]
+    X_test, y_test = X_test[: options.queries], y_test[: options.queries]
+    model, fit = MODELS[name](), _bench.processor()
+    with _bench.PeakMemory() as memory, fit:
         model.fit(X, y)
-    fitted = time.process_time()
-    found = model.predict(X_test)
-    predicted = time.process_time()
-    return {
+    with _bench.processor() as predict:
+        found = model.predict(X_test)
+    row = {
         "model": name,
-        "rows": n_rows,
-        "queries": n_queries,
+        "rows": options.rows,
+        "queries": options.queries,
         "accuracy": float(np.mean(found == y_test)),
-        "fit_seconds": fitted - start,
-        "predict_seconds": predicted - fitted,
+        "fit_seconds": fit.seconds,
+        "predict_seconds": predict.seconds,
         "fit_peak_above_data_mib": memory.mib,
     }
+    return [row]
 
 
-def main():
-    options = parse(__doc__, rows=60_000, queries=10_000, most_rows_of_networks=10_000, case="")
-    if options.case:
-        print(json.dumps(measured(options.case, options.rows, options.queries)))
-        return
+def cases(options):
     torch = find_spec("torch") and find_spec("opacus")
-    rows = []
     for n_rows, n_queries in ((10_000, 2_000), (options.rows, options.queries)):
+        networks = torch and n_rows <= options.most_rows_of_networks
         for name in MODELS:
-            if name.startswith("DP-SGD") and not (
-                torch and n_rows <= options.most_rows_of_networks
-            ):
-                continue
-            command = [sys.executable, __file__, f"--case={name}"]
-            command += [f"--rows={n_rows}", f"--queries={n_queries}"]
-            done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-            rows.append(json.loads(done.stdout.splitlines()[-1]))
-            print(rows[-1], flush=True)
-    settings = {name: value for name, value in vars(options).items() if name != "case"}
-    save("digits_models", settings, rows)
+            if networks or not name.startswith("DP-SGD"):
+                yield name, {"rows": n_rows, "queries": n_queries}
 
 
 if __name__ == "__main__":
-    main()
+    settings = {"rows": 60_000, "queries": 10_000, "most_rows_of_networks": 10_000}
+    _bench.run_apart("digits_models", cases, measure, __doc__, **settings)

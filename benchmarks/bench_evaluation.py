@@ -1,25 +1,15 @@
 """How near do private evaluations come, and do their intervals hold what they promise?
 
-    python benchmarks/bench_evaluation.py [--draws 40]
-
-A logistic regression of half of the rows is evaluated on rows drawn with replacement from the
-other half, whose own figures are so the true ones. Written are the root-mean-square error of each
-figure, that of the rows without noise, and the share of the intervals of 95 % that hold the true
-value.
+A model of half of the rows is evaluated on rows drawn with replacement from the other half, whose
+own figures are so the true ones.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
-import warnings
-
+import _bench
 import numpy as np
-from _report import parse, save
+from _tables_data import whole
 from sklearn.linear_model import LogisticRegression
 
-from skdp import Schema, TabularEncoder, evaluate_privately
-from skdp.datasets import load_heart_disease, load_table
+from skdp import TabularEncoder, evaluate_privately
 
 LEVELS = (0.1, 0.5, 1.0, 4.0)
 CASES = (("heart disease", 200), ("heart disease", 1000), ("flchain", 1000), ("adult", 10_000))
@@ -38,28 +28,28 @@ class Scored:
 
 def probabilities(name):
     """Return probabilities of a model for rows that it has not seen, and their labels."""
-    data = load_heart_disease() if name == "heart disease" else load_table(name, random_state=0)
-    X = TabularEncoder(Schema.from_mapping(data.schema)).fit_transform(data.data)
-    X, y = np.asarray(X), np.asarray(data.target)
+    frame, y, schema = whole(name)
+    X = np.asarray(TabularEncoder(schema).fit_transform(frame))
     order = np.random.default_rng(0).permutation(len(y))
     learn, rest = np.array_split(order, 2)
     model = LogisticRegression(max_iter=500).fit(X[learn], y[learn])
     return Scored(model.classes_), model.predict_proba(X[rest]), y[rest]
 
 
-def figures(evaluation):
+def figures(*evaluated):
+    evaluation = evaluate_privately(*evaluated)
     found = (evaluation.auc(), evaluation.log_loss(), evaluation.brier_score())
     return (*found, evaluation.confusion()["accuracy"])
 
 
 def measure(name, n_rows, draws):
     model, p, y = probabilities(name)
-    true = [each.value for each in figures(evaluate_privately(model, p, y, np.inf))]
+    true = [each.value for each in figures(model, p, y, np.inf)]
     rng = np.random.default_rng(1)
     chosen = [rng.integers(len(y), size=n_rows) for _ in range(draws)]
-    plain = [figures(evaluate_privately(model, p[rows], y[rows], np.inf)) for rows in chosen]
+    plain = [figures(model, p[rows], y[rows], np.inf) for rows in chosen]
     for epsilon in LEVELS:
-        found = [figures(evaluate_privately(model, p[rows], y[rows], epsilon)) for rows in chosen]
+        found = [figures(model, p[rows], y[rows], epsilon) for rows in chosen]
         for k, figure in enumerate(FIGURES):
             errors, without = (
                 np.sqrt(np.mean([(each[k].value - true[k]) ** 2 for each in some]))
@@ -78,17 +68,10 @@ def measure(name, n_rows, draws):
             }
 
 
-def main():
-    settings = parse(__doc__.splitlines()[0], draws=40)
-    rows = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for case in CASES:
-            for row in measure(*case, settings.draws):
-                rows.append(row)
-                print(*case, row["level"], row["figure"], f"{row['error']:.3f}", row["held"])
-    save("evaluation", vars(settings), rows)
+def rows(options):
+    for case in CASES:
+        yield from measure(*case, options.draws)
 
 
 if __name__ == "__main__":
-    main()
+    _bench.run("evaluation", rows, __doc__, draws=40)

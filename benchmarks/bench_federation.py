@@ -1,28 +1,18 @@
 """Four hospitals make releases of their own, and a server merges them in one round.
 
-    python benchmarks/bench_federation.py flower
-    python benchmarks/bench_federation.py nvflare
-
-Each in an environment with the framework of that name, ``pip install -e ".[flower]"`` or
-``".[nvflare]"``, and with Python 3.11. Every hospital is a process of its own; they talk over the
-loopback interface. Three federations: all answer; one fails while it reads its rows; one has
-another schema and one never answers. Besides the seconds until the merged release is there and the
-bytes of each owner's answer, it checks that the merged release is, byte for byte, that of the
-owners' own files merged here, and that nothing of an error's message left its owner.
+Each in an environment with the framework of that name (the extras flower and nvflare) and Python
+3.11. Every hospital is a process of its own. It checks that the merged release is, byte for byte,
+that of the owners' own files merged here, and that nothing of an error's message left its owner.
 """
 
 import argparse
-import os
-import tempfile
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import json
+import tempfile
 from pathlib import Path
 
+import _bench
 from _federation import run_flower, run_nvflare
 from _federation_owner import SECRET, hospitals
-from _report import Timer
 from _store import RESULTS, Results
 
 from skdp import Release
@@ -39,7 +29,7 @@ CASES = {
 def measure(framework, case, folder):
     owners = list(hospitals())
     faults, timeout = CASES[case]
-    with Timer() as timer:
+    with _bench.Timer() as timer:
         RUN[framework](folder, owners, faults, timeout)
     report = json.loads((folder / "report.json").read_text())
     own = [Release.load(folder / f"{owner}.skdp") for owner in sorted(report["n_bytes"])]

@@ -1,24 +1,13 @@
 """What one noise for all owners would gain over the sum of their noises, on six tables.
 
-    python benchmarks/bench_federation_noise.py
-
-The source's rows of each table are dealt to 4, 20 and 100 owners at random; of adult, of which 100
-owners have 200 rows each, 4 and 20 owners have 300 rows each as well ("300 rows"). "merged": each
-owner's release at ε, merged. "one noise": one release of all owners' rows at ε, which is what
-distributed noise under secure aggregation would come to where nobody drops out and nobody
-colludes. "no noise": the same at ε = ∞. All predict the target's test rows without any label. A
-row that ``results/`` has is not computed again.
+The source's rows are dealt to 4, 20 and 100 owners at random; of adult 4 and 20 owners have 300
+rows each as well. "one noise" is what distributed noise under secure aggregation would come to
+where nobody drops out and nobody colludes.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
-import argparse
 import functools
-import time
-import warnings
 
+import _bench
 import numpy as np
 from _store import Results
 from _tables_data import labels, probability_qualities, scenario
@@ -43,6 +32,7 @@ def variants(table):
 def cells(n_draws):
     return [
         {"case": table, "level": level, "model": model, "variant": variant, "draw": draw}
+        | {"labels": 0}
         for table in TABLES
         for draw in range(n_draws)
         for variant in variants(table)
@@ -68,34 +58,24 @@ def make(data, rows, epsilon):
     return source.fit(data.data.iloc[rows], data.target[rows]).release_
 
 
-def measure(cell):
+def measure(cells):
+    [cell] = cells
     data = scenario(cell["case"], cell["draw"])
     parts = owners_rows(cell["case"], cell["variant"], cell["draw"])
-    start = time.perf_counter()
-    if cell["model"] == "merged":
-        own = [make(data, rows, cell["level"]) for rows in parts]
-        release = Release.merge(own, disjoint=True)
-    else:
-        epsilon = np.inf if cell["model"] == "no noise" else cell["level"]
-        release = make(data, np.concatenate(parts), epsilon)
-    probabilities = release.predict_proba(data.data.iloc[data.test])[:, 1]
-    truth = labels(data)[data.test]
-    found = probability_qualities(truth, probabilities)
-    return {
-        **cell,
-        "labels": 0,
-        "n_rows": sum(map(len, parts)),
-        **{name: found[name] for name in WANTED},
-        "fit_seconds": time.perf_counter() - start,
-    }
+    with _bench.Timer() as fit:
+        if cell["model"] == "merged":
+            own = [make(data, rows, cell["level"]) for rows in parts]
+            release = Release.merge(own, disjoint=True)
+        else:
+            epsilon = np.inf if cell["model"] == "no noise" else cell["level"]
+            release = make(data, np.concatenate(parts), epsilon)
+        probabilities = release.predict_proba(data.data.iloc[data.test])[:, 1]
+    found = probability_qualities(labels(data)[data.test], probabilities)
+    worth = {name: found[name] for name in WANTED}
+    return [{**cell, "n_rows": sum(map(len, parts)), **worth, "fit_seconds": fit.seconds}]
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--draws", type=int, default=5)
-    options = parser.parse_args()
-    warnings.simplefilter("ignore")  # of few rows, and of no noise
+    options = _bench.options_of(__doc__, draws=5)
     results = Results("federation_noise", "python benchmarks/bench_federation_noise.py")
-    for cell in cells(options.draws):
-        if {**cell, "labels": 0} not in results:
-            results.add(measure(cell))
+    _bench.fill(results, ([cell] for cell in cells(options.draws)), measure)

@@ -1,32 +1,22 @@
-"""Accuracy against ε at fixed δ, and against δ at fixed ε.
+"""Accuracy against ε at fixed δ, and against δ at fixed ε: Figs. 4.1, 4.2 of SERUMS D3.1 (2019).
 
-Figs. 4.1 and 4.2 of SERUMS D3.1 (2019).
-
-    python benchmarks/bench_fuzzy_privacy.py [--n-splits 3] [--n-jobs 2]
-
-Splits of the 10,000 test digits of MNIST into 9,000 and 1,000; training digits are
-perturbed. The classical Gaussian calibration is proven, and here run, for ε < 1 only.
-Writes results/fuzzy_privacy.json and results/fuzzy_privacy.png.
+Splits of the 10,000 test digits of MNIST into 9,000 and 1,000; training digits are perturbed. The
+classical Gaussian calibration is proven, and here run, for ε < 1 only. Draws a figure too.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
-import matplotlib
-
-matplotlib.use("agg")
+import _bench
 import matplotlib.pyplot as plt
-import numpy as np
-from _report import RESULTS, parse, save
 from sklearn.model_selection import ShuffleSplit
 
 from skdp import DeepFuzzyClassifier, GaussianDPNoise, OptimalDPNoise
 from skdp.datasets import fetch_mnist
 
-options = parse(__doc__, n_splits=3, n_jobs=2)
-X, y = fetch_mnist(subset="test", return_X_y=True)
-folds = list(ShuffleSplit(options.n_splits, test_size=1000, random_state=0).split(X))
+EPSILONS, DELTAS = (0.1, 0.25, 0.5, 0.9, 2.0, 4.0, 8.0), (1e-7, 1e-5, 1e-3, 1e-2, 1e-1, 0.5)
+GRID = [(e, d) for d in (1e-5, 1e-2) for e in EPSILONS]
+GRID += [(e, d) for e in (0.5, 0.9) for d in DELTAS if d not in (1e-5, 1e-2)]
+# What each panel holds, at which value, and what it varies.
+PANELS = [("delta", 1e-5, "epsilon"), ("delta", 1e-2, "epsilon")]
+PANELS += [("epsilon", 0.5, "delta"), ("epsilon", 0.9, "delta")]
 
 
 def noises(epsilon, delta):
@@ -36,36 +26,31 @@ def noises(epsilon, delta):
         yield "Gaussian, classical", GaussianDPNoise(epsilon, delta, calibration="classical")
 
 
-EPSILONS, DELTAS = (0.1, 0.25, 0.5, 0.9, 2.0, 4.0, 8.0), (1e-7, 1e-5, 1e-3, 1e-2, 1e-1, 0.5)
-grid = [(e, d) for d in (1e-5, 1e-2) for e in EPSILONS]
-grid += [(e, d) for e in (0.5, 0.9) for d in DELTAS if (e, d) not in grid]
-rows = []
-for epsilon, delta in grid:
-    for name, noise in noises(epsilon, delta):
-        model = DeepFuzzyClassifier(noise=noise, n_jobs=options.n_jobs, random_state=0)
-        scores = [model.fit(X[a], y[a]).score(X[b], y[b]) for a, b in folds]
-        row = {"epsilon": epsilon, "delta": delta, "noise": name}
-        rows.append({**row, "mean": np.mean(scores), "sd": np.std(scores, ddof=1)})
-        print(rows[-1], flush=True)
-save("fuzzy_privacy", vars(options), rows)
+def rows(options):
+    X, y = fetch_mnist(subset="test", return_X_y=True)
+    folds = list(ShuffleSplit(options.n_splits, test_size=1000, random_state=0).split(X))
+    for epsilon, delta in GRID:
+        for name, noise in noises(epsilon, delta):
+            model = DeepFuzzyClassifier(noise=noise, n_jobs=options.n_jobs, random_state=0)
+            scores = [model.fit(X[a], y[a]).score(X[b], y[b]) for a, b in folds]
+            row = {"epsilon": epsilon, "delta": delta, "noise": name}
+            yield {**row, **_bench.mean_and_sd(scores)}
 
-figure, panels = plt.subplots(2, 2, figsize=(9, 7), layout="constrained", sharey=True)
-PANELS = [
-    ("delta", 1e-5, "epsilon"),
-    ("delta", 1e-2, "epsilon"),
-    ("epsilon", 0.5, "delta"),
-    ("epsilon", 0.9, "delta"),
-]
-for axes, (fixed, value, free) in zip(panels.flat, PANELS, strict=True):
-    for name in ("optimal", "Gaussian, analytic", "Gaussian, classical"):
-        points = sorted(
-            (r[free], r["mean"], r["sd"]) for r in rows if r[fixed] == value and r["noise"] == name
-        )
-        axes.errorbar(*zip(*points, strict=True), marker="o", capsize=2, label=name)
-    axes.set_xscale("log")
-    axes.set_xlabel({"epsilon": "ε", "delta": "δ"}[free])
-    axes.set_title(f"{'δ' if fixed == 'delta' else 'ε'} = {value:g}")
-panels[0, 0].set_ylabel("accuracy")
-panels[1, 0].set_ylabel("accuracy")
-panels[0, 0].legend()
-figure.savefig(RESULTS / "fuzzy_privacy.png", dpi=110)
+
+def plot(rows):
+    figure, panels = plt.subplots(2, 2, figsize=(9, 7), layout="constrained", sharey=True)
+    for axes, (fixed, value, free) in zip(panels.flat, PANELS, strict=True):
+        for name in ("optimal", "Gaussian, analytic", "Gaussian, classical"):
+            some = [r for r in rows if r[fixed] == value and r["noise"] == name]
+            points = sorted((r[free], r["mean"], r["sd"]) for r in some)
+            axes.errorbar(*zip(*points, strict=True), marker="o", capsize=2, label=name)
+        axes.set(xscale="log", xlabel={"epsilon": "ε", "delta": "δ"}[free])
+        axes.set_title(f"{'δ' if fixed == 'delta' else 'ε'} = {value:g}")
+    panels[0, 0].set_ylabel("accuracy")
+    panels[1, 0].set_ylabel("accuracy")
+    panels[0, 0].legend()
+    figure.savefig(_bench.RESULTS / "fuzzy_privacy.png", dpi=110)
+
+
+if __name__ == "__main__":
+    plot(_bench.run("fuzzy_privacy", rows, __doc__, n_splits=3, n_jobs=2))

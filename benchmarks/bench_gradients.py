@@ -1,21 +1,12 @@
 """How fast are oriented gradients, compared with the bare filters that they replace?
 
-    python benchmarks/bench_gradients.py [--images 10000] [--repeats 3]
-
-Random images of several shapes, one thread. Written are the fastest of the repeats, in seconds
-for 10,000 images, and the memory that it needs besides rows and features: of
-``OrientedGradients``; of ``scipy.ndimage.gaussian_filter`` on one image of each direction and
-scale, without anything before or after; and of the same smoothing by two real FFTs.
+Random images of several shapes, one thread; seconds for 10,000 images, the fastest of the repeats.
 """
-
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import tracemalloc
 
+import _bench
 import numpy as np
-from _report import Timer, parse, save
 from scipy import fft
 from scipy.ndimage import gaussian_filter
 
@@ -25,10 +16,6 @@ SHAPES = ((28, 28), (32, 32, 3), (64, 64), (128, 128))
 SCALES, N_DIRECTIONS, AT_ONCE = (1.75, 3.5), 8, 200
 # The seconds are for so many images.
 UNIT = 10_000
-
-
-def transformed(X, shape):
-    return OrientedGradients(shape, scales=SCALES, n_directions=N_DIRECTIONS).transform(X)
 
 
 def filtered(X, shape):
@@ -54,7 +41,12 @@ def chunks(X, shape):
         yield np.ascontiguousarray(rows[..., 0])
 
 
-METHODS = {"transformer": transformed, "filters": filtered, "fft": by_fft}
+SETTINGS = {"scales": SCALES, "n_directions": N_DIRECTIONS}
+METHODS = {
+    "transformer": lambda X, shape: OrientedGradients(shape, **SETTINGS).transform(X),
+    "filters": filtered,
+    "fft": by_fft,
+}
 
 
 def measure(shape, settings):
@@ -65,7 +57,7 @@ def measure(shape, settings):
     for name, method in METHODS.items():
         seconds = []
         for _ in range(settings.repeats):
-            with Timer() as timer:
+            with _bench.Timer() as timer:
                 found = method(X, shape)
             seconds.append(timer.seconds)
         row[f"{name}_time"] = min(seconds) * UNIT / n_images
@@ -78,14 +70,9 @@ def measure(shape, settings):
     return row
 
 
-def main():
-    settings = parse(__doc__.splitlines()[0], images=UNIT, repeats=3)
-    rows = []
-    for shape in SHAPES:
-        rows.append(measure(shape, settings))
-        print(rows[-1], flush=True)
-    save("gradients", vars(settings), rows)
+def rows(options):
+    return (measure(shape, options) for shape in SHAPES)
 
 
 if __name__ == "__main__":
-    main()
+    _bench.run("gradients", rows, __doc__, images=UNIT, repeats=3)

@@ -1,25 +1,12 @@
 """How seconds, memory and accuracy of wide autoencoders grow with rows, features and classes.
 
-    python benchmarks/bench_growth.py [--layers 1] [--most-rows 600000]
-
-rows: MNIST (SKDP_DATA) with copies moved by up to two pixels and turned by up to ten degrees,
-and 10,000 test digits as they are. features: 10,000 digits resampled to 64 ... 4,096 pixels.
-classes: curved surfaces of three dimensions in 64 features, 100 rows of each class. Each case runs
-in a process of its own, on one core. Exponents are slopes of log seconds over log size.
+rows: MNIST with copies moved by up to two pixels and turned by up to ten degrees. features: digits
+resampled to 64 ... 4,096 pixels. classes: curved surfaces of three dimensions in 64 features, 100
+rows of each class. Each case runs in a process of its own, on one core.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-import json
-import subprocess
-import sys
-import time
-
+import _bench
 import numpy as np
-from _report import PeakMemory, parse, save
 from scipy.ndimage import affine_transform, zoom
 
 from skdp import WideCDMMAClassifier
@@ -95,23 +82,23 @@ def data_of_classes(n_classes):
 DATA = {"rows": data_of_rows, "features": data_of_features, "classes": data_of_classes}
 
 
-def measured(what, size, n_layers):
-    X, y, X_test, y_test = DATA[what](size)
-    model = WideCDMMAClassifier(n_layers=n_layers, random_state=0)
-    start = time.process_time()
-    with PeakMemory() as memory:
+def measure(case, options):
+    what, _, size = case.partition(":")
+    X, y, X_test, y_test = DATA[what](int(size))
+    model, fit = WideCDMMAClassifier(n_layers=options.layers, random_state=0), _bench.processor()
+    with _bench.PeakMemory() as memory, fit:
         model.fit(X, y)
-    row = {"what": what, "size": size, "fit_seconds": time.process_time() - start}
+    row = {"what": what, "size": int(size), "fit_seconds": fit.seconds}
     row |= {"data_mib": X.nbytes / 2**20, "fit_peak_above_data_mib": memory.mib}
     row |= {"model_mib": model_bytes(model) / 2**20, "queries": len(X_test)}
     model.predict(X_test[:1])  # prepares the search
     for k in PROBES:
-        start = time.process_time()
-        found = model.set_params(n_probe=k).predict(X_test)
+        with _bench.processor() as predict:
+            found = model.set_params(n_probe=k).predict(X_test)
         name = "predict" if k is None else f"predict_{k}"
-        row[f"{name}_seconds"] = time.process_time() - start
+        row[f"{name}_seconds"] = predict.seconds
         row[f"{name}_accuracy"] = float(np.mean(found == y_test))
-    return row
+    return [row]
 
 
 def model_bytes(model):
@@ -130,31 +117,18 @@ def exponents(rows):
             if len(here) > 1:
                 sizes, seconds = ([np.log(row[key]) for row in here] for key in ("size", name))
                 slopes[f"{what}: {name}"] = float(np.polyfit(sizes, seconds, 1)[0])
-    return slopes
+    return {"exponents": slopes}
 
 
-def main():
-    options = parse(__doc__, layers=1, most_rows=600_000, case="")
-    if options.case:
-        what, size = options.case.split(":")
-        print(json.dumps(measured(what, int(size), options.layers)))
-        return
+def cases(options):
     sizes = {
         "rows": [n for n in ROWS if n <= options.most_rows],
         "features": [side**2 for side in SIDES],
         "classes": CLASSES,
     }
-    rows = []
-    for what, each in sizes.items():
-        for size in each:
-            command = [sys.executable, __file__, f"--case={what}:{size}"]
-            command += [f"--layers={options.layers}"]
-            done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-            rows.append(json.loads(done.stdout.splitlines()[-1]))
-            print(rows[-1], flush=True)
-    settings = {name: value for name, value in vars(options).items() if name != "case"}
-    save("growth", {**settings, "exponents": exponents(rows)}, rows)
+    return [(f"{what}:{size}", {}) for what, each in sizes.items() for size in each]
 
 
 if __name__ == "__main__":
-    main()
+    settings = {"layers": 1, "most_rows": 600_000}
+    _bench.run_apart("growth", cases, measure, __doc__, exponents, **settings)

@@ -1,23 +1,14 @@
 """What do the releases of three hospitals and few labels give a fourth one?
 
-    python benchmarks/bench_hospitals.py [--draws 20] [--labels 30]
-
-The quickstart's question, each of four hospitals being the fourth in turn. A draw is a random
-choice of the patients whose diagnosis is known, and noise of its own; written are the area under
-the ROC curve and the log loss on the other patients, means over the hospitals. Compared are: the
-transfer from three releases and the labels; the three releases alone, added up; a logistic
-regression of the labels alone, whose penalty is chosen by cross-validation; and the same of these
-labels and all records of the other hospitals, which would need somebody to see them all.
+The quickstart's question, each of four hospitals being the fourth in turn; a draw is a random
+choice of the patients whose diagnosis is known, and noise of its own. Compared are the transfer
+from three releases and the labels; the three releases alone, added up; a logistic regression of
+the labels alone, its penalty chosen by cross-validation; and the same of these labels and all
+records of the other hospitals, which would need somebody to see them all.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
-import warnings
-
+import _bench
 import numpy as np
-from _report import parse, save
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.metrics import log_loss, roc_auc_score
 
@@ -62,24 +53,19 @@ def predictions(target, n_labels, rng):
     yield "all records, not private", asked, logistic_regression(pooled, asked)
 
 
-def main():
-    settings = parse(__doc__.splitlines()[0], draws=20, labels=30)
-    warnings.simplefilter("ignore")
-    rows = []
-    for draw in range(settings.draws):
-        found = {}
+def rows(options):
+    for draw in range(options.draws):
+        found: dict = {}
         for target in dict.fromkeys(HOSPITAL):
             rng = np.random.default_rng(draw)
-            for model, asked, p in predictions(target, settings.labels, rng):
+            for model, asked, p in predictions(target, options.labels, rng):
                 scores = roc_auc_score(Y[asked], p), log_loss(Y[asked], p)
                 found.setdefault(model, []).append(scores)
         for model, scores in found.items():
             auc, loss = map(float, np.mean(scores, axis=0))
             row = {"model": model, "draw": draw, "auc": auc, "log_loss": loss}
-            rows.append(row | {"labels": settings.labels, "level": EPSILON})
-            print(row, flush=True)
-    save("hospitals", vars(settings), rows)
+            yield row | {"labels": options.labels, "level": EPSILON}
 
 
 if __name__ == "__main__":
-    main()
+    _bench.run("hospitals", rows, __doc__, draws=20, labels=30)

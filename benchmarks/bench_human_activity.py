@@ -1,59 +1,57 @@
 """Human activity, leave-5-people-out: central, merged and single-participant models.
 
-    python benchmarks/bench_human_activity.py [--n-jobs 2]
-
-Thirty people in six folds of five. Features are clipped to the 1st and 99th percentile of
-the five people left out, who stand for a public calibration set, and scaled to [0, 1], so
-that a sensitivity of 1 covers any change of a feature. Each of the 25 others is one
-participant. "best single" is the best of the 25 in hindsight, on the test rows themselves.
-The merged models decide by the report's rule, and by five voters for each class.
+Thirty people in six folds of five. The five left out stand for a public calibration set, whose
+percentiles are the bounds of all features. Each of the 25 others is one participant. "best single"
+is the best of them in hindsight, on the test rows themselves. The merged models decide by the
+report's rule, and by five voters for each class.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
+import _bench
 import numpy as np
-from _report import parse, save
+from _tasks import in_bounds_of
 
 from skdp import DeepFuzzyClassifier, OptimalDPNoise
 from skdp.datasets import load_human_activity
 
-options = parse(__doc__, n_jobs=2)
-activity = load_human_activity()
-y, people = activity.target, activity.groups
-folds = np.random.RandomState(0).permutation(np.unique(people)).reshape(6, 5)
+
+def rows(options):
+    activity = load_human_activity()
+    y, people = activity.target, activity.groups
+    folds = np.random.RandomState(0).permutation(np.unique(people)).reshape(6, 5)
+    for epsilon in (np.inf, 10.0, 1.0):
+        scores: dict = {}
+        for held_out in folds:
+            test = np.isin(people, held_out)
+            X = in_bounds_of(test, activity.data).astype(np.float32)
+            for name, score in fold(X, y, people, test, epsilon, options.n_jobs).items():
+                scores.setdefault(name, []).append(score)
+        for name, values in scores.items():
+            row = {"epsilon": epsilon, "model": name, "folds": values}
+            yield {**row, **_bench.mean_and_sd(values)}
 
 
-def fit(X, y, groups, epsilon):
-    noise = None if np.isinf(epsilon) else OptimalDPNoise(epsilon, 1e-5)
-    model = DeepFuzzyClassifier(noise=noise, n_jobs=options.n_jobs, random_state=0)
-    return model.fit(X, y, groups=groups)
+def fold(X, y, people, test, epsilon, n_jobs):
+    """Return the accuracy of each model on the people left out."""
+
+    def fit(rows, groups):
+        noise = None if np.isinf(epsilon) else OptimalDPNoise(epsilon, 1e-5)
+        model = DeepFuzzyClassifier(noise=noise, n_jobs=n_jobs, random_state=0)
+        return model.fit(X[rows], y[rows], groups=groups)
+
+    asked = X[test], y[test]
+    each = [people == person for person in np.unique(people[~test])]
+    participants = [fit(rows, people[rows]) for rows in each]
+    single = [model.score(*asked) for model in participants]
+    merged = DeepFuzzyClassifier.merge(participants).set_params(n_jobs=n_jobs)
+    by_rule = merged.score(*asked)
+    return {
+        "central": fit(~test, None).score(*asked),
+        "merged": by_rule,
+        "merged, five voters": merged.set_params(n_voters=5).score(*asked),
+        "best single": max(single),
+        "mean single": np.mean(single),
+    }
 
 
-NAMES = ("central", "merged", "merged, five voters", "best single", "mean single")
-rows = []
-for epsilon in (np.inf, 10.0, 1.0):
-    scores = {name: [] for name in NAMES}
-    for held_out in folds:
-        test = np.isin(people, held_out)
-        low, high = np.percentile(activity.data[test], [1, 99], axis=0)
-        X = np.clip((activity.data - low) / (high - low), 0, 1).astype(np.float32)
-        participants = [
-            fit(X[people == p], y[people == p], people[people == p], epsilon)
-            for p in np.unique(people[~test])
-        ]
-        single = [model.score(X[test], y[test]) for model in participants]
-        merged = DeepFuzzyClassifier.merge(participants).set_params(n_jobs=options.n_jobs)
-        scores["merged"].append(merged.score(X[test], y[test]))
-        merged.set_params(n_voters=5)
-        scores["merged, five voters"].append(merged.score(X[test], y[test]))
-        scores["best single"].append(max(single))
-        scores["mean single"].append(np.mean(single))
-        central = fit(X[~test], y[~test], None, epsilon)
-        scores["central"].append(central.score(X[test], y[test]))
-    for name, values in scores.items():
-        row = {"epsilon": epsilon, "model": name, "folds": values}
-        rows.append({**row, "mean": np.mean(values), "sd": np.std(values, ddof=1)})
-        print(rows[-1], flush=True)
-save("human_activity", vars(options), rows)
+if __name__ == "__main__":
+    _bench.run("human_activity", rows, __doc__, n_jobs=2)

@@ -1,20 +1,17 @@
 """What is left of sensitive columns: against closed forms, against upper bounds, and in digits.
 
-    python benchmarks/bench_leakage.py [--draws 3]
-
-First Gaussian pairs in ten dimensions and tables of categories, of which the information is
-known, beside scikit-learn's estimate of each column by itself. Then, over noises, units of
-privacy and ε, what decoders find in noisy data and what the guarantee allows at most. Last, how
-much of the ink of a digit is left in noisy pixels, in the codes of an autoencoder and in the
-probabilities of a classifier of these: a table, and a picture for the documentation. Noise of
-releases is drawn by NumPy, in a tenth of the time.
+Gaussian pairs and tables of categories, of which the information is known; over noises, units of
+privacy and ε, what decoders find and what the guarantee allows at most; and how much of the ink of
+a digit is left in noisy pixels, codes and predictions: a table, and a picture for the
+documentation.
 """
 
-import warnings
+from itertools import product
 
+import _bench
 import numpy as np
-from _report import parse, save
 from _store import HERE
+from _table import grouped, pick
 from sklearn.datasets import load_digits
 from sklearn.feature_selection import mutual_info_regression
 from sklearn.model_selection import cross_val_predict
@@ -41,7 +38,7 @@ def found(part, case, draw, private, released, truth=None, bound=None, n_permuta
     estimate = information_leakage(
         private, released, n_permutations=n_permutations, random_state=draw
     )
-    row = {
+    return {
         "part": part,
         "case": case,
         "draw": draw,
@@ -52,8 +49,6 @@ def found(part, case, draw, private, released, truth=None, bound=None, n_permuta
         "largest_of_null": max(estimate.null, default=None),
         **more,
     }
-    print(row, flush=True)
-    return row
 
 
 def gaussian_pairs(draws):
@@ -95,16 +90,14 @@ def elements(draws):
             for draw in range(draws):
                 rng = np.random.default_rng(draw)
                 uniform, two = rng.random((2000, 1)), rng.integers(2, size=(2000, 1))
-                for prior, values in (("uniform", uniform), ("two points", two.astype(float))):
-                    noise.fit(values)
-                    bound = noise.guarantee_.information_bound(
-                        None if prior == "uniform" else [0.5, 0.5]
-                    )
+                for prior, values, shares in (
+                    ("uniform", uniform, None),
+                    ("two points", two.astype(float), [0.5, 0.5]),
+                ):
+                    bound = noise.fit(values).guarantee_.information_bound(shares).nats
+                    T, more = noise.transform(values), {"bound": bound, "epsilon": epsilon}
                     case = f"element, {name}, {prior}"
-                    T = noise.transform(values)
-                    yield found(
-                        "bounds", case, draw, values[:, 0], T, bound=bound.nats, epsilon=epsilon
-                    )
+                    yield found("bounds", case, draw, values[:, 0], T, **more)
 
 
 def labels(draws):
@@ -121,37 +114,25 @@ def labels(draws):
 
 def releases(draws):
     """Whether a record or a person of three is there, told from 1,000 releases of 30 rows."""
-
-    def add(queries, name, values, sensitivity, scales=1.0):
-        numbers = np.random.default_rng(queries._bits.draw(2)).normal(size=values.shape) * scales
-        return values + np.rint(numbers * queries.deviation(name, sensitivity)).astype(np.int64)
-
-    GaussianQueries.add = add
-    for unit in ("record", "person"):
-        for epsilon in LEVELS:
-            for draw in range(draws):
-                rng = np.random.default_rng(draw)
-                X = np.vstack([rng.random((30, 2)), np.full((3, 2), 0.02)])
-                y = np.append(np.arange(30) % 2, [1, 1, 1])
-                groups = np.append(np.arange(30), [30, 30, 30])
-                n_more = 3 if unit == "person" else 1
-                there = rng.integers(2, size=1000)
-                released = []
-                for one in there:
-                    rows = slice(30 + n_more * one)
-                    source = DPStatisticsSource(
-                        epsilon,
-                        classes=[0, 1],
-                        model="linear",
-                        privacy_unit="group" if unit == "person" else "record",
-                    )
-                    how = {"groups": groups[rows]} if unit == "person" else {}
-                    release = source.fit(X[rows], y[rows], **how).release_
-                    parts = released_statistics(release)
-                    released.append(np.concatenate([parts[name] for name in sorted(parts)]))
-                bound = release.guarantee.information_bound([0.5, 0.5]).nats
-                case = f"{unit}, released statistics"
-                yield found("bounds", case, draw, there, released, bound=bound, epsilon=epsilon)
+    GaussianQueries.add = _bench.quick_noise()
+    for unit, epsilon, draw in product(("record", "person"), LEVELS, range(draws)):
+        n_more, by_person = (3, True) if unit == "person" else (1, False)
+        rng = np.random.default_rng(draw)
+        X = np.vstack([rng.random((30, 2)), np.full((3, 2), 0.02)])
+        y = np.append(np.arange(30) % 2, [1, 1, 1])
+        groups = np.append(np.arange(30), [30, 30, 30])
+        settings = {"classes": [0, 1], "model": "linear"}
+        settings["privacy_unit"] = "group" if by_person else "record"
+        there, released = rng.integers(2, size=1000), []
+        for one in there:
+            rows = slice(30 + n_more * one)
+            how = {"groups": groups[rows]} if by_person else {}
+            release = DPStatisticsSource(epsilon, **settings).fit(X[rows], y[rows], **how).release_
+            parts = released_statistics(release)
+            released.append(np.concatenate([parts[name] for name in sorted(parts)]))
+        bound = release.guarantee.information_bound([0.5, 0.5]).nats
+        case = f"{unit}, released statistics"
+        yield found("bounds", case, draw, there, released, bound=bound, epsilon=epsilon)
 
 
 def digits(draws):
@@ -178,19 +159,10 @@ def picture(rows):
     figure, axis = plt.subplots(figsize=(6, 3.8), layout="constrained")
     finite = [r for r in rows if r["part"] == "digits" and r["epsilon"] != "inf"]
     levels = sorted({float(r["epsilon"]) for r in finite})
-    for case in dict.fromkeys(r["case"] for r in finite):
-        draws = np.array(
-            [
-                [
-                    r["estimate"]
-                    for r in finite
-                    if r["case"] == case and float(r["epsilon"]) == level
-                ]
-                for level in levels
-            ]
-        )
-        spread = 2 * draws.std(axis=1, ddof=1)
-        axis.errorbar(levels, draws.mean(axis=1), spread, marker="o", capsize=3, label=case)
+    for (case,), some in grouped(finite, "case").items():
+        draws = [pick(some, "estimate", epsilon=str(level)) for level in levels]
+        means, spreads = [each.mean for each in draws], [2 * each.sd for each in draws]
+        axis.errorbar(levels, means, spreads, marker="o", capsize=3, label=case)
     axis.set(xscale="log", xlabel="ε of one pixel", ylabel="nats about the ink of a digit")
     axis.set_xticks(levels, [f"{level:g}" for level in levels])
     axis.minorticks_off()
@@ -198,15 +170,10 @@ def picture(rows):
     figure.savefig(HERE.parent / "doc" / "images" / "leakage_of_digits.png", dpi=100)
 
 
-def main():
-    options = parse(__doc__, draws=3)
-    warnings.simplefilter("ignore")
-    rows = []
+def rows(options):
     for part in (gaussian_pairs, categories, elements, labels, releases, digits):
-        rows += part(options.draws)
-        save("leakage", vars(options), rows)
-    picture(rows)
+        yield from part(options.draws)
 
 
 if __name__ == "__main__":
-    main()
+    picture(_bench.run("leakage", rows, __doc__, draws=3))

@@ -1,31 +1,24 @@
 """Wide autoencoders of MNIST: seconds beside those of the bare BLAS and LAPACK calls they rest on.
 
-    python benchmarks/bench_limits.py [--rows 60000] [--repeats 3] [--layers 1,5]
-
 fit: the limit are the same k-means, products, factorizations and eigenvectors of the same
-matrices, and nothing else: no kernels, no checks. predict: the limit is the chain of matrix
-products by which each subset reconstructs each row. Both run in the same pool of threads, taken
-in turn with what they limit; the least of the repeats counts. directions: how many errors of a
-row are computed in full with bounds of so many directions, to find its class and to know the
-errors of all classes.
+matrices, and nothing else. predict: the chain of products by which each subset reconstructs each
+row. Both run in the same pool of threads, taken in turn with what they limit; the least of the
+repeats counts. directions: how many errors of a row are computed in full with bounds of so many
+directions.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
+from contextlib import contextmanager
 from itertools import chain
 
+import _bench
 import numpy as np
-from _report import Timer, parse, save
+from _tasks import mnist
 from scipy.linalg import eigh
 from scipy.linalg.lapack import dpocon, dpotrf
 from sklearn.cluster import KMeans
 
 from skdp import WideCDMMAClassifier
-from skdp.datasets import fetch_mnist
-from skdp.membership import _search, _search_tables
+from skdp.membership import _search
 from skdp.utils._kernel_regression import squared_exponential
 from skdp.utils._linalg import principal_directions
 from skdp.utils._parallel import map_rows, run_tasks
@@ -76,15 +69,13 @@ def partition(rows):
 
 
 def bare_fit(classes, subsets, n_jobs):
-    """Return the seconds of the calls of a fit."""
-    with Timer() as timer:
-        run_tasks(partition, [(rows,) for rows in classes], len(classes), n_jobs=n_jobs)
-        run_tasks(Subset.calls, [(subset,) for subset in subsets], len(subsets), n_jobs=n_jobs)
-    return timer.seconds
+    """Make the calls of a fit."""
+    run_tasks(partition, [(rows,) for rows in classes], len(classes), n_jobs=n_jobs)
+    run_tasks(Subset.calls, [(subset,) for subset in subsets], len(subsets), n_jobs=n_jobs)
 
 
 def bare_chain(model, X, n_jobs):
-    """Return the seconds of the products by which each subset reconstructs each row."""
+    """Make the products by which each subset reconstructs each row."""
     autoencoders = [a for group in model.autoencoders_by_class() for a in group]
 
     def reconstruct(Y):
@@ -97,21 +88,18 @@ def bare_chain(model, X, n_jobs):
         return output[:, 0]
 
     values = autoencoders[0].values_per_row()
-    with Timer() as timer:
-        map_rows(reconstruct, X, values_per_row=values, dtype=X.dtype, n_jobs=n_jobs)
-    return timer.seconds
+    map_rows(reconstruct, X, values_per_row=values, dtype=X.dtype, n_jobs=n_jobs)
 
 
-def timed(function, *args):
-    with Timer() as timer:
-        function(*args)
-    return timer.seconds
-
-
-def least(functions, repeats):
-    """Return the least seconds of each function, all of them taken in turn."""
-    seconds = [[function() for function in functions] for _ in range(repeats)]
-    return np.min(seconds, axis=0)
+def least(calls, repeats):
+    """Return the least seconds of each call, a function and its arguments, taken in turn."""
+    seconds = []
+    for _ in range(repeats):
+        for function, *arguments in calls:
+            with _bench.Timer() as timer:
+                function(*arguments)
+            seconds.append(timer.seconds)
+    return np.reshape(seconds, (repeats, -1)).min(axis=0)
 
 
 def fits(train, n_layers, n_jobs, repeats):
@@ -124,36 +112,27 @@ def fits(train, n_layers, n_jobs, repeats):
         for s in np.unique(own)
     ]
     model = WideCDMMAClassifier(n_layers=n_layers, n_jobs=n_jobs, random_state=0)
-    fit, bare = least(
-        [lambda: timed(model.fit, X, y), lambda: bare_fit(classes, subsets, n_jobs)], repeats
-    )
+    calls = [(model.fit, X, y), (bare_fit, classes, subsets, n_jobs)]
+    fit, bare = least(calls, repeats)
     return model, {"what": "fit", "seconds": fit, "bare_seconds": bare, "ratio": fit / bare}
 
 
 def predictions(model, X, y, repeats):
     """Yield seconds of all ways to predict, and how right they are."""
-    n_jobs = model.n_jobs
-    ways = {"errors of all classes": (None, model.reconstruction_errors)}
-    ways |= {
-        "predict" if k is None else f"predict, n_probe={k}": (k, model.predict)
-        for k in (None, 4, 3, 2)
-    }
+    ways = {"errors of all classes": (None, "reconstruction_errors")}
+    for k in (None, 4, 3, 2):
+        ways["predict" if k is None else f"predict, n_probe={k}"] = k, "predict"
 
     def run(n_probe, method):
-        return timed(model.set_params(n_probe=n_probe).__getattribute__(method.__name__), X)
+        getattr(model.set_params(n_probe=n_probe), method)(X)
 
     model.predict(X[:1])  # prepares the search
-    calls = [lambda way=way: run(*way) for way in ways.values()]
-    *seconds, bare = least([*calls, lambda: bare_chain(model, X, n_jobs)], repeats)
+    calls = [(run, *way) for way in ways.values()]
+    *seconds, bare = least([*calls, (bare_chain, model, X, model.n_jobs)], repeats)
     for (what, (n_probe, _)), each in zip(ways.items(), seconds, strict=True):
         accuracy = model.set_params(n_probe=n_probe).score(X, y)
-        yield {
-            "what": what,
-            "seconds": each,
-            "bare_seconds": bare,
-            "ratio": each / bare,
-            "accuracy": accuracy,
-        }
+        times = {"seconds": each, "bare_seconds": bare, "ratio": each / bare}
+        yield {"what": what, **times, "accuracy": accuracy}
     model.set_params(n_probe=None)
 
 
@@ -161,54 +140,46 @@ def directions(model, X):
     """Yield how many errors are computed in full, to find the class and to know all of them."""
     groups, default = model.autoencoders_by_class(), _search.N_DIRECTIONS
     for n in DIRECTIONS:
-        _search.N_DIRECTIONS = _search_tables.N_DIRECTIONS = n
+        _search.N_DIRECTIONS = n
         search = _search.ReconstructionSearch(groups)
         row = {"what": "directions", "n_directions": n, "of": len(search.layers)}
         for name, method in (("class", search.nearest_group), ("all", search.errors)):
-            with Counter(search) as counter:
+            with counted(search) as counts:
                 method(X)
-            row[f"errors_for_{name}"] = counter.n / len(X)
+            row[f"errors_for_{name}"] = sum(counts) / len(X)
         yield row
-    _search.N_DIRECTIONS = _search_tables.N_DIRECTIONS = default
+    _search.N_DIRECTIONS = default
 
 
-class Counter:
-    """Counts the errors that a search computes in full."""
+@contextmanager
+def counted(search):
+    """Count the errors that a search computes in full, in a list."""
+    plain, counts = search.pair_errors, []
 
-    def __init__(self, search):
-        self.search, self.plain, self.n = search, search.pair_errors, 0
+    def pair_errors(Y, pairs, wanted, n_jobs=None):
+        counts.append(int(wanted.sum()))
+        return plain(Y, pairs, wanted, n_jobs)
 
-    def __enter__(self):
-        self.search.pair_errors = self
-        return self
-
-    def __exit__(self, *exc):
-        self.search.pair_errors = self.plain
-
-    def __call__(self, Y, pairs, wanted, n_jobs=None):
-        self.n += int(wanted.sum())
-        return self.plain(Y, pairs, wanted, n_jobs)
+    search.pair_errors = pair_errors
+    yield counts
+    search.pair_errors = plain
 
 
-def main():
-    options = parse(__doc__, rows=60_000, queries=10_000, repeats=3, layers="1,5")
-    X, y = fetch_mnist(subset="train", return_X_y=True)
-    X_test, y_test = fetch_mnist(subset="test", return_X_y=True)
+def rows(options):
+    X, y, X_test, y_test = mnist()
     train = X[: options.rows], y[: options.rows]
     test = X_test[: options.queries], y_test[: options.queries]
-    rows = []
     for n_layers in map(int, options.layers.split(",")):
         for n_jobs in JOBS:
             setting = {"n_layers": n_layers, "n_jobs": n_jobs}
             model, fit = fits(train, n_layers, n_jobs, options.repeats)
             for row in chain([fit], predictions(model, *test, options.repeats)):
-                rows.append({**setting, **row})
-                print(rows[-1], flush=True)
+                yield {**setting, **row}
         if n_layers == 1:
-            rows += [{"n_layers": 1, **row} for row in directions(model, test[0][:2000])]
-            print(rows[-3:], flush=True)
-    save("limits", vars(options), rows)
+            for row in directions(model, test[0][:2000]):
+                yield {"n_layers": 1, **row}
 
 
 if __name__ == "__main__":
-    main()
+    settings = {"rows": 60_000, "queries": 10_000, "repeats": 3, "layers": "1,5"}
+    _bench.run("limits", rows, __doc__, **settings)

@@ -1,30 +1,17 @@
 """Peak memory of fits above the data, step by step.
 
-    python benchmarks/bench_memory.py [--rows 60000]
-
-MNIST in single precision, as an array and as a memory map, whose pages count as the system's cache
-and not as memory of the fit. source: a release from perturbed rows at ε = 8 for a value, with the
-highest mark within each step of :meth:`DPSource.fit`, and what was held before the step.
-classifier: a fit of wide autoencoders, of which the model is a part. Each case runs in a process
-of its own.
+MNIST in single precision, as an array and as a memory map, whose pages count as the system's
+cache. source: a release from perturbed rows, with the highest mark within each step of its fit,
+and what was held before. classifier: a fit of wide autoencoders, of which the model is a part.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
-import json
-import subprocess
-import sys
 import tempfile
 import threading
 import time
-import warnings
 from contextlib import contextmanager
-from pathlib import Path
 
+import _bench
 import numpy as np
-from _report import Timer, parse, save
 
 from skdp import DPSource, WideCDMMAClassifier
 from skdp.datasets import fetch_mnist
@@ -53,8 +40,7 @@ class Watch:
         self.thread.start()
 
     def now(self):
-        status = Path("/proc/self/status").read_text()
-        return int(status.split("RssAnon:")[1].split()[0]) / 1024
+        return _bench.memory_mib("RssAnon")
 
     def sample(self):
         while not self.done.is_set():
@@ -68,7 +54,7 @@ class Watch:
         """Write down what was held before a step, its highest mark and its seconds."""
         mark = [self.now()]
         self.marks.append(mark)
-        with Timer() as timer:
+        with _bench.Timer() as timer:
             yield
         self.marks.remove(mark)
         row = {"step": name, "before_mib": mark[0] - self.start}
@@ -80,24 +66,21 @@ class Watch:
         self.thread.join()
 
 
-def watched(function, watch, rows, name):
-    """Return a function that notes the highest mark while it runs."""
-
-    def call(*args, **settings):
-        with watch.step(name, rows):
-            return function(*args, **settings)
-
-    return call
-
-
 def watch_steps(watch, rows):
-    """Make the module of the source note the marks of its steps."""
+    """Make the module of the source note the highest marks of its steps."""
     for path, name in STEPS.items():
         owner, _, attribute = path.rpartition(".")
         owner = getattr(_rows_source, owner) if owner else _rows_source
         if not hasattr(owner, attribute):
             owner = DPSource
-        setattr(owner, attribute, watched(getattr(owner, attribute), watch, rows, name))
+
+        function = getattr(owner, attribute)
+
+        def call(*args, step=name, function=function, **settings):
+            with watch.step(step, rows):
+                return function(*args, **settings)
+
+        setattr(owner, attribute, call)
 
 
 def digits(n_rows, mapped):
@@ -112,12 +95,11 @@ def digits(n_rows, mapped):
         return np.load(file.name, mmap_mode="r"), y
 
 
-def measured(case, n_rows):
+def measure(case, options):
     kind, mapped, setting = case.split(":")
-    X, y = digits(n_rows, mapped == "memmap")
+    X, y = digits(options.rows, mapped == "memmap")
     rows, watch = [], Watch()
     if kind == "source":
-        warnings.simplefilter("ignore")
         model = DPSource(8.0, bounds=(0, 1), n_layers=1, parts=setting, random_state=0)
         watch_steps(watch, rows)
     else:
@@ -139,20 +121,6 @@ CASES = (
 )
 
 
-def main():
-    options = parse(__doc__, rows=60_000, case="")
-    if options.case:
-        print(json.dumps(measured(options.case, options.rows)))
-        return
-    rows = []
-    for case in CASES:
-        command = [sys.executable, __file__, f"--case={case}", f"--rows={options.rows}"]
-        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-        rows += json.loads(done.stdout.splitlines()[-1])
-        print(case, rows[-1], flush=True)
-    settings = {name: value for name, value in vars(options).items() if name != "case"}
-    save("memory", settings, rows)
-
-
 if __name__ == "__main__":
-    main()
+    cases = [(case, {}) for case in CASES]
+    _bench.run_apart("memory", lambda options: cases, measure, __doc__, rows=60_000)

@@ -1,38 +1,18 @@
 """Many owners: releases that are merged, against a list of them, one release, and no privacy.
 
-    python benchmarks/bench_merging.py
-    python benchmarks/bench_merging.py --tasks heart,files --draws 3
-    PYTHONPATH=OLDER python benchmarks/bench_merging.py --before COMMIT
-
-heart: FLamby's protocol, its 486 patients of four hospitals to learn from and its 254 to be
-predicted, δ = 1e-4; each hospital is predicted from the three others, without a label and with 30
-of its own, and from all four. adult: 300 rows for each of 5, 20 and 60 owners at random, and of
-owners by a column. tables: five owners share the rows of a table. files: what a release takes on
-the disk, and seconds to load it and to predict first.
-
-One release of all rows has either the ε of the owners, hence one noise instead of many, or the
-noise that all owners add together. The best single release is the best on the test rows, for each
-measure: nobody could choose it. Each draw has noise of its own, and rows except those of
-hospitals. Rows that come from the same releases are written together, and what ``results/`` has is
-not computed again. ``--before``: measure the lists and files of an older package, found first by
-PYTHONPATH. The six tables are found through SKDP_DATA.
+"heart" is FLamby's protocol; the page of tables says what is compared. Each draw has noise of its
+own, and rows except those of hospitals. Rows that come from the same releases are written
+together; lists and files "before" are those of the commit that they name.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
-import argparse
-import inspect
 import tempfile
-import warnings
 from itertools import product
 from pathlib import Path
 from statistics import median
 
+import _bench
 import numpy as np
 from _merging_data import CASES, HOSPITALS, federation
-from _report import Timer
 from _store import Results
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
@@ -52,7 +32,6 @@ OTHERS, ALL, NONE = "others", "all", "-"
 PARTS = {"heart": ((OTHERS, 0), (OTHERS, 30), (ALL, 0)), "adult": ((NONE, 0),)}
 PARTS["tables"] = PARTS["adult"]
 MOST_PREDICTED = 1000
-BEFORE = ", before"
 LEAST = 1e-12
 
 
@@ -75,13 +54,8 @@ def make_release(rows, X, y, epsilon):
 
 def by_transfer(source, rows, known):
     """Return probabilities by a transfer; ``known`` None: no label."""
-    options = {"random_state": 0}
-    if (
-        isinstance(source, list)
-        and "disjoint" in inspect.signature(DPTransferClassifier).parameters
-    ):
-        options["disjoint"] = True
-    model = DPTransferClassifier(source, **options).fit(rows.X, known)
+    options = {"disjoint": True} if isinstance(source, list) else {}
+    model = DPTransferClassifier(source, random_state=0, **options).fit(rows.X, known)
     return model.predict_proba(rows.X_test)[:, model.classes_.tolist().index(1)]
 
 
@@ -128,12 +102,10 @@ def singles(rows, predicted):
     }
 
 
-def federated(rows, epsilon, labels, known, before):
+def federated(rows, epsilon, labels, known):
     """Return what each model is worth, of releases that the owners make anew."""
     releases = [make_release(rows, X, y, epsilon) for X, y in rows.owners.values()]
     found = {"list": by_transfer(releases, rows, known)}
-    if before:
-        return {f"list{BEFORE}": measured(rows.y_test, found["list"])}
     merged = Release.merge(releases, disjoint=True)
     whole = {"merged": merged, **of_all_rows(rows, epsilon, releases)}
     for name, release in whole.items():
@@ -161,20 +133,18 @@ WITH_LABELS = ("list", *(name for name in MODELS if "transfer" in name), "no pri
 WITH_LABELS = (*WITH_LABELS, "own labels")
 
 
-def federated_groups(task, draw, before):
+def federated_groups(task, draw):
     """Return cells whose rows are made together."""
     for case, epsilon, (variant, labels) in product(CASES[task], EPSILONS[task], PARTS[task]):
         models = WITH_LABELS if labels else MODELS
         if task == "heart" and not labels:  # owners are the same in each draw
             names = (name for name in HOSPITALS if variant == ALL or name not in case)
             models = (*models, *(f"single, {name}" for name in names))
-        if before:
-            models = (f"list{BEFORE}",)
         cell = {"case": case, "level": f"{epsilon:g}", "variant": variant, "draw": draw}
         yield [{**cell, "model": model, "labels": labels} for model in models]
 
 
-def federated_rows(group, before):
+def federated_rows(group):
     cell = group[0]
     rows, labels = federation(cell["case"], cell["variant"], cell["draw"]), cell["labels"]
     known = None
@@ -183,8 +153,8 @@ def federated_rows(group, before):
         known = hide_labels(
             rows.y, n_shown, sampling="random", marker=None, random_state=cell["draw"]
         )
-    with Timer() as timer:
-        worth = federated(rows, float(cell["level"]), labels, known, before)
+    with _bench.Timer() as timer:
+        worth = federated(rows, float(cell["level"]), labels, known)
     head = {"n_owners": len(rows.owners), "n_test": len(rows.y_test)}
     head["group_seconds"] = round(timer.seconds / len(group), 3)
     return [{**each, **head, **worth[each["model"]]} for each in group]
@@ -194,22 +164,21 @@ FILES = {"13 columns": "numeric", "adult": "adult"}
 N_MERGED = 20
 
 
-def files_groups(draw, before):
+def files_groups(draw):
     for case in FILES:
         models = ("one release", f"{N_MERGED} owners")
-        variant = "before" if before else "after"
-        cell = {"case": case, "level": "1", "variant": variant, "draw": draw, "labels": 0}
+        cell = {"case": case, "level": "1", "variant": "after", "draw": draw, "labels": 0}
         yield [{**cell, "model": model} for model in models]
 
 
-def files_rows(group, before):
-    """Return bytes and seconds of one release, and of all owners': a list before, one merged."""
+def files_rows(group):
+    """Return bytes and seconds of one release, and of all owners' merged ones."""
     case = group[0]["case"]
     found = []
     releases, X = _some_releases(case, group[0]["draw"])
     for cell, some in zip(group, (releases[:1], releases), strict=True):
-        with Timer() as timer:
-            if len(some) > 1 and not before:
+        with _bench.Timer() as timer:
+            if len(some) > 1:
                 some = [Release.merge(some, disjoint=True)]
         worth = {"merge_ms": round(1000 * timer.seconds, 2), **_file_worth(some, X)}
         found.append({**cell, "n_encoded": releases[0].n_features, **worth})
@@ -237,10 +206,10 @@ def _file_worth(releases, X, n_times=5):
             release.save(path)
         load, first = [], []
         for _ in range(n_times):
-            with Timer() as timer:
+            with _bench.Timer() as timer:
                 loaded = [Release.load(path) for path in paths]
             load.append(1000 * timer.seconds)
-            with Timer() as timer:
+            with _bench.Timer() as timer:
                 for release in loaded:
                     release.predict_proba(X)
             first.append(1000 * timer.seconds)
@@ -248,41 +217,22 @@ def _file_worth(releases, X, n_times=5):
     return {"bytes": size, "load_ms": round(median(load), 2), "first_ms": round(median(first), 2)}
 
 
-def groups_of(task, draw, before):
-    if task == "files":
-        return files_groups(draw, before)
-    return federated_groups(task, draw, before)
-
-
-def run(tasks, draws, before, results, redo=False):
-    """Compute what is missing, and say how many rows were written."""
-    made = 0
+def groups_of(tasks, draws):
     for task in tasks:
         for draw in range(min(DRAWS[task], draws)):
-            for group in groups_of(task, draw, before):
-                if not redo and all(cell in results for cell in group):
-                    continue
-                rows = (files_rows if task == "files" else federated_rows)(group, bool(before))
-                if before:
-                    rows = [{**row, "code": before} for row in rows]
-                made += results.add_all(rows, redo=True)
-            print(task, draw, made, flush=True)
-    return made
+            yield from files_groups(draw) if task == "files" else federated_groups(task, draw)
 
 
-def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--tasks", type=lambda text: text.split(","), default=[*DRAWS])
-    parser.add_argument("--draws", type=int, default=max(DRAWS.values()), help="at most so many")
-    parser.add_argument("--before", metavar="COMMIT", help="the commit of the imported package")
-    parser.add_argument("--redo", action="store_true", help="compute what is there again")
-    options = parser.parse_args()
-    warnings.simplefilter("ignore")  # of few rows, of missing columns, and of noise
-    results = Results("merging", "python benchmarks/bench_merging.py")
-    print(run(options.tasks, options.draws, options.before, results, options.redo), "rows")
+def measure(cells):
+    return (files_rows if cells[0]["case"] in FILES else federated_rows)(cells)
 
 
 if __name__ == "__main__":
-    main()
+    parser = _bench.parser_of(__doc__)
+    parser.add_argument("--tasks", type=_bench.names, default=[*DRAWS])
+    parser.add_argument("--draws", type=int, default=max(DRAWS.values()), help="at most so many")
+    parser.add_argument("--redo", action="store_true", help="compute what is there again")
+    options = parser.parse_args()
+    results = Results("merging", "python benchmarks/bench_merging.py")
+    groups = groups_of(options.tasks, options.draws)
+    print(_bench.fill(results, groups, measure, options.redo), "rows")

@@ -1,50 +1,34 @@
 """Private networks on all of MNIST: 60,000 digits to train on, 10,000 to test.
 
-    python benchmarks/bench_neural.py
-    python benchmarks/bench_neural.py --models 'dpsgd;statistics' --draws 1
-    python benchmarks/bench_neural.py --plot
-
-The adaptive and the identical Laplace mechanism of Phan et al. (2017) with the noise of each batch
-shared by its rows, as the paper's proofs have it, and normalised as in the paper or by centring;
-with noise for each row; DP-SGD by Opacus; the noisy statistics of DPStatisticsSource; and the
-private convolutional deep belief network of Phan, Wu and Dou (2017). Networks have the paper's 32
-and 64 maps of 5 × 5 and 25 units, with convolutions of stride 2, and batches of 1,800; the papers
-train for 500 to 2,400 epochs, here it is ``EPOCHS``, of the deep belief network, whose lower
-layers are trained first, ``BELIEF_EPOCHS``.
-
-``--plot`` draws accuracy against ε, results/neural.png. Rows that ``results/`` has are not
-computed again; two processes may fill the file together.
+The adaptive and the identical Laplace mechanism of Phan et al. (2017), DP-SGD by Opacus, the noisy
+statistics of DPStatisticsSource, and the private convolutional deep belief network of Phan, Wu and
+Dou (2017). Networks have the paper's 32 and 64 maps of 5 × 5 and 25 units, with convolutions of
+stride 2, and batches of 1,800. ``--models 'dpsgd;statistics'`` chooses; ``--plot`` draws accuracy
+against ε, results/neural.png. Two processes may fill the file together.
 """
-
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import argparse
 import functools
-import warnings
 
+import _bench
 import numpy as np
 import torch
-from _report import Timer
 from _store import Results
+from _table import grouped, pick, where
+from _tasks import mnist
 
 from skdp import DPStatisticsSource
-from skdp.datasets import fetch_mnist
 from skdp.neural import AdaptiveLaplaceClassifier, PrivateCDBNClassifier
 
 DRAWS = 3
+PLAIN = str | int | float | tuple | None  # settings that are written down
 LEVELS = ("0.25", "0.5", "1", "2", "8")
 EPOCHS, BELIEF_EPOCHS = 3, 15
 NETWORK = {"image_shape": (28, 28), "n_epochs": EPOCHS, "learning_rate": 5e-3}
 CENTRED = {**NETWORK, "normalization": "batch"}
 
 
-@functools.cache
-def digits():
-    """Return training and test digits in [0, 1]."""
-    parts = [fetch_mnist(subset=subset, return_X_y=True) for subset in ("train", "test")]
-    return (*parts[0], *parts[1])
+digits = functools.cache(mnist)
 
 
 @functools.lru_cache(maxsize=1)
@@ -97,54 +81,41 @@ MODELS = {
 }
 
 
-def measured(cell):
+def measure(cells):
     """Return a cell with its accuracy, its seconds, and what a row is guaranteed."""
     X, y, X_test, y_test = digits()
+    [cell] = cells
     model = MODELS[cell["model"]][1](float(cell["level"]), cell["draw"])
-    with Timer() as fit:
+    with _bench.Timer() as fit:
         model.fit(X, y)
     scorer = getattr(model, "release_", model)
     guarantee = scorer.guarantee if scorer is not model else model.guarantee_
-    settings = {
-        name: value for name, value in model.get_params(deep=False).items() if is_plain(value)
-    }
-    return {
+    settings = model.get_params(deep=False).items()
+    names = ("unit", "epsilon", "delta", "relation")
+    row = {
         **cell,
         "accuracy": 100 * scorer.score(X_test, y_test),
         "fit_seconds": fit.seconds,
-        "guarantee": {
-            "unit": guarantee.unit,
-            "epsilon": guarantee.epsilon,
-            "delta": guarantee.delta,
-            "relation": guarantee.relation,
-        },
-        "settings": settings,
+        "guarantee": {name: getattr(guarantee, name) for name in names},
+        "settings": {name: value for name, value in settings if isinstance(value, PLAIN)},
     }
-
-
-def is_plain(value):
-    return isinstance(value, str | int | float | tuple | None)
+    return [row]
 
 
 def plot(results):
     """Draw the accuracy of each model against ε, with the least and greatest of its seeds."""
-    import matplotlib
-
-    matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
     figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    rows = [row for row in results.record["rows"] if np.isfinite(float(row["level"]))]
     for model in MODELS:
-        found: dict = {}
-        for row in results.record["rows"]:
-            if row["model"] == model and np.isfinite(float(row["level"])):
-                found.setdefault(float(row["level"]), []).append(row["accuracy"])
+        levels = grouped(where(rows, model=model), "level")
+        found = {float(level): pick(some) for (level,), some in levels.items()}
         if len(found) < len(LEVELS):
             continue
         epsilons = sorted(found)
-        means = [np.mean(found[epsilon]) for epsilon in epsilons]
-        axes.plot(epsilons, means, marker="o", label=model)
-        ends = [(min(found[epsilon]), max(found[epsilon])) for epsilon in epsilons]
+        axes.plot(epsilons, [found[e].mean for e in epsilons], marker="o", label=model)
+        ends = [(min(found[e]), max(found[e])) for e in epsilons]
         axes.fill_between(epsilons, *zip(*ends, strict=True), alpha=0.2)
     axes.set(xscale="log", xlabel="ε (the parameter)", ylabel="accuracy on test digits, %")
     axes.set_xticks([float(level) for level in LEVELS], LEVELS)
@@ -153,29 +124,22 @@ def plot(results):
     figure.savefig(results.path.with_suffix(".png"), dpi=110)
 
 
-def main():
+def groups(models, draws):
+    for draw in range(draws):
+        for model in models:
+            for level in MODELS[model][0]:
+                yield [{"case": "mnist", "level": level, "model": model, "draw": draw}]
+
+
+if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", type=lambda text: text.split(";"), default=list(MODELS))
     parser.add_argument("--draws", type=int, default=DRAWS)
     parser.add_argument("--plot", action="store_true", help="draw what there is, and stop")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    warnings.simplefilter("ignore")
     results = Results("neural", "python benchmarks/bench_neural.py")
     if options.plot:
-        return plot(results)
-    for draw in range(options.draws):
-        for model in options.models:
-            for level in MODELS[model][0]:
-                cell = {"case": "mnist", "level": level, "model": model, "draw": draw}
-                results.reload()
-                if cell in results:
-                    continue
-                row = measured(cell)
-                results.add(row)
-                print({k: v for k, v in row.items() if k != "settings"}, flush=True)
-    return None
-
-
-if __name__ == "__main__":
-    main()
+        plot(results)
+    else:
+        _bench.fill(results, groups(options.models, options.draws), measure)

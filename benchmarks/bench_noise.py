@@ -1,23 +1,17 @@
 """Noise: values a second on one core, memory, against NumPy's plain sampler and against peers.
 
-    python benchmarks/bench_noise.py [--rows 60000] [--repeats 5]
-
 The peers (diffprivlib, OpenDP) are measured where they are installed, on fewer values.
 """
 
+import _bench
 import numpy as np
-from _report import PeakMemory, Timer, parse, save
 
 from skdp import GaussianDPNoise, OptimalDPNoise, StaircaseDPNoise
 
-options = parse(__doc__, rows=60_000, repeats=5)
-X = np.random.default_rng(0).random((options.rows, 784), dtype=np.float32)
-few = X[: max(1, options.rows // 60)]
-rng = np.random.default_rng()
 
-
-def plain(X):
-    return (X + rng.laplace(size=X.shape)).astype(np.float32)
+def plain():
+    rng = np.random.default_rng()
+    return lambda X: (X + rng.laplace(size=X.shape)).astype(np.float32)
 
 
 def diffprivlib():
@@ -36,38 +30,39 @@ def opendp():
     return lambda X: np.reshape(laplace(X.astype(float).ravel().tolist()), X.shape)
 
 
-samplers = {
-    "X + rng.laplace(size=X.shape)": (plain, X),
-    **{
-        cls.__name__: (cls().fit(X[:1]).transform, X)
-        for cls in (OptimalDPNoise, StaircaseDPNoise, GaussianDPNoise)
-    },
-}
-for name, make in (("diffprivlib Laplace", diffprivlib), ("OpenDP make_laplace", opendp)):
-    try:
-        samplers[name] = (make(), few)
-    except ImportError:
-        print(f"{name} is not installed, and left out")
+def samplers(X):
+    """Yield names of samplers, what adds their noise, and the values for it."""
+    yield "X + rng.laplace(size=X.shape)", plain(), X
+    for cls in (OptimalDPNoise, StaircaseDPNoise, GaussianDPNoise):
+        yield cls.__name__, cls().fit(X[:1]).transform, X
+    for name, make in (("diffprivlib Laplace", diffprivlib), ("OpenDP make_laplace", opendp)):
+        try:
+            yield name, make(), X[: max(1, len(X) // 60)]
+        except ImportError:
+            print(f"{name} is not installed, and left out")
 
-rows = []
-for name, (add_noise, data) in samplers.items():
-    seconds = []
-    for _ in range(options.repeats):
-        with Timer() as timer, PeakMemory() as memory:
-            noisy = add_noise(data)
-        seconds.append(timer.seconds)
-        output = noisy.nbytes / 2**20
-        del noisy
-    rows.append(
-        {
+
+def rows(options):
+    X = np.random.default_rng(0).random((options.rows, 784), dtype=np.float32)
+    first = None
+    for name, add_noise, data in samplers(X):
+        seconds = []
+        for _ in range(options.repeats):
+            with _bench.Timer() as timer, _bench.PeakMemory() as memory:
+                noisy = add_noise(data)
+            seconds.append(timer.seconds)
+            output = noisy.nbytes / 2**20
+            del noisy
+        rate = data.size / min(seconds) / 1e6
+        first = first or rate
+        yield {
             "noise": name,
             "values": data.size,
-            "million_values_a_second": data.size / min(seconds) / 1e6,
+            "million_values_a_second": rate,
             "peak_above_in_and_out_mib": memory.mib - output,
+            "speed_ratio_to_numpy": rate / first,
         }
-    )
-    print(rows[-1], flush=True)
-for row in rows:
-    rate = row["million_values_a_second"]
-    row["speed_ratio_to_numpy"] = rate / rows[0]["million_values_a_second"]
-save("noise", vars(options), rows)
+
+
+if __name__ == "__main__":
+    _bench.run("noise", rows, __doc__, rows=60_000, repeats=5)

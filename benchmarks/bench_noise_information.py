@@ -1,24 +1,20 @@
-"""What noise leaves to be known: E|v|, E v² and the exact information of a noisy value.
+"""What noise leaves to be known: E|v|, E v² and the exact information of a noisy value."""
 
-python benchmarks/bench_noise_information.py
-"""
-
-from _report import parse, save
+import _bench
 
 from skdp import GaussianDPNoise, OptimalDPNoise, StaircaseDPNoise
 from skdp.information import noise_information
 
-options = parse(__doc__, delta=1e-5)
-rows = []
-for epsilon in (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0):
-    for noise in (
-        OptimalDPNoise(epsilon, 0.0),
-        StaircaseDPNoise(epsilon, 0.0),
-        GaussianDPNoise(epsilon, options.delta),
-    ):
-        guarantee = noise.fit([[0.5]]).guarantee_
-        rows.append(
-            {
+
+def rows(options):
+    for epsilon in (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0):
+        for noise in (
+            OptimalDPNoise(epsilon, 0.0),
+            StaircaseDPNoise(epsilon, 0.0),
+            GaussianDPNoise(epsilon, options.delta),
+        ):
+            guarantee = noise.fit([[0.5]]).guarantee_
+            yield {
                 "epsilon": epsilon,
                 "noise": guarantee.mechanism,
                 "delta": guarantee.delta,
@@ -29,6 +25,7 @@ for epsilon in (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0):
                 "bound_of_any_prior": guarantee.information_bound().nats,
                 "bound_of_two_points": guarantee.information_bound([0.5, 0.5]).nats,
             }
-        )
-        print(rows[-1], flush=True)
-save("noise_information", vars(options), rows)
+
+
+if __name__ == "__main__":
+    _bench.run("noise_information", rows, __doc__, delta=1e-5)

@@ -1,40 +1,36 @@
 """Does the time that one value takes tell how large its noise is?
 
-    python benchmarks/bench_noise_timing.py [--calls 20000]
-
 Spearman's rank correlation between |noise| and the time of one call of ``transform`` on one
 element. With n calls it has a standard error of 1/sqrt(n) where there is none.
 """
 
 import time
-import warnings
 
+import _bench
 import numpy as np
-from _report import parse, save
 from scipy.stats import spearmanr
 
-from skdp import GaussianDPNoise, OptimalDPNoise, PrivacyLeakWarning, StaircaseDPNoise
+from skdp import GaussianDPNoise, OptimalDPNoise, StaircaseDPNoise
 
-options = parse(__doc__, calls=20_000)
-warnings.simplefilter("ignore", PrivacyLeakWarning)
-X = np.zeros((1, 1))
-rows = []
-for cls in (OptimalDPNoise, StaircaseDPNoise, GaussianDPNoise):
-    for epsilon in (1e-4, 1e-2, 1.0, 8.0):
-        transform = cls(epsilon).fit(X).transform
-        nanoseconds, noise = np.empty(options.calls), np.empty(options.calls)
-        for i in range(options.calls):
-            start = time.perf_counter_ns()
-            noisy = transform(X)
-            nanoseconds[i] = time.perf_counter_ns() - start
-            noise[i] = abs(noisy[0, 0])
-        rows.append(
-            {
+
+def rows(options):
+    X = np.zeros((1, 1))
+    for cls in (OptimalDPNoise, StaircaseDPNoise, GaussianDPNoise):
+        for epsilon in (1e-4, 1e-2, 1.0, 8.0):
+            transform = cls(epsilon).fit(X).transform
+            nanoseconds, noise = np.empty(options.calls), np.empty(options.calls)
+            for i in range(options.calls):
+                start = time.perf_counter_ns()
+                noisy = transform(X)
+                nanoseconds[i] = time.perf_counter_ns() - start
+                noise[i] = abs(noisy[0, 0])
+            yield {
                 "noise": cls.__name__,
                 "epsilon": epsilon,
                 "microseconds": float(np.median(nanoseconds)) / 1000,
                 "rank_correlation": float(spearmanr(noise, nanoseconds).statistic),
             }
-        )
-        print(rows[-1], flush=True)
-save("noise_timing", vars(options), rows)
+
+
+if __name__ == "__main__":
+    _bench.run("noise_timing", rows, __doc__, calls=20_000)

@@ -1,30 +1,19 @@
 """Office+Caltech with SURF features: 20 canonical trials of 12 pairs, beside open peers.
 
-    python benchmarks/bench_office.py
-
-Preparation: rows divided by their sum, then z-scores within each domain. ``sensitivity=1``
-is then one standard deviation of one visual word within the prepared matrix. The means and
-deviations of the source are treated as public, as the papers do; an owner who must protect
-these too has to scale by constants that are known without the data.
-
-"multitask" is run at one epsilon: source and target have the same features, so that its rounds
-do not see the source at all, and its last step hardly does.
-
-The peers are not private: they see the source rows as they are. A pair of domains that
-``results/office.json`` has is not computed again; ``--redo 1`` does.
+The means and deviations of the source are treated as public, as the papers do; an owner who must
+protect these too has to scale by constants that are known without the data. "multitask" is run at
+one epsilon: source and target have the same features, so that its rounds do not see the source at
+all, and its last step hardly does. The peers are not private: they see the source rows as they
+are.
 """
-
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import warnings
 
+import _bench
 import numpy as np
 import ot
 from _plan import CASES
-from _report import parse
-from _store import Results, circumstances
+from _store import Results
 from _tasks import office_trial
 from joblib import Parallel, delayed
 from skada import CORALAdapter, SubspaceAlignmentAdapter
@@ -33,7 +22,7 @@ from sklearn.svm import LinearSVC
 
 from skdp import DPSource, DPTransferClassifier
 
-args = parse(__doc__, trials=20, epsilons="inf,1,0.1", multitask_epsilon="1", redo=0)
+N_TRIALS, EPSILONS, MULTITASK_EPSILON = 20, ("inf", "1", "0.1"), "1"
 OPEN = "clear"  # the level of models that see the source rows as they are
 
 
@@ -73,27 +62,33 @@ def trial(pair, k):
     scores = peers(Xs, ys, Xl, yl, Xq, yq)
     alone = DPTransferClassifier(None, strategy="alignment", random_state=k).fit(X, marked)
     scores["alignment", "-"] = alone.score(Xq, yq)
-    for epsilon in args.epsilons.split(","):
+    for epsilon in EPSILONS:
         source = DPSource(float(epsilon), 1e-5, 1.0, parts="papers", random_state=k)
         source = source.fit(Xs, ys).release_
         scores["source alone", epsilon] = source.score(Xq, yq)
         for strategy in ("alignment", "multitask"):
-            if strategy == "multitask" and epsilon != args.multitask_epsilon:
+            if strategy == "multitask" and epsilon != MULTITASK_EPSILON:
                 continue
             model = DPTransferClassifier(source, strategy=strategy, random_state=k)
             scores[strategy, epsilon] = model.fit(X, marked).score(Xq, yq)
     return scores
 
 
-results = Results("office", "python benchmarks/bench_office.py")
-results.run = circumstances()
-for pair in CASES["office"]:
-    last = {"case": pair, "level": args.epsilons.split(",")[-1], "model": "alignment"}
-    if last in results and not args.redo:
-        continue
-    scores = Parallel(n_jobs=-1)(delayed(trial)(pair, k) for k in range(args.trials))
+def measure(cells):
+    """Return rows of a pair of domains, means over trials."""
+    pair = cells[0]["case"]
+    scores = Parallel(n_jobs=-1)(delayed(trial)(pair, k) for k in range(N_TRIALS))
+    rows = []
     for model, level in scores[0]:
         values = 100 * np.array([score[model, level] for score in scores])
         row = {"case": pair, "level": level, "model": model, "accuracy": values.mean()}
-        results.add({**row, "spread": values.std(), "trials": args.trials}, redo=bool(args.redo))
-        print(row, flush=True)
+        rows.append({**row, "spread": values.std(), "trials": N_TRIALS})
+    return rows
+
+
+if __name__ == "__main__":
+    options = _bench.options_of(__doc__, redo=0)
+    # Of each pair the row that is made last.
+    groups = [[{"case": p, "level": EPSILONS[-1], "model": "alignment"}] for p in CASES["office"]]
+    results = Results("office", "python benchmarks/bench_office.py")
+    _bench.fill(results, groups, measure, bool(options.redo))

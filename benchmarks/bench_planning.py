@@ -1,28 +1,18 @@
 """Does a plan say what releases will be worth?
 
-    python benchmarks/bench_planning.py [--draws 10]
-
-For random rows of the six tables and the four hospitals: the area under the ROC curve of releases
-on other rows, beside what ``plan_release`` says by the schema, the number of rows, the
-frequencies of the classes to one digit, and the AUC of a logistic regression on all rows
-(cross-validated), as a published model would tell. What simulated tables look like was chosen on
-the hospitals together; single hospitals and the six tables had no say.
+The plan knows the schema, the number of rows, the frequencies of the classes to one digit, and the
+cross-validated AUC of a logistic regression on all rows, as a published model would tell.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
-import warnings
-
+import _bench
 import numpy as np
-from _report import parse, save
+from _tables_data import whole
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
-from skdp import DPStatisticsSource, Schema, TabularEncoder, plan_release
-from skdp.datasets import load_heart_disease, load_table
+from skdp import DPStatisticsSource, TabularEncoder, plan_release
+from skdp.datasets import load_heart_disease
 
 LEVELS = (0.25, 0.5, 1.0, 4.0)
 TABLES = ("whas500", "actg320", "actg175", "flchain", "randhie", "adult")
@@ -30,26 +20,22 @@ MOST_ROWS = 5000
 
 
 def cases():
-    """Yield name, schema, rows and labels."""
-    heart = load_heart_disease()
-    yield "hospitals together", heart.schema, heart.data, np.asarray(heart.target)
-    sites = np.asarray(heart.hospital)
+    """Yield name, rows, labels and schema."""
+    frame, labels, schema = whole("heart disease")
+    yield "hospitals together", frame, labels, schema
+    sites = np.asarray(load_heart_disease().hospital)
     for site in np.unique(sites):
-        here = sites == site
-        yield str(site), heart.schema, heart.data[here], np.asarray(heart.target)[here]
+        yield str(site), frame[sites == site], labels[sites == site], schema
     for name in TABLES:
-        table = load_table(name, random_state=0)
-        yield name, table.schema, table.data, np.asarray(table.target)
+        yield name, *whole(name)
 
 
-def measure(name, schema, frame, labels, draws):
-    """Return a line for each ε."""
-    schema = Schema.from_mapping(schema)
+def measure(name, frame, labels, schema, draws):
+    """Yield a row for each ε."""
     y = (labels == schema.classes[1]).astype(int)
-    encoded = TabularEncoder(schema).fit_transform(frame)
-    encoded = encoded.to_numpy() if hasattr(encoded, "to_numpy") else encoded
-    model = LogisticRegression(max_iter=500)
+    encoded = np.asarray(TabularEncoder(schema).fit_transform(frame))
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    model = LogisticRegression(max_iter=500)
     scores = cross_val_predict(model, encoded, y, cv=folds, method="predict_proba")[:, 1]
     published = roc_auc_score(y, scores)
     n = min(MOST_ROWS, int(0.6 * len(y)))
@@ -80,17 +66,10 @@ def measure(name, schema, frame, labels, draws):
         }
 
 
-def main():
-    settings = parse(__doc__.splitlines()[0], draws=10)
-    rows = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for name, *case in cases():
-            for row in measure(name, *case, settings.draws):
-                rows.append(row)
-                print(name, row["level"], f"{row['planned']:.3f} {row['auc']:.3f}", flush=True)
-    save("planning", vars(settings), rows)
+def rows(options):
+    for case in cases():
+        yield from measure(*case, options.draws)
 
 
 if __name__ == "__main__":
-    main()
+    _bench.run("planning", rows, __doc__, draws=10)

@@ -1,37 +1,22 @@
 """Records of mixed columns: what few labels, a release, and both together are worth.
 
-    python benchmarks/bench_records.py tables
-    python benchmarks/bench_records.py columns --tables flchain --draws 3
-
-tables: six tables; a release protects whole records (noisy statistics) or single elements (noisy
-rows); the target has no label, or ten of each class. Beside the transfer stand logistic regression
-on the labelled rows, the same in scikit-learn's self-training on all rows, the same with the
-labels of all rows, and the source alone.
-columns: two tables whose targets lack two of the source's columns, and have three others.
-
-Each draw has splits, labels and noise of its own. All rows of one release are written together,
-so that what is compared comes from the same release; rows that ``results/`` has are not computed
-again. Data are found through SKDP_DATA.
+tables: six tables, by releases for whole records (noisy statistics) or single elements (noisy
+rows). columns: two tables whose targets lack two of the source's columns, and have three others.
+Each draw has splits, labels and noise of its own. All rows of one release are written together, so
+that what is compared comes from the same release.
 """
 
-import os
+from itertools import product
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
-import argparse
-import functools
-import warnings
-
+import _bench
 import numpy as np
-from _report import Timer
 from _store import Results
-from _tables_data import probability_qualities
+from _tables_data import probability_qualities, scenario
 from _tables_peers import TABLES
 from sklearn.linear_model import LogisticRegression
 from sklearn.semi_supervised import SelfTrainingClassifier
 
 from skdp import DPSource, DPStatisticsSource, DPTransferClassifier, TabularEncoder
-from skdp.datasets import load_table
 
 DRAWS = 10
 # Whole records by noisy statistics; elements by noisy rows.
@@ -46,12 +31,6 @@ LACKING = {"adult": ("hours-per-week", "race"), "flchain": ("kappa", "creatinine
 EXTRA = {"adult": ("capital-loss", "workclass"), "flchain": ("sample.yr", "flc.grp")}
 NOISE = "noise"
 COLUMNS = ("all columns", "other columns")
-
-
-@functools.lru_cache(maxsize=1)
-def scenario(table, draw):
-    """Return a table with its rows of the source and of the target, see ``load_table``."""
-    return load_table(table, random_state=draw)
 
 
 def labelled(data, n_labels):
@@ -71,7 +50,7 @@ def own_row(data, cell):
     known[rows] = y[rows]
     if cell["model"] == "self-training":
         model, rows = SelfTrainingClassifier(model), data.learning
-    with Timer() as fit:
+    with _bench.Timer() as fit:
         model.fit(Z[rows], known[rows])
     found = probability_qualities(y[data.test], model.predict_proba(Z[data.test])[:, 1])
     return {**cell, **found, "fit_seconds": fit.seconds, "settings": {"C": 1.0}}
@@ -89,7 +68,7 @@ class Pair:
 
     def __init__(self, level, data, schema):
         source = data.data.iloc[data.source], data.target[data.source]
-        with Timer() as fit:
+        with _bench.Timer() as fit:
             self.release = make_release(level, schema, *source)
         self.data, self.seconds = data, fit.seconds
         stated = self.release.guarantee
@@ -101,7 +80,7 @@ class Pair:
         model, classes, seconds = self.release, self.release.classes, self.seconds
         if cell["model"] == "transfer":
             model = DPTransferClassifier(self.release, random_state=0)
-            with Timer() as fit:
+            with _bench.Timer() as fit:
                 model.fit(frame.iloc[data.learning], self._known(cell["labels"]))
             classes, seconds = model.classes_, fit.seconds
         last = data.schema["classes"][-1]
@@ -177,39 +156,14 @@ TASKS = {
 }
 
 
-def run(groups, rows_of, results):
-    """Compute the rows of each group that is not complete; return how many were written."""
-    made = 0
-    for group in groups:
-        results.reload()
-        if all(cell in results for cell in group):
-            continue
-        rows = rows_of(group)
-        # Together, as they belong to one release; what an earlier plan had of it is superseded.
-        made += results.add_all(rows, redo=True)
-        for row in rows:
-            print({k: v for k, v in row.items() if k != "settings"}, flush=True)
-    return made
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+if __name__ == "__main__":
+    parser = _bench.parser_of(__doc__)
     parser.add_argument("task", choices=TASKS)
-    parser.add_argument("--tables", type=lambda text: text.split(","), default=TABLES)
+    parser.add_argument("--tables", type=_bench.names, default=TABLES)
     parser.add_argument("--draws", type=int, default=DRAWS, help="the first so many")
-    parser.add_argument("--list", action="store_true", help="say what is missing, and stop")
     options = parser.parse_args()
     name, groups_of, rows_of = TASKS[options.task]
     results = Results(name, f"python benchmarks/bench_records.py {options.task}")
-    draws = range(options.draws)
-    groups = [group for d in draws for table in options.tables for group in groups_of(table, d)]
-    missing = [cell for group in groups for cell in group if cell not in results]
-    print(f"{len(missing)} of {sum(map(len, groups))} rows to compute")
-    if options.list:
-        return print(*missing, sep="\n")
-    warnings.simplefilter("ignore", UserWarning)
-    return print(run(groups, rows_of, results), "rows")
-
-
-if __name__ == "__main__":
-    main()
+    cases = product(range(options.draws), options.tables)
+    groups = (group for draw, table in cases for group in groups_of(table, draw))
+    print(_bench.fill(results, groups, rows_of), "rows")

@@ -1,21 +1,17 @@
-"""How close does an audit of a whole source of statistics come to what it guarantees, and which
-bugs does it find?
+"""How close does an audit of a source of statistics come to its guarantee; which bugs are found?
 
-    python benchmarks/bench_release_audit.py [--trials 2000] [--epsilons 1,4,10] [--rows 500]
-
-Fits with and without a canary, of synthetic rows of two columns and two classes. The canary is
-at 1/6 of each column, where all of it shows in the moments: the cosines of the columns are small
-there. First of sources as they are; then, for the largest ε, of sources with a planted bug.
-Noise is drawn by NumPy, in a tenth of the time. Where gradients have no noise, of four times as
-many rows: the more rows, the more nearly what is released is linear in the noise.
+Fits with and without a canary, of synthetic rows of two columns and two classes. The canary is at
+1/6 of each column, where all of it shows in the moments: the cosines of the columns are small
+there. First of sources as they are; then, for the largest ε, with a planted bug. Where gradients
+have no noise, of four times as many rows: the more rows, the more nearly what is released is
+linear in the noise.
 """
 
-import time
-import warnings
 from dataclasses import replace
 
+import _bench
 import numpy as np
-from _report import parse, save
+from _bench import quick_noise
 
 from skdp import DPStatisticsSource
 from skdp.noise import GaussianQueries
@@ -23,6 +19,7 @@ from skdp.privacy import gaussian_sigma
 from skdp.privacy.audit import audit_release
 
 DELTA = 1e-5
+FOUND = ("mu_lower", "epsilon_lower", "event_epsilon_lower", "epsilon_detectable")
 
 
 class ExactScores(DPStatisticsSource):
@@ -46,82 +43,60 @@ class Unweighed(DPStatisticsSource):
         return super().fit(X, y, np.arange(len(y)))
 
 
-def noise(factor=None, names=(), same=()):
-    """Return what takes the place of GaussianQueries.add.
-
-    Queries whose names begin with one of ``names`` have so much of their noise, those in
-    ``same`` begin with the same noise.
-    """
-
-    def add(queries, name, values, sensitivity, scales=1.0):
-        seed = queries._bits.draw(2)
-        if name in same:
-            queries.kept = seed = getattr(queries, "kept", seed)
-        numbers = np.random.default_rng(seed).normal(size=values.shape) * scales
-        numbers *= queries.deviation(name, sensitivity)
-        if factor is not None and name.startswith(names):
-            numbers *= factor
-        return values + np.rint(numbers).astype(np.int64)
-
-    return add
-
-
+HALVED = "noise of components' second moments halved"
 PERSONS = {"source": Unweighed, "persons": True}
 # Bug, model, noise, and what is audited in place of a source of records.
 BUGS = [
-    ("none", "linear", noise(), {}),
-    ("exact linear scores", "linear", noise(), {"source": ExactScores}),
-    ("exact effective sizes", "linear", noise(), {"source": ExactSizes}),
-    ("rows of a person not weighed", "linear", noise(), PERSONS),
-    ("mixtures without noise", "mixtures", noise(0, ("class ", "step ", "component ")), {}),
-    ("gradients without noise", "regression", noise(0, ("gradients",)), {"times": 4}),
-    ("all shares spent twice", "linear", noise(0.5**0.5, ("",)), {}),
-    ("share of the contrast spent twice", "linear", noise(0.5**0.5, ("contrast",)), {}),
-    ("noise of the total also in the contrast", "linear", noise(same=("total", "contrast")), {}),
-    ("noise of second moments halved", "linear", noise(0.5, ("second",)), {}),
-    ("all shares spent twice", "mixtures", noise(0.5**0.5, ("",)), {}),
+    ("none", "linear", quick_noise(), {}),
+    ("exact linear scores", "linear", quick_noise(), {"source": ExactScores}),
+    ("exact effective sizes", "linear", quick_noise(), {"source": ExactSizes}),
+    ("rows of a person not weighed", "linear", quick_noise(), PERSONS),
+    ("mixtures without noise", "mixtures", quick_noise(0, ("class ", "step ", "component ")), {}),
+    ("gradients without noise", "regression", quick_noise(0, ("gradients",)), {"times": 4}),
+    ("all shares spent twice", "linear", quick_noise(0.5**0.5, ("",)), {}),
+    ("share of the contrast spent twice", "linear", quick_noise(0.5**0.5, ("contrast",)), {}),
     (
-        "noise of components' second moments halved",
-        "mixtures",
-        noise(0.5, ("component seconds",)),
+        "noise of the total also in the contrast",
+        "linear",
+        quick_noise(same=("total", "contrast")),
         {},
     ),
-    ("radii without noise", "mixtures", noise(0, ("distances", "lengths")), {}),
+    ("noise of second moments halved", "linear", quick_noise(0.5, ("second",)), {}),
+    ("all shares spent twice", "mixtures", quick_noise(0.5**0.5, ("",)), {}),
+    (HALVED, "mixtures", quick_noise(0.5, ("component seconds",)), {}),
+    ("radii without noise", "mixtures", quick_noise(0, ("distances", "lengths")), {}),
 ]
 
 
-def audited(epsilon, model, source=DPStatisticsSource, persons=False, times=1):
+def audited(options, epsilon, model, source=DPStatisticsSource, persons=False, times=1):
     """Return a row of the table."""
-    start = time.perf_counter()
     unit = "group" if persons else "record"
     source = source(epsilon, classes=[0, 1], model=model, privacy_unit=unit)
     rng = np.random.RandomState(0)
     X = rng.rand(times * options.rows, 2)
     y = (X[:, 0] + 0.3 * rng.randn(len(X)) > 0.5).astype(int)
     data = {"groups": np.arange(len(X)) // 2} if persons else {"canary": ([1 / 6, 1 / 6], 1)}
-    audit = audit_release(source, X, y, **data, n_trials=options.trials)
+    with _bench.Timer() as timer:
+        audit = audit_release(source, X, y, **data, n_trials=options.trials)
     return {
         "epsilon": epsilon,
         "model": model,
         "rows": len(X),
         "mu": 1 / gaussian_sigma(epsilon, DELTA),
-        "mu_lower": audit.mu_lower,
-        "epsilon_lower": audit.epsilon_lower,
-        "event_epsilon_lower": audit.event_epsilon_lower,
-        "epsilon_detectable": audit.epsilon_detectable,
+        **{name: getattr(audit, name) for name in FOUND},
         "attack": ", ".join(audit.attack),
         "passed": audit.passed,
-        "seconds": round(time.perf_counter() - start),
+        "seconds": round(timer.seconds),
     }
 
 
-options = parse(__doc__, trials=2000, epsilons="1,4,10", rows=500)
-warnings.simplefilter("ignore")
-epsilons = [float(epsilon) for epsilon in options.epsilons.split(",")]
-rows = []
-for bug, model, add, changes in BUGS:
-    GaussianQueries.add = add
-    for epsilon in epsilons if bug == "none" else [max(epsilons)]:
-        rows.append({"bug": bug, **audited(epsilon, model, **changes)})
-        print(rows[-1], flush=True)
-save("release_audit", vars(options), rows)
+def rows(options):
+    epsilons = [float(epsilon) for epsilon in options.epsilons.split(",")]
+    for bug, model, add, changes in BUGS:
+        GaussianQueries.add = add
+        for epsilon in epsilons if bug == "none" else [max(epsilons)]:
+            yield {"bug": bug, **audited(options, epsilon, model, **changes)}
+
+
+if __name__ == "__main__":
+    _bench.run("release_audit", rows, __doc__, trials=2000, epsilons="1,4,10", rows=500)

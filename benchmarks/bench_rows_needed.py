@@ -1,30 +1,21 @@
 """How many rows does a release of statistics take?
 
-    python benchmarks/bench_rows_needed.py [--draws 4]
-
 patients: the table of ``examples/tables/plot_private_statistics.py``; areas under the ROC curve on
-5,000 patients of the other hospital, by the release alone. digits: the source of
-``load_digits_domains``; accuracy on the other half of the digits, of a release of statistics
-(for a whole digit with its label) and of one of noisy rows (for one pixel). Each draw has rows and
-noise of its own; digits have the same rows.
+5,000 patients of the other hospital. digits: the source of ``load_digits_domains``; accuracy on
+the other half of the digits, of a release of statistics (for a whole digit) and of one of noisy
+rows (for one pixel). Each draw has noise of its own.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
-import warnings
-from pathlib import Path
-
+import _bench
 import numpy as np
-from _report import parse, save
+from _store import HERE
 from sklearn.datasets import load_digits
 from sklearn.metrics import roc_auc_score
 
-from skdp import DPSource, DPStatisticsSource, PrivacyLeakWarning, TabularEncoder
+from skdp import DPSource, DPStatisticsSource, TabularEncoder
 from skdp.datasets import load_digits_domains
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "tables" / "plot_private_statistics.py"
+EXAMPLE = HERE.parent / "examples" / "tables" / "plot_private_statistics.py"
 ROWS = (200, 500, 1000, 2000, 5000, 10_000, 50_000)
 LEVELS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, np.inf)
 DIGIT_LEVELS = (1.0, 2.0, 4.0, 8.0, np.inf)
@@ -35,6 +26,11 @@ def made_up():
     names: dict = {}
     exec(EXAMPLE.read_text().split("\nX_source, y_source =")[0], names)
     return names["schema"], names["patients"]
+
+
+def row(case, model, n_rows, epsilon, scores):
+    row = {"case": case, "model": model, "rows": n_rows, "epsilon": str(epsilon)}
+    return row | _bench.mean_and_sd(scores)
 
 
 def patient_rows(draws):
@@ -48,30 +44,27 @@ def patient_rows(draws):
                 source = DPStatisticsSource(epsilon, encoder=TabularEncoder(schema)).fit(X, y)
                 died = source.release_.predict_proba(X_test)[:, 0]
                 areas.append(roc_auc_score(y_test == "died", died))
-            yield "patients", "statistics", n, epsilon, areas
+            yield row("patients", "statistics", n, epsilon, areas)
 
 
 def digit_rows(draws):
     domains, others = load_digits_domains(), load_digits()
     X, y, test = domains.source, domains.source_target, others.data[1::2] / 16
     for epsilon in DIGIT_LEVELS:
-        sources = {
-            "statistics": DPStatisticsSource(epsilon, classes=range(10)),
-            "rows": DPSource(epsilon, bounds=(0, 1)),
-        }
-        for model, source in sources.items():
-            scores = [
-                source.fit(X, y).release_.score(test, others.target[1::2]) for _ in range(draws)
-            ]
-            yield "digits", model, len(X), epsilon, scores
+        statistics = DPStatisticsSource(epsilon, classes=range(10))
+        for model, source in (
+            ("statistics", statistics),
+            ("rows", DPSource(epsilon, bounds=(0, 1))),
+        ):
+            releases = (source.fit(X, y).release_ for _ in range(draws))
+            scores = [release.score(test, others.target[1::2]) for release in releases]
+            yield row("digits", model, len(X), epsilon, scores)
 
 
-options = parse(__doc__, draws=4)
-warnings.simplefilter("ignore", PrivacyLeakWarning)
-rows = []
-for measured in (patient_rows, digit_rows):
-    for case, model, n, epsilon, scores in measured(options.draws):
-        row = {"case": case, "model": model, "rows": n, "epsilon": str(epsilon)}
-        rows.append(row | {"mean": float(np.mean(scores)), "sd": float(np.std(scores, ddof=1))})
-        print(rows[-1], flush=True)
-save("rows_needed", vars(options), rows)
+def rows(options):
+    yield from patient_rows(options.draws)
+    yield from digit_rows(options.draws)
+
+
+if __name__ == "__main__":
+    _bench.run("rows_needed", rows, __doc__, draws=4)

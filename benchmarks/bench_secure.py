@@ -1,22 +1,14 @@
 """What a combination of local models under encryption costs, and whether it equals that in clear.
 
-    python benchmarks/bench_secure.py [--queries 100] [--few 20]
-
-In an environment with concrete-python (``pip install -e ".[secure]"``). One process; of each
-circuit the first query, which unpacks the evaluation keys, is timed apart. "digits": three
-CDMMAClassifier, each on its own third of 1,200 digits. "ties": dissimilarities drawn from eight
-values, so that many classes tie.
+In an environment with concrete-python (the extra secure). Of each circuit the first query, which
+unpacks the evaluation keys, is timed apart. "digits": three CDMMAClassifier, each on its own third
+of 1,200 digits. "ties": dissimilarities drawn from eight values, so that many classes tie.
 """
 
 import json
-import os
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
-import time
-
+import _bench
 import numpy as np
-from _report import Timer, parse, save
 from sklearn.datasets import load_digits
 
 from skdp import CDMMAClassifier
@@ -31,17 +23,12 @@ from skdp.secure import (
     combine_scores,
 )
 
-options = parse(__doc__, queries=100, few=20)
 # Squared distances of digits, scaled to [0, 1], from their reconstructions.
 DIGITS = ScoreScale(-25.0, 0.0)
-GRID = [
-    ("ties", 2, 2, options.few),
-    ("ties", 3, 2, options.few),
-    ("ties", 2, 10, options.few),
-    ("digits", 3, 10, options.queries),
-    ("ties", 3, 10, options.queries),
-    ("ties", 5, 10, options.few),
-]
+# Queries, participants and classes.
+GRID = (("ties", 2, 2), ("ties", 3, 2), ("ties", 2, 10))
+GRID += (("digits", 3, 10), ("ties", 3, 10), ("ties", 5, 10))
+MANY = GRID[3:5]
 
 
 def queries_of(name, n_participants, n_classes, n_queries):
@@ -74,27 +61,24 @@ def measure(name, n_participants, n_classes, n_queries):
     holder, server, *others = map(Identity.generate, names)
     parties = holder.public, server.public, [other.public for other in others]
     classes, ids = list(range(n_classes)), [str(i) for i in range(n_queries)]
-    with Timer() as compiling:
+    with _bench.Timer() as compiling:
         session = Session.create(classes, scale, *parties)
-    with Timer() as making:
+    with _bench.Timer() as making:
         secret_key, evaluation_keys = KeyHolder(session, holder).generate_keys()
     participants = [Participant(session, other, secret_key) for other in others]
-    with Timer() as encrypting:
-        messages = [
-            participant.encrypt(own, classes=classes, query_ids=ids)
-            for participant, own in zip(participants, scores, strict=True)
-        ]
-    warm = [
-        participant.encrypt(own[:1], classes=classes, query_ids=["first"])
-        for participant, own in zip(participants, scores, strict=True)
-    ]
+
+    def encrypted(scores, ids):
+        pairs = zip(participants, scores, strict=True)
+        return [each.encrypt(own, classes=classes, query_ids=ids) for each, own in pairs]
+
+    with _bench.Timer() as encrypting:
+        messages = encrypted(scores, ids)
+    warm = encrypted(scores[:, :1], ["first"])
     combiner = Server(session, server, evaluation_keys)
-    with Timer() as first:
+    with _bench.Timer() as first:
         combiner.combine(warm)
-    cpu = time.process_time()
-    with Timer() as combining:
+    with _bench.processor() as cpu, _bench.Timer() as combining:
         result = combiner.combine(messages)
-    cpu = time.process_time() - cpu
     found = KeyHolder(session, holder).decrypt(result, secret_key, ids)
     plain = combine_scores([scale.dissimilarities(own) for own in scores])
     return {
@@ -108,7 +92,7 @@ def measure(name, n_participants, n_classes, n_queries):
         "encrypt_seconds": encrypting.seconds / n_queries / n_participants,
         "first_seconds": first.seconds,
         "query_seconds": combining.seconds / n_queries,
-        "query_cpu_seconds": cpu / n_queries,
+        "query_cpu_seconds": cpu.seconds / n_queries,
         "secret_key_bytes": len(secret_key),
         "evaluation_keys_bytes": len(evaluation_keys),
         "scores_bytes": len(messages[0]) / n_queries,
@@ -118,8 +102,10 @@ def measure(name, n_participants, n_classes, n_queries):
     }
 
 
-rows = []
-for cell in GRID:
-    rows.append(measure(*cell))
-    print({key: value for key, value in rows[-1].items() if key != "parameters"}, flush=True)
-save("secure", vars(options), rows)
+def rows(options):
+    for cell in GRID:
+        yield measure(*cell, options.queries if cell in MANY else options.few)
+
+
+if __name__ == "__main__":
+    _bench.run("secure", rows, __doc__, queries=100, few=20)

@@ -1,39 +1,22 @@
 """Shift: transfers to targets that differ from their source, against either side alone.
 
-    python benchmarks/bench_shift.py
-    python benchmarks/bench_shift.py --tasks heart,adult --draws 3 --cache FOLDER --results FOLDER
-
-heart: four hospitals, each the target, from each of the others (means over these three) and from
-all three. tables: six tables split by a column. adult: by employer and by sex. The target has no
-label, 10, 30 or all, drawn at random or half of them of each class; half of its rows are to learn
-from, the others to be predicted. Each draw has splits, labels and noise of its own; small targets
-have more draws. Beside the transfer, with and without the target's frequencies of the classes as
-``class_prior``, stand the release alone (of several, the mean of their log-probabilities), and of
-the labels alone a logistic regression with cross-validated strength and gradient boosting.
-
-Prints where the transfer is below the better side. ``--cache`` keeps releases, which are noisy
-anew otherwise, and what labels alone are worth: repeated with the same folder after a change of
-the transfer, all that is compared stays the same, and a run takes half as long. ``--results``: the
-folder for shift.json, instead of that of the repository. The six tables are found through
-SKDP_DATA.
+Targets are four hospitals ("heart"), "tables" split by a column, and "adult" by employer and by
+sex; their page of tables says what is compared. Prints where the transfer is below the better
+side. ``--cache FOLDER`` keeps releases, which are noisy anew otherwise, and what labels alone are
+worth: repeated with the same folder after a change of the transfer, all that is compared stays the
+same, and a run takes half as long.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
-import argparse
 import json
 import tempfile
 import warnings
 from itertools import product
 from pathlib import Path
 
+import _bench
 import numpy as np
-from _report import save
 from _shift_data import TARGETS, scenario
 from _shift_tables import MEASURES, NONE, violations
-from _store import RESULTS
 from _tables_data import probability_qualities
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
@@ -171,28 +154,21 @@ def measure(target, draw, cache):
     ]
 
 
-def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--tasks", type=lambda text: text.split(","), default=[*TARGETS])
-    parser.add_argument("--draws", type=int, default=DRAWS, help="at most so many")
-    parser.add_argument("--cache", type=Path)
-    parser.add_argument("--results", type=Path, default=RESULTS)
-    options = parser.parse_args()
-    warnings.simplefilter("ignore")  # of columns that differ, and of few labels of a class
-    found = []
+def rows_of(options):
     with tempfile.TemporaryDirectory() as folder:
-        for task, target in [(name, each) for name in options.tasks for each in TARGETS[name]]:
-            draws = FEW_DRAWS if len(scenario(target, 0).y) > MANY_ROWS else DRAWS
-            for draw in range(min(draws, options.draws)):
-                rows = measure(target, draw, options.cache or Path(folder))
-                found += [{"task": task, "case": target, **row} for row in rows]
-            print(target, flush=True)
-    print(violations(found))
-    settings = {"tasks": options.tasks, "draws": options.draws, "delta": 1e-5}
-    save("shift", settings, found, options.results)
+        cache = Path(options.cache or folder)
+        for task in options.tasks.split(","):
+            for target in TARGETS[task]:
+                draws = FEW_DRAWS if len(scenario(target, 0).y) > MANY_ROWS else DRAWS
+                for draw in range(min(draws, options.draws)):
+                    rows = measure(target, draw, cache)
+                    yield from ({"task": task, "case": target, **row} for row in rows)
 
 
 if __name__ == "__main__":
-    main()
+    options = _bench.options_of(__doc__, tasks=",".join(TARGETS), draws=DRAWS, cache="")
+    warnings.simplefilter("ignore")  # of columns that differ, and of few labels of a class
+    rows = _bench.collected(rows_of(options))
+    print(violations({"rows": rows}))
+    settings = {"tasks": options.tasks.split(","), "draws": options.draws, "delta": 1e-5}
+    _bench.save("shift", settings, rows)

@@ -1,31 +1,21 @@
 """Start-up, first prediction and encoding of tables: seconds of the processor.
 
-    python benchmarks/bench_startup.py [--repeats 15]
-
-import: within a process of its own, the bare ``import sklearn``, the modules of scikit-learn and
-cryptography that skdp needs, what a script for the same work with scikit-learn imports, and skdp;
-they take turns, and ratios are medians over the turns. first: after the import, to load a release
-of adult (20,000 people, 103 encoded columns) and to predict 1,000 rows of the raw table, and to
-predict them again, in fresh processes. encode: a million rows of ten columns of a kind, or of all
-kinds, on one thread. Python's compiled files lie in a folder of their own, which a first turn that
-does not count has filled.
+import: what scripts import; they take turns, and ratios are medians over the turns. first: after
+the import, to load a release of adult, to predict 1,000 rows of the raw table, and once more.
+encode: a million rows of ten columns. Python's compiled files lie in a folder of their own, which
+a first turn that does not count has filled.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import json
+import os
 import subprocess
 import sys
 import tempfile
-import time
-import warnings
 from pathlib import Path
 
+import _bench
 import numpy as np
 import pandas as pd
-from _report import parse, save
 
 from skdp import DPSource, DPStatisticsSource, Release, TabularEncoder
 from skdp.datasets import load_adult
@@ -83,14 +73,13 @@ def imports(repeats, environment):
 def predict_first(path):
     """Print seconds from the file to the first probabilities, and to the same once more."""
     rows = pd.read_pickle(path.with_name("rows.pkl"))
-    start = time.process_time()
-    release = Release.load(path)
-    loaded = time.process_time()
-    release.predict_proba(rows)
-    first = time.process_time()
-    release.predict_proba(rows)
-    again = time.process_time()
-    print(json.dumps([loaded - start, first - loaded, again - first]))
+    load, first, again = (_bench.processor() for _ in range(3))
+    with load:
+        release = Release.load(path)
+    for timer in (first, again):
+        with timer:
+            release.predict_proba(rows)
+    print(json.dumps([timer.seconds for timer in (load, first, again)]))
 
 
 def first_predictions(repeats, environment):
@@ -105,7 +94,7 @@ def first_predictions(repeats, environment):
             else:
                 source = DPStatisticsSource(1.0, encoder=adult.schema, model=model)
             source.fit(X, y).release_.save(f"{folder}/{model}")
-            arguments = (__file__, f"--first={folder}/{model}")
+            arguments = (__file__, "first", f"{folder}/{model}")
             cases[model] = lambda arguments=arguments: child(environment, *arguments)
         for model, times in turns(repeats, cases).items():
             load, first, again = times.min(axis=0)
@@ -135,45 +124,34 @@ def column(kind, rng):
 
 
 def encodings(repeats):
-    kinds = (
-        *("numbers", "logarithms", "missing numbers", "numbers as text"),
-        *("text", "categories"),
-    )
+    kinds = ("numbers", "logarithms", "missing numbers", "numbers as text", "text", "categories")
     for case in (*kinds, "all kinds"):
         rng = np.random.default_rng(0)
         chosen = [kinds[i % len(kinds)] if case == "all kinds" else case for i in range(N_COLUMNS)]
         columns = {f"c{i}": column(kind, rng) for i, kind in enumerate(chosen)}
         frame = pd.DataFrame({name: values for name, (values, _) in columns.items()})
-        schema = {
-            "version": 1,
-            "columns": {name: described for name, (_, described) in columns.items()},
-        }
+        described = {name: each for name, (_, each) in columns.items()}
+        schema = {"version": 1, "columns": described}
         encoder, seconds = TabularEncoder(schema).fit(frame[:1]), []
         for _ in range(repeats):
-            start = time.process_time()
-            encoder.transform(frame)
-            seconds.append(time.process_time() - start)
+            with _bench.processor() as timer:
+                encoder.transform(frame)
+            seconds.append(timer.seconds)
         rate = frame.size / min(seconds) / 1e6
         yield {"what": "encode", "case": case, "million_values_a_second": rate}
 
 
-def main():
-    options = parse(__doc__, repeats=15, first="")
-    if options.first:
-        predict_first(Path(options.first))
-        return
-    warnings.simplefilter("ignore")
-    rows = []
+def rows(options):
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "PYTHONPYCACHEPREFIX": folder}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         for part in (imports, first_predictions):
-            rows += part(options.repeats, environment)
-    rows += encodings(repeats=3)
-    for row in rows:
-        print(row)
-    save("startup", {"repeats": options.repeats}, rows)
+            yield from part(options.repeats, environment)
+    yield from encodings(repeats=3)
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["first"]:
+        predict_first(Path(sys.argv[2]))
+    else:
+        _bench.run("startup", rows, __doc__, repeats=15)

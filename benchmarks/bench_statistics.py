@@ -1,33 +1,20 @@
 """Releases of statistics: whole records are protected; activity, digits, tables, draw by draw.
 
-    python benchmarks/bench_statistics.py activity
-    python benchmarks/bench_statistics.py mnist --draws 3
-    python benchmarks/bench_statistics.py tables
-
-activity: ten people are the source, the twenty others the target; each draw divides the people
-anew. mnist: 60,000 digits are the source; 10,000 clean test digits are asked about, as pixels or
-as public oriented gradients; 200 target digits help, of which one of each class is labelled, or
-9,000, of which 100 are (and the last 1,000 are asked about); or a classifier of scikit-learn
-learns from 20,000 digits that are drawn from the release.
-tables: six of mixed columns; the target's few labels are for the transfer, and for the target
-alone, by the package or by logistic regression. Each draw has a source with noise of its own. A
-row that ``results/`` has is not computed again. Data are found through SKDP_DATA.
+mnist: 200 target digits help, of which one of each class is labelled, or 9,000, of which 100 are
+(and the last 1,000 are asked about); or a classifier of scikit-learn learns from 20,000 digits
+that are drawn from the release. Each draw has a source with noise of its own; of activity it
+divides the people anew.
 """
-
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import argparse
 import functools
-import time
-import warnings
 
+import _bench
 import numpy as np
-from _comparisons import comparisons
 from _store import Results
 from _tables_data import centred, encoded, labels, qualities, scenario
 from _tables_peers import TABLES
+from _tasks import people, shuffled_parts
 from scipy.special import logit
 from sklearn.base import clone
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
@@ -35,7 +22,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 from skdp import DPStatisticsSource, DPTransferClassifier, OrientedGradients, TabularEncoder
-from skdp.datasets import fetch_mnist, hide_labels, load_human_activity
+from skdp.datasets import fetch_mnist, hide_labels
 
 LEVELS = {"activity": (16.0, 4.0, 1.0), "mnist": (8.0, 1.0), "tables": (4.0, 1.0, 0.5)}
 DRAWS = {"activity": 6, "mnist": 10, "tables": 10}
@@ -68,15 +55,9 @@ def activity_cells(draw):
 @functools.lru_cache(maxsize=1)
 def activity_split(draw):
     """Return source rows, and learning and test rows of the target; columns in [0, 1]."""
-    data = load_human_activity()
-    people = np.random.RandomState(draw).permutation(np.unique(data.groups))
-    source = np.isin(data.groups, people[:10])
-    # Bounds must not come from the source's rows; those of the target's stand for public ones.
-    low, high = np.percentile(data.data[~source], [1, 99], axis=0)
-    X = np.clip((data.data - low) / (high - low), 0, 1)
-    order = np.random.RandomState(100 + draw).permutation(np.flatnonzero(~source))
-    learn, test = np.split(order, [int(0.8 * len(order))])
-    return [(X[rows], data.target[rows]) for rows in (np.flatnonzero(source), learn, test)]
+    source, (X, y) = people(draw)
+    parts = shuffled_parts(len(y), 100 + draw)
+    return source, *((X[rows], y[rows]) for rows in parts)
 
 
 def activity_row(cell):
@@ -132,10 +113,7 @@ def mnist_row(cell):
     marked = hide_labels(y_test[here], cell["labels"] // 10, random_state=cell["draw"])
     fitted = DPTransferClassifier(release, random_state=0).fit(X_test[here], marked)
     asked = X_test[others], y_test[others]
-    return {
-        "accuracy": 100 * fitted.score(*asked),
-        "source_alone": 100 * release.score(*asked),
-    }
+    return {"accuracy": 100 * fitted.score(*asked), "source_alone": 100 * release.score(*asked)}
 
 
 _made: dict = {}
@@ -147,9 +125,7 @@ def make_release(X, y, epsilon, classes, model, draw):
     if key not in _made:
         _made.clear()
         source = DPStatisticsSource(epsilon, classes=classes, model=model)
-        start = time.perf_counter()
         _made[key] = source.fit(X, y).release_
-        print(f"  release at {epsilon:g}: {time.perf_counter() - start:.1f} s", flush=True)
     return _made[key]
 
 
@@ -199,26 +175,19 @@ TASKS = {
 }
 
 
-def main():
+if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("task", choices=TASKS)
     parser.add_argument("--draws", type=int)
     options = parser.parse_args()
     cells_of, row_of = TASKS[options.task]
+
+    def measure(cells):
+        with _bench.Timer() as timer:
+            found = row_of(cells[0])
+        return [{**cells[0], **found, "seconds": timer.seconds}]
+
     command = f"python benchmarks/bench_statistics.py {options.task}"
-    results = Results(f"statistics_{options.task}", command)
-    warnings.simplefilter("ignore", UserWarning)
-    for draw in range(options.draws or DRAWS[options.task]):
-        for cell in cells_of(draw):
-            if cell in results:
-                continue
-            start = time.perf_counter()
-            row = {**cell, **row_of(cell), "seconds": time.perf_counter() - start}
-            results.add(row)
-            print({k: v for k, v in row.items() if v is not None}, flush=True)
-    for found in comparisons(results.record["rows"]):
-        print(found.text())
-
-
-if __name__ == "__main__":
-    main()
+    draws = range(options.draws or DRAWS[options.task])
+    groups = ([cell] for draw in draws for cell in cells_of(draw))
+    _bench.fill(Results(f"statistics_{options.task}", command), groups, measure)

@@ -1,58 +1,32 @@
 """Time and memory of exact sums over many rows, beside the plain float64 product of the same rows.
 
-    python benchmarks/bench_statistics_scale.py [--model auto] [--rows 10000000]
-
-digits: a fit to 60,000 digits of 784 pixels (SKDP_DATA), and the size of the file of its release.
-sums: what one pass over these digits takes where the columns themselves are summed.
-stream: rows of 100 columns (300 terms) from a generator, in chunks of 50,000. persons: fewer
-of them, of persons with five rows each. file: rows of the same columns, random float64 numbers,
-from a folder of Parquet files. dask: rows as in stream on local clusters of 1, 2 and 4 workers of
-one thread each, which must give the sums of one process (dask-0); many: 1,000 chunks of 20 rows
-and two columns on two workers, which is what scheduling takes. feed: a folder of Parquet files
-of 20 columns of numbers, 10 of text, 5 of truth values and 5 of whole numbers with missing ones,
-read and summed in four ways, which must give the same sums: by pandas and by polars in one piece,
-by a loop over pyarrow's batches, and by add_parquet. Each case runs in a process of its own, with
-one thread of BLAS. Seconds are of the processor, except on clusters; ``ratio`` is that to X.T @ X,
-chunk by chunk.
+digits: a fit to 60,000 digits. sums: one pass over these. stream: rows of 100 columns (300 terms)
+from a generator. persons: of persons with five rows each. file: from Parquet files. dask: on local
+clusters, which must give the sums of one process (dask-0); many: 1,000 chunks of 20 rows and two
+columns, which is what scheduling takes. feed: Parquet files of mixed columns, read and summed in
+four ways, which must give the same sums. Each case runs in a process of its own. Seconds are of
+the processor, except on clusters; ``ratio`` is that to X.T @ X.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 import hashlib
-import json
+import os
 import subprocess
 import sys
 import tempfile
 import time
-import warnings
 from pathlib import Path
 
+import _bench
 import numpy as np
-from _report import PeakMemory, Timer, parse, save
+from _tasks import mnist
 
 from skdp import DPStatisticsSource, TabularEncoder
-from skdp.datasets import fetch_mnist
 from skdp.release import BasisFunctions
 from skdp.source import MODELS, PrivateRows, RowGrid
 
 CHUNK, COLUMNS, PERSON = 50_000, 100, 5
 WORKERS = (1, 2, 4)
 MANY_CHUNKS, FEW_ROWS, FEW_COLUMNS = 1000, 20, 2
-
-
-class Processor:
-    """Adds up processor seconds over several ``with`` blocks."""
-
-    seconds = 0.0
-
-    def __enter__(self):
-        self.start = time.process_time()
-
-    def __exit__(self, *exc):
-        self.seconds += time.process_time() - self.start
 
 
 def chunk_of_rows(number, rows=CHUNK, columns=COLUMNS):
@@ -65,7 +39,7 @@ def chunk_of_rows(number, rows=CHUNK, columns=COLUMNS):
 
 def plain_product(X, rows=5000):
     """Return the seconds that X.T @ X takes in chunks that are added up."""
-    product, total = Processor(), 0.0
+    product, total = _bench.processor(), 0.0
     for start in range(0, len(X), rows):
         here = X[start : start + rows]
         with product:
@@ -73,54 +47,47 @@ def plain_product(X, rows=5000):
     return product.seconds
 
 
-def digits():
-    X, y = fetch_mnist(subset="train", return_X_y=True)
-    return np.asarray(X, dtype=np.float64), y
+def ratio(timer, plain):
+    """Return seconds, those of the plain product, and their ratio."""
+    return {"seconds": timer.seconds, "plain_seconds": plain, "ratio": timer.seconds / plain}
 
 
 def fit_digits(options):
-    X, y = digits()
+    X, y, *_ = mnist()
+    X = X.astype(np.float64)
     source = DPStatisticsSource(1.0, classes=range(10), bounds=(0, X.max()), model=options.model)
     source.set_params(random_state=0)
-    plain, fit = plain_product(X), Processor()
-    with PeakMemory() as memory, fit:
+    plain, fit = plain_product(X), _bench.processor()
+    with _bench.PeakMemory() as memory, fit:
         source.fit(X, y)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "digits.skdp"
-        source.release_.save(path)
-        size = path.stat().st_size / 2**20
+        source.release_.save(Path(folder) / "digits.skdp")
+        size = mib_of_files(folder)
     return {
         "model": options.model,
         "rows": len(X),
-        "seconds": fit.seconds,
-        "plain_seconds": plain,
-        "ratio": fit.seconds / plain,
+        **ratio(fit, plain),
         "peak_above_rows_mib": memory.mib,
         "file_mib": size,
     }
 
 
 def sum_digits(options):
-    X, y = digits()
+    X, y, *_ = mnist()
+    X = X.astype(np.float64)
     terms = BasisFunctions.of_columns(np.zeros(X.shape[1], dtype=int), 0, X.max(), orders=())
     grid = RowGrid(terms, np.zeros(X.shape[1]), float(np.sqrt(terms.variances.sum())))
-    plain, total = plain_product(X), Processor()
-    with PeakMemory() as memory, total:
+    plain, total = plain_product(X), _bench.processor()
+    with _bench.PeakMemory() as memory, total:
         PrivateRows.of_labels(X, y, np.arange(10)).sums(grid)
-    return {
-        "rows": len(X),
-        "seconds": total.seconds,
-        "plain_seconds": plain,
-        "ratio": total.seconds / plain,
-        "peak_above_rows_mib": memory.mib,
-    }
+    return {"rows": len(X), **ratio(total, plain), "peak_above_rows_mib": memory.mib}
 
 
 def stream(options, by_person):
     unit = "group" if by_person else "record"
     source = DPStatisticsSource(1.0, classes=[0, 1], model="linear", privacy_unit=unit)
-    accumulator, total, plain = source.accumulator(COLUMNS), Processor(), 0.0
-    with PeakMemory() as memory:
+    accumulator, total, plain = source.accumulator(COLUMNS), _bench.processor(), 0.0
+    with _bench.PeakMemory() as memory:
         for number in range(options.rows // CHUNK):
             X, y, persons = chunk_of_rows(number)
             with total:
@@ -133,9 +100,7 @@ def stream(options, by_person):
         "rows": options.rows,
         "columns": COLUMNS,
         "terms": accumulator.plan.grid.n_basis,
-        "seconds": total.seconds,
-        "plain_seconds": plain,
-        "ratio": total.seconds / plain,
+        **ratio(total, plain),
         "peak_mib": memory.start + memory.mib,
         "start_mib": memory.start,
         "sums": digest(accumulator),
@@ -149,6 +114,10 @@ def digest(accumulator):
     return hashlib.sha256(content).hexdigest()[:16]
 
 
+def mib_of_files(folder):
+    return sum(file.stat().st_size for file in Path(folder).iterdir()) / 2**20
+
+
 def from_files(options):
     """Sum rows of numbers in Parquet files."""
     import pyarrow as pa
@@ -156,7 +125,7 @@ def from_files(options):
 
     names = [f"x{i}" for i in range(COLUMNS)]
     source = DPStatisticsSource(1.0, classes=[0, 1], model="linear")
-    accumulator, total = source.accumulator(feature_names=names), Processor()
+    accumulator, total = source.accumulator(feature_names=names), _bench.processor()
     n_chunks, plain = options.file_rows // CHUNK, 0.0
     with tempfile.TemporaryDirectory() as folder:
         for number in range(n_chunks):
@@ -164,17 +133,15 @@ def from_files(options):
             plain += plain_product(X)
             file = Path(folder) / f"{number:05d}.parquet"
             pq.write_table(pa.table([*X.T, y], names=[*names, "y"]), file)
-        size = sum(file.stat().st_size for file in Path(folder).iterdir())
-        with PeakMemory() as memory, total:
+        size = mib_of_files(folder)
+        with _bench.PeakMemory() as memory, total:
             accumulator.add_parquet(folder, "y")
     return {
         "rows": n_chunks * CHUNK,
         "columns": COLUMNS,
-        "seconds": total.seconds,
-        "plain_seconds": plain,
-        "ratio": total.seconds / plain,
+        **ratio(total, plain),
         "peak_above_start_mib": memory.mib,
-        "file_mib": size / 2**20,
+        "file_mib": size,
         "sums": digest(accumulator),
     }
 
@@ -231,15 +198,11 @@ def feed_batches(accumulator, folder):
         accumulator.add(batch.select([*MIXED]), batch["outcome"])
 
 
-def feed_parquet(accumulator, folder):
-    accumulator.add_parquet(folder, "outcome")
-
-
 FEEDS = {
     "pandas": feed_pandas,
     "polars": feed_polars,
     "batches": feed_batches,
-    "parquet": feed_parquet,
+    "parquet": lambda accumulator, folder: accumulator.add_parquet(folder, "outcome"),
 }
 
 
@@ -252,16 +215,16 @@ def feed(options, name):
     libraries = (pandas, polars, pyarrow)  # whose start is none of the feeding
     encoder = TabularEncoder(MIXED)
     source = DPStatisticsSource(1.0, encoder=encoder, classes=["ill", "well"], model="linear")
-    accumulator, total = source.accumulator(), Processor()
+    accumulator, total = source.accumulator(), _bench.processor()
     with tempfile.TemporaryDirectory() as folder:
         # By another process, whose memory is not counted.
         subprocess.run(
             [sys.executable, __file__, f"--case=write:{folder}", f"--rows={options.rows}"],
             check=True,
         )
-        with PeakMemory() as memory, Timer() as timer, total:
+        with _bench.PeakMemory() as memory, _bench.Timer() as timer, total:
             FEEDS[name](accumulator, folder)
-        size = sum(file.stat().st_size for file in Path(folder).iterdir())
+        size = mib_of_files(folder)
     return {
         "rows": options.rows,
         "columns": len(MIXED),
@@ -269,7 +232,7 @@ def feed(options, name):
         "seconds": total.seconds,
         "wall_seconds": timer.seconds,
         "peak_above_start_mib": memory.mib,
-        "file_mib": size / 2**20,
+        "file_mib": size,
         "versions": {each.__name__: each.__version__ for each in libraries},
         "sums": digest(accumulator),
     }
@@ -277,9 +240,11 @@ def feed(options, name):
 
 def state_of_worker(dask_worker):
     """Return processor seconds, peak memory in MiB, and bytes sent to other processes."""
-    status = Path("/proc/self/status").read_text()
-    peak = int(status.split("VmHWM:")[1].split()[0]) / 1024
-    return time.process_time(), peak, dask_worker.transfer_outgoing_bytes_total
+    return (
+        time.process_time(),
+        _bench.memory_mib("VmHWM"),
+        dask_worker.transfer_outgoing_bytes_total,
+    )
 
 
 def on_workers(n, workers, rows=CHUNK, columns=COLUMNS):
@@ -298,7 +263,7 @@ def on_workers(n, workers, rows=CHUNK, columns=COLUMNS):
     with LocalCluster(**settings) as cluster, Client(cluster) as client:
         client.run(digest_of_nothing)  # imports what a worker needs
         before = client.run(state_of_worker)
-        with Timer() as timer:
+        with _bench.Timer() as timer:
             accumulator.add_dask(X, y)
         after = client.run(state_of_worker)
     sums = accumulator.unprotected_sums().sums
@@ -340,39 +305,29 @@ CASES = {
 SHORTER = {"persons": "dask_rows", "dask": "dask_rows", "file": "file_rows", "feed": "feed_rows"}
 
 
-def main():
-    options = parse(
-        __doc__,
-        model="auto",
-        rows=10_000_000,
-        dask_rows=2_000_000,
-        file_rows=1_000_000,
-        feed_rows=1_000_000,
-        case="",
-    )
+def measure(case, options):
+    if case.startswith("write:"):
+        return write_mixed(case.removeprefix("write:"), options.rows)
+    return [{"case": case, **CASES[case](options)}]
+
+
+def cases(options):
     if options.model not in {"auto", *MODELS}:
         sys.exit(f"There is no model {options.model!r}; there are {', '.join(MODELS)}.")
-    warnings.simplefilter("ignore")
-    if options.case.startswith("write:"):
-        write_mixed(options.case.removeprefix("write:"), options.rows)
-        return
-    if options.case:
-        print(json.dumps(CASES[options.case](options)))
-        return
-    rows = []
     for case in CASES:
         n = vars(options)[SHORTER.get(case.split("-")[0], "rows")]
-        command = [sys.executable, __file__, f"--case={case}", f"--model={options.model}"]
-        command += [f"--rows={n}", f"--dask-rows={n}", f"--file-rows={n}"]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
-        rows.append({"case": case, **json.loads(done.stdout.splitlines()[-1])})
-        print(rows[-1], flush=True)
+        yield case, {"rows": n, "dask_rows": n, "file_rows": n}
+
+
+def check(rows):
+    """Stop where cases gave different sums."""
     for kind in ("dask", "feed"):
         if len({row["sums"] for row in rows if row["case"].startswith(kind)}) != 1:
             sys.exit(f"The cases of {kind} gave different sums.")
-    settings = {name: value for name, value in vars(options).items() if name != "case"}
-    save("statistics_scale", settings, rows)
+    return {}
 
 
 if __name__ == "__main__":
-    main()
+    sizes = {"rows": 10_000_000, "dask_rows": 2_000_000, "file_rows": 1_000_000}
+    settings = {"model": "auto", **sizes, "feed_rows": 1_000_000}
+    _bench.run_apart("statistics_scale", cases, measure, __doc__, check, **settings)

@@ -1,31 +1,22 @@
 """What are synthetic rows of a release worth, and how near are they to real ones?
 
-    python benchmarks/bench_synthetic.py [--draws 3]
-
 Boosting learns from 20,000 synthetic rows (of small tables 8,000) and is judged on other real
-rows, beside the release itself and boosting of the real rows. "by_class" are rows that are drawn
-by class from normal distributions, as `Release.sample` did before; it still draws so for arrays.
-Schemas have the steps of public drafts.
+rows. "by_class" are rows as `Release.sample` drew them before, and still does for arrays. Schemas
+have the steps of public drafts.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
-import warnings
 from dataclasses import replace
 
+import _bench
 import numpy as np
-from _report import parse, save
+from _tables_data import TABLES_AND_HOSPITALS, whole
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 
-from skdp import DPStatisticsSource, Schema, TabularEncoder, schema_from
-from skdp.datasets import load_heart_disease, load_table
+from skdp import DPStatisticsSource, TabularEncoder, schema_from
 from skdp.tabular import NumericColumn, compare_tables
 
 LEVELS = (0.5, 1.0, 4.0)
-CASES = ("heart disease", "whas500", "actg320", "actg175", "flchain", "randhie", "adult")
 MOST_ROWS, MANY = 20_000, 5_000
 
 
@@ -64,15 +55,15 @@ def learned(rows, labels, X, y):
 
 
 def measure(name, epsilon, draw):
-    data = load_heart_disease() if name == "heart disease" else load_table(name, random_state=0)
-    schema = with_steps(Schema.from_mapping(data.schema), data.data)
-    positive = np.asarray(data.target) == schema.classes[1]
-    X = np.asarray(TabularEncoder(schema).fit_transform(data.data))
+    table, target, schema = whole(name)
+    schema = with_steps(schema, table)
+    positive = target == schema.classes[1]
+    X = np.asarray(TabularEncoder(schema).fit_transform(table))
     order = np.random.default_rng(draw).permutation(len(X))
     n = min(MOST_ROWS, int(0.6 * len(X)))
     train, test = order[:n], order[n : n + 10_000]
     source = DPStatisticsSource(epsilon, encoder=schema)
-    release = source.fit(data.data.iloc[train], np.asarray(data.target)[train]).release_
+    release = source.fit(table.iloc[train], target[train]).release_
     n_synthetic = MOST_ROWS if n > MANY else 8_000
     frame, labels = release.sample(n_synthetic, draw, as_frame=True)
     synthetic = np.asarray(TabularEncoder(schema).fit(frame).transform(frame))
@@ -80,7 +71,7 @@ def measure(name, epsilon, draw):
     rows, codes = by_class(release, n_synthetic, draw)
     rows = np.asarray(encoder.transform(encoder.inverse_transform(rows)))
     column = list(release.classes).index(schema.classes[1])
-    report = compare_tables(data.data.iloc[train], frame, schema, random_state=draw)
+    report = compare_tables(table.iloc[train], frame, schema, random_state=draw)
     found = {
         "release": roc_auc_score(positive[test], release.predict_proba(X[test])[:, column]),
         "real": learned(X[train], positive[train], X[test], positive[test]),
@@ -93,18 +84,12 @@ def measure(name, epsilon, draw):
     return {"case": name, "level": epsilon, "draw": draw, "rows": n, **found}
 
 
-def main():
-    settings = parse(__doc__.splitlines()[0], draws=3)
-    rows = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for name in CASES:
-            for epsilon in LEVELS:
-                for draw in range(settings.draws):
-                    rows.append(measure(name, epsilon, draw))
-                print(rows[-1], flush=True)
-    save("synthetic", vars(settings), rows)
+def rows(options):
+    for name in TABLES_AND_HOSPITALS:
+        for epsilon in LEVELS:
+            for draw in range(options.draws):
+                yield measure(name, epsilon, draw)
 
 
 if __name__ == "__main__":
-    main()
+    _bench.run("synthetic", rows, __doc__, draws=3)

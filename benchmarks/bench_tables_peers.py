@@ -1,23 +1,14 @@
 """Whole records of tables, source to target: this and other packages on the same rows.
 
-    python benchmarks/bench_tables_peers.py --python-interpret A --python-diffprivlib B
-        --python-opacus C
-
-A, B and C are Python interpreters of environments that have numpy and the peer (``pip install
-interpret-core``; ``diffprivlib``, which wants ``"scikit-learn<1.6"``; ``torch==2.13.0 opacus``):
-their versions exclude one another. Every method of ``_tables_peers.METHODS`` is fitted to the
-rows of the source and scored on the target's test rows, of six tables, at (epsilon, 1e-5) for a
-whole record, over ten seeds (twenty for what runs here), each with new splits and noise. A peer
-that its interpreter lacks is left out. A row that ``results/`` has is not computed again: repeat
-an interrupted command. Seconds are those of a processor.
+The options ``--python-...`` name interpreters of environments that have numpy and the peer (``pip
+install interpret-core``; ``diffprivlib``, which wants ``"scikit-learn<1.6"``; ``torch==2.13.0
+opacus``): their versions exclude one another. Every method of ``_tables_peers.METHODS`` is fitted
+to the rows of the source and scored on the target's test rows. A peer that its interpreter lacks
+is left out. Seconds are those of a processor.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
-import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -26,15 +17,14 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 
+import _bench
 import numpy as np
-from _store import KEY, Results, circumstances
+from _store import KEY, Results
 from _tables_data import qualities, view
 from _tables_peers import METHODS, TABLES, answer
 
 SERVER = Path(__file__).with_name("_tables_peers.py")
 PEERS = sorted({method.python for method in METHODS.values() if method.python})
-NAME = "tables_peers"
-COMMAND = "python benchmarks/bench_tables_peers.py"
 SEEDS = {True: 20, False: 10}  # of a method that runs here, and of others
 
 
@@ -94,17 +84,12 @@ def run(cells, results, pythons, redo):
             else:
                 missing = " or ".join(method.modules)
                 print(f"{name} is left out: {pythons[method.python]} lacks {missing}")
-        for cell in cells:
-            if cell["model"] in asks:
-                row = measure(asks[cell["model"]], cell)
-                results.add(row, redo)
-                print(*(row[key] for key in ("case", "level", "model", "draw", "auc")), flush=True)
+        groups = ([cell] for cell in cells if cell["model"] in asks)
+        _bench.fill(results, groups, lambda g: [measure(asks[g[0]["model"]], g[0])], redo)
 
 
-def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+if __name__ == "__main__":
+    parser = _bench.parser_of(__doc__)
     for peer in PEERS:
         parser.add_argument(f"--python-{peer}", default=sys.executable, metavar="PATH")
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES)
@@ -112,11 +97,8 @@ def main():
     parser.add_argument("--seeds", type=int, help="the first so many")
     parser.add_argument("--redo", action="store_true", help="compute rows that are there, too")
     args = parser.parse_args()
-    results = Results(NAME, " ".join([COMMAND, *(f"--python-{peer} PATH" for peer in PEERS)]))
-    results.run = circumstances()  # the commit that this process has loaded
+    command = ["python benchmarks/bench_tables_peers.py"]
+    command += [f"--python-{peer} PATH" for peer in PEERS]
+    results = Results("tables_peers", " ".join(command))
     pythons = {peer: getattr(args, f"python_{peer}") for peer in PEERS}
     run(list(plan(args.tables, args.methods, args.seeds)), results, pythons, args.redo)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,31 +1,20 @@
 """All transfers, models and privacy levels: computes the rows that a table still lacks.
 
-    python benchmarks/bench_transfer.py mnist-mnist
-    python benchmarks/bench_transfer.py activity --levels "8,record 8" --models noise_aware
-    python benchmarks/bench_transfer.py office --list
-
-One table at a time: mnist-mnist, mnist-usps, usps-mnist, activity (ten people to twenty), office
-(12 pairs of domains). ``_plan.py`` says which rows each has; options choose some of them. A row
-that ``results/`` has is not computed again, so that an interrupted command is just repeated.
-Several processes may fill one table. Every draw of labels has a source with new noise of its own,
-made only where a row needs it. "DP-SGD" needs torch and opacus, and is left out without them.
+``_plan.py`` says which rows each table has; options choose some of them, as ``--levels "8,record
+8"``. Every draw of labels has a source with new noise of its own, made only where a row needs it.
+"DP-SGD" needs torch and opacus, and is left out without them.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
-import argparse
 import importlib.util
 import warnings
 from itertools import groupby
 
+import _bench
 from _plan import (
     ALONE,
     DPSGD,
     NONE,
     PLAN,
-    command_of,
     file_of,
     fit_settings,
     layers_of,
@@ -36,11 +25,9 @@ from _store import Results, circumstances
 
 
 def run(table, cells, results, task, make, redo=False):
-    """Compute the rows that are missing, case by case and draw by draw, and write each.
+    """Compute the rows that are missing, whole draws first, and write each.
 
-    ``task(table, case)`` gives the data, ``make(table, level, rows, settings)`` a source with
-    ``settings``, ``score`` and ``transfer``. Whole draws come first, so that an interrupted run
-    has some.
+    ``task(table, case)`` gives the data, ``make(table, level, rows, settings)`` a source.
     """
     made = 0
     for case, of_case in groupby(cells, lambda cell: cell["case"]):
@@ -120,40 +107,33 @@ def installed(cells):
 
 
 def arguments():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = _bench.parser_of(__doc__)
     parser.add_argument("table", choices=PLAN)
-    for name in ("models", "variants", "levels", "labels"):
-        parser.add_argument(f"--{name}", type=lambda text: text.split(","), metavar="A,B")
+    choices = ("models", "variants", "levels", "labels")
+    for name in choices:
+        parser.add_argument(f"--{name}", type=_bench.names, metavar="A,B")
     parser.add_argument("--draws", type=int, help="the first so many")
     parser.add_argument("--redo", action="store_true", help="compute rows that are there, too")
-    parser.add_argument("--list", action="store_true", help="say what is missing, and stop")
     parser.add_argument("--n-jobs", type=int, default=1)
     args = parser.parse_args()
-    names = ("models", "variants", "levels", "labels", "draws")
     try:
-        return args, wanted(args.table, **{name: getattr(args, name) for name in names})
+        return args, wanted(args.table, **{n: getattr(args, n) for n in (*choices, "draws")})
     except ValueError as error:
         parser.error(str(error))
 
 
 def main():
     args, cells = arguments()
-    results = Results(file_of(args.table), command_of(args.table))
+    command = f"python benchmarks/bench_transfer.py {args.table}"
+    results = Results(file_of(args.table), command)
     missing = [cell for cell in cells if args.redo or cell not in results]
     print(f"{len(missing)} of {len(cells)} rows to compute")
-    if args.list:
-        return print(*missing, sep="\n")
-    if not (cells := installed(missing)):
-        return None
-    from _tasks import task
+    if cells := installed(missing):
+        from _tasks import task
 
-    from skdp import PrivacyLeakWarning
-
-    warnings.simplefilter("ignore", PrivacyLeakWarning)  # epsilon = inf is the reference here
-    results.run = circumstances()  # the commit that this process has loaded
-    return print(run(args.table, cells, results, task, Maker(args.n_jobs), args.redo), "rows")
+        warnings.simplefilter("ignore")  # epsilon = inf is the reference here
+        results.run = circumstances()  # the commit that this process has loaded
+        print(run(args.table, cells, results, task, Maker(args.n_jobs), args.redo), "rows")
 
 
 if __name__ == "__main__":

@@ -1,24 +1,15 @@
 """Does what a release is expected to be worth rank releases as what they turn out to be worth?
 
-    python benchmarks/bench_transferability.py [--draws 2]
-
-Releases of hospitals, of one side of a table, of ten people, of photographs and of 10,000 images,
-for the others, by several models and ε. What a release is worth: how many nats it says about the
-classes of other rows (their entropy less its log loss), and the gain, by how much the log loss of
-a DPTransferClassifier with few labels (five a class; ten of images and sensors) is lower with it
-than with these labels alone. Estimates: without labels, as the release claims alone and with what
-unlabelled rows add, and with 10, 30 and 100 labels, beside LEEP (Nguyen et al., 2020, of the
-release's posteriors) and LogME (You et al., 2021, of its log-posteriors) with 100 labels.
+Worth: how many nats a release says about the classes of other rows (their entropy less its log
+loss); gain: by how much the log loss of a transfer with few labels (five a class; ten of images
+and sensors) is lower with it than with these labels alone. Estimates stand beside LEEP (Nguyen et
+al., 2020, of posteriors) and LogME (You et al., 2021, of log-posteriors).
 """
 
-import os
+from itertools import product
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
-import warnings
-
+import _bench
 import numpy as np
-from _report import parse, save
 from _shift_data import HOSPITALS, SPLITS, scenario
 from bench_adaptation import rows_of
 from sklearn.metrics import log_loss
@@ -111,7 +102,7 @@ def judged(kind, case, draw, target, releases, n_labels, encode=np.asarray):
     for name, release in releases:
         with_it = DPTransferClassifier(release, random_state=draw).fit(X, marked)
         loss, right = qualities(with_it, X_test, y_test, classes)
-        row = {
+        yield {
             "kind": kind,
             "case": case,
             "draw": draw,
@@ -122,22 +113,16 @@ def judged(kind, case, draw, target, releases, n_labels, encode=np.asarray):
             "worth": worth_of_nothing - qualities(release, X_test, y_test, classes)[0],
             **estimates(release, X, y, draw),
         }
-        print(row, flush=True)
-        yield row
 
 
 def tables(kind, targets, draws):
     for target in targets:
         for draw in range(draws):
             rows = scenario(target, draw)
-            releases = [
-                (
-                    f"{name}, ε = {epsilon:g}",
-                    DPStatisticsSource(epsilon, encoder=rows.schema).fit(X, y).release_,
-                )
-                for name, (X, y) in rows.sources.items()
-                for epsilon in (8.0, 2.0, 0.5)
-            ]
+            releases = []
+            for (name, source), epsilon in product(rows.sources.items(), (8.0, 2.0, 0.5)):
+                release = DPStatisticsSource(epsilon, encoder=rows.schema).fit(*source).release_
+                releases.append((f"{name}, ε = {epsilon:g}", release))
             own = rows.X, rows.y, rows.X_test, rows.y_test
             encode = TabularEncoder(rows.schema).fit(rows.X).transform
             yield from judged(kind, target, draw, own, releases, 5, encode)
@@ -154,26 +139,21 @@ def arrays(kind, cases, draws):
             if len(test) < 500:
                 learn, test = np.array_split(order, 2)
             releases = []
-            for model in ("linear", "mixtures", "regression"):
-                for epsilon in (8.0, 1.0):
-                    source = DPStatisticsSource(
-                        epsilon, model=model, bounds=(0, 1), classes=np.unique(y)
-                    )
-                    release = source.fit(X_source[taken], y_source[taken]).release_
-                    releases.append((f"{model}, ε = {epsilon:g}", release))
+            for model, epsilon in product(("linear", "mixtures", "regression"), (8.0, 1.0)):
+                settings = {"bounds": (0, 1), "classes": np.unique(y)}
+                source = DPStatisticsSource(epsilon, model=model, **settings)
+                release = source.fit(X_source[taken], y_source[taken]).release_
+                releases.append((f"{model}, ε = {epsilon:g}", release))
             own = X[learn], y[learn], X[test], y[test]
             yield from judged(kind, case, draw, own, releases, 10)
 
 
-def main():
-    options = parse(__doc__.splitlines()[0], draws=2)
-    warnings.simplefilter("ignore")
-    rows = list(tables("hospitals", HOSPITALS, options.draws))
-    rows += tables("tables", SPLITS, options.draws)
+def rows(options):
+    yield from tables("hospitals", HOSPITALS, options.draws)
+    yield from tables("tables", SPLITS, options.draws)
     for kind, cases in ARRAYS.items():
-        rows += arrays(kind, cases, options.draws)
-    save("transferability", vars(options), rows)
+        yield from arrays(kind, cases, options.draws)
 
 
 if __name__ == "__main__":
-    main()
+    _bench.run("transferability", rows, __doc__, draws=2)

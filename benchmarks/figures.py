@@ -8,7 +8,7 @@ from pathlib import Path
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
-from _table import load, mean_of, pick
+from _table import Values, load, pick, where
 
 IMAGES = Path(__file__).parents[1] / "doc" / "images"
 # Where names of models stand that would cover each other.
@@ -24,27 +24,31 @@ PINK = "#CC79A7"
 TABLES = ("adult", "flchain", "whas500", "actg320", "actg175", "randhie")
 
 
+def curves(axes, rows, y, lines):
+    """Draw columns of rows over their size."""
+    for key, color, label in lines:
+        sizes, values = ([row[name] for row in rows] for name in ("size", key))
+        axes.loglog(sizes, values, "o-", color=color, label=label)
+    axes.set(xlabel="training rows", ylabel=y)
+    axes.legend(frameon=False)
+
+
 def growth():
     """Seconds over rows, and memory over rows."""
-    rows = [r for r in load("growth")["rows"] if r["what"] == "rows"]
-    sizes = [r["size"] for r in rows]
+    rows = where(load("growth")["rows"], what="rows")
     figure, (seconds, memory) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
-    for key, color, label in (
+    times = [
         ("fit_seconds", GRAY, "fit"),
         ("predict_seconds", BLUE, "predict 10,000 rows, all subsets"),
         ("predict_4_seconds", ORANGE, "the same, n_probe=4"),
-    ):
-        seconds.loglog(sizes, [r[key] for r in rows], "o-", color=color, label=label)
-    seconds.set(xlabel="training rows", ylabel="seconds of one core")
-    seconds.legend(frameon=False)
-    for key, color, label in (
+    ]
+    curves(seconds, rows, "seconds of one core", times)
+    sizes = [
         ("data_mib", GRAY, "the data, single precision"),
         ("fit_peak_above_data_mib", BLUE, "peak of fit above the data"),
         ("model_mib", ORANGE, "of which the model"),
-    ):
-        memory.loglog(sizes, [r[key] for r in rows], "o-", color=color, label=label)
-    memory.set(xlabel="training rows", ylabel="MiB")
-    memory.legend(frameon=False)
+    ]
+    curves(memory, rows, "MiB", sizes)
     figure.savefig(IMAGES / "growth.png", dpi=120)
 
 
@@ -56,18 +60,12 @@ def digits_models():
         level = r["model"].rpartition("ε = ")[2] if "ε" in r["model"] else None
         color = {None: GRAY, "8": BLUE, "1": ORANGE}[level]
         microseconds = 1e6 * r["predict_seconds"] / r["queries"]
-        axes.plot(microseconds, 100 * r["accuracy"], "o", color=color)
+        place = microseconds, 100 * r["accuracy"]
+        axes.plot(*place, "o", color=color)
         name = r["model"].rpartition(", ε")[0] or r["model"]
         offset, side = BESIDE.get(name, ((5, 4), "left"))
-        axes.annotate(
-            name,
-            (microseconds, 100 * r["accuracy"]),
-            xytext=offset,
-            textcoords="offset points",
-            ha=side,
-            fontsize=8,
-            color=color,
-        )
+        style = {"fontsize": 8, "color": color, "ha": side}
+        axes.annotate(name, place, offset, textcoords="offset points", **style)
     axes.set(xscale="log", xlabel="microseconds a query", ylabel="accuracy, %")
     low = min(r["accuracy"] for r in rows if r["accuracy"] > 0.5)
     axes.set_ylim(100 * low - 0.5, 100)
@@ -85,8 +83,8 @@ def peers():
     def point(model, **level):
         """Mean over the tables, and its standard error over seeds."""
         areas = [pick(rows, "auc", case=table, model=model, **level) for table in TABLES]
-        errors = [np.var(a, ddof=1) / len(a) for a in areas]
-        return mean_of([mean_of(a) for a in areas]), np.sqrt(np.sum(errors)) / len(TABLES)
+        error = sum(values.error**2 for values in areas) ** 0.5 / len(TABLES)
+        return Values(values.mean for values in areas).mean, error
 
     for model, label, style in (
         ("DPStatisticsSource", "skdp, DPStatisticsSource", {"color": BLUE, "marker": "o"}),

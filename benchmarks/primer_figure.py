@@ -37,7 +37,7 @@ def outputs(axes, epsilon):
     axes.legend(frameon=False, loc="upper center", fontsize="small")
 
 
-def main():
+if __name__ == "__main__":
     figure, (low, high, guesses) = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained")
     outputs(low, 1)
     outputs(high, 8)
@@ -54,7 +54,3 @@ def main():
     guesses.minorticks_off()
     guesses.legend(frameon=False, loc="upper left", fontsize="small")
     figure.savefig(IMAGE, dpi=120)
-
-
-if __name__ == "__main__":
-    main()

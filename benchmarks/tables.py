@@ -1,269 +1,172 @@
 """Write the pages of tables, and README.md of this folder, from the result files alone.
 
 python benchmarks/tables.py
+
+Patterns of pages are in ``pages/``. A section has a title, a line that names its result file, and
+blocks. Lines of a paragraph are joined, and its braces name settings. A line of titles, with a
+line of cells below that are format strings (see ``_table.Values``), is a table; " or " is between
+cells of which the first whose columns are there is taken. ``@module.name`` stands for what that
+function of a module ``_module_tables`` makes of the record.
+
+A line of options after a colon may stand above, and holds until the next one; the braces of a
+paragraph below it name columns. ``from module.name``: the rows that this function makes of the
+record; ``with name``: more columns, of ``COLUMNS``; ``only column=value``, or !=: these rows;
+``order columns``: sorted so; ``per columns``: one line for all rows that agree in them, or each
+row; ``by column``: where a name begins with a value of this column, it is of these rows, and a
+title and a cell with ~ are repeated for each such value; ``if name``: what is below is left out
+where this of ``HOLDS`` says no.
 """
 
-import _audit_tables as audits
-import _calibration_tables as calibration
-import _desk_tables as desk
-import _federation_tables as federation
-import _front
-import _howto
-import _information_tables as information
-import _merging_tables as merging
-import _model_tables as models
-import _neural_tables as networks
-import _records_tables as records
-import _scale_tables as scale
-import _secure_tables as secure
-import _shift_tables as shift
-import _statistics_tables as statistics
-import _sums_tables as sums
-import _transfer_tables as transfers
-import _variant_tables as variants
+import importlib
+import re
+
+from _front_tables import HOLDS
+from _measured_tables import COLUMNS, with_columns
 from _store import HERE
-from _table import exists, load
+from _table import Columns, epsilon_name, exists, filled, grouped, load, show, table, unique
 
 # Where the pages of tables are, which the documentation shows.
 SITE = HERE.parent / "doc" / "benchmarks"
-LONGER = "`n_folds=4` and `n_components=(4, 6, 8, 10, 15, 20, 20)`. "
-FOLDS = (
-    "`n_folds=4`, so that no pseudo-label confirms itself, and "
-    "`n_components=(4, 6, 8, 10, 15, 20, 20)`"
-)
-DIGITS, USPS, MNIST = "transfer_mnist_mnist", "transfer_mnist_usps", "transfer_usps_mnist"
-GAP = "What decides these figures: the "
-
-# Page, its title, and its tables: title, result file, and what makes the table.
-PAGES = {
-    "transfer": (
-        "Transfer from noisy rows",
-        [
-            (
-                "Noise-aware transfer, MNIST to MNIST: 9,000 digits, 100 labels",
-                DIGITS,
-                lambda: transfers.main_table("mnist-mnist"),
-            ),
-            (
-                "Noise-aware transfer, MNIST to USPS, 100 labels",
-                USPS,
-                lambda: transfers.main_table("mnist-usps"),
-            ),
-            (
-                "Noise-aware transfer, USPS to MNIST, 100 labels",
-                MNIST,
-                lambda: transfers.main_table("usps-mnist"),
-            ),
-            (
-                "Noise-aware transfer, USPS to MNIST, 100 to 500 labels",
-                MNIST,
-                transfers.labels_table,
-            ),
-            (
-                "Noise-aware transfer, human activity: ten people to twenty, 5 labels a class",
-                "transfer_activity",
-                lambda: transfers.main_table("activity"),
-            ),
-            (
-                "Noise-aware transfer, Office+Caltech with SURF features",
-                "transfer_office",
-                lambda: transfers.main_table("office"),
-            ),
-            (
-                "The papers' strategies, 60,000 MNIST digits to 9,000 with 100 labels",
-                DIGITS,
-                variants.mnist_five_layers,
-            ),
-            (
-                'The papers\' strategies, MNIST to MNIST, "multitask" by itself',
-                DIGITS,
-                lambda: variants.mnist_variant(
-                    "multitask",
-                    "five-layers",
-                    "multitask+five-layers",
-                    "empirical",
-                    "With its default inference",
-                ),
-            ),
-            (
-                "The papers' strategies, MNIST to MNIST, folds",
-                DIGITS,
-                lambda: variants.mnist_variant(
-                    "alignment", "folds+five-layers", "folds+five-layers", "folds", FOLDS
-                ),
-            ),
-            (GAP + "target's self-training", "transfer_gap", variants.self_training),
-            (GAP + "test digits", "transfer_blocks", variants.test_digits),
-            (
-                "The papers' strategies, MNIST to USPS",
-                USPS,
-                lambda: variants.usps("mnist-usps", "default"),
-            ),
-            (
-                "The papers' strategies, USPS to MNIST",
-                MNIST,
-                lambda: variants.usps("usps-mnist", "five-layers"),
-            ),
-            (
-                "The papers' strategies, MNIST to USPS, folds",
-                USPS,
-                lambda: variants.usps("mnist-usps", "folds", "folds", LONGER),
-            ),
-            (
-                "The papers' strategies, USPS to MNIST, folds",
-                MNIST,
-                lambda: variants.usps("usps-mnist", "folds+five-layers", "folds", LONGER),
-            ),
-            ("The papers' strategies and open peers, Office+Caltech", "office", variants.office),
-        ],
-    ),
-    "models": (
-        "Models of images and signals, private or not",
-        [
-            ("All of MNIST, defaults", "mnist", models.mnist),
-            ("9,000/1,000 splits of 10,000 MNIST digits", "mnist_split", models.mnist_split),
-            (
-                "Private training, 9,000 MNIST digits, δ = 1e-5, d = 1",
-                "private_digits",
-                models.private_digits,
-            ),
-            (
-                "Deep fuzzy classifier, 9,000/1,000 splits of MNIST digits",
-                "fuzzy_digits",
-                models.fuzzy_digits,
-            ),
-            ("All of MNIST with noise on the test digits", "test_noise", models.test_noise),
-            (
-                "Deep fuzzy classifier, accuracy against ε and δ",
-                "fuzzy_privacy",
-                models.fuzzy_privacy,
-            ),
-            ("Human activity, five people left out", "human_activity", models.human_activity),
-        ],
-    ),
-    "tables": (
-        "Releases of tables",
-        [
-            (
-                "Whole records of six tables, from the source alone; other packages",
-                "tables_peers",
-                statistics.tables_peers,
-            ),
-            (
-                "Whole records of six tables, with few labels of the target",
-                "statistics_tables",
-                lambda: statistics.never_below(
-                    "Area under the ROC curve on the target's test rows, mean and standard "
-                    "deviation over draws, each with its own splits, labels and noise; δ = 1e-5."
-                ),
-            ),
-            ("Records of six tables, with few labels or none", "records", records.tables),
-        ],
-    ),
-    "targets": (
-        "Targets that differ, several owners, calibration",
-        [
-            ("Three hospitals and few labels for a fourth", "hospitals", shift.hospitals),
-            ("Targets that differ from their source", "shift", shift.tables),
-            ("Merged releases against one of all rows", "merging", merging.tables),
-            ("What releases claim, and what is so", "calibration", calibration.tables),
-        ],
-    ),
-    "owners": (
-        "What owners learn before and after a release",
-        [
-            ("What the columns of a release are known to be", "columns", desk.columns),
-            ("Private evaluation of a model", "evaluation", desk.evaluation),
-            ("The additive model", "additive", desk.additive),
-            ("Bounds and categories found behind noise", "bounds", desk.bounds),
-            ("Synthetic rows of releases", "synthetic", desk.synthetic),
-            ("Oriented gradients of images", "gradients", desk.gradients),
-            ("What releases are worth, planned and reached", "planning", desk.planning),
-            ("Records with other columns at the target", "records_columns", records.columns),
-        ],
-    ),
-    "images": (
-        "Releases of images and signals",
-        [
-            (
-                "Whole records of human activity, ten people to twenty",
-                "statistics_activity",
-                lambda: statistics.releases(
-                    "activity", "Each draw divides the people anew; labels of a class; δ = 1e-5."
-                ),
-            ),
-            (
-                "Whole records of 60,000 MNIST digits",
-                "statistics_mnist",
-                lambda: statistics.releases(
-                    "mnist",
-                    "Clean test digits; the transfer has 200 of them, of which 10 are labelled; "
-                    "δ = 1e-5.",
-                ),
-            ),
-            (
-                "What unlabelled rows and few labels add to a release of images or sensors",
-                "adaptation",
-                statistics.adaptation,
-            ),
-        ],
-    ),
-    "networks": (
-        "Private networks, encryption, federations",
-        [
-            ("Private networks on all of MNIST", "neural", networks.neural),
-            ("Local models combined under encryption", "secure", secure.combination),
-            ("A federation of four hospitals", "federation", federation.processes),
-            ("One noise for all owners, or one each", "federation_noise", federation.one_noise),
-        ],
-    ),
-    "privacy": (
-        "Noise, information, audits",
-        [
-            ("Noise on one core", "noise", models.noise),
-            ("What noise leaves to be known", "noise_information", information.noise_information),
-            ("What is left of sensitive columns", "leakage", information.leakage),
-            (
-                "What releases are worth for a target",
-                "transferability",
-                information.transferability,
-            ),
-            ("Several releases, and whole records", "accounting", models.accounting),
-            ("Membership inference on models that overfit", "attacks", models.attacks),
-            ("What audits detect of a claim of ε = 1", "audit_power", audits.audit_power),
-            ("Audit of a whole source of statistics", "release_audit", audits.release_audit),
-        ],
-    ),
-    "cost": (
-        "Time and memory",
-        [
-            ("Memory of a prediction", "predict_memory", models.predict_memory),
-            ("Start-up and first prediction of tables", "startup", scale.startup),
-            ("Memory of fits, 60,000 MNIST digits in single precision", "memory", scale.memory),
-            ("Wide autoencoders against bare products, MNIST", "limits", scale.limits),
-            ("Wide autoencoders of growing data", "growth", scale.growth),
-            ("MNIST by skdp and by other models, one core", "digits_models", scale.digits_models),
-            ("Sums over many rows", "statistics_scale", sums.statistics_scale),
-            ("From Parquet files to sums", "statistics_scale", sums.feeds),
-            ("The way to 10⁹ rows, on paper", "statistics_scale", sums.billion),
-        ],
-    ),
-}
 
 
-def section(title, name, make):
+def page(pattern):
+    """Return the text of a page; sections without results are left out."""
+    head, *sections = pattern.split("\n## ")
+    title, *parts = head.strip().split("\n\n")
+    blocks = [title, *(block(part, {"rows": []}) for part in parts)]
+    text = re.sub(r"(\n- .*)\n(?=\n- )", r"\1", "\n\n".join(filter(None, blocks)))
+    return text + "\n" + "".join(map(section, sections))
+
+
+def section(pattern):
+    title, results, *body = pattern.strip().split("\n", 2)
+    name = results.removeprefix("results: ")
+    if not exists(name):
+        return ""
+    parts = (block(part, load(name)) for part in body[0].strip().split("\n\n"))
+    blocks = "\n\n".join(filter(None, parts))
     record = load(name)
-    how = f"`{record['command']}`, results/{name}.json, {_howto.made_at(record)}."
-    return f"\n## {title}\n\n{make()}\n\n{how}\n"
+    how = f"`{record['command']}`, results/{name}.json, {made_at(record)}."
+    return f"\n## {title}\n\n{blocks}\n\n{how}\n"
+
+
+def made_by(name, *record):
+    module, function = name.split(".")
+    return getattr(importlib.import_module(f"_{module}_tables"), function)(*record)
+
+
+def block(text, record):
+    if text.startswith("@"):
+        return made_by(text[1:], record)
+    options, prose, header, body = {}, [], None, []
+    for line in text.splitlines():
+        if line.startswith(": "):
+            options = dict(part.strip().split(" ", 1) for part in line[2:].split(";"))
+        elif not line.startswith("|"):
+            prose.append(line)
+        elif header is None:
+            header = _cells(line)
+        else:
+            titles, lines = lines_of(header, _cells(line), options, record)
+            body += lines
+    if "if" in options and not HOLDS[options["if"]]():
+        print(f"the results no longer support, and the page leaves out: {text}")
+        return ""
+    if header is None:
+        settings = {} if options else record.get("settings", {})
+        rows = chosen(options, record)
+        columns = Columns(rows, *_values(rows, options), settings)
+        return filled(" ".join(prose), columns)
+    return table(titles, body)
+
+
+def chosen(options, record):
+    """Return the rows that options name, with their columns."""
+    rows = list(made_by(options["from"], record)) if "from" in options else record["rows"]
+    if "with" in options:
+        rows = with_columns(rows, **COLUMNS[options["with"]])
+    for condition in filter(None, options.get("only", "").split(", ")):
+        column, equal, value = re.split("(!?=)", condition)
+        rows = [row for row in rows if (str(row.get(column)) == value) == (equal == "=")]
+    if "order" in options:
+        keys = options["order"].split(", ")
+        rows = sorted(rows, key=lambda row: [row[key] for key in keys])
+    return rows
+
+
+def lines_of(header, cells, options, record):
+    """Return titles and lines of cells, with those of each value of ``by`` for ~."""
+    rows = chosen(options, record)
+    by, values = _values(rows, options)
+    titles, patterns = [], []
+    for title, cell in zip(header, cells, strict=True):
+        several = enumerate(values) if "~" in title else [(0, "")]
+        for i, value in several:
+            name = f"{value:,}" if isinstance(value, int) else epsilon_name(value)
+            titles.append(title.format(**record.get("settings", {})).replace("~", name))
+            patterns.append([each.replace("~", f"#{i}") for each in re.split(r" or(?: |$)", cell)])
+    groups = grouped(rows, *options["per"].split(", ")).values() if "per" in options else None
+    lines = [Columns(some, by, values) for some in groups or ([row] for row in rows)]
+    return titles, [[show(pattern, line) for pattern in patterns] for line in lines]
+
+
+def _values(rows, options):
+    """Return the column of the option ``by``, and its values."""
+    by = options.get("by")
+    return by, unique(rows, by) if by else []
+
+
+def _cells(line):
+    return [cell.strip() for cell in re.split(r" \|(?: |$)", line.removeprefix("| "))[:-1]]
+
+
+def readme():
+    """Return README.md: its pattern, whose table names result files and what these need."""
+    text, *lines = (HERE / "pages" / "README.md").read_text().split("\n| ")
+    header, *body = [line.strip().removesuffix(" |").split(" | ") for line in lines]
+    return f"{text}\n{table(header, [_line(*line) for line in body])}\n"
+
+
+def _line(names, needs):
+    records = [load(name) for name in names.split(", ")]
+    time = [record["seconds"] for record in records if "seconds" in record]
+    rows = sum(len(record["rows"]) for record in records)
+    hours = _hours(max(time) if time else sum(map(seconds, records)))
+    return [f"`{records[0]['command']}`", needs, rows, hours]
+
+
+def seconds(record):
+    """Sum of the recorded seconds; those of a source that served several rows count once."""
+    total, sources = 0.0, set()
+    for row in record["rows"]:
+        spent = sum(value or 0.0 for name, value in row.items() if name.endswith("seconds"))
+        source = (row.get("case"), row.get("level"), row.get("variant"), spent)
+        if row.get("model") != "source alone" or source not in sources:
+            total += spent
+        sources.add(source)
+    return total
+
+
+def _hours(spent):
+    if not spent:
+        return "not recorded"
+    return f"{spent / 3600:.1f}" if spent >= 360 else "less than 0.1"
+
+
+def made_at(record):
+    """Commits and cores behind a result file."""
+    runs = record.get("runs") or [record]
+    commits = sorted({run["commit"] for run in runs})
+    cores = sorted({run["cores"] for run in runs})
+    some = f"commit {commits[0]}" if len(commits) == 1 else f"{len(commits)} commits"
+    return f"{some}, {' or '.join(map(str, cores))} cores"
 
 
 def pages():
     """Return the text of each generated file, by its path."""
-    found = {SITE / "which.md": f"# Which model, at which privacy level\n\n{_front.page()}"}
-    for name, (title, sections) in PAGES.items():
-        tables = [section(*each) for each in sections if exists(each[1])]
-        found[SITE / f"{name}.md"] = f"# {title}\n" + "".join(tables)
-    found[HERE / "README.md"] = f"# How to run the benchmarks\n\n{_howto.page()}"
+    patterns = [path for path in (HERE / "pages").glob("*.md") if path.name != "README.md"]
+    found = {SITE / path.name: page(path.read_text()) for path in patterns}
+    found[HERE / "README.md"] = readme()
     # A spread stays with its mean where lines are short.
     joined = "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}"
     return {path: text.replace(" ± ", joined) for path, text in found.items()}

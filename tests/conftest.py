@@ -8,6 +8,7 @@ from sklearn.datasets import load_digits
 
 from skdp import DPSource, OptimalDPNoise, PrivacyLeakWarning
 from skdp.datasets import load_digits_domains
+from skdp.source import _statistics_source
 
 # Threads of BLAS and OpenMP compete with the test runner's own processes.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -76,6 +77,12 @@ def denoised_release(domains):
     noise = OptimalDPNoise(8.0, random_state=np.random.RandomState(0))
     source = DPSource(bounds=(0, 1), noise=noise, n_components=8, n_layers=1, random_state=0)
     return source.fit(domains.source, domains.source_target).release_
+
+
+@pytest.fixture
+def no_doubts(monkeypatch):
+    """Sources do not look whether to warn of their release, which takes half of a small fit."""
+    monkeypatch.setattr(_statistics_source, "warn_of_doubt", lambda release: None)
 
 
 @pytest.fixture

@@ -35,6 +35,18 @@ def load(monkeypatch):
 
 
 @pytest.fixture
+def pages(load):
+    """Make the tables of a page, from some rows, that use what a function makes of them."""
+
+    def made(page, function, rows):
+        blocks = (BENCHMARKS / "pages" / f"{page}.md").read_text().split("\n\n")
+        some = (block for block in blocks if f": from {function};" in block)
+        return "\n".join(load("tables").block(block, {"rows": rows}) for block in some)
+
+    return made
+
+
+@pytest.fixture
 def open_results(load, tmp_path):
     def make():
         results = load("_store").Results("table", "python complete.py", tmp_path)
@@ -86,7 +98,10 @@ def test_plan_has_each_row_once_and_refuses_what_it_has_not(load):
     plan, store = load("_plan"), load("_store")
     for table in plan.PLAN:
         rows = plan.wanted(table)
-        assert len(set(map(store.key_of, rows))) == len(rows)
+        keys = set(map(store.key_of, rows))
+        assert len(keys) == len(rows)
+        found = load("_table").load(plan.file_of(table))["rows"]
+        assert keys == {store.key_of(row) for row in found if row["model"] != plan.ALONE}
     some = plan.wanted(TABLE, models=["alignment"], levels=["8"], draws=2)
     assert {(r["model"], r["level"]) for r in some} == {("alignment", "8")}
     assert sorted(r["draw"] for r in some) == [0, 1]
@@ -128,9 +143,9 @@ def test_one_source_serves_all_numbers_of_labels_and_five_layers_another(run):
     assert len(stub.sources) == 1
     assert sorted(labels for _, labels, _ in stub.fits) == [10, 20, 30, 40, 50]
     stub = Stub()
-    run(stub, levels=["0.1"], draws=1, models=["alignment"], labels=["10"])
+    run(stub, levels=["1"], draws=1, labels=["10"])
     assert [settings["n_layers"] for *_, settings in stub.sources] == [1, 5]
-    assert [fit.get("n_folds") for *_, fit in stub.fits] == [None, None, 4]
+    assert [fit.get("n_folds") for *_, fit in stub.fits] == [None, None, None, 4]
 
 
 def test_interrupted_run_keeps_its_rows_and_continues(run, tmp_path):
@@ -330,7 +345,7 @@ def test_rows_of_one_release_are_made_and_kept_together(load, open_results, monk
     groups, results = bench.tables_groups("flchain", 0), open_results()
     assert [len(group) for group in groups] == [3, 3, 3]
     for written in (9, 0):
-        assert bench.run(groups, bench.tables_rows, results) == written
+        assert load("_bench").fill(results, groups, bench.tables_rows) == written
     assert len(made) == 2
     assert [release.guarantee.unit for release in made] == ["labelled record", "element"]
     rows = {(row["level"], row["model"], row["labels"]): row for row in results.record["rows"]}
@@ -340,7 +355,7 @@ def test_rows_of_one_release_are_made_and_kept_together(load, open_results, monk
     # A row that an earlier plan lacked: all of its release are made again.
     results.record["rows"].pop()
     load("_store").write(results.path, results.record)
-    assert bench.run(groups, bench.tables_rows, results) == 3
+    assert load("_bench").fill(results, groups, bench.tables_rows) == 3
     assert len(made) == 3
     assert len(results.record["superseded"]) == 2
 
@@ -389,29 +404,28 @@ def _records_rows():
             )
 
 
-def test_gains_over_the_better_part_are_counted(load, monkeypatch):
+def test_gains_over_the_better_part_are_counted(load, pages):
     tables, rows = load("_records_tables"), [*_records_rows()]
     none, few, private = tables.cells(rows, "log_loss")
-    assert (none.better, none.outcome) == ("source", "win")
-    assert none.gain.mean == pytest.approx(0.15)
-    assert none.gain.error == pytest.approx(0.05)
-    assert (few.better, few.outcome) == ("source", "tie")
-    assert few.gain.error == pytest.approx(0.05)
-    assert (private.better, private.outcome) == ("source", "loss")
-    assert private.gain.mean == pytest.approx(-0.25)
-    assert private.gain_over("target").mean == pytest.approx(-0.15)
+    assert (none.better, none.outcome()) == ("source", "win")
+    assert none.gain().mean == pytest.approx(0.15)
+    assert none.gain().error == pytest.approx(0.05)
+    assert (few.better, few.outcome()) == ("source", "tie")
+    assert few.gain().error == pytest.approx(0.05)
+    assert (private.better, private.outcome()) == ("source", "loss")
+    assert private.gain().mean == pytest.approx(-0.25)
+    assert private.gain("target").mean == pytest.approx(-0.15)
     [_, few, private] = tables.cells(rows, "auc")  # more is better
-    assert (few.better, few.outcome) == ("target", "loss")
-    assert (private.better, private.outcome) == ("target", "win")
-    monkeypatch.setattr(tables, "load", lambda name: {"rows": rows})
-    text = tables.tables()
+    assert (few.better, few.outcome()) == ("target", "loss")
+    assert (private.better, private.outcome()) == ("target", "win")
+    text = tables.outcomes({"rows": rows}) + pages("tables", "records.values", rows)
     assert "| log loss | 10 | noisy statistics | 0 | 0 | 1 | -0.2500 | -0.2500 | -0.1500 |" in text
     assert "| flchain | ε = 4 for an element | 0 | – | – | 0.300 ± 0.000 | 0.550 ± 0.050 |" in text
-    assert "| transfer | ε = 1 for a record | 10 | – | 2.00 |" in text
+    [*_, last] = tables.seconds({"rows": rows})
+    assert (last["name"], last["release"]) == ("transfer", "ε = 1 for a record")
 
 
-def test_other_columns_are_compared_with_all_of_them(load, monkeypatch):
-    tables = load("_records_tables")
+def test_other_columns_are_compared_with_all_of_them(pages):
     head = {"case": "adult", "level": "record 4"}
     rows = [
         {**head, "model": model, "variant": variant, "labels": 0, "draw": draw, "auc": auc + draw}
@@ -422,9 +436,8 @@ def test_other_columns_are_compared_with_all_of_them(load, monkeypatch):
             ("transfer", "other columns", 0.80),
         )
     ]
-    monkeypatch.setattr(tables, "load", lambda name: {"rows": rows})
     line = "| adult | ε = 4 for a record | 0 | 1.300 ± 0.500 | 1.320 ± 0.500 | 1.300 ± 0.500 |"
-    assert f"{line} -0.0200 ± 0.0000 | **no** |" in tables.columns()
+    assert f"{line} -0.0200 ± 0.0000 | **no** |" in pages("owners", "records.columns", rows)
 
 
 def test_qualities_of_log_odds(load):
@@ -520,10 +533,10 @@ def _shift_rows():
             yield {**head, **key, "variant": how, **measures, "balanced_accuracy": 1 - value}
 
 
-def test_shift_is_judged_against_the_better_side(load, monkeypatch):
+def test_shift_is_judged_against_the_better_side(load, pages):
     tables, rows = load("_shift_tables"), [*_shift_rows()]
     found = tables.cells(rows, "log_loss")
-    assert [(cell.sources, cell.shown) for cell in found] == [
+    assert [(tables.sources(cell.place), tables.shown(cell)) for cell in found] == [
         (sources, labels) for sources in ("one", "three") for labels in ("0", "10, random", "all")
     ]
     none, few, everything = found[:3]
@@ -539,12 +552,11 @@ def test_shift_is_judged_against_the_better_side(load, monkeypatch):
     assert everything.outcome("labels", "class prior") == "tie"
     [*_, balanced] = tables.cells(rows, "balanced_accuracy")  # more is better
     assert (balanced.better, balanced.outcome("labels")) == ("labels", "loss")
-    below = tables.violations(rows)
+    below = tables.violations({"rows": rows})
     line = "| log loss | A | one | 4 | all | 0.450 | 0.300 | 0.300 | 0.315 | 0.305 |"
     assert f"{line} -0.015 ± 0.000 |" in below
     assert "log loss: 4 of 6 cells; area under the ROC curve: 4 of 6 cells." in below
-    monkeypatch.setattr(tables, "load", lambda name: {"rows": rows})
-    text = tables.tables()
+    text = tables.outcomes({"rows": rows}) + pages("targets", "shift.means", rows)
     assert "| log loss | transfer | 0 | 0 / 0 / 2 | 0 / 0 / 2 | – | – | 0 / 0 / 2 |" in text
     assert "| log loss | four hospitals | one | 4 | 0 | 0.450 | – | – | 0.465 | 0.350 |" in text
     assert "| A | three | 4 | all | 0.450 | 0.300 | 0.300 | 0.315 | 0.305 | 0.450 |" in text
@@ -573,20 +585,19 @@ def _owners_rows():
         yield {**row, "model": "one release"}
 
 
-def test_merged_releases_are_judged_against_single_ones_and_equal_noise(load, monkeypatch):
+def test_merged_releases_are_judged_against_single_ones_and_equal_noise(load, pages):
     tables, rows = load("_merging_tables"), [*_owners_rows()]
-    (name, _, some, key), *_ = places = [*tables.cells(rows)]
+    (name, _, some), *_ = places = [*tables.places(rows)]
     assert name == "four hospitals, the three others, no label"
-    assert len(places) == len(tables.HOSPITAL_PARTS) + 1
-    means = tables.values(some, "accuracy", model="merged", **key)
-    assert means == pytest.approx({0: 0.75, 1: 0.77})  # of both hospitals
-    assert tables.shown(means) == "0.760 ± 0.010"
-    found = tables.gain(some, "log_loss", "merged", "equal noise", **key)
+    assert [place[:2] for place in places[1:]] == [("adult, 5 owners", "4")]
+    accuracies = tables.compared(some, "accuracy")
+    assert accuracies.values["merged"] == pytest.approx({0: 0.75, 1: 0.77})  # of both hospitals
+    found = tables.compared(some, "log_loss").gain("equal noise", "merged")
     assert (found.mean, found.error) == pytest.approx((-0.1, 0))  # less of it is better
     best = tables.best_owners(rows)
-    assert tables.values(best, "accuracy", case="heart, Zurich-Basel") == pytest.approx(
-        {0: 0.84, 1: 0.86}
-    )
+    zurich = [row for row in best if row["case"] == "heart, Zurich-Basel"]
+    of_draw = load("_comparisons").by_draw(zurich, "accuracy")
+    assert of_draw == pytest.approx({0: 0.84, 1: 0.86})
     below = {tuple(line[:5]) for line in tables.violations(rows + best)}
     assert (
         "four hospitals, the three others, no label",
@@ -598,12 +609,11 @@ def test_merged_releases_are_judged_against_single_ones_and_equal_noise(load, mo
     assert ("adult, 5 owners", "4", "AUC", "merged", "best single") in below
     assert ("adult, 5 owners", "4", "log loss", "merged", "equal noise") in below
     assert not any("list" in line for line in below)  # less than .01 below
-    monkeypatch.setattr(tables, "load", lambda name: {"rows": rows})
-    text = tables.tables()
-    assert "| three others, no label | merged | 0.760 ± 0.010 |" in text.replace(
+    text = pages("targets", "merging.hospitals", rows)
+    assert "| three others, no label | merged | – | – | – | 0.760 ± 0.010 |" in text.replace(
         "the three", "three"
     )
-    assert "| 103 | one release | before | 2.0 | 1.0 | 2.0 |" in text
+    assert [row["kib"] for row in tables.files({"rows": rows})] == [2, 1]
 
 
 def test_patients_are_those_of_flamby(load):
@@ -649,14 +659,13 @@ def _statistics_rows():
 def test_transfer_is_compared_with_the_better_part_draw_by_draw(load):
     rows = [*_statistics_rows()]
     same, worse = load("_comparisons").comparisons(rows)
-    assert (same.level, same.labels, same.better) == (4.0, 5, "source")
-    assert same.difference.mean == pytest.approx(0)
-    assert same.difference.error == pytest.approx(0.02 / np.sqrt(3))
-    assert not same.difference.below
-    assert worse.difference.mean == pytest.approx(-0.02)
-    assert worse.difference.error == pytest.approx(0.01 / np.sqrt(3))
-    assert worse.difference.below
-    assert "BELOW" in worse.text()
+    assert (same.place["level"], same.place["labels"], same.better) == (4.0, 5, "source")
+    assert same.gain().mean == pytest.approx(0)
+    assert same.gain().error == pytest.approx(0.02 / np.sqrt(3))
+    assert same.outcome() == "tie"
+    assert worse.gain().mean == pytest.approx(-0.02)
+    assert worse.gain().error == pytest.approx(0.01 / np.sqrt(3))
+    assert worse.outcome() == "loss"
     for row in rows:
         row["auc"] += 0.2 * (row["model"] == "target")
     found, _ = load("_comparisons").comparisons(rows)
@@ -665,31 +674,28 @@ def test_transfer_is_compared_with_the_better_part_draw_by_draw(load):
         (0.9 - draw / 10 + gain, 0.8 + draw / 10) for draw, gain in enumerate((0, 0.02, -0.02))
     ]
     differences = np.subtract(*np.transpose(pairs))
-    assert found.difference.mean == pytest.approx(differences.mean())
-    assert found.difference.error == pytest.approx(differences.std(ddof=1) / np.sqrt(3))
+    assert found.gain().mean == pytest.approx(differences.mean())
+    assert found.gain().error == pytest.approx(differences.std(ddof=1) / np.sqrt(3))
 
 
-def test_tables_of_releases_have_a_row_for_each_cell(load, monkeypatch):
-    tables, rows = load("_statistics_tables"), [*_statistics_rows()]
-    monkeypatch.setattr(tables, "load", lambda name: {"rows": rows})
-    text = tables.never_below("About.")
+def test_tables_of_releases_have_a_row_for_each_cell(load, pages):
+    rows = [*_statistics_rows()]
+    text = pages("tables", "statistics.compared", rows)
     assert text.count("| some |") == 2
-    assert "| 0.700 ± 0.100 | 0.600 ± 0.100 | 0.700 ± 0.111 | +0.0000 ± 0.0115 | no |" in text
+    assert "| 0.700 ± 0.100 | 0.600 ± 0.100 | – | 0.700 ± 0.111 | +0.0000 ± 0.0115 | no |" in text
     for row in rows:
         row["accuracy"] = 100 * row.pop("auc")
-    text = tables.releases("mnist", "About.")
-    assert "| some | – | target alone | 5 | 60.0 ± 10.0 % (3) |" in text
-    assert "| some | 1 | source alone | 0 | 70.0 ± 10.0 % (3) |" in text
-    assert "| -2.00 ± 0.58 | **yes** |" in text
+    assert "| -2.00 ± 0.58 | **yes** |" in pages("images", "statistics.compared", rows)
+    options = ": from statistics.named; per case, level, model, labels"
+    cells = "| {epsilon} | {name} | {labels} | {accuracy:.1f ±} % ({accuracy:count}) |"
+    text = load("tables").block(f"{options}\n| ε | model | labels | % |\n{cells}", {"rows": rows})
+    assert "| – | target alone | 5 | 60.0 ± 10.0 % (3) |" in text
+    assert "| 1 | source alone | 0 | 70.0 ± 10.0 % (3) |" in text
 
 
-def test_sections_without_results_are_left_out(load, monkeypatch):
-    tables = load("tables")
-    empty = {"empty": ("A page", [("Of nothing", "no_such_file", None)])}
-    monkeypatch.setattr(tables, "PAGES", empty)
-    pages = {path.name: text for path, text in tables.pages().items()}
-    assert pages["empty.md"].startswith("# A page")
-    assert not any("Of nothing" in text for text in pages.values())
+def test_sections_without_results_are_left_out(load):
+    pattern = "# A page\n\n## Of nothing\nresults: no_such_file\n\n@no.function\n"
+    assert load("tables").page(pattern) == "# A page\n"
 
 
 @pytest.mark.parametrize(
@@ -711,8 +717,51 @@ def test_pages_are_what_the_results_say(load):
         assert path.read_text() == text, f"python benchmarks/tables.py would change {path.name}"
 
 
-def test_the_way_to_many_rows_is_in_proportion_to_what_was_measured(load, monkeypatch):
-    scale = load("_sums_tables")
+def test_patterns_have_cells_for_values_of_a_column_and_for_what_is_missing(load):
+    record = {
+        "settings": {"draws": 2},
+        "rows": [
+            {"case": case, "level": level, "draw": draw, "auc": 0.8 + draw / 10}
+            for case, level in (("b", 4.0), ("b", 1.0), ("a", 1.0))
+            for draw in (0, 1)
+        ],
+    }
+    block = load("tables").block
+    assert block("Over {draws}\ndraws.", record) == "Over 2 draws."
+    assert block(": only level=4.0\nOver {draw:different} draws.", record) == "Over 2 draws."
+    lines = block(
+        ": order case; per case; by level\n| Of | ε = ~ | 4 |\n"
+        "| {case} | {~ auc:.1p} % | {#1 auc:.2f ±} or none |",
+        record,
+    ).splitlines()
+    assert lines == [
+        "| Of | ε = 1 | ε = 4 | 4 |",
+        "|---|---|---|---|",
+        "| a | 85.0 % | – | none |",
+        "| b | 85.0 % | 85.0 % | 0.85 ± 0.07 |",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "spec", "text"),
+    [
+        ((1.0, 2.0), ".1f", "1.5"),
+        ((1.0, 3.0), ".1f ±", "2.0 ± 1.4"),
+        ((1.0, 3.0), "+.1f ±e", "+2.0 ± 1.0"),
+        ((1.0, 3.0), ".0f max", "3"),
+        ((0.5, 0.5), ".1p", "50.0"),
+        ((5000, 5000), ",", "5,000"),
+        (("record 8",), "level", "ε = 8 for a record"),
+        ((False,), "yes/no", "no"),
+        ((2.5e6,), "bytes", "2.5 MB"),
+        ((), ".1f", "–"),
+    ],
+)
+def test_formats_of_values(load, values, spec, text):
+    assert format(load("_table").Values(values), spec) == text
+
+
+def test_the_way_to_many_rows_is_in_proportion_to_what_was_measured(pages):
     cluster = {"rows": 10**6, "chunks": 10, "sums_mib": 0.5, "peak_mib": 300.0, "start_mib": 200.0}
     rows = [
         {"case": "stream", "rows": 10**6, "seconds": 6.4},
@@ -723,8 +772,7 @@ def test_the_way_to_many_rows_is_in_proportion_to_what_was_measured(load, monkey
         {"case": "dask-4", "worker_seconds": 9.0, "sent_mib": 20.0, **cluster},
         {"case": "many", "chunks": 1000, "wall_seconds": 5.0},
     ]
-    monkeypatch.setattr(scale, "load", lambda name: {"rows": rows})
-    text = scale.billion()
+    text = pages("cost", "sums.computing", rows)
     # 6,400 s of a core are 100 s on each of 64; files of 1000 GiB are read in 200 s.
     assert "| 6.4 s of a core for 10⁶ rows | 1.8 hours of a core: 1.7 minutes, 0.09 $" in text
     assert "3.6 hours of a core: 3.3 minutes, 0.18 $" in text

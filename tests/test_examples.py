@@ -1,7 +1,9 @@
-import json
-import os
-import subprocess
+"""The examples run on embedded data, as in the gallery, and show what their text says."""
+
+import io
+import runpy
 import sys
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -9,65 +11,52 @@ import pytest
 
 from skdp.privacy import gaussian_delta, gaussian_epsilon, gaussian_sigma
 
+plt = pytest.importorskip("matplotlib.pyplot")
 EXAMPLES = Path(__file__).parents[1] / "examples"
-# Runs an example as the gallery does, and prints what is to be known of its figures.
-DRIVER = """
-import io, json, runpy, sys
-import matplotlib.pyplot as plt
-
-sys.argv = sys.argv[1:]
-runpy.run_path(sys.argv[0], run_name="__main__")
-found = []
-for figure in map(plt.figure, plt.get_fignums()):
-    figure.savefig(io.BytesIO())
-    found.append(
-        {
-            "alt": figure.get_label(),
-            "width": figure.get_figwidth(),
-            "smallest": min(text.get_fontsize() for text in figure.findobj(plt.Text)),
-            "axes": [
-                {
-                    "label": axes.get_xlabel(),
-                    "scale": axes.get_xscale(),
-                    "rises": axes.get_xlim()[0] < axes.get_xlim()[1],
-                    "ticks": [text.get_text() for text in axes.get_xticklabels()],
-                    "bars": [bar.get_x() for bar in axes.patches],
-                }
-                for axes in figure.axes
-            ],
-        }
-    )
-print(json.dumps(found, default=float))
-"""
 
 
-def run_example(folder, *command):
-    """Run an example on embedded data, check its figures, and return the lines that it prints."""
-    run = subprocess.run(
-        [sys.executable, "-c", DRIVER, EXAMPLES / command[0], *command[1:]],
-        cwd=folder,
-        env={**os.environ, "MPLBACKEND": "agg", "SKDP_DATA": ""},
-        capture_output=True,
-        text=True,
-    )
-    assert run.returncode == 0, run.stderr
-    *lines, figures = run.stdout.splitlines()
-    for figure in json.loads(figures):
-        check_figure(figure)
-    return lines
+@pytest.fixture
+def run_example(tmp_path, monkeypatch, capsys):
+    """Run an example on embedded data, and return the lines that it prints.
+
+    Of figures it checks those that are no displays, whose sizes are those of their class.
+    """
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SKDP_DATA", "")
+    monkeypatch.setenv("MPLBACKEND", "agg")  # of processes that an example starts
+    plt.switch_backend("agg")
+
+    def run(name, *arguments, check=check_figure):
+        monkeypatch.setattr(sys, "argv", [str(EXAMPLES / name), *arguments])
+        with warnings.catch_warnings(), plt.rc_context():
+            runpy.run_path(sys.argv[0], run_name="__main__")
+            for figure in map(plt.figure, plt.get_fignums()):
+                check(figure)
+        plt.close("all")
+        return capsys.readouterr().out.splitlines()
+
+    yield run
+    plt.close("all")
 
 
 def check_figure(figure):
     """It has a text for those who do not see it, and can be read on a telephone."""
-    assert len(figure["alt"]) > 60
-    assert figure["width"] <= 6  # inches: letters of 10 points have 9 pixels where 400 are
-    assert figure["smallest"] >= 10
-    for axes in figure["axes"]:
-        assert axes["rises"]
-        assert not any(axes["bars"])  # they start at 0
-        if axes["label"].startswith("ε") and axes["scale"] == "linear":
+    figure.savefig(io.BytesIO())
+    assert len(figure.get_label()) > 60
+    assert figure.get_figwidth() <= 6  # inches: letters of 10 points have 9 pixels where 400 are
+    assert min(text.get_fontsize() for text in figure.findobj(plt.Text)) >= 10
+    for axes in figure.axes:
+        assert axes.get_xlim()[0] < axes.get_xlim()[1]
+        assert not any(bar.get_x() for bar in axes.patches)  # they start at 0
+        if axes.get_xlabel().startswith("ε") and axes.get_xscale() == "linear":
             # Either ε is what was found, or its ticks are at equal steps and end without noise.
-            assert axes["ticks"][-1] == "∞" or "δ" in axes["label"]
+            last = axes.get_xticklabels()[-1].get_text()
+            assert last == "∞" or "δ" in axes.get_xlabel()
+
+
+def pictures_in(folder):
+    """Return the names of the pictures that an example has written, none of them empty."""
+    return {path.stem for path in folder.glob("*.png") if path.stat().st_size > 10_000}
 
 
 def found_by(lines, name):
@@ -80,13 +69,13 @@ def found_by(lines, name):
 
 
 def test_every_example_is_run_here():
-    here = "".join(path.read_text() for path in Path(__file__).parent.glob("test_examples*.py"))
+    here = Path(__file__).read_text()
     names = [str(path.relative_to(EXAMPLES)) for path in sorted(EXAMPLES.rglob("plot_*.py"))]
     assert [name for name in names if f'"{name}"' not in here] == []
 
 
-def test_a_first_release(tmp_path):
-    lines = run_example(tmp_path, "plot_first_release.py")
+def test_a_first_release(run_example):
+    lines = run_example("plot_first_release.py")
     release, alone, both = (
         found_by(lines, f"{name} log loss")
         for name in ("release", "30 diagnoses", "release and 30 diagnoses")
@@ -95,8 +84,8 @@ def test_a_first_release(tmp_path):
     assert both[0] < 0.47
 
 
-def test_four_hospitals_on_the_embedded_patients(tmp_path):
-    lines = run_example(tmp_path, "plot_four_hospitals.py", "--draws", "1")
+def test_four_hospitals_on_the_embedded_patients(run_example, tmp_path):
+    lines = run_example("plot_four_hospitals.py", "--draws", "1")
     titles = [k for k, line in enumerate(lines) if line.endswith("labels")]
     losses, areas = (
         {
@@ -113,11 +102,11 @@ def test_four_hospitals_on_the_embedded_patients(tmp_path):
     for name in ("Budapest, 36% ill", "Zurich-Basel, 93% ill"):
         known, alone = losses[f"{name}: frequency known"], losses[f"{name}: releases alone"]
         assert known[0] < alone[0] - 0.05
-    assert (tmp_path / "four_hospitals.png").stat().st_size > 10_000
+    assert pictures_in(tmp_path) == {"four_hospitals"}
 
 
-def test_a_schema_and_a_check(tmp_path):
-    lines = run_example(tmp_path, "tables/plot_schema.py")
+def test_a_schema_and_a_check(run_example):
+    lines = run_example("tables/plot_schema.py")
     for stop in ("age:units", "marital-status:spelling", "hours-per-week:units"):
         assert f"  {stop}" in lines
     right, spelled, wrong = (
@@ -128,8 +117,8 @@ def test_a_schema_and_a_check(tmp_path):
     assert spelled > wrong + 0.02
 
 
-def test_several_visits_a_person(tmp_path):
-    lines = run_example(tmp_path, "tables/plot_visits.py", "--draws", "2")
+def test_several_visits_a_person(run_example):
+    lines = run_example("tables/plot_visits.py", "--draws", "2")
     # Ten times the distance of ε = 1, of the closed form of Gaussian noise.
     sigma = gaussian_sigma(1.0, 1e-5)
     ten = gaussian_epsilon(sigma, 1e-5, sensitivity=10)
@@ -140,8 +129,8 @@ def test_several_visits_a_person(tmp_path):
     assert person > 0.77
 
 
-def test_statistics_on_synthetic_hospitals(tmp_path):
-    lines = run_example(tmp_path, "tables/plot_private_statistics.py", "--draws", "1")
+def test_statistics_on_synthetic_hospitals(run_example):
+    lines = run_example("tables/plot_private_statistics.py", "--draws", "1")
     [best] = found_by(lines, "AUC of all records, not private")
     few, _ = found_by(lines, "AUC of 50 outcomes")
     table = [found_by(lines, str(epsilon)) for epsilon in (0.25, 1, 4, 16)]
@@ -151,8 +140,8 @@ def test_statistics_on_synthetic_hospitals(tmp_path):
     assert few < table[1][0]
 
 
-def test_synthetic_rows_and_their_limits(tmp_path):
-    lines = run_example(tmp_path, "tables/plot_synthetic_rows.py", "--draws", "1")
+def test_synthetic_rows_and_their_limits(run_example):
+    lines = run_example("tables/plot_synthetic_rows.py", "--draws", "1")
     real, synthetic = (
         found_by(lines, f"boosting, {kind} rows AUC")[0] for kind in ("real", "synthetic")
     )
@@ -161,8 +150,8 @@ def test_synthetic_rows_and_their_limits(tmp_path):
     assert any(line.startswith("husbands who are women") for line in lines)
 
 
-def test_which_release_to_take(tmp_path):
-    lines = run_example(tmp_path, "tables/plot_transferability.py", "--draws", "1")
+def test_which_release_to_take(run_example):
+    lines = run_example("tables/plot_transferability.py", "--draws", "1")
     # Without labels, with some, and of later patients.
     cleveland = [found_by(lines, f"Cleveland {epsilon}")[::2] for epsilon in (4, 16)]
     zurich = [found_by(lines, f"Zurich-Basel {epsilon}")[::2] for epsilon in (4, 16)]
@@ -170,16 +159,16 @@ def test_which_release_to_take(tmp_path):
         assert max(line[k] for line in zurich) < max(line[k] for line in cleveland)
 
 
-def test_rows_larger_than_memory(tmp_path):
-    lines = run_example(tmp_path, "tables/plot_larger_than_memory.py")
+def test_rows_larger_than_memory(run_example):
+    lines = run_example("tables/plot_larger_than_memory.py")
     assert lines[0] == "the same sums, bit for bit: True"
     few, many = found_by(lines, "10,000"), found_by(lines, "90,000")
     assert few[2] == pytest.approx(many[2], rel=0.1)
     assert many[0] > 3 * few[0]
 
 
-def test_what_noise_says_of_a_value(tmp_path):
-    lines = run_example(tmp_path, "privacy/plot_noise_information.py")[1:]
+def test_what_noise_says_of_a_value(run_example):
+    lines = run_example("privacy/plot_noise_information.py")[1:]
     rows = [[float(cell) for cell in line.split()[-3:]] for line in lines]
     for optimal, staircase, gaussian in (rows[k : k + 3] for k in (0, 3, 6)):
         assert staircase[0] < optimal[0] < gaussian[0]  # noise
@@ -187,8 +176,8 @@ def test_what_noise_says_of_a_value(tmp_path):
             assert staircase[k] > optimal[k] > gaussian[k]
 
 
-def test_how_much_of_a_column_is_left(tmp_path):
-    lines = run_example(tmp_path, "privacy/plot_leakage.py", "--epsilons", "1", "64")[1:]
+def test_how_much_of_a_column_is_left(run_example):
+    lines = run_example("privacy/plot_leakage.py", "--epsilons", "1", "64")[1:]
     assert "above 3 permutations" in lines[-1]
     bits = [float(line.split()[-2]) for line in lines[:-1]]
     weak, strong = bits[:4], bits[-4:]
@@ -199,14 +188,14 @@ def test_how_much_of_a_column_is_left(tmp_path):
     assert rows > without + 1
 
 
-def test_the_officers_page_states_what_the_noise_allows(tmp_path):
-    lines = run_example(tmp_path, "privacy/plot_officers_page.py")
+def test_the_officers_page_states_what_the_noise_allows(run_example, tmp_path):
+    lines = run_example("privacy/plot_officers_page.py")
     assert [line.split()[-1] for line in lines] == ["59.9%", "3.3%"]
     assert not list(tmp_path.iterdir())
 
 
-def test_audits_of_mechanisms(tmp_path):
-    lines = run_example(tmp_path, "privacy/plot_audit_mechanism.py")
+def test_audits_of_mechanisms(run_example):
+    lines = run_example("privacy/plot_audit_mechanism.py")
     verdicts = [line for line in lines if "verdict" in line]
     assert [verdict.split(",")[0] for verdict in verdicts] == [
         "verdict:  not refuted by these attacks",
@@ -215,24 +204,24 @@ def test_audits_of_mechanisms(tmp_path):
     ]
 
 
-def test_audits_of_a_source(tmp_path):
-    lines = run_example(tmp_path, "privacy/plot_audit_release.py", "--trials", "100")
+def test_audits_of_a_source(run_example):
+    lines = run_example("privacy/plot_audit_release.py", "--trials", "100")
     right, careless = (line for line in lines if "verdict" in line)
     assert "not refuted" in right
     assert "which detect at least epsilon" in right
     assert careless == "verdict:  REFUTED"
 
 
-def test_audits_of_membership(tmp_path):
-    lines = run_example(tmp_path, "privacy/plot_privacy_audit.py", "--draws", "1")
+def test_audits_of_membership(run_example):
+    lines = run_example("privacy/plot_privacy_audit.py", "--draws", "1")
     some, none = found_by(lines, "1 64"), found_by(lines, "inf inf")
     assert some[0] < 0.58  # the area under the curve
     assert none[0] > 0.9
     assert none[2] > 2  # the audited ε
 
 
-def test_private_evaluations(tmp_path):
-    lines = run_example(tmp_path, "privacy/plot_private_evaluation.py", "--draws", "4")
+def test_private_evaluations(run_example):
+    lines = run_example("privacy/plot_private_evaluation.py", "--draws", "4")
     [table] = [k for k, line in enumerate(lines) if "(exact: " in line]
     exact = float(lines[table].split("(exact: ")[1].rstrip(")"))
     rows = [found_by([line.replace("to", "")], "") for line in lines[table + 1 : table + 5]]
@@ -243,8 +232,8 @@ def test_private_evaluations(tmp_path):
     assert widths[-1] < 0.8 * widths[0]
 
 
-def test_noise_on_every_pixel(tmp_path):
-    lines = run_example(tmp_path, "image_data/plot_private_digits.py", "--draws", "1")
+def test_noise_on_every_pixel(run_example):
+    lines = run_example("image_data/plot_private_digits.py", "--draws", "1")
     same, best = found_by([lines[0].replace("; support vectors, not private", "")], "not private")
     assert 96 < same < best
     for epsilon in (0.5, 1, 2, 4, 8, 16):
@@ -255,8 +244,8 @@ def test_noise_on_every_pixel(tmp_path):
         assert smaller < magnitude < larger
 
 
-def test_releases_of_whole_images(tmp_path):
-    lines = run_example(tmp_path, "image_data/plot_image_release.py", "--draws", "1")
+def test_releases_of_whole_images(run_example):
+    lines = run_example("image_data/plot_image_release.py", "--draws", "1")
     [best] = found_by(lines, "support vectors, not private")
     names = ("pixels, regression", "gradients, regression", "pixels, mixtures")
     for accuracy in (
@@ -266,8 +255,8 @@ def test_releases_of_whole_images(tmp_path):
         assert accuracy[-2] > 88
 
 
-def test_stored_results_of_transfer(tmp_path):
-    lines = run_example(tmp_path, "image_data/plot_private_transfer.py")
+def test_stored_results_of_transfer(run_example):
+    lines = run_example("image_data/plot_private_transfer.py")
     table = {
         tuple(line.split("|")[k].strip() for k in (0, 1)): line.split("|")[2].split()
         for line in lines
@@ -277,9 +266,9 @@ def test_stored_results_of_transfer(tmp_path):
     assert all(len(cells) == 12 for cells in table.values())
 
 
-def test_results_of_transfer(tmp_path):
+def test_results_of_transfer(run_example):
     command = ("--compute", "--draws", "1", "--epsilons", "inf")
-    lines = run_example(tmp_path, "image_data/plot_private_transfer.py", *command)
+    lines = run_example("image_data/plot_private_transfer.py", *command)
     table = [
         [float(cell) for cell in line.split("|")[2].split()[::2]]
         for line in lines
@@ -293,8 +282,8 @@ def test_results_of_transfer(tmp_path):
     assert table[6][0] > table[7][0] + 5
 
 
-def test_participants_on_embedded_digits(tmp_path):
-    lines = run_example(tmp_path, "owners/plot_participants.py", "--draws", "1")
+def test_participants_on_embedded_digits(run_example):
+    lines = run_example("owners/plot_participants.py", "--draws", "1")
     [pooled] = found_by(lines, "all rows in one place, not private")
     rows = [found_by(lines, level) for level in ("1 ", "10 ", "inf ")]
     for merged, _, alone, _ in rows:  # the noise has no seed
@@ -302,8 +291,8 @@ def test_participants_on_embedded_digits(tmp_path):
     assert rows[-1][0] > 90
 
 
-def test_combination_on_embedded_digits(tmp_path):
-    lines = run_example(tmp_path, "owners/plot_secure_combination.py")
+def test_combination_on_embedded_digits(run_example):
+    lines = run_example("owners/plot_secure_combination.py")
     alone, combined, best = (
         found_by(lines, name)[0]
         for name in ("one participant", "three combined", "one model of all rows")
@@ -311,15 +300,71 @@ def test_combination_on_embedded_digits(tmp_path):
     assert best > combined > alone + 3
 
 
-def test_results_of_a_belief_network(tmp_path):
-    stored = run_example(tmp_path, "owners/plot_behaviour_cdbn.py")
+def test_results_of_a_belief_network(run_example):
+    stored = run_example("owners/plot_behaviour_cdbn.py")
     assert found_by(stored, "logistic regression, not private")[0] > 68
     assert sum(line.startswith("batch ") for line in stored) == 4
     if find_spec("torch") is None:
         return
     command = ("--compute", "--draws", "1", "--epsilons", "8")
-    lines = run_example(tmp_path, "owners/plot_behaviour_cdbn.py", *command)
+    lines = run_example("owners/plot_behaviour_cdbn.py", *command)
     for name in ("row inf", "batch 8", "row 8"):
         now, before = found_by(lines, name), found_by(stored, name)
         assert now[0] == pytest.approx(before[0], abs=3)
         assert now[2] == pytest.approx(before[2], rel=1e-3)
+
+
+def test_a_plan_is_near_what_is_reached(run_example, tmp_path):
+    lines = run_example("privacy/plot_choosing_epsilon.py", "--draws", "1")
+    assert pictures_in(tmp_path) == {"choosing_epsilon"}
+    rows = [[float(cell) for cell in line.split()[2:5]] for line in lines[-8:]]
+    assert [row[0] for row in rows] == [0.1, 0.3, 1.0, 3.0] * 2
+    for epsilon, planned, reached in rows:
+        if epsilon >= 1:
+            assert abs(planned - reached) < 0.08  # one draw of each
+            assert reached > 0.75
+
+
+def test_a_ledger_refuses_and_few_releases_are_worth_more(run_example, tmp_path):
+    lines = run_example("privacy/plot_budget_over_a_year.py", "--draws", "3")
+    assert pictures_in(tmp_path) == {"budget_over_a_year", "one_release_or_twelve"}
+    assert lines[0].startswith("2026-09-10, another study: This release would bring epsilon to")
+    single, together = (float(word.rstrip(",")) for word in lines[1].split()[5::2])
+    assert (single, together < 1.5) == (2.5, True)
+    epsilons = [float(line.split(" = ")[1].split()[0]) for line in lines[2:]]
+    areas = [float(line.split("AUC ")[1].split()[0]) for line in lines[2:]]
+    assert epsilons[0] == 2.0
+    assert epsilons[1] > 2.0 / 4  # better than dividing by the number of releases
+    assert areas[0] > areas[3] + 0.01
+
+
+def test_explanations(run_example, tmp_path):
+    lines = run_example("tables/plot_explanations.py", "--draws", "2")
+    pictures = {"explanation_of_one", "explanation_of_many", "explanation_and_noise"}
+    assert pictures_in(tmp_path) == pictures
+    assert "probability 0." in lines[0]
+    importances = {line.split()[0]: float(line.split()[1]) for line in lines[-8:]}
+    assert importances["cp"] > importances["trestbps"]
+
+
+def test_shapes_of_an_additive_model(run_example, tmp_path):
+    lines = run_example("tables/plot_additive_shapes.py", "--draws", "2")
+    pictures = {"additive_shapes", "additive_shape_of_age", "additive_or_linear"}
+    assert pictures_in(tmp_path) == pictures
+    spread, width = (float(line.strip(";")) for line in lines[0].split() if line[0].isdigit())
+    assert width > 1 > 2 * spread
+    areas = [float(line.split()[-2]) for line in lines[2:8]]
+    assert min(areas) > 0.85
+    assert areas[2] > areas[5] - 0.005  # additive and linear at ε = 4
+
+
+def test_frequencies_and_costs(run_example, tmp_path):
+    lines = run_example("tables/plot_frequencies_and_costs.py", "--draws", "2")
+    assert pictures_in(tmp_path) == {"frequencies", "costs"}
+    as_it_is, known, labels = (float(line.split(" ± ")[1].split()[-1]) for line in lines[1:4])
+    assert known < as_it_is - 0.08
+    assert labels < as_it_is - 0.03
+    cost = {line[:36].strip(): float(line[36:].split()[0]) for line in lines[4:11]}
+    for name in ("release as it is", "frequency known", "40 labels"):
+        assert cost[f"{name}, by costs"] < cost[f"{name}, likeliest class"]
+    assert cost["frequency known, by costs"] < cost["'more' of everybody"] - 5

@@ -1,17 +1,20 @@
 """``skdp bounds``: a schema of columns without public bounds, by differential privacy."""
 
-from skdp.commands._budget import add_budget, check_budget, opened_ledger
-from skdp.commands._tables import (
-    add_table_options,
-    check_columns,
-    check_output,
+from skdp.commands._arguments import (
+    TABLE,
+    add_budget,
+    add_output,
+    add_people,
+    check_budget,
+    checked_output,
+    opened_ledger,
     people,
-    read_table,
-    table_options,
+    read_rows,
+    read_schema,
+    write_schema,
 )
+from skdp.commands._tables import check_columns
 from skdp.source import quantile_bounds
-from skdp.tabular import Schema
-from skdp.utils._files import write_whole
 from skdp.utils._text import composed
 
 NAME = "bounds"
@@ -28,7 +31,7 @@ with noise. Use it for skdp release, with the same ledger."""
 
 def add_arguments(parser):
     """Add the arguments of the command."""
-    parser.add_argument("table", metavar="TABLE", help="private rows (.csv, .parquet or .xlsx)")
+    parser.add_argument("table", metavar="TABLE", help=TABLE)
     for name, text in (("numeric", "numbers"), ("category", "categories")):
         parser.add_argument(
             f"--{name}",
@@ -46,34 +49,21 @@ def add_arguments(parser):
         action="append",
         help="public class of the labels; once for each class (default: those of --schema)",
     )
-    parser.add_argument(
-        "--group",
-        metavar="COLUMN",
-        type=composed,
-        help="column with IDs of people: protects people instead of rows",
-    )
-    add_table_options(parser)
+    add_people(parser)
     add_budget(parser, "a record, or of a person")
-    parser.add_output("the schema", ".json")
+    add_output(parser, "the schema", ".json")
 
 
 def run(arguments, note):
     """Find the bounds, write the schema, and return a text about them."""
     check_budget(arguments)
-    inputs = [arguments.table, *filter(None, [arguments.schema, arguments.ledger])]
-    target = check_output(arguments.output, (".json",), force=arguments.force, inputs=inputs)
-    public = None
-    if arguments.schema is not None:
-        try:
-            public = Schema.read(arguments.schema)
-        except ValueError as error:
-            raise ValueError(f"--schema {arguments.schema!r}: {error}") from None
-    note(f"reading {arguments.table!r}")
-    frame = read_table(arguments.table, **table_options(arguments))
+    target = checked_output(arguments, ".json")
+    public = None if arguments.schema is None else read_schema(arguments.schema, "--schema ")
+    frame = read_rows(arguments, note)
     check_columns(frame, arguments.numeric, arguments.table, "--numeric")
     check_columns(frame, arguments.category, arguments.table, "--category")
     with opened_ledger(arguments, note) as ledger:
-        found = quantile_bounds(
+        bounds = quantile_bounds(
             frame,
             arguments.numeric,
             arguments.category,
@@ -85,9 +75,8 @@ def run(arguments, note):
             ledger=ledger,
             name=target.name,
         )
-    if found.schema is None:
-        return f"{found.summary()}\nNothing was written: no column was found.", 1
-    with write_whole(target, overwrite=arguments.force) as file:
-        file.write(f"{found.schema.to_json()}\n".encode())
+    if bounds.schema is None:
+        return f"{bounds.summary()}\nNothing was written: no column was found.", 1
+    write_schema(bounds.schema, target, arguments)
     said = f"Wrote {str(target)!r}, which may be published, and is part of releases."
-    return f"{found.summary()}\n{said}"
+    return f"{bounds.summary()}\n{said}"

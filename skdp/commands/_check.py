@@ -2,8 +2,16 @@
 
 import shlex
 
-from skdp.commands._tables import add_table_options, check_columns, read_table, table_options
-from skdp.tabular import COLUMN_KINDS, TABLE_KINDS, Schema, check_table
+from skdp.commands._arguments import (
+    TABLE,
+    add_label,
+    add_people,
+    read_rows,
+    read_schema,
+    require_classes,
+)
+from skdp.commands._tables import check_columns
+from skdp.tabular import COLUMN_KINDS, TABLE_KINDS, check_table
 from skdp.utils._text import composed
 
 NAME = "check"
@@ -24,38 +32,24 @@ def add_arguments(parser):
 
 def add_private_rows(parser, *, label_required):
     """Add private rows, their schema, and the columns of labels and people."""
-    table = "private rows (.csv, .parquet or .xlsx)"
-    parser.add_argument("table", metavar="TABLE", help=table)
-    parser.add_label("column with the labels", required=label_required)
+    parser.add_argument("table", metavar="TABLE", help=TABLE)
+    add_label(parser, "column with the labels", required=label_required)
     parser.add_argument("--schema", required=True, metavar="FILE", help="public schema (.json)")
-    parser.add_argument(
-        "--group",
-        metavar="COLUMN",
-        type=composed,
-        help="column with IDs of people: protects people instead of rows",
-    )
-    add_table_options(parser)
+    add_people(parser)
 
 
 def run(arguments, note):
     """Return the report on a table, and the exit code."""
-    schema = read_schema(arguments)
-    note(f"reading {arguments.table!r}")
-    report = checked(read_rows(arguments, schema), schema, arguments)
+    schema = schema_of(arguments)
+    report = checked(rows_of(arguments, schema, note), schema, arguments)
     return str(report), 1 if report.stops else 0
 
 
-def read_schema(arguments):
+def schema_of(arguments):
     """Return the public schema, which lists the classes of labels and leaves out their column."""
-    try:
-        schema = Schema.read(arguments.schema)
-    except ValueError as error:
-        raise ValueError(f"--schema {arguments.schema!r}: {error}") from None
-    if schema.classes is None and arguments.label is not None:
-        raise ValueError(
-            f"--schema {arguments.schema!r} lists no classes. Add them by hand, as "
-            '"classes": ["alive", "dead"], or draft the schema with --label.'
-        )
+    schema = read_schema(arguments.schema, "--schema ")
+    if arguments.label is not None:
+        require_classes(schema, arguments.schema, "--schema ")
     for argument in ("label", "group"):
         name = getattr(arguments, argument)
         if name in schema.names:
@@ -66,9 +60,9 @@ def read_schema(arguments):
     return schema
 
 
-def read_rows(arguments, schema):
+def rows_of(arguments, schema, note):
     """Return a private table, which has all columns of the schema and of the arguments."""
-    frame = read_table(arguments.table, **table_options(arguments))
+    frame = read_rows(arguments, note)
     asked = {"--label": arguments.label, "--group": arguments.group}
     for argument, name in asked.items():
         check_columns(frame, [name] if name else [], arguments.table, argument)
@@ -98,8 +92,8 @@ def check_accepted(arguments, schema):
     columns = [*schema.names, *filter(None, (arguments.label, arguments.group))]
     for given in arguments.accept:
         column, _, kind = given.rpartition(":")
-        known = column in columns and kind in COLUMN_KINDS
-        if not known and given not in TABLE_KINDS:
+        of_column = column in columns and kind in COLUMN_KINDS
+        if not of_column and given not in TABLE_KINDS:
             raise ValueError(
                 f"--accept {given!r:.100} is nothing that can be found. Write COLUMN:KIND with a "
                 "column of the schema, --label or --group and one of "
@@ -109,7 +103,7 @@ def check_accepted(arguments, schema):
 
 def refuse_stops(frame, schema, arguments):
     """Raise ValueError where a table has stops that are not accepted, by their names alone."""
-    stops = [each.name for each in checked(frame, schema, arguments).stops]
+    stops = [stop.name for stop in checked(frame, schema, arguments).stops]
     stops = [name for name in stops if name not in arguments.accept]
     if stops:
         raise ValueError(

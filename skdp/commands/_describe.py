@@ -4,6 +4,7 @@ import json
 from itertools import pairwise
 from math import floor, isfinite, isinf, log10
 
+from skdp.commands._arguments import add_release
 from skdp.privacy import pack_guarantee
 from skdp.release import RARE, Release, statements
 
@@ -18,7 +19,7 @@ example:
 
 def add_arguments(parser):
     """Add the arguments of the command."""
-    parser.add_argument("release", metavar="RELEASE", help="file of a release (.skdp)")
+    add_release(parser)
     parser.add_argument(
         "--columns",
         action="store_true",
@@ -40,17 +41,7 @@ def run(arguments, note):
 
 
 def column_lines(release):
-    """Return the columns of a release by class as lines of text.
-
-    Parameters
-    ----------
-    release : Release
-
-    Returns
-    -------
-    text : str
-        A line for each statistic, with a value and its interval for each class and for all rows.
-    """
+    """Return the columns of a release by class as text, a line for each statistic."""
     table = release.describe_columns()
     table["class"] = ["all" if label is None else str(label) for label in table["class"]]
     table["cell"] = [_cell(*line) for line in table[["value", "low", "high"]].itertuples(False)]

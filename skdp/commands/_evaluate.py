@@ -1,17 +1,21 @@
 """``skdp evaluate``: what a release is worth on private rows, behind noise."""
 
-from skdp.commands._budget import add_budget, check_budget, opened_ledger
-from skdp.commands._tables import (
-    add_table_options,
-    check_columns,
-    check_output,
+from skdp.commands._arguments import (
+    TABLE,
+    add_budget,
+    add_label,
+    add_output,
+    add_people,
+    add_release,
+    check_budget,
+    checked_output,
+    opened_ledger,
     people,
-    read_table,
-    table_options,
+    read_rows,
 )
+from skdp.commands._tables import check_columns
 from skdp.release import PrivateEvaluation, Release
 from skdp.source import evaluate_privately
-from skdp.utils._text import composed
 
 NAME = "evaluate"
 HELP = """Evaluate a release on private rows, or show an evaluation.
@@ -29,21 +33,13 @@ classes than those of the release are left out silently."""
 
 def add_arguments(parser):
     """Add the arguments of the command."""
-    parser.add_argument("release", metavar="RELEASE", nargs="?", help="file of a release (.skdp)")
-    parser.add_argument(
-        "table", metavar="TABLE", nargs="?", help="private rows (.csv, .parquet or .xlsx)"
-    )
+    add_release(parser, nargs="?")
+    parser.add_argument("table", metavar="TABLE", nargs="?", help=TABLE)
     parser.add_argument("--show", metavar="FILE", help="show this evaluation (.json)")
-    parser.add_label("column with the labels")
-    parser.add_argument(
-        "--group",
-        metavar="COLUMN",
-        type=composed,
-        help="column with IDs of people: protects people instead of rows",
-    )
-    add_table_options(parser)
+    add_label(parser, "column with the labels")
+    add_people(parser)
     add_budget(parser, "a record, or of a person", required=False)
-    parser.add_output("the evaluation", ".json", required=False)
+    add_output(parser, "the evaluation", ".json", required=False)
 
 
 def run(arguments, note):
@@ -58,11 +54,9 @@ def run(arguments, note):
                 "--output; or an evaluation by --show."
             )
     check_budget(arguments)
-    inputs = [arguments.release, arguments.table, *filter(None, [arguments.ledger])]
-    target = check_output(arguments.output, (".json",), force=arguments.force, inputs=inputs)
+    target = checked_output(arguments, ".json")
     release = Release.load(arguments.release)
-    note(f"reading {arguments.table!r}")
-    frame = read_table(arguments.table, **table_options(arguments))
+    frame = read_rows(arguments, note)
     check_columns(frame, [arguments.label], arguments.table, "--label")
     rows = _rows(frame, release, arguments)
     with opened_ledger(arguments, note) as ledger:

@@ -21,7 +21,6 @@ from skdp.commands import (
     _schema,
 )
 from skdp.privacy import BudgetExceededError
-from skdp.utils._text import composed
 from skdp.utils._validation import inline
 
 # In the order in which an owner, and then a target, needs them.
@@ -48,24 +47,8 @@ example:
 
 
 def main(argv=None):
-    """Run a command.
-
-    Parameters
-    ----------
-    argv : list of str or None, default=None
-        Its arguments; None: those of the process.
-
-    Returns
-    -------
-    code : int
-        0 done; 1 refused or failed, no output was written, or stops were found; 2 not
-        understood.
-
-    Examples
-    --------
-    >>> main(["schema", "rows.csv", "--output", "schema.json"])
-    1
-    """
+    """Run a command with its arguments, by default those of the process; return the exit code."""
+    # 0 done; 1 refused or failed, no output was written, or stops were found; 2 not understood.
     try:
         arguments, unknown = _parser().parse_known_args(argv)
         if unknown:  # the command's own parser gives a better message
@@ -78,8 +61,8 @@ def main(argv=None):
         except (ValueError, BudgetExceededError) as error:
             note(f"error: {error}")
         except OSError as error:
-            known = error.strerror is not None and error.filename is not None
-            note(f"error: {error.filename!r}: {error.strerror}" if known else f"error: {error}")
+            named = error.strerror is not None and error.filename is not None
+            note(f"error: {error.filename!r}: {error.strerror}" if named else f"error: {error}")
         except KeyboardInterrupt:
             note("error: interrupted")
         except Exception as error:  # its text may quote rows
@@ -135,16 +118,6 @@ class _Parser(argparse.ArgumentParser):
         """Show how the command is used, and stop; what was typed may hold escapes."""
         _write(f"{self.format_usage().rstrip()}\nskdp: error: {message}", sys.stderr)
         raise SystemExit(2)
-
-    def add_output(self, what, ending, *, required=True):
-        """Add where to write, and whether over a file that is there."""
-        text = f"{what} ({ending})"
-        self.add_argument("-o", "--output", required=required, metavar="FILE", help=text)
-        self.add_argument("--force", action="store_true", help="replace the output if it exists")
-
-    def add_label(self, text, *, required=False):
-        """Add the name of the column with labels."""
-        self.add_argument("--label", metavar="COLUMN", type=composed, required=required, help=text)
 
 
 def _parser():

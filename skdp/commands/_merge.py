@@ -1,6 +1,6 @@
 """``skdp merge``: one release of several owners."""
 
-from skdp.commands._tables import check_output
+from skdp.commands._arguments import add_output, add_release, checked_output
 from skdp.release import Release, result_lines
 
 NAME = "merge"
@@ -17,9 +17,7 @@ cannot show which of the two holds: you have to know."""
 
 def add_arguments(parser):
     """Add the arguments of the command."""
-    parser.add_argument(
-        "release", metavar="RELEASE", nargs="+", help="two releases of statistics or more (.skdp)"
-    )
+    add_release(parser, "two releases of statistics or more (.skdp)", nargs="+")
     people = parser.add_mutually_exclusive_group(required=True)
     people.add_argument(
         "--disjoint", action="store_true", help="state that nobody has rows in two of them"
@@ -27,7 +25,7 @@ def add_arguments(parser):
     people.add_argument(
         "--overlapping", action="store_true", help="state that somebody may have rows in several"
     )
-    parser.add_output("the merged release", ".skdp")
+    add_output(parser, "the merged release", ".skdp")
 
 
 def run(arguments, note):
@@ -35,7 +33,7 @@ def run(arguments, note):
     paths = arguments.release
     if len(set(paths)) < max(2, len(paths)):
         raise ValueError("RELEASE needs two files or more, each named once.")
-    target = check_output(arguments.output, (".skdp",), force=arguments.force, inputs=paths)
+    target = checked_output(arguments, ".skdp")
     releases = [Release.load(path) for path in paths]
     for number, path in enumerate(paths):
         note(f"release {number} is {path!r}")

@@ -3,11 +3,9 @@
 import importlib
 from math import inf, isinf
 
-from skdp.commands._budget import between
+from skdp.commands._arguments import between, checked_output, read_schema, require_classes
 from skdp.commands._predict import class_shares
-from skdp.commands._tables import check_output
 from skdp.source import plan_release
-from skdp.tabular import Schema
 from skdp.utils._files import write_whole
 
 NAME = "plan"
@@ -20,7 +18,6 @@ example:
 No row is read and no budget is spent: tables are simulated from the schema, released, and the
 releases evaluated. You must guess how well the columns separate the classes: by the AUC of
 published models of the same outcome, or as weak (0.65), moderate (0.75) or strong (0.85)."""
-_FORMATS = (".png", ".svg", ".pdf")
 
 
 def add_arguments(parser):
@@ -81,22 +78,9 @@ def run(arguments, note):
     """Simulate, and return what is expected."""
     target = None
     if arguments.plot is not None:
-        target = check_output(
-            arguments.plot,
-            _FORMATS,
-            force=arguments.force,
-            inputs=[arguments.schema],
-            argument="--plot",
-        )
-    try:
-        schema = Schema.read(arguments.schema)
-    except ValueError as error:
-        raise ValueError(f"{arguments.schema!r}: {error}") from None
-    if schema.classes is None:
-        raise ValueError(
-            f"{arguments.schema!r} lists no classes. Add them by hand, as "
-            '"classes": ["alive", "dead"], or draft the schema with --label.'
-        )
+        target = checked_output(arguments, ".png", ".svg", ".pdf", argument="plot")
+    schema = read_schema(arguments.schema)
+    require_classes(schema, arguments.schema)
     shares = class_shares(schema.classes, arguments.class_prior)
     frequencies = None if shares is None else [shares[label] for label in schema.classes]
     note("simulating tables, and releases of them")

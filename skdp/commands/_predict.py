@@ -3,14 +3,18 @@
 import numpy as np
 import pandas as pd
 
+from skdp.commands._arguments import (
+    add_label,
+    add_output,
+    add_release,
+    checked_output,
+    read_rows,
+)
 from skdp.commands._tables import (
     TABLES,
     add_table_options,
     check_columns,
     check_ending,
-    check_output,
-    read_table,
-    table_options,
     write_table,
 )
 from skdp.release import Release
@@ -31,19 +35,15 @@ releases are merged if possible, and otherwise weighted by the labels. Columns t
 lacks are left out of a release, with a warning; other columns are not read. The output has one
 line for each row, in the same order: the column of --id, the class, and the probability of each
 class."""
-# Decimals of probabilities: beyond these are rounding and noise.
-_DECIMALS = 6
 
 
 def add_arguments(parser):
     """Add the arguments of the command."""
-    parser.add_argument(
-        "release", metavar="RELEASE", nargs="+", help="file of a release (.skdp), or of several"
-    )
+    add_release(parser, "file of a release (.skdp), or of several", nargs="+")
     parser.add_argument(
         "table", metavar="TABLE", help="the target's rows (.csv, .parquet or .xlsx)"
     )
-    parser.add_label("column with the labels that are known; other cells are empty")
+    add_label(parser, "column with the labels that are known; other cells are empty")
     parser.add_argument(
         "--id",
         metavar="COLUMN",
@@ -65,19 +65,17 @@ def add_arguments(parser):
         help="known share of a class among the target's rows; once for each class",
     )
     add_table_options(parser)
-    parser.add_output("the predictions", ".csv or .parquet")
+    add_output(parser, "the predictions", ".csv or .parquet")
 
 
 def run(arguments, note):
     """Learn from the releases and the target's rows; write what that predicts of these."""
-    inputs = [*arguments.release, arguments.table]
-    target = check_output(arguments.output, TABLES, force=arguments.force, inputs=inputs)
+    target = checked_output(arguments, *TABLES)
     check_ending(target)
     releases = _releases(arguments)
     classes = np.unique(np.concatenate([release.classes for release in releases]))
     prior = class_shares(classes.tolist(), arguments.class_prior)
-    note(f"reading {arguments.table!r}")
-    frame = read_table(arguments.table, **table_options(arguments))
+    frame = read_rows(arguments, note)
     ids = _ids(frame, classes, arguments)
     labels = _labels(frame, classes, arguments)
     rows = _rows(frame, releases, arguments)
@@ -93,8 +91,8 @@ def run(arguments, note):
     model.fit(rows, labels)
     probabilities = model.predict_proba(rows)
     predictions = ids | {"class": model.classes_[probabilities.argmax(axis=1)]}
-    least = 10.0**-_DECIMALS  # nothing is known to be certain
-    shown = np.clip(np.round(probabilities, _DECIMALS), least, 1 - least)
+    # Beyond six decimals are rounding and noise, and nothing is known to be certain.
+    shown = np.clip(np.round(probabilities, 6), 10.0**-6, 1 - 10.0**-6)
     for label, column in zip(model.classes_.tolist(), shown.T, strict=True):
         predictions[f"probability_{label}"] = column
     said = f"Wrote {str(target)!r}: {', '.join(predictions)}; one line for each row, in order."
@@ -143,30 +141,7 @@ def _ids(frame, classes, arguments):
 
 
 def class_shares(classes, given):
-    """Return the share of each class by its label, as ``--class-prior`` gives them.
-
-    Parameters
-    ----------
-    classes : sequence
-
-    given : list of str or None
-        Of the form CLASS=SHARE.
-
-    Returns
-    -------
-    shares : dict or None
-        None where none is given.
-
-    Raises
-    ------
-    ValueError
-        When they are not a share of each class, positive and of sum 1.
-
-    Examples
-    --------
-    >>> class_shares((0, 1), ["1=0.2", "0=0.8"])
-    {1: 0.2, 0: 0.8}
-    """
+    """Return the share of each class by its label, as ``--class-prior`` gives them, or None."""
     if given is None:
         return None
     classes, example = list(classes), f"as {classes[0]}=0.1"
@@ -205,10 +180,10 @@ def _labels(frame, classes, arguments):
     codes = Vocabulary(classes).codes(cells)
     unknown = (codes < 0) & ~missing_values(cells)
     if unknown.any():
-        known = ", ".join(f"{label!r:.50}" for label in classes[:10])
+        listed = ", ".join(f"{label!r:.50}" for label in classes[:10])
         raise ValueError(
             f"--label {arguments.label!r} has {unknown.sum():,} cells that are no class of the "
-            f"release, whose classes are {known}. Spell labels as the release does, and leave "
+            f"release, whose classes are {listed}. Spell labels as the release does, and leave "
             "the cells of unlabeled rows empty."
         )
     return np.array([*classes, None], dtype=object)[codes]
@@ -219,7 +194,7 @@ def _rows(frame, releases, arguments):
     release = releases[0]
     where = "the releases" if len(releases) > 1 else f"the release {arguments.release[0]!r}"
     if release.encoder is not None:
-        names = list(dict.fromkeys(name for each in releases for name in each.encoder.names))
+        names = list(dict.fromkeys(name for one in releases for name in one.encoder.names))
         # Of what is missing, the release is restricted to the rest; of everything, it is refused.
         shared = [name for name in names if name in frame.columns] or names
         check_columns(frame, shared, arguments.table, where)

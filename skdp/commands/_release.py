@@ -5,16 +5,22 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import gettempdir
 
-from skdp.commands._budget import add_budget, check_budget, opened_ledger
+from skdp.commands._arguments import (
+    add_budget,
+    add_output,
+    check_budget,
+    checked_output,
+    opened_ledger,
+    people,
+)
 from skdp.commands._check import (
     add_accept,
     add_private_rows,
     check_accepted,
-    read_rows,
-    read_schema,
     refuse_stops,
+    rows_of,
+    schema_of,
 )
-from skdp.commands._tables import check_output, people
 from skdp.release import result_lines
 from skdp.source import DPStatisticsSource
 
@@ -45,18 +51,16 @@ def add_arguments(parser):
         "(default): additive where there are rows enough for it",
     )
     add_budget(parser, "a record, or of a person")
-    parser.add_output("the release", ".skdp")
+    add_output(parser, "the release", ".skdp")
 
 
 def run(arguments, note):
     """Check all that can be checked; charge the ledger; draw noise; write the release."""
     check_budget(arguments)
-    inputs = [arguments.table, arguments.schema, *filter(None, [arguments.ledger])]
-    target = check_output(arguments.output, (".skdp",), force=arguments.force, inputs=inputs)
-    schema = read_schema(arguments)
+    target = checked_output(arguments, ".skdp")
+    schema = schema_of(arguments)
     check_accepted(arguments, schema)
-    note(f"reading {arguments.table!r}")
-    frame = read_rows(arguments, schema)
+    frame = rows_of(arguments, schema, note)
     groups = people(frame, arguments)
     refuse_stops(frame, schema, arguments)
     frame, labels = frame[list(schema.names)], frame[arguments.label]

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from skdp.commands._tables import check_output
+from skdp.commands._arguments import add_output, add_release, checked_output
 from skdp.release import report_page
 
 NAME = "report"
@@ -14,7 +14,7 @@ example:
 
 def add_arguments(parser):
     """Add the arguments of the command."""
-    parser.add_argument("release", metavar="RELEASE", help="file of a release (.skdp)")
+    add_release(parser)
     parser.add_argument("--owner", metavar="TEXT", help="whose rows they are")
     parser.add_argument(
         "--ledger", metavar="FILE", help="the privacy ledger of these rows (.json)"
@@ -26,13 +26,12 @@ def add_arguments(parser):
         default=[],
         help="text that an audit printed; may be given several times",
     )
-    parser.add_output("where to write the page", ".html")
+    add_output(parser, "where to write the page", ".html")
 
 
 def run(arguments, note):
     """Read a release, and write a page on it."""
-    inputs = [p for p in (arguments.release, arguments.ledger, *arguments.audit) if p is not None]
-    target = check_output(arguments.output, (".html",), force=arguments.force, inputs=inputs)
+    target = checked_output(arguments, ".html")
     audits = [_text(path) for path in arguments.audit]
     note(f"reading {arguments.release!r}")
     page = report_page(

@@ -1,13 +1,17 @@
 """``skdp sample``: synthetic rows of a release, and how near they are to the private ones."""
 
+from skdp.commands._arguments import (
+    add_label,
+    add_output,
+    add_release,
+    checked_output,
+    read_rows,
+)
 from skdp.commands._tables import (
     TABLES,
     add_table_options,
     check_columns,
     check_ending,
-    check_output,
-    read_table,
-    table_options,
     write_table,
 )
 from skdp.release import Release
@@ -24,17 +28,15 @@ The rows describe nobody: they are computed from the release, and covered by its
 model trained on them is less accurate than the release itself (skdp predict). With --compare, the
 owner of the private rows sees how similar the synthetic ones are: that report has no noise, and
 must stay with the rows."""
-# A seed is a whole number from 0 to this.
-_MAX_SEED = 2**32 - 1
 
 
 def add_arguments(parser):
     """Add the arguments of the command."""
-    parser.add_argument("release", metavar="RELEASE", help="file of a release (.skdp)")
+    add_release(parser)
     parser.add_argument(
         "-n", "--rows", type=int, required=True, metavar="N", help="how many rows to draw"
     )
-    parser.add_label("name of the column that is written with labels (default: label)")
+    add_label(parser, "name of the column that is written with labels (default: label)")
     parser.add_argument(
         "--seed",
         type=int,
@@ -45,22 +47,19 @@ def add_arguments(parser):
         "--compare", metavar="TABLE", help="private rows, with labels in the column of --label"
     )
     add_table_options(parser)
-    parser.add_output("the rows", ".csv or .parquet")
+    add_output(parser, "the rows", ".csv or .parquet")
 
 
 def run(arguments, note):
     """Draw rows and write them; return what was drawn, and how near it is to private rows."""
-    inputs = [arguments.release, *filter(None, [arguments.compare])]
-    target = check_output(arguments.output, TABLES, force=arguments.force, inputs=inputs)
+    target = checked_output(arguments, *TABLES)
     check_ending(target)
-    for name, value, most in (
-        ("rows", arguments.rows, None),
-        ("seed", arguments.seed, _MAX_SEED),
-    ):
-        least = 1 if name == "rows" else 0
-        if value is not None and (value < least or value > (most or value)):
-            limits = f"{least} or more" if most is None else f"from {least} to {most}"
-            raise ValueError(f"--{name} must be a whole number {limits}, got {value}.")
+    if arguments.rows < 1:
+        raise ValueError(f"--rows must be a whole number 1 or more, got {arguments.rows}.")
+    if arguments.seed is not None and not 0 <= arguments.seed < 2**32:
+        raise ValueError(
+            f"--seed must be a whole number from 0 to {2**32 - 1}, got {arguments.seed}."
+        )
     label = arguments.label or "label"
     release = Release.load(arguments.release)
     if release.encoder is None:
@@ -76,8 +75,7 @@ def run(arguments, note):
     frame = frame.assign(**{label: labels})
     said = [f"Drew {len(frame):,} synthetic rows by {release!r}."]
     if arguments.compare is not None:
-        note(f"reading {arguments.compare!r}")
-        real = read_table(arguments.compare, **table_options(arguments))
+        real = read_rows(arguments, note, "compare")
         check_columns(real, [label], arguments.compare, "--label")
         check_columns(real, release.encoder.names, arguments.compare, "the release")
         note("comparing; what follows is private")

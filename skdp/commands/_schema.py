@@ -1,13 +1,14 @@
 """``skdp schema``: a draft of the public schema, or a schema for several owners."""
 
-from skdp.commands._tables import (
-    add_table_options,
-    check_columns,
-    check_output,
-    inferred,
-    read_table,
-    table_options,
+from skdp.commands._arguments import (
+    add_label,
+    add_output,
+    checked_output,
+    read_rows,
+    read_schema,
+    write_schema,
 )
+from skdp.commands._tables import add_table_options, check_columns, inferred
 from skdp.tabular import (
     MANY,
     CategoryColumn,
@@ -16,7 +17,6 @@ from skdp.tabular import (
     number_forms,
     schema_from,
 )
-from skdp.utils._files import write_whole
 
 NAME = "schema"
 HELP = """Draft a schema from public rows, or combine several schemas.
@@ -28,8 +28,6 @@ example:
 Bounds and categories of private rows are private: never draft a schema from these. Read the
 draft, widen its bounds to what instruments and code books allow, and delete what identifies
 people. Owners whose releases will be merged must agree on one schema before any release."""
-# Number of categories above which a column may contain names or IDs (rule of thumb).
-_MANY = 50
 
 
 def add_arguments(parser):
@@ -53,8 +51,8 @@ def add_arguments(parser):
         help="state that these rows are public, or the target's own",
     )
     add_table_options(parser, drop=True)
-    parser.add_label("column with the labels, whose values become the list of classes")
-    parser.add_output("the schema", ".json")
+    add_label(parser, "column with the labels, whose values become the list of classes")
+    add_output(parser, "the schema", ".json")
 
 
 def run(arguments, note):
@@ -72,11 +70,8 @@ def run(arguments, note):
             "rows are public, or the target's own, add --public. If they are private, draft from "
             "others, or write the schema from units, instruments and code books."
         )
-    target = check_output(
-        arguments.output, (".json",), force=arguments.force, inputs=[arguments.table]
-    )
-    note(f"reading {arguments.table!r}")
-    frame = read_table(arguments.table, **table_options(arguments))
+    target = checked_output(arguments, ".json")
+    frame = read_rows(arguments, note)
     label = [] if arguments.label is None else [arguments.label]
     check_columns(frame, label, arguments.table, "--label")
     if not frame.columns.is_unique:
@@ -84,14 +79,15 @@ def run(arguments, note):
     _warn_of_decimals(frame, note)
     schema = schema_from(inferred(frame), public=True, label=arguments.label)
     for column in schema.columns:
-        if isinstance(column, CategoryColumn) and len(column.categories) > _MANY:
+        # Rule of thumb.
+        if isinstance(column, CategoryColumn) and len(column.categories) > 50:
             note(
                 f"warning: {column.name!r:.100} has {len(column.categories)} categories. If these "
                 "are names or IDs, delete the column from the schema."
             )
     if not label:
         note("the draft lists no classes; skdp release needs them: name a column by --label")
-    _write(schema, target, arguments)
+    write_schema(schema, target, arguments)
     return (
         f"{schema.summary()}\nWrote {str(target)!r}, a draft. Read it: widen bounds, mark "
         "logarithmic scales and ordered\ncategories, and delete columns that identify people."
@@ -124,22 +120,19 @@ def _common(arguments, note):
             )
     if len(set(paths)) < max(2, len(paths)):
         raise ValueError("--common needs two schemas or more. Name each file once.")
-    target = check_output(arguments.output, (".json",), force=arguments.force, inputs=paths)
+    target = checked_output(arguments, ".json")
     schemas = {}
     for path in paths:
         note(f"reading {path!r}")
-        try:
-            schemas[repr(path)] = Schema.read(path)
-        except ValueError as error:
-            raise ValueError(f"{path!r}: {error}") from None
+        schemas[repr(path)] = read_schema(path)
     columns = "all" if arguments.all_columns else "shared"
     schema = Schema.common(schemas, columns=columns)
     if schema.classes is None:
         note("the schemas list no classes; skdp release needs them: add them by hand")
-    _write(schema, target, arguments)
+    write_schema(schema, target, arguments)
     lines = [schema.summary()]
-    for name, each in schemas.items():
-        changes = each.difference(schema)
+    for name, own_schema in schemas.items():
+        changes = own_schema.difference(schema)
         agrees = ":" if changes else " agree"
         lines.append(f"{name} (here) and the common schema (there){agrees}")
         lines += [f"  {change}" for change in changes]
@@ -148,9 +141,3 @@ def _common(arguments, note):
         "units,\nand new categories other spellings. Then every owner makes a release with it."
     )
     return "\n".join(lines)
-
-
-def _write(schema, target, arguments):
-    """Write a schema as JSON."""
-    with write_whole(target, overwrite=arguments.force) as file:
-        file.write(f"{schema.to_json()}\n".encode())

@@ -30,10 +30,6 @@ _READERS = {
     ".parquet": ("pyarrow.parquet", "pyarrow", "a Parquet"),
     ".xlsx": ("openpyxl", "openpyxl", "an Excel"),
 }
-# With what text begins that spreadsheets take for a formula, which may run anything.
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
-# What separates the cells of CSV files besides the comma.
-_SEPARATORS = (";", "\t", "|")
 # The first line by which Excel names the separator.
 _SEPARATOR_LINE = re.compile(r"sep=([^\w\"\r\n.+-])[\r\n]*", re.IGNORECASE)
 # Numbers with a decimal comma, with or without points between thousands.
@@ -46,12 +42,7 @@ _WITH_COMMA = re.compile(
 def add_table_options(parser, *, drop=False):
     """Add how a table is to be read; :func:`table_options` passes it to :func:`read_table`.
 
-    Parameters
-    ----------
-    parser : ArgumentParser
-
-    drop : bool, default=False
-        Whether columns can be left out, for commands that would take all.
+    ``drop`` is for commands that would take all columns.
     """
     reading = parser.add_argument_group("reading", "how the table is written, where not as usual")
     reading.add_argument(
@@ -89,38 +80,11 @@ def table_options(arguments):
 def read_table(path, *, sep=None, decimal=".", sheet=None, drop=()):
     """Return a table whose cells are text, or of a Parquet or Excel file what they are there.
 
-    Parameters
-    ----------
-    path : str
-        Ends in .csv (UTF-8, names of the columns in the first line), .parquet or .xlsx.
-
-    sep : str or None, default=None
-        What separates the cells of a CSV file; None: a comma, or what a first line like
-        ``sep=;`` says, as Excel writes it. That line is left out in either case.
-
-    decimal : {".", ","}, default="."
-        With a comma, text that is a number with one gets a point, in each cell by itself; points
-        between groups of three digits stand between thousands then.
-
-    sheet : str or None, default=None
-        Of an Excel file; None: the first.
-
-    drop : iterable of str, default=()
-        Columns to leave out.
-
-    Returns
-    -------
-    frame : DataFrame
-        Text is in columns of objects. Names are in Unicode's composed form.
-
-    Raises
-    ------
-    ValueError
-        When it is no such file, naming it and the remedy.
-
-    OSError
-        When it cannot be read.
+    By default a first line like ``sep=;``, as Excel writes it, says what separates cells.
     """
+    # Without one it is a comma. Names of columns get Unicode's composed form. With a decimal
+    # comma, text that is a number with one gets a point, in each cell by itself; points between
+    # groups of three digits stand between thousands then.
     check_ending(path, READABLE)
     kind = _ending(path)
     for given, name, wanted in ((sep, "--sep", ".csv"), (sheet, "--sheet", ".xlsx")):
@@ -157,35 +121,10 @@ def check_ending(path, endings=TABLES):
             ) from None
 
 
-def people(frame, arguments):
-    """Return whose each row is by the column of ``--group``, None where none is named."""
-    if arguments.group is None:
-        return None
-    check_columns(frame, [arguments.group], arguments.table, "--group")
-    if missing_values(frame[arguments.group]).any():
-        raise ValueError(
-            f"--group {arguments.group!r} has empty cells. Say of each row whose it is, or leave "
-            "such rows out."
-        )
-    return frame[arguments.group]
-
-
 def write_table(frame, path, *, overwrite):
     """Write a table that only its owner may read to a CSV or Parquet file, whole or not at all.
 
-    Parameters
-    ----------
-    frame : DataFrame
-
-    path : Path
-
-    overwrite : bool
-        Whether a file that is there may be replaced.
-
-    Returns
-    -------
-    escaped : bool
-        Whether text of a CSV file got an apostrophe in front, as it began like a formula.
+    Returns whether text of a CSV file got an apostrophe in front, as it began like a formula.
     """
     with write_whole(path, overwrite=overwrite, mode=PRIVATE) as file:
         if _ending(path) == ".parquet":
@@ -201,38 +140,15 @@ def write_table(frame, path, *, overwrite):
 
 def _escaped(value):
     """Return a value, with an apostrophe where it is text that looks like a formula."""
-    formula = isinstance(value, str) and value.startswith(_FORMULAS)
+    # With what text begins that spreadsheets take for a formula, which may run anything.
+    formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
     return f"'{value}" if formula and not isinstance(canonical(value), float) else value
 
 
 def check_output(path, endings, *, force, inputs, argument="--output"):
     """Return where a command is to write; refuses before any work is done or budget spent.
 
-    Parameters
-    ----------
-    path : str
-        As given by the argument.
-
-    endings : tuple of str
-        Of which it must have one.
-
-    force : bool
-        Whether a file that is there may be replaced.
-
-    inputs : list of str
-        What the command reads; never replaced.
-
-    argument : str, default="--output"
-        For the errors.
-
-    Returns
-    -------
-    path : Path
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, its value and the remedy.
+    The path must have one of the endings, and be none of the inputs that the command reads.
     """
     target = Path(path)
     named = f"{argument} {str(path)!r}"
@@ -245,7 +161,7 @@ def check_output(path, endings, *, force, inputs, argument="--output"):
         raise ValueError(f"{named}: nothing may be written to {str(folder)!r}. Choose another.")
     if target.is_dir():
         raise ValueError(f"{named} is a folder. Name a file.")
-    if target.resolve() in [Path(each).resolve() for each in inputs]:
+    if target.resolve() in [Path(file).resolve() for file in inputs]:
         raise ValueError(f"{named} is also a file that is read. Choose another name.")
     if target.exists() and not force:
         raise ValueError(f"{named} is there already. Choose another name, or add --force.")
@@ -253,23 +169,7 @@ def check_output(path, endings, *, force, inputs, argument="--output"):
 
 
 def check_columns(frame, names, path, where, *, once=True):
-    """Raise ValueError unless a table has columns of these public names, each once.
-
-    Parameters
-    ----------
-    frame : DataFrame
-
-    names : iterable of str
-
-    path : str
-        Of the table.
-
-    where : str
-        What asks for the columns, for the error.
-
-    once : bool, default=True
-        Whether several columns of a name are refused.
-    """
+    """Raise ValueError unless a table has columns of these public names, ``once`` each."""
     given = list(frame.columns)
     lacking = [name for name in names if name not in given]
     if lacking:
@@ -288,25 +188,8 @@ def check_columns(frame, names, path, where, *, once=True):
 
 
 def inferred(frame):
-    """Return a public table with columns of numbers where all cells are numbers.
-
-    Types depend on all rows: for rows that are no secret only.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Public.
-
-    Returns
-    -------
-    typed : DataFrame
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"ward": ["A", "2", "1", ""], "age": ["30", "", "50", "40"]})
-    >>> inferred(table).dtypes.tolist()
-    [dtype('O'), Int64Dtype()]
-    """
+    """Return a public table with columns of numbers where all cells are numbers."""
+    # Types depend on all rows: for rows that are no secret only.
     return pd.DataFrame({name: _inferred(frame[name]) for name in frame.columns})
 
 
@@ -314,9 +197,9 @@ def _inferred(values):
     values = values.astype(object).mask(missing_values(values), None)
     present = values.notna()
     # Whole numbers stay whole where others are missing: a class is 1, not 1.0.
-    found = pd.Series(numbers(values), index=values.index).convert_dtypes()
+    typed = pd.Series(numbers(values), index=values.index).convert_dtypes()
     truths = values[present].astype(str).str.lower().isin(["true", "false"])
-    return values if truths.any() or found[present].isna().any() or not present.any() else found
+    return values if truths.any() or typed[present].isna().any() or not present.any() else typed
 
 
 def _separator(text):
@@ -331,10 +214,10 @@ def _separator_hint(names):
     """Return by what cells may be separated where the first line seems to be a single cell."""
     if len(names) != 1:
         return ""
-    found = [sign for sign in (*_SEPARATORS, ",") if sign in str(names[0])]
-    if not found:
+    signs = [sign for sign in (";", "\t", "|", ",") if sign in str(names[0])]
+    if not signs:
         return " It has one column only: are its cells separated by commas?"
-    sign = "tab" if found[0] == "\t" else found[0]
+    sign = "tab" if signs[0] == "\t" else signs[0]
     return (
         f" It has one column only: are its cells separated by '{sign}'? Add --sep '{sign}', and "
         "--decimal ',' if its numbers have a decimal comma."
@@ -408,20 +291,20 @@ def _read_excel(path, sheet):
 def _excel_sheet(path, sheet):
     """Return the rows of a sheet twice: with the stored values of formulas, and with these."""
     openpyxl = importlib.import_module("openpyxl")
-    found, known = [], False
+    sheets, exists = [], False
     with open(path, "rb") as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of styles and the like, which are of no use here
         try:
             for stored in (True, False):
                 book = openpyxl.load_workbook(file, read_only=True, data_only=stored)
-                known = sheet is None or sheet in book.sheetnames
+                exists = sheet is None or sheet in book.sheetnames
                 chosen = book.worksheets[0] if sheet is None else book[sheet]
-                found.append(list(chosen.iter_rows(values_only=True)))
+                sheets.append(list(chosen.iter_rows(values_only=True)))
         except Exception:  # of any kind, by a parser that quotes what it parses
-            found = []
-    if found:
-        return found
-    if sheet is not None and not known:
+            sheets = []
+    if sheets:
+        return sheets
+    if sheet is not None and not exists:
         raise ValueError(f"{path!r} has no sheet {sheet!r:.100}. Spell it as on its tab.")
     raise ValueError(f"{path!r} is no intact Excel file. Save it again as .xlsx, or use CSV.")
 

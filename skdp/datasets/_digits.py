@@ -11,9 +11,6 @@ from sklearn.utils import Bunch
 
 from skdp.datasets._base import local_file, missing_file
 
-_SUBSETS = ("train", "test", "all")
-# Number of training digits, which both public copies list first.
-_N_TRAIN = {"mnist": 60_000, "usps": 7_291}
 _ARRAYS = ("X_train", "y_train", "X_test", "y_test")
 
 
@@ -174,14 +171,15 @@ def load_digits_domains() -> Bunch:
 
 
 def _load(name, public_name, subset, data_home, return_X_y):
-    if subset not in _SUBSETS:
+    if subset not in ("train", "test", "all"):
         raise ValueError(
-            f"The 'subset' parameter of fetch_{name} must be one of {_SUBSETS}, got {subset!r}."
+            f"The 'subset' parameter of fetch_{name} must be one of ('train', 'test', 'all'), got "
+            f"{subset!r}."
         )
     local = local_file(f"{name}.npz")
     if local is None:
         X, y = _download(name, public_name, data_home)
-        n_train = _N_TRAIN[name]
+        n_train = {"mnist": 60_000, "usps": 7_291}[name]  # which both copies list first
     else:
         X_train, y_train, X_test, y_test = _read(local)
         X, y = np.concatenate([X_train, X_test]), np.concatenate([y_train, y_test])

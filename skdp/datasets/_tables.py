@@ -13,15 +13,8 @@ from skdp.datasets._base import local_file, missing_file
 # Files that come with the package.
 _EMBEDDED = Path(__file__).parent / "data"
 _NAMES = ("adult", "flchain", "whas500", "actg320", "actg175", "randhie")
-# Which rows are the source's: so many at random, or those with a value in a column.
-_RANDOM_SOURCES = {"adult": 20_000, "whas500": 250, "actg320": 600, "randhie": 8_000}
-_SOURCE_VALUES = {"flchain": ("sex", "F"), "actg175": ("race", 0)}
-# Patients with this much narrowing of a vessel, of 0 to 4, or more are ill.
-_NARROWED = 1
 # Made from the raw signals of the UCI archive.
 _ACTIVITY_FILE = "uci_har_features_derived.npz"
-# In the order of the labels 0…5.
-_ACTIVITIES = ("walking", "walking upstairs", "walking downstairs", "sitting", "standing", "lying")
 
 
 def load_table(name: str, *, random_state: int | np.random.RandomState | None = None) -> Bunch:
@@ -195,18 +188,16 @@ def load_heart_disease() -> Bunch:
     Zurich-Basel: 93% of 123
     Long Beach: 74% of 200
     """
-    columns = json.loads(_EMBEDDED.joinpath("schemas.json").read_text())["heart_disease"][
-        "columns"
-    ]
+    about = json.loads(_EMBEDDED.joinpath("schemas.json").read_text())["heart_disease"]
     frame = pd.read_csv(_EMBEDDED / "heart_disease.csv.gz")
     hospital, narrowing = frame.pop("hospital"), frame.pop("num")
     return Bunch(
         data=frame,
-        target=(narrowing >= _NARROWED).to_numpy(dtype=np.int64),
+        target=(narrowing >= 1).to_numpy(dtype=np.int64),  # of a vessel, of 0 to 4
         target_names=["healthy", "ill"],
         hospital=hospital.to_numpy(dtype=object),
         hospital_names=list(hospital.unique()),
-        schema={"version": 1, "columns": columns, "classes": [0, 1]},
+        schema={"version": 1, "columns": about["columns"], "classes": [0, 1]},
         DESCR=load_heart_disease.__doc__,
     )
 
@@ -257,7 +248,11 @@ def load_human_activity() -> Bunch:
         return Bunch(
             data=np.concatenate([arrays["X_train"], arrays["X_test"]]),
             target=np.concatenate([arrays["y_train"], arrays["y_test"]]).astype(np.int64),
-            target_names=list(_ACTIVITIES),
+            # In the order of the labels 0…5.
+            target_names=[
+                *("walking", "walking upstairs", "walking downstairs"),
+                *("sitting", "standing", "lying"),
+            ],
             groups=np.concatenate([arrays["subject_train"], arrays["subject_test"]]).astype(
                 np.int64
             ),
@@ -290,12 +285,14 @@ def _scenario(name, find, random_state):
 
 
 def _source_rows(name, frame, rng):
-    """Return a mask of the source's rows."""
-    if name in _SOURCE_VALUES:
-        column, value = _SOURCE_VALUES[name]
+    """Return a mask of the source's rows: with a value in a column, or so many at random."""
+    values = {"flchain": ("sex", "F"), "actg175": ("race", 0)}
+    if name in values:
+        column, value = values[name]
         return frame[column].to_numpy() == value
+    sizes = {"adult": 20_000, "whas500": 250, "actg320": 600, "randhie": 8_000}
     mask = np.zeros(len(frame), dtype=bool)
-    mask[rng.permutation(len(frame))[: _RANDOM_SOURCES[name]]] = True
+    mask[rng.permutation(len(frame))[: sizes[name]]] = True
     return mask
 
 

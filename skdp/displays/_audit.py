@@ -15,9 +15,6 @@ from skdp.displays._base import (
     require_kind,
 )
 
-# Least rate that is drawn where no sample says what is too small to be seen.
-_LEAST = 1e-3
-
 
 class AuditDisplay(Display):
     """ROC curves of attacks, or an audit's lower bound, against the claimed trade-off.
@@ -88,7 +85,7 @@ class AuditDisplay(Display):
         curves: dict[str, tuple[np.ndarray, np.ndarray]],
         guarantee: Any = None,
         bound: tuple[float, float] | None = None,
-        least: float = _LEAST,
+        least: float = 1e-3,  # where no sample says what is too small to be seen
         title: str | None = None,
     ):
         self.curves = curves
@@ -120,9 +117,9 @@ class AuditDisplay(Display):
         curves = getattr(report, "curves", None)
         if curves is not None:
             return cls(curves, report.guarantee, least=0.5 / report.table["n_others"].max())
-        found = report.evidence
-        least = max(0.5 / found.other_n, 1e-6)
-        return cls({}, report.guarantee, (found.epsilon_lower, found.delta), least)
+        evidence = report.evidence
+        least = max(0.5 / evidence.other_n, 1e-6)
+        return cls({}, report.guarantee, (evidence.epsilon_lower, evidence.delta), least)
 
     @classmethod
     def from_predictions(
@@ -203,9 +200,10 @@ class AuditDisplay(Display):
             [self.lines_[attack]] = ax.plot(*points, label=attack, lw=widths[k], color=color)
         ax.plot(rates, rates, color=GREY, ls=":", label="guessing")
         if self.bound is not None:
-            found = bounded_rates(np.array([self.bound]), rates)
+            refuted = bounded_rates(np.array([self.bound]), rates)
+            style = {"color": OKABE_ITO[1], "alpha": 0.3, "lw": 0}
             label = f"refuted: ε < {self.bound[0]:.3g}"
-            ax.fill_between(rates, rates, found, color=OKABE_ITO[1], alpha=0.3, lw=0, label=label)
+            ax.fill_between(rates, rates, refuted, label=label, **style)
         if self.guarantee is not None:
             most = claimed_rates(self.guarantee, rates)
             if most[0] < 1:  # otherwise it allows everything

@@ -224,9 +224,9 @@ class PrivacyUtilityDisplay(Display):
         lines = []
         for name, model in models.items():
             for level in levels[name]:
-                own = {param_name: level} if param_name in model.get_params() else {}
+                setting = {param_name: level} if param_name in model.get_params() else {}
                 for train, test in splits:
-                    fitted = clone(model).set_params(**own)
+                    fitted = clone(model).set_params(**setting)
                     fitted.fit(safe_indexing(X, train), safe_indexing(y, train))
                     judged = getattr(fitted, "release_", fitted)
                     score = check_scoring(judged, scoring)(

@@ -203,10 +203,10 @@ class CalibrationDisplay(Display):
         groups = np.searchsorted(edges, p, side="left")
         lines = []
         for group in np.unique(groups):
-            here = groups == group
-            n, k = int(here.sum()), int(hits[here].sum())
+            grouped = groups == group
+            n, k = int(grouped.sum()), int(hits[grouped].sum())
             low, high = _interval(k, n, confidence)
-            lines.append((p[here].mean(), k / n, low, high, n / len(p)))
+            lines.append((p[grouped].mean(), k / n, low, high, n / len(p)))
         names = ["probability", "frequency", "low", "high", "rows"]
         return cls(pd.DataFrame(lines, columns=names), name, positive)
 
@@ -267,7 +267,7 @@ class CalibrationDisplay(Display):
         """
         [ax] = self._take_axes(ax, figsize=(4.8, 4.6))
         curve = self.curve
-        drawn = sum(hasattr(each, "has_yerr") for each in ax.containers)
+        drawn = sum(hasattr(container, "has_yerr") for container in ax.containers)
         color = OKABE_ITO[drawn % len(OKABE_ITO)] if color is None else color
         middle = curve["frequency"].to_numpy()
         reach = np.maximum([middle - curve["low"], curve["high"] - middle], 0)

@@ -6,12 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from skdp.displays._base import GREY, OKABE_ITO, Display, as_label, require_kind
+from skdp.displays._base import GREY, OKABE_ITO, Display, as_label, require_kind, write_beside
 from skdp.utils._frames import as_frame
-
-# Half of the height over which the dots of a column are spread.
-_SPREAD = 0.32
-_COLORMAP = "cividis"
 
 
 class ExplanationDisplay(Display):
@@ -106,16 +102,16 @@ class ExplanationDisplay(Display):
         owner = "ExplanationDisplay.from_explanation"
         several = isinstance(explanation, list | tuple)
         explanations = list(explanation) if several else [explanation]
-        for each in explanations:
+        for one in explanations:
             needed = ("columns", "label", "runner_up")
-            require_kind(owner, "explanation", each, needed, "an Explanation, or a list of these")
+            require_kind(owner, "explanation", one, needed, "an Explanation, or a list of these")
         if not explanations:
             raise ValueError(f"The 'explanation' parameter of {owner} has no rows.")
         signs, about = _towards(owner, explanations, positive, several)
         lines = [
-            (row, column.name, column.value, sign * column.effect, _condition(column))
-            for row, (each, sign) in enumerate(zip(explanations, signs, strict=True))
-            for column in each.columns
+            (row, c.name, c.value, sign * c.effect, str(c) if c.otherwise else "")
+            for row, (one, sign) in enumerate(zip(explanations, signs, strict=True))
+            for c in one.columns
         ]
         names = ["row", "column", "value", "effect", "condition"]
         title = None
@@ -156,8 +152,9 @@ class ExplanationDisplay(Display):
         X = as_frame(X)
         table = X if isinstance(X, pd.DataFrame) else np.asarray(X)
         rows = table.iloc if isinstance(table, pd.DataFrame) else table
-        found = [estimator.explain(rows[[k]]) for k in range(len(table))]
-        return cls.from_explanation(found[0] if len(found) == 1 else found, positive=positive)
+        explained = [estimator.explain(rows[[k]]) for k in range(len(table))]
+        explanation = explained[0] if len(explained) == 1 else explained
+        return cls.from_explanation(explanation, positive=positive)
 
     @property
     def importances(self) -> pd.Series:
@@ -208,24 +205,16 @@ class ExplanationDisplay(Display):
         ax.set_yticks(places, map(as_label, names))
         for place, text in zip(places, table["condition"], strict=True):
             if text:
-                ax.annotate(
-                    *(as_label(f"stays while {text:.60}"), (1, place)),
-                    xycoords=ax.get_yaxis_transform(),
-                    xytext=(6, 0),
-                    textcoords="offset points",
-                    va="center",
-                    fontsize="small",
-                    annotation_clip=False,
-                )
+                write_beside(ax, place, as_label(f"stays while {text:.60}"), va="center")
 
     def _draw_dots(self, ax, names):
         for place, name in enumerate(names):
             part = self.effects[self.effects["column"] == name]
             order = np.argsort(np.argsort(part["effect"], kind="stable"))
             # Dots of similar effects are next to each other in this order, and spread so.
-            heights = place + _SPREAD * (2 * (order * 0.618 % 1) - 1)
+            heights = place + 0.32 * (2 * (order * 0.618 % 1) - 1)
             ranks = _ranks(part["value"])
-            color = {"c": ranks, "cmap": _COLORMAP, "vmin": 0, "vmax": 1}
+            color = {"c": ranks, "cmap": "cividis", "vmin": 0, "vmax": 1}
             if ranks is None:
                 color = {"color": GREY}
             self.dots_.append(ax.scatter(part["effect"], heights, s=12, alpha=0.8, lw=0, **color))
@@ -240,8 +229,7 @@ class ExplanationDisplay(Display):
 
 def _towards(owner, explanations, positive, several):
     """Return the sign of the effects of each explanation, and what they are added to."""
-    labels = {each.label for each in explanations} | {each.runner_up for each in explanations}
-    labels -= {None}
+    labels = {label for one in explanations for label in (one.label, one.runner_up)} - {None}
     if positive is not None and positive not in labels:
         raise ValueError(
             f"The 'positive' parameter of {owner} must be one of the classes "
@@ -253,12 +241,8 @@ def _towards(owner, explanations, positive, several):
     if len(labels) > 2:
         return [1] * len(explanations), "adds to the log-odds of the predicted class"
     positive = sorted(labels)[-1] if positive is None else positive
-    signs = [1 if each.label == positive else -1 for each in explanations]
+    signs = [1 if explanation.label == positive else -1 for explanation in explanations]
     return signs, f"adds to the log-odds of {positive!s:.30}"
-
-
-def _condition(column):
-    return str(column) if column.otherwise else ""
 
 
 def _value(value):

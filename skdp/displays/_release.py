@@ -8,17 +8,8 @@ import pandas as pd
 
 from skdp.displays._base import GREY, OKABE_ITO, Display, as_label, claimed_rates, require_kind
 
-# Pairs of classes that are shown, those that are told apart worst.
-_MOST_PAIRS = 12
-# Statistics whose place between public bounds is shown.
-_PLACED = ("mean", "geometric mean")
-_SHARE = "share of "
 # Columns of shapes that are drawn, those of the widest effects first, and how many side by side.
 _MOST, _PER_LINE = 12, 4
-# Numbers of a column that are drawn like categories.
-_FEW = 6
-# Letters below the bars of a column that stand side by side, with as many for each bar.
-_MOST_LETTERS = 36
 
 
 class ReleaseDisplay(Display):
@@ -169,9 +160,9 @@ class ReleaseDisplay(Display):
         shape = (1, n) if n < 3 else (2, 2)
         size = (4.8 * shape[1], 4.0 * shape[0])
         axes = self._take_axes(ax, n, shape, figsize=size)
-        for (draw, table), each in zip(panels, axes, strict=True):
-            draw(each, table)
-            each.spines[["top", "right"]].set_visible(False)
+        for (draw, table), panel in zip(panels, axes, strict=True):
+            draw(panel, table)
+            panel.spines[["top", "right"]].set_visible(False)
         return self
 
     def _draw_trade_off(self, ax, trade_off):
@@ -274,12 +265,12 @@ class ShapeFunctionsDisplay(Display):
         owner = "ShapeFunctionsDisplay.from_release"
         require_kind(owner, "release", release, ("effects",), "a Release, such as source.release_")
         effects = release.effects(positive)
-        known = effects["column"].unique().tolist()
-        unknown = [name for name in columns or [] if name not in known]
+        names = effects["column"].unique().tolist()
+        unknown = [name for name in columns or [] if name not in names]
         if unknown or (columns is not None and not len(columns)):
             raise ValueError(
                 f"The 'columns' parameter of {owner} names {unknown!r:.200}, which the release "
-                f"does not have. It has {known!r:.500}."
+                f"does not have. It has {names!r:.500}."
             )
         return cls(effects, columns)
 
@@ -306,23 +297,23 @@ class ShapeFunctionsDisplay(Display):
         height = -(-len(names) // width)
         size = (3 * width, 2.6 * height)
         axes = self._take_axes(ax, len(names), (height, width), figsize=size, sharey=True)
-        for each, name in zip(axes, names, strict=True):
-            _draw_shape(each, self.effects[self.effects["column"] == name], str(name))
-        for each in self.axes_[:, 0] if self.axes_.ndim == 2 else axes[:1]:
-            each.set_ylabel("adds to log-odds")
+        for panel, name in zip(axes, names, strict=True):
+            _draw_shape(panel, self.effects[self.effects["column"] == name], str(name))
+        for panel in self.axes_[:, 0] if self.axes_.ndim == 2 else axes[:1]:
+            panel.set_ylabel("adds to log-odds")
         return self
 
 
 def _draw_counts(ax, counts):
     _draw_intervals(ax, counts["class"].map(_text).tolist(), counts, OKABE_ITO[0])
     ax.set_xlim(left=0)
-    known = counts["low"].notna().any()
-    xlabel = "rows (95 % interval of the noise)" if known else "rows"
+    noisy = counts["low"].notna().any()
+    xlabel = "rows (95 % interval of the noise)" if noisy else "rows"
     ax.set(title="Rows of each class", xlabel=xlabel)
 
 
 def _draw_areas(ax, areas):
-    shown = areas.nsmallest(_MOST_PAIRS, "value")
+    shown = areas.nsmallest(12, "value")  # those that are told apart worst
     _draw_intervals(ax, shown["classes"].tolist(), shown, OKABE_ITO[2])
     ax.axvline(0.5, color=GREY, ls=":", lw=1)
     ax.set_xlim(0.48, 1.01)
@@ -365,12 +356,12 @@ def _widest(effects):
 
 def _draw_shape(ax, part, name):
     """Draw one column: a line with a band of two deviations, or a bar for each category."""
-    known = part[part["value"].notna()]
-    numbers = all(isinstance(value, float) for value in known["value"])
-    if numbers and len(known) > _FEW:
-        x = known["value"].astype(float)
-        ax.step(x, known["effect"], where="mid", color=OKABE_ITO[0])
-        ends = (known["effect"] + side * 2 * known["noise"] for side in (-1, 1))
+    given = part[part["value"].notna()]
+    numbers = all(isinstance(value, float) for value in given["value"])
+    if numbers and len(given) > 6:  # fewer numbers are drawn like categories
+        x = given["value"].astype(float)
+        ax.step(x, given["effect"], where="mid", color=OKABE_ITO[0])
+        ends = (given["effect"] + side * 2 * given["noise"] for side in (-1, 1))
         ax.fill_between(x, *ends, step="mid", color=OKABE_ITO[0], alpha=0.2, lw=0)
         missing = part[part["value"].isna()]
         if len(missing):
@@ -381,7 +372,8 @@ def _draw_shape(ax, part, name):
         labels = ["missing" if value is None else _text(value, 12) for value in part["value"]]
         bars = [as_label(text) for text in labels]
         ax.bar(bars, part["effect"], yerr=2 * part["noise"], color=OKABE_ITO[5])
-        upright = len(labels) * max(map(len, labels)) > _MOST_LETTERS
+        # 36 letters stand side by side, with as many for each bar.
+        upright = len(labels) * max(map(len, labels)) > 36
         ax.tick_params(axis="x", labelsize="small", rotation=90 if upright else 0)
     ax.axhline(0, color=GREY, lw=0.8)
     ax.spines[["top", "right"]].set_visible(False)
@@ -415,11 +407,11 @@ def _placed(release, table, max_columns):
     lines = []
     for row in table.itertuples():
         label, ends = row[3], np.array([row.value, row.low, row.high])
-        if row.statistic in _PLACED and row.column in scale:
+        if row.statistic in ("mean", "geometric mean") and row.column in scale:
             bounds, place = scale[row.column]
             lines.append((f"{row.column} ({bounds})", label, *place(ends)))
-        elif str(row.statistic).startswith(_SHARE):
-            category = row.statistic.removeprefix(_SHARE)
+        elif str(row.statistic).startswith("share of "):
+            category = row.statistic.removeprefix("share of ")
             lines.append((f"{row.column} = {category:.20}", label, *np.clip(ends, 0, 1)))
     if not lines:
         return None

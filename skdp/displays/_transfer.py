@@ -5,11 +5,9 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from skdp.displays._base import OKABE_ITO, Display, as_label, require_kind
+from skdp.displays._base import OKABE_ITO, Display, as_label, require_kind, write_beside
 
 _COLORS = {"source": OKABE_ITO[0], "both": OKABE_ITO[2], "target": OKABE_ITO[1]}
-# Inches for each part, and for what surrounds them.
-_LINE, _MARGIN = 0.36, 1.3
 
 
 class TransferReportDisplay(Display):
@@ -109,7 +107,7 @@ class TransferReportDisplay(Display):
             When matplotlib is not installed (extra ``plot``).
         """
         report, n = self.report, len(self.report)
-        [ax] = self._take_axes(ax, figsize=(8, _MARGIN + _LINE * n))
+        [ax] = self._take_axes(ax, figsize=(8, 1.3 + 0.36 * n))
         colors = report["side"].map(_COLORS).tolist()
         places = np.arange(n)
         self.bars_ = ax.barh(places, report["weight"], height=0.7, color=colors)
@@ -125,25 +123,10 @@ class TransferReportDisplay(Display):
             loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False, borderaxespad=0.2
         )
         if report["log_loss"].notna().any():
-            _write_beside(ax, -0.6, "log loss (difference ± SE)", va="bottom", color="0.35")
+            write_beside(ax, -0.6, "log loss (difference ± SE)", va="bottom", color="0.35")
         for place, row in zip(places, report.itertuples(), strict=True):
-            _write_beside(ax, place, _loss_text(row, is_first=place == 0), va="center")
+            write_beside(ax, place, _loss_text(row, is_first=place == 0), va="center")
         return self
-
-
-def _write_beside(ax, place, text, **settings):
-    """Write text to the right of the axes, at a place along its vertical scale."""
-    if text:
-        ax.annotate(
-            text,
-            (1, place),
-            xycoords=ax.get_yaxis_transform(),
-            xytext=(6, 0),
-            textcoords="offset points",
-            fontsize="small",
-            annotation_clip=False,
-            **settings,
-        )
 
 
 def _loss_text(row, is_first):

@@ -321,21 +321,9 @@ def _smoother(size, width):
 
 
 def _weighted_sums(values, weights):
-    """Return sums over the first axis, which becomes the second.
-
-    In elementwise operations alone: in matrix products, rounding may depend on how many images
-    there are.
-
-    Parameters
-    ----------
-    values : ndarray of shape (size, other_size, ...), dtype float32
-
-    weights : ndarray of shape (n_sums, size), dtype float32
-
-    Returns
-    -------
-    sums : ndarray of shape (other_size, n_sums, ...), dtype float32
-    """
+    """Return sums over the first axis, which becomes the second."""
+    # In elementwise operations alone: in matrix products, rounding may depend on how many images
+    # there are.
     sums = np.zeros((len(weights), *values.shape[1:]), dtype=np.float32)
     term = np.empty(values.shape[1:], dtype=np.float32)
     for total, row in zip(sums, weights, strict=True):
@@ -368,16 +356,7 @@ def _slopes(pixels, axis):
 
 
 def _longest_gradients(pixels):
-    """Return the gradients to the right and down of the channel in which they are longest.
-
-    Parameters
-    ----------
-    pixels : ndarray of shape (height, width, n_channels, n_images), dtype float32
-
-    Returns
-    -------
-    right, down, squared_length : ndarrays of shape (height, width, n_images), dtype float32
-    """
+    """Return gradients right and down, and squared lengths, of the channel with the longest."""
     right, down = _slopes(pixels[:, :, 0], 1), _slopes(pixels[:, :, 0], 0)
     squared_length = right * right + down * down
     for channel in range(1, pixels.shape[2]):
@@ -390,19 +369,7 @@ def _longest_gradients(pixels):
 
 
 def _shares(gradients, n_directions):
-    """Return the length of each gradient, divided among directions by the cube of the cosine.
-
-    Parameters
-    ----------
-    gradients : tuple
-        As :func:`_longest_gradients` returns them.
-
-    n_directions : int
-
-    Returns
-    -------
-    shares : ndarray of shape (height, width, n_directions, n_images), dtype float32
-    """
+    """Return the length of each gradient, divided among directions by the cube of the cosine."""
     right, down, squared_length = gradients
     height, width, n_images = right.shape
     shares = np.empty((height, width, n_directions, n_images), dtype=np.float32)
@@ -416,19 +383,7 @@ def _shares(gradients, n_directions):
 
 
 def _roots(shares, vertical, horizontal):
-    """Return roots of sums over neighborhoods, as rows of norm 1, or 0 without any gradient.
-
-    Parameters
-    ----------
-    shares : ndarray of shape (height, width, n_directions, n_images), dtype float32
-
-    vertical, horizontal : ndarrays of shapes (n_points, height) and (n_points, width)
-        Weights of neighborhoods.
-
-    Returns
-    -------
-    roots : ndarray of shape (n_images, n_features), dtype float32
-    """
+    """Return roots of sums over neighborhoods, as rows of norm 1, or 0 without any gradient."""
     sums = _weighted_sums(_weighted_sums(shares, vertical), horizontal)
     sums = np.ascontiguousarray(sums.reshape(-1, sums.shape[-1]).T)
     total = sums.sum(axis=1, keepdims=True)

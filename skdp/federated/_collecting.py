@@ -18,8 +18,6 @@ from skdp.utils._files import to_json, write_whole
 
 # Most characters of an owner's name, and of a reason, in a report.
 _LONGEST, _LONGEST_REASON = 80, 500
-# Most columns that a reason lists.
-_MOST = 5
 # The reason where something fails that should not.
 _UNUSABLE = "an answer that cannot be used"
 
@@ -210,12 +208,12 @@ def true_or_false(key, value):
 
     Any text that is not empty would count as true, "false" included.
     """
-    known = {"true": True, "false": False}
+    texts = {"true": True, "false": False}
     if isinstance(value, bool):
         return value
-    if not isinstance(value, str) or value not in known:
+    if not isinstance(value, str) or value not in texts:
         raise ValueError(f"The {key!r} of the configuration must be true or false, got {value!r}.")
-    return known[value]
+    return texts[value]
 
 
 def _by_name(answers):
@@ -283,7 +281,7 @@ def _check_agreed(release, schema, classes, max_rows):
         raise _RefusedError("no schema, where one was agreed on")
     differences = schema.difference(release.encoder)
     if differences:
-        raise _RefusedError(f"another schema: {'; '.join(differences[:_MOST])}")
+        raise _RefusedError(f"another schema: {'; '.join(differences[:5])}")
 
 
 def _merge(releases, disjoint):

@@ -12,10 +12,6 @@ from typing import Any
 from skdp.release import Release
 from skdp.utils._files import locked, write_whole
 
-# Seconds for which a request waits until another one has made the release (rule of thumb: what
-# servers wait for an answer).
-_PATIENCE = 600.0
-
 
 def owner_answer(
     make_release: Callable[[], Any],
@@ -97,16 +93,7 @@ def owner_answer(
 def loaded_answer(loader, owner, *, path, error_path=None):
     """Return the answer of an owner whose own function loads the source and the rows.
 
-    Parameters
-    ----------
-    loader : str
-        ``"module:function"``, importable at the owner. The function takes the owner's name and
-        returns a source, and what its ``fit`` takes: ``(source, X, y)``, or with ``groups``.
-
-    owner : str
-
-    path, error_path : str or None
-        As of :func:`owner_answer`; None is refused as ``path``.
+    ``"module:function"`` returns ``(source, X, y)``, or with ``groups``, from the owner's name.
     """
 
     def make_release():
@@ -121,7 +108,8 @@ def loaded_answer(loader, owner, *, path, error_path=None):
 def _make_once(make_release, path):
     """Write the release, unless somebody else did in the meantime."""
     lock = Path(f"{os.path.realpath(path)}.lock")
-    with locked(lock, _PATIENCE):
+    # A request waits for one that makes the release, as long as servers wait for an answer.
+    with locked(lock, 600.0):
         if os.path.lexists(path):
             return
         # Both are opened first, so that nothing fails once a ledger is charged.

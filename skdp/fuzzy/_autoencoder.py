@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.fuzzy._model import FuzzyLayer, fit_layers, propagate
 from skdp.fuzzy._regressor import FUZZY_CONSTRAINTS
-from skdp.membership import BaseAutoencoder, check_codes, error_sums, stored_error_sums
+from skdp.membership import BaseAutoencoder, check_codes, error_sums
 from skdp.utils._kernel_regression import check_points, resolve_count
 from skdp.utils._linalg import principal_directions
 from skdp.utils._sklearn import fit_context
@@ -125,9 +125,6 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
     precisions_: np.ndarray
     training_error_sums_: np.ndarray
     n_iter_: int
-    dtype_: np.dtype[Any]
-    n_features_in_: int
-    feature_names_in_: np.ndarray
 
     def __init__(
         self,
@@ -195,17 +192,10 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         self.training_error_sums_ = error_sums(rows, fitted)
         return self._assemble(V, layers, rows.dtype)
 
-    def _assemble(self, V, layers, dtype):
-        """Take arrays, fitted or loaded, as the state of this autoencoder."""
-        self.dtype_ = np.dtype(dtype)
-        self.components_ = V.astype(dtype, copy=False)
-        self.n_components_, self.n_features_in_ = V.shape
-        self._n_features_out = self.n_components_
+    def _assemble(self, components, layers, dtype):
         self.centers_ = layers[0].centres
         self.n_layers_ = len(layers)
-        self.precisions_ = np.array([layer.precision for layer in layers])
-        self._layers = [layer.astype(dtype) for layer in layers]
-        return self
+        return super()._assemble(components, layers, dtype)
 
     def _to_arrays(self):
         """Return all that predictions need, under the names that a file has."""
@@ -220,10 +210,9 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
             **coefs,
         }
 
-    def _from_arrays(self, arrays, key, dtype):
-        """Restore the state from a file's arrays, whose names start with a key; check them all."""
-        components = stored_array(arrays, f"{key}components", dtype, (None, None))
-        n, p = components.shape
+    def _stored_layers(self, arrays, key, components):
+        """Return the layers of a file, checked."""
+        (n, p), dtype = components.shape, components.dtype
         centres = stored_array(arrays, f"{key}centres", dtype, (None, n))
         weights = stored_array(arrays, f"{key}weights", dtype, (n,))
         require(weights.min() >= 0, f"{key}weights")
@@ -236,8 +225,7 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
             coef = stored_array(arrays, f"{key}coef{depth}", dtype, (len(centres), p))
             layers.append(FuzzyLayer(centres, weights, "gaussian", coef, float(precision)))
         self.n_iter_ = int(n_iter)
-        self.training_error_sums_ = stored_error_sums(arrays, key)
-        return self._assemble(components, layers, dtype)
+        return layers
 
     def membership(self, X: ArrayLike) -> np.ndarray:
         """Return the degree to which each row belongs to the fuzzy set.

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Self
 
@@ -13,10 +14,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skdp.fuzzy._autoencoder import DeepFuzzyAutoencoder, error_membership
-from skdp.fuzzy._explanation import FiredRule, FuzzyExplanation, FuzzyRule
 from skdp.fuzzy._regressor import FUZZY_CONSTRAINTS
 from skdp.membership import (
-    ErrorScales,
     ReconstructionClassifier,
     check_shared_scales,
     fit_autoencoders,
@@ -29,7 +28,7 @@ from skdp.membership import (
 )
 from skdp.noise import perturb_training_rows
 from skdp.privacy import PrivacyGuarantee, joint_guarantee, pack_guarantee, unpack_guarantee
-from skdp.tabular import as_schema, explain_prediction
+from skdp.tabular import Explanation, as_schema, explain_prediction
 from skdp.utils._frames import as_frame
 from skdp.utils._labels import label_array
 from skdp.utils._sklearn import HasMethods, Interval, fit_context
@@ -43,13 +42,125 @@ from skdp.utils._storage import (
 )
 from skdp.utils._validation import validate_queries
 
-# What the file says that it holds.
-_KIND = "DeepFuzzyClassifier"
 # Parameters that decide how a model was fitted, saved with it.
 _SAVED = (
-    *("n_components", "n_inducing", "max_layers", "tol", "max_iter"),
-    *("n_voters", "subset_size"),
+    *("n_components", "n_inducing", "max_layers", "tol", "max_iter", "n_voters", "subset_size"),
 )
+
+
+@dataclass(frozen=True)
+class FuzzyRule:
+    """One rule of the classifier, SERUMS D3.1 (2019), equation (2.165).
+
+    Parameters
+    ----------
+    participant : object
+        Name of the participant from whose rows the fuzzy set was learned; None without names.
+
+    label : object
+        The class.
+
+    Examples
+    --------
+    >>> from skdp.fuzzy import FuzzyRule
+    >>> print(FuzzyRule("ward 3", "sitting"))
+    if a row is like class 'sitting' of participant 'ward 3', then it is of class 'sitting'
+    """
+
+    participant: Any
+    label: Any
+
+    def __str__(self) -> str:
+        whose = "" if self.participant is None else f" of participant {self.participant!r}"
+        return f"if a row is like class {self.label!r}{whose}, then it is of class {self.label!r}"
+
+
+@dataclass(frozen=True)
+class FiredRule:
+    """A rule with the degree to which it fires for a row.
+
+    Parameters
+    ----------
+    membership : float
+        Between 0 and 1: exp(−error/2p), with the squared error of the row's reconstruction. Close
+        to 1 for all rules if rows have a small norm.
+
+    rule : FuzzyRule
+        The rule.
+
+    share : float
+        The degree relative to all rules: exp(−error/T), as in probabilities, divided by its sum
+        over all rules.
+
+    Examples
+    --------
+    >>> from skdp.fuzzy import FiredRule, FuzzyRule
+    >>> print(FiredRule(0.999, FuzzyRule(None, 3), 0.75))
+    0.7500: if a row is like class 3, then it is of class 3
+    """
+
+    membership: float
+    rule: FuzzyRule
+    share: float
+
+    def __str__(self) -> str:
+        return f"{self.share:.4f}: {self.rule}"
+
+
+@dataclass(frozen=True)
+class FuzzyExplanation(Explanation):
+    """Explanation of a prediction of :class:`~skdp.DeepFuzzyClassifier`.
+
+    An :class:`~skdp.tabular.Explanation` with additional information about fuzzy rules.
+
+    Parameters
+    ----------
+    label, probability, runner_up, odds, columns, named, precision
+        See :class:`~skdp.tabular.Explanation`.
+
+    rules : tuple of FiredRule
+        The rules, strongest first.
+
+    error_differences : tuple of float
+        For each of ``columns``, its squared error in the reconstruction by the runner-up minus
+        that by the predicted class. They add up to the difference of the classes' errors, which
+        decides the prediction with ``error_scale="shared"``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skdp import DeepFuzzyClassifier
+    >>> X, y = load_digits(n_class=2, return_X_y=True)
+    >>> model = DeepFuzzyClassifier(5, 20, random_state=0).fit(X / 16, y)
+    >>> explanation = model.explain(X[0] / 16)
+    >>> explanation.label, explanation.rules[0].rule.label
+    (0, 0)
+    """
+
+    rules: tuple[FiredRule, ...]
+    error_differences: tuple[float, ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each column.
+
+        Returns
+        -------
+        frame : DataFrame of shape (n_columns, 8)
+            As of :class:`~skdp.tabular.Explanation`, and ``error_difference``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from skdp import DeepFuzzyClassifier
+        >>> X, y = load_digits(n_class=2, return_X_y=True)
+        >>> model = DeepFuzzyClassifier(5, 20, random_state=0).fit(X / 16, y)
+        >>> model.explain(X[0] / 16).to_frame().shape
+        (64, 8)
+        """
+        return super().to_frame().assign(error_difference=self.error_differences)
+
+    def __str__(self) -> str:
+        return "\n".join([super().__str__(), "shares of the rules:", *map(str, self.rules)])
 
 
 class DeepFuzzyClassifier(ReconstructionClassifier):
@@ -211,18 +322,12 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         "subset_size": [Interval(Integral, 1, None, closed="left")],
     }
 
-    classes_: np.ndarray
     participants_: list[Any]
     rules_: list[FuzzyRule]
     autoencoders_: list[list[DeepFuzzyAutoencoder]]
     guarantees_: dict[Any, PrivacyGuarantee | None]
     guarantee_: PrivacyGuarantee | None
     n_iter_: int
-    dtype_: np.dtype[Any]
-    temperature_: float
-    error_scales_: ErrorScales
-    n_features_in_: int
-    feature_names_in_: np.ndarray
 
     def __init__(
         self,
@@ -295,15 +400,15 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         if groups is not None:
             groups = label_array(groups)
             check_consistent_length(rows, groups)
-            found, participants = np.unique(groups, return_inverse=True)
-            names = found.tolist()
+            distinct, participants = np.unique(groups, return_inverse=True)
+            names = distinct.tolist()
         rows, guarantees = self._perturb(rows, participants, names)
         rules, sets = [], []
         for s, name in enumerate(names):
-            own = participants == s
-            for c in np.unique(class_indices[own]):
+            of_participant = participants == s
+            for c in np.unique(class_indices[of_participant]):
                 rules.append(FuzzyRule(name, self.classes_.tolist()[c]))
-                sets.append(np.flatnonzero(own & (class_indices == c)))
+                sets.append(np.flatnonzero(of_participant & (class_indices == c)))
         autoencoders = fit_autoencoders(self, DeepFuzzyAutoencoder, rows, sets)
         self._assemble(rules, autoencoders, guarantees)
         if self.error_scale == "own":
@@ -316,8 +421,8 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             return X, dict.fromkeys(names)
         noisy, guarantees = np.empty_like(X), {}
         for s, name in enumerate(names):
-            own = participants == s
-            noisy[own], noise = perturb_training_rows(self.noise, X[own])
+            rows = participants == s
+            noisy[rows], noise = perturb_training_rows(self.noise, X[rows])
             guarantees[name] = getattr(noise, "guarantee_", None)
         return noisy, guarantees
 
@@ -619,7 +724,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             ],
             "feature_names": getattr(self, "feature_names_in_", np.array([])).tolist(),
         }
-        save_arrays(path, _KIND, header, arrays)
+        save_arrays(path, "DeepFuzzyClassifier", header, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -640,8 +745,8 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         ValueError
             If the file is truncated, altered or not a model of skdp.
         """
-        header, arrays = load_arrays(path, _KIND)
-        with well_formed(path, _KIND):
+        header, arrays = load_arrays(path, "DeepFuzzyClassifier")
+        with well_formed(path, "DeepFuzzyClassifier"):
             return cls._from_file(header, arrays)
 
     @classmethod
@@ -700,11 +805,11 @@ def _check_mergeable(models):
                 f"models[{position}] has labels of type {model.classes_.dtype}, models[0] of "
                 f"type {first.classes_.dtype}. Fit all participants on the same kind of labels."
             )
-        own = {position if name is None else name for name in model.participants_}
-        if own & seen:
+        participants = {position if name is None else name for name in model.participants_}
+        if participants & seen:
             raise ValueError(
                 f"models[{position}] names a participant that another model names too: "
-                f"{sorted(own & seen, key=str)}. Give each participant a unique name in groups; "
-                "if one participant fitted two models, its privacy is spent twice."
+                f"{sorted(participants & seen, key=str)}. Give each participant a unique name in "
+                "groups; if one participant fitted two models, its privacy is spent twice."
             )
-        seen |= own
+        seen |= participants

@@ -5,12 +5,14 @@ that are normalized to sum to one, :math:`K_m(x) = μ_m(x) / \sum_j μ_j(x)`, so
 output K(x)·α is a weighted average of the consequents α (2.105).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from skdp.utils._kernel_regression import (
     DiagonalRegression,
+    fixed_point,
+    in_dtype,
     inverse_squared_range,
     kmeans_centres,
     log_kernel,
@@ -19,35 +21,15 @@ from skdp.utils._kernel_regression import (
 # Precision of the prior of the consequents, hardly informative: SERUMS D3.1 (2019),
 # Algorithm 1, step 10.
 _PRIOR_PRECISION = 1e-6
-# Shape and rate of the prior of the precision β, of the same step.
-_GAMMA_PRIOR = 1e-6
 
 
 def normalised_memberships(x, centres, weights, function="gaussian"):
     """Return K(x), the degrees to which each rule fires (2.110); rows sum to one.
 
-    The logarithms are shifted by the largest of each row before they are exponentiated:
-    far from every center all memberships underflow, their ratios do not.
-
-    Parameters
-    ----------
-    x : ndarray of shape (n_samples, n_components)
-        Inputs.
-
-    centres : ndarray of shape (n_rules, n_components)
-        Centers of the fuzzy sets.
-
-    weights : ndarray of shape (n_components,)
-        Diagonal of W.
-
-    function : "gaussian" or callable
-        A callable maps squared distances, weighted by W, to logarithms of memberships.
-
-    Returns
-    -------
-    memberships : ndarray of shape (n_samples, n_rules)
-        In the dtype of x.
+    A callable ``function`` maps squared weighted distances to logarithms of memberships.
     """
+    # The logarithms are shifted by the largest of each row before they are exponentiated: far from
+    # every center all memberships underflow, their ratios do not.
     degrees = log_kernel(x, centres, weights)
     if function != "gaussian":
         degrees = function(-2.0 * degrees).astype(x.dtype, copy=False)
@@ -58,51 +40,27 @@ def normalised_memberships(x, centres, weights, function="gaussian"):
 
 
 def mean_field_precision(regression, *, tol, max_iter):
-    """Iterate SERUMS D3.1 (2019), (2.150)–(2.154), to their fixed point, in O(M) a step.
-
-    The regression is diagonal in the eigenbasis of KᵀK. Iterations end where β̂, the mean precision
-    of the disturbance, changes by less than the fraction ``tol``; returned are β̂ and their number.
-    """
+    """Iterate SERUMS D3.1 (2019), (2.150)–(2.154); return the mean precision β̂ and n_iter."""
+    # The regression is diagonal in the eigenbasis of KᵀK, so that a step costs O(M).
     n_outputs = regression.targets.shape[1]
-    shape = _GAMMA_PRIOR + 0.5 * regression.n_values
-    precision, n_iter, change = 1.0, 0, np.inf
-    while n_iter < max_iter and change > tol:
-        n_iter += 1
+    # Shape and rate of the prior of β are 1e-6 in the same step.
+    shape = 1e-6 + 0.5 * regression.n_values
+    eigenvalues = regression.eigenvalues
+
+    def update(precision):
         error = regression.squared_error(_PRIOR_PRECISION / precision)
-        eigenvalues = regression.eigenvalues
         spread = (eigenvalues / (_PRIOR_PRECISION + precision * eigenvalues)).sum()
-        rate = _GAMMA_PRIOR + 0.5 * (error + n_outputs * spread)
-        previous, precision = precision, min(shape / rate, regression.max_precision)
-        change = abs(precision / previous - 1.0)
-    return precision, n_iter
+        rate = 1e-6 + 0.5 * (error + n_outputs * spread)
+        return min(shape / rate, regression.max_precision)
+
+    return fixed_point(update, tol=tol, max_iter=max_iter)
 
 
 @dataclass(frozen=True)
 class FuzzyLayer:
-    """A fitted layer, as arrays.
+    """A fitted layer: centers and weights W of the fuzzy sets, posterior means of consequents, β̂.
 
-    Attributes
-    ----------
-    centres : ndarray of shape (M, n)
-        Centers of the fuzzy sets.
-
-    weights : ndarray of shape (n,)
-        Diagonal of W.
-
-    function : "gaussian" or callable
-        Membership function.
-
-    coef : ndarray of shape (M, p)
-        Posterior means of the consequents.
-
-    precision : float
-        β̂.
-
-    n_iter : int
-        Iterations of the inference.
-
-    factor : ndarray of shape (M, M) or None
-        F with FFᵀ the posterior covariance of the consequents of each output.
+    FFᵀ of the ``factor`` F, where there is one, is the posterior covariance of an output's.
     """
 
     centres: np.ndarray
@@ -128,12 +86,7 @@ class FuzzyLayer:
 
     def astype(self, dtype):
         """Return the layer with the arrays that :meth:`predict` reads in another dtype."""
-        return replace(
-            self,
-            centres=self.centres.astype(dtype, copy=False),
-            weights=self.weights.astype(dtype, copy=False),
-            coef=self.coef.astype(dtype, copy=False),
-        )
+        return in_dtype(self, dtype, "centres", "weights", "coef")
 
 
 def fit_layers(
@@ -151,46 +104,11 @@ def fit_layers(
     random_state=None,
     with_covariance=False,
 ):
-    """Learn the deep fuzzy model x → Y, SERUMS D3.1 (2019), Algorithm 1.
+    """Learn the deep fuzzy model x → Y, SERUMS D3.1 (2019), Algorithm 1; return it and outputs.
 
-    Parameters
-    ----------
-    x : ndarray of shape (n_samples, n)
-        Inputs, float64.
-
-    Y : ndarray of shape (n_samples, p)
-        Outputs, float64 or float32.
-
-    directions : ndarray of shape (n', p)
-        Vᵀ; layers after the first read Vᵀŷ.
-
-    n_rules : int
-        Number of rules M of each layer.
-
-    max_layers : int
-        Layers are added while β̂ grows, up to this many.
-
-    centres : ndarray of shape (M, n) or None
-        Centers of the first layer's sets, instead of k-means centroids.
-
-    share_centres : bool, default=False
-        Whether deeper layers use the centers and W of the first one, as the paper does
-        where Vᵀŷ lives in the space of x. Otherwise each layer finds its own.
-
-    function, tol, max_iter, random_state
-        As in :func:`normalised_memberships`, :func:`mean_field_precision`, for k-means.
-
-    with_covariance : bool, default=False
-        Whether layers keep what predictive variances need.
-
-    Returns
-    -------
-    layers : list of FuzzyLayer
-        At least one.
-
-    fitted : ndarray of shape (n_samples, p)
-        Output of the last layer for the training inputs.
+    Deeper layers read ``directions`` of ŷ. With ``share_centres`` they use the first one's sets.
     """
+    # As the paper does where Vᵀŷ lives in the space of x. Layers are added while β̂ grows.
     layers: list[FuzzyLayer] = []
     fitted = Y
     for depth in range(max_layers):

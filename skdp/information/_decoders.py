@@ -14,16 +14,9 @@ from skdp.membership import MembershipMapping
 # Inducing points of a mapping, and principal components that its kernel reads at most: with more,
 # all rows are far apart (rules of thumb).
 _N_INDUCING, _N_COMPONENTS = 100, 20
-# Rows above which boosting finds what smooth decoders do not (rule of thumb).
-_FEW_ROWS = 200
 # Equally likely bins of a number for boosting, and rows that each bin asks for. With 8 bins, 2,000
 # values behind a staircase at ε = 4 give .88 nats, with 16 .90, with 24 .87 (exactly: 1.16).
 _N_BINS, _ROWS_PER_BIN = 16, 100
-# Degrees of freedom that Student-t residuals may have; the last is the normal distribution's.
-_DEGREES = (2.1, 3.0, 5.0, 10.0, 30.0, 1e6)
-_N_STEPS = 30  # of fixed-point iterations, which by then change digits that do not matter
-# Rows' worth of frequencies that probabilities are mixed with, lest one be zero.
-_SMOOTHING = 1.0
 
 
 class StandardNormal:
@@ -78,7 +71,7 @@ class Probabilities:
         p = np.zeros((len(test), labels.max() + 1))
         p[:, fitted.classes_] = fitted.predict_proba(X[test])
         frequencies = np.bincount(labels[train], minlength=p.shape[1]) + 1e-3
-        share = _SMOOTHING / (_SMOOTHING + len(train))
+        share = 1 / (1 + len(train))  # one row's worth of frequencies, lest a probability be zero
         p = (1 - share) * p + share * frequencies / frequencies.sum()
         return np.log(p[np.arange(len(test)), labels[test]])
 
@@ -101,7 +94,8 @@ def number_decoders(n_columns, n_train, seed):
 def category_decoders(n_train):
     """Return the decoders of categories, but for the marginal one."""
     decoders = [Probabilities(LogisticRegression(C=c, max_iter=1000)) for c in (0.01, 1.0)]
-    return decoders if n_train < _FEW_ROWS else [*decoders, Probabilities(_boosting())]
+    # With more rows boosting finds what smooth decoders do not (rule of thumb).
+    return decoders if n_train < 200 else [*decoders, Probabilities(_boosting())]
 
 
 def frequencies():
@@ -127,13 +121,13 @@ def student_scale(residuals):
 
     def fitted(degrees):
         scale = start
-        for _ in range(_N_STEPS):
+        for _ in range(30):  # which by then changes digits that do not matter
             scale = max(np.mean((degrees + 1) * squares / (degrees + squares / scale)), 1e-12)
         return np.sqrt(scale), degrees
 
-    return max(
-        map(fitted, _DEGREES), key=lambda found: student_log_density(residuals, *found).sum()
-    )
+    # The last one is the normal distribution's.
+    fits = map(fitted, (2.1, 3.0, 5.0, 10.0, 30.0, 1e6))
+    return max(fits, key=lambda fit: student_log_density(residuals, *fit).sum())
 
 
 def student_log_density(residuals, scale, degrees):
@@ -144,19 +138,10 @@ def student_log_density(residuals, scale, degrees):
 
 
 def mixture_weights(log_densities):
-    """Return the weights of a mixture of greatest likelihood, by expectation-maximization.
-
-    Parameters
-    ----------
-    log_densities : ndarray of shape (n_rows, n_decoders)
-
-    Returns
-    -------
-    weights : ndarray of shape (n_decoders,)
-    """
+    """Return the weights of a mixture of greatest likelihood, by expectation-maximization."""
     relative = np.exp(log_densities - log_densities.max(axis=1, keepdims=True))
     weights = np.full(relative.shape[1], 1 / relative.shape[1])
-    for _ in range(_N_STEPS):
+    for _ in range(30):
         shares = weights * relative
         weights = np.mean(shares / shares.sum(axis=1, keepdims=True), axis=0)
     return weights
@@ -165,29 +150,15 @@ def mixture_weights(log_densities):
 def cross_fitted(decoders, X, target, folds):
     """Return log densities of all rows by a mixture of decoders, learned from the other folds.
 
-    Weights of the mixture, and scales of residuals, are those of greatest likelihood for the
-    rows of the other folds, which themselves are predicted out of fold.
-
-    Parameters
-    ----------
-    decoders : list
-        The first one knows nothing of X.
-
-    X : ndarray of shape (n_rows, n_columns)
-
-    target : ndarray of shape (n_rows,)
-
-    folds : list of (train, test)
-
-    Returns
-    -------
-    log_densities : ndarray of shape (n_rows,)
+    The first decoder knows nothing of X.
     """
+    # Weights of the mixture, and scales of residuals, are those of greatest likelihood for the
+    # rows of the other folds, which themselves are predicted out of fold.
     predicted = np.empty((len(decoders), len(X)))
     for train, test in folds:
         for of_decoder, decoder in zip(predicted, decoders, strict=True):
             of_decoder[test] = decoder.predictions(X, target, train, test)
-    found = np.empty(len(X))
+    log_densities = np.empty(len(X))
     for train, test in folds:
         parts = np.column_stack(
             [
@@ -195,5 +166,5 @@ def cross_fitted(decoders, X, target, folds):
                 for of_decoder, decoder in zip(predicted, decoders, strict=True)
             ]
         )
-        found[test] = logsumexp(parts[test], axis=1, b=mixture_weights(parts[train]))
-    return found
+        log_densities[test] = logsumexp(parts[test], axis=1, b=mixture_weights(parts[train]))
+    return log_densities

@@ -3,9 +3,6 @@
 from dataclasses import dataclass
 from math import log
 
-# Standard errors subtracted for the lower end (one in forty normal errors is larger).
-_N_ERRORS = 2.0
-
 
 @dataclass(frozen=True)
 class InformationEstimate:
@@ -68,7 +65,7 @@ class InformationEstimate:
     @property
     def low(self) -> float:
         """The estimate minus two standard errors, or 0 if that is negative."""
-        return max(0.0, self.estimate - _N_ERRORS * self.standard_error)
+        return max(0.0, self.estimate - 2.0 * self.standard_error)
 
     @property
     def p_value(self) -> float | None:

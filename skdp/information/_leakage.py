@@ -30,19 +30,6 @@ from skdp.information._estimate import InformationEstimate
 from skdp.utils._frames import as_frame
 from skdp.utils._parallel import draw_seeds, run_tasks
 
-# Smallest number of rows.
-_FEWEST_ROWS = 50
-# Number of distinct values up to which a numeric column is treated as categories, as in a schema's
-# draft.
-_FEW_NUMBERS = 10
-# Smallest number of rows of a category; rarer ones are merged.
-_LEAST_ROWS = 20
-# Neighbors in the estimate of entropy: more of them have less variance and more bias (rule of
-# thumb).
-_N_NEIGHBOURS = 5
-# Largest number of categories of a released text column that are encoded separately.
-_MOST_CATEGORIES = 30
-
 
 def information_leakage(
     private: ArrayLike | pd.DataFrame,
@@ -166,7 +153,7 @@ def information_leakage(
         rows = state.permutation(len(X)) if i else np.arange(len(X))
         return _gains(secret.take(rows), X, decoder, cv, state)
 
-    found = run_tasks(
+    gains = run_tasks(
         estimate,
         ((i,) for i in range(n_permutations + 1)),
         n_permutations + 1,
@@ -176,11 +163,11 @@ def information_leakage(
         unit="permutations",
     )
     return InformationEstimate(
-        estimate=float(found[0].mean()),
-        standard_error=float(found[0].std(ddof=1) / np.sqrt(len(X))),
+        estimate=float(gains[0].mean()),
+        standard_error=float(gains[0].std(ddof=1) / np.sqrt(len(X))),
         n_rows=len(X),
         about=about,
-        null=tuple(float(gains.mean()) for gains in found[1:]),
+        null=tuple(float(of_null.mean()) for of_null in gains[1:]),
     )
 
 
@@ -199,7 +186,7 @@ class _Secret:
         if others.shape[1]:
             texts = others.astype(str).to_numpy(dtype=str)  # missing values among them
             codes = np.unique(texts, axis=0, return_inverse=True)[1].ravel()
-        rare = np.bincount(codes)[codes] < _LEAST_ROWS
+        rare = np.bincount(codes)[codes] < 20  # which are merged
         codes = np.unique(np.where(rare, -1, codes), return_inverse=True)[1]
         scores = np.empty((len(columns), len(numbers)))
         ties = rng.random_sample(scores.shape)
@@ -256,7 +243,7 @@ def _holds_numbers(values, kind):
             f"The 'kind' parameter is 'numbers', but a column of 'private' is of the type "
             f"{values.dtype}. Use kind='auto' or 'categories'."
         )
-    if kind == "auto" and values.nunique() <= _FEW_NUMBERS:
+    if kind == "auto" and values.nunique() <= 10:  # as in the draft of a schema
         return False
     if not np.isfinite(values.to_numpy(dtype=np.float64)).all():
         raise ValueError(
@@ -270,9 +257,9 @@ def _features(released, n_rows):
     """Return the released columns as standardized numbers, without using private values."""
     if not hasattr(released, "shape"):
         released = np.asarray(released)
-    if len(released) != n_rows or n_rows < _FEWEST_ROWS:
+    if len(released) != n_rows or n_rows < 50:
         raise ValueError(
-            f"The 'private' and 'released' parameters must have the same rows, {_FEWEST_ROWS} or "
+            f"The 'private' and 'released' parameters must have the same rows, 50 or "
             f"more, got {n_rows} and {len(released)}."
         )
     if not isinstance(released, pd.DataFrame):
@@ -291,7 +278,7 @@ def _features(released, n_rows):
         )
         parts.append(prepare.fit_transform(released[numbers].to_numpy(dtype=np.float64)))
     if texts.shape[1]:
-        encoder = OneHotEncoder(max_categories=_MOST_CATEGORIES, sparse_output=False)
+        encoder = OneHotEncoder(max_categories=30, sparse_output=False)
         parts.append(encoder.fit_transform(texts.astype(str)))
     return np.hstack(parts)
 
@@ -315,21 +302,21 @@ def _gains(secret, X, decoder, cv, state):
     n_train = len(X) - len(X) // 5
     seed = draw_seeds(state)
     folds = _folds(cv, secret, state)
-    found = -secret.log_probability()
+    gains = -secret.log_probability()
     codes, given = secret.categories, X
     if secret.n_categories > 1:
-        own = category_decoders(n_train) if decoder is None else [Probabilities(decoder)]
-        found += cross_fitted([frequencies(), *own], X, codes, folds)
+        decoders = category_decoders(n_train) if decoder is None else [Probabilities(decoder)]
+        gains += cross_fitted([frequencies(), *decoders], X, codes, folds)
         given = np.column_stack([X, np.eye(secret.n_categories)[codes][:, 1:]])
     for z in secret.scores.T:
-        own = (
+        decoders = (
             number_decoders(given.shape[1], n_train, seed)
             if decoder is None
             else [Residuals(decoder)]
         )
-        found += cross_fitted([StandardNormal(), *own], given, z, folds)
+        gains += cross_fitted([StandardNormal(), *decoders], given, z, folds)
         given = np.column_stack([given, z])
-    return found
+    return gains
 
 
 def _folds(cv, secret, state):
@@ -341,13 +328,11 @@ def _folds(cv, secret, state):
 
 
 def neighbour_entropies(Z):
-    """Return terms whose mean estimates the entropy of rows, in nats.
-
-    ψ(n) − ψ(k) + log V_d + d log r, with r the distance of the k-th neighbor and V_d the volume
-    of the unit ball (Kozachenko and Leonenko, 1987).
-    """
+    """Return terms whose mean estimates the entropy of rows, in nats."""
+    # ψ(n) − ψ(k) + log V_d + d log r, with r the distance of the k-th neighbor and V_d the volume
+    # of the unit ball (Kozachenko and Leonenko, 1987).
     n, d = Z.shape
-    k = min(_N_NEIGHBOURS, n - 1)
+    k = min(5, n - 1)  # more neighbors have less variance and more bias (rule of thumb)
     distances = NearestNeighbors(n_neighbors=k).fit(Z).kneighbors()[0][:, -1]
     volume = d / 2 * np.log(np.pi) - gammaln(d / 2 + 1)
     return digamma(n) - digamma(k) + volume + d * np.log(np.maximum(distances, 1e-12))

@@ -18,9 +18,6 @@ from skdp.noise import (
 # Nodes and weights on [-1, 1] of each panel. Panels are as narrow as the noise, so that integrands
 # are smooth on them (tests/information/test_noise.py).
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
-# Losses, or standard deviations, beyond which the density is negligible in float64.
-_LAPLACE_REACH = 40.0
-_GAUSSIAN_REACH = 9.0
 # Largest number of panels, which takes a second (rule of thumb).
 _MOST_PANELS = 10**6
 
@@ -187,7 +184,8 @@ def _edges(distribution, width, end):
     """Return the ends of panels, and the number of halvings towards their ends."""
     if isinstance(distribution, StaircaseDistribution):
         d, gamma = distribution.sensitivity, distribution.gamma
-        n = ceil((_LAPLACE_REACH / distribution.epsilon) + width / d) + 1
+        # The density is negligible in float64 beyond 40 losses, or 9 standard deviations.
+        n = ceil((40.0 / distribution.epsilon) + width / d) + 1
         if n > _MOST_PANELS:
             return np.zeros(n), 0
         steps = d * np.arange(n + 1)
@@ -198,7 +196,7 @@ def _edges(distribution, width, end):
     else:
         scale = distribution.scale
         gaussian = isinstance(distribution, GaussianDistribution)
-        start = -scale * (_GAUSSIAN_REACH if gaussian else _LAPLACE_REACH)
+        start = -scale * (9.0 if gaussian else 40.0)
         # A logistic function of t·width/scale² for two values behind normal noise.
         size = min(scale, scale * scale / width) if gaussian else scale
         n = (width - start) / size

@@ -15,14 +15,6 @@ from skdp.transfer import DPTransferClassifier, OffsetLogisticRegression
 from skdp.utils._frames import as_column, as_frame
 from skdp.utils._validation import listed
 
-# Least probability of which a logarithm is taken.
-_LEAST = 1e-9
-# How far labels are expected to move the intercepts and the slope of log-posteriors (standard
-# deviations of the prior): frequencies differ by a factor of e between hospitals.
-_INTERCEPT, _SLOPE = 1.0, 0.5
-# Number of labels below which the estimate gets a caveat.
-_FEW_LABELS = 30
-
 
 def transferability(
     release: Any,
@@ -125,7 +117,7 @@ def transferability(
             f"fitted classifier has, got {type(release).__name__}."
         )
     X = as_frame(X)
-    scores = np.log(np.maximum(release.predict_proba(X), _LEAST))
+    scores = np.log(np.maximum(release.predict_proba(X), 1e-9))
     if len(scores) < 4:
         raise ValueError(f"The 'X' parameter must have four rows or more, got {len(scores)}.")
     rng = check_random_state(random_state)
@@ -159,9 +151,8 @@ def _by_labels(scores, labels, cv, rng):
     n, K = scores.shape
     if cv < 2:
         raise ValueError(f"The 'cv' parameter must be 2 or more, got {cv!r}.")
-    correction = OffsetLogisticRegression(
-        0.0, intercept_deviation=_INTERCEPT, slope_deviation=_SLOPE
-    )
+    # Frequencies of classes differ by a factor of e between hospitals.
+    correction = OffsetLogisticRegression(0.0, intercept_deviation=1.0, slope_deviation=0.5)
     none = np.zeros((n, 0))
     corrected = np.empty_like(scores)
     for train, test in KFold(min(cv, n), shuffle=True, random_state=rng).split(scores):
@@ -169,7 +160,7 @@ def _by_labels(scores, labels, cv, rng):
         corrected[test] = fitted.apply(scores[test], none[test])
     frequencies = np.bincount(labels, minlength=K) / n
     gains = corrected[np.arange(n), labels] - np.log(frequencies[labels])
-    few = f"with {n} labels alone it says little" if n < _FEW_LABELS else ""
+    few = f"with {n} labels alone it says little" if n < 30 else ""
     return _estimate(gains, few)
 
 

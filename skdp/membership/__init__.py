@@ -13,11 +13,12 @@ autoencoders of a class:
     determines the block size of predictions.
 
 A subclass of ``BaseAutoencoder`` defines both and sets, when it is fitted or loaded,
-``dtype_``, ``n_features_in_``, ``training_error_sums_`` (by ``error_sums``) and
-scikit-learn's ``_n_features_out``. A subclass of ``ReconstructionClassifier`` defines ``fit``,
-``autoencoders_by_class`` and ``reconstruction_errors`` and sets ``classes_`` and ``dtype_``
-(``validate_training`` does) and ``temperature_`` (by ``group_temperature``), and with
-``error_scale="own"`` also ``error_scales_`` (by ``fit_error_scales``).
+``training_error_sums_`` (by ``error_sums``) and, by ``_assemble`` where it has layers,
+``dtype_``, ``n_features_in_`` and scikit-learn's ``_n_features_out``. A subclass of
+``ReconstructionClassifier`` defines ``fit``, ``autoencoders_by_class`` and
+``reconstruction_errors`` and sets ``classes_`` and ``dtype_`` (``validate_training`` does) and
+``temperature_`` (by ``group_temperature``), and with ``error_scale="own"`` also
+``error_scales_`` (by ``fit_error_scales``).
 
 ``group_errors`` computes predictions of any of them, and ``ReconstructionSearch`` those of deep
 autoencoders without most of the reconstructions; ``fit_autoencoders`` fits them, and
@@ -31,15 +32,14 @@ from skdp.membership._mapping import MembershipMapping
 
 # isort: split
 # Shared within skdp, undocumented.
-from skdp.membership._autoencoder import BaseAutoencoder, check_codes, fit_autoencoders
-from skdp.membership._classifier import ReconstructionClassifier, validate_training
-from skdp.membership._errors import (
+from skdp.membership._autoencoder import (
+    BaseAutoencoder,
+    check_codes,
     error_sums,
-    fit_error_scales,
-    group_errors,
-    group_temperature,
-    stored_error_sums,
+    fit_autoencoders,
 )
+from skdp.membership._classifier import ReconstructionClassifier, validate_training
+from skdp.membership._errors import fit_error_scales, group_errors, group_temperature
 from skdp.membership._storage import (
     check_shared_scales,
     frozen_classifier,

@@ -13,6 +13,7 @@ from skdp.utils._kernel_regression import COUNT_OR_FRACTION
 from skdp.utils._linalg import as_slice, row_blocks, squared_distances
 from skdp.utils._parallel import draw_seeds, map_rows, run_tasks
 from skdp.utils._sklearn import Interval
+from skdp.utils._storage import require, stored_array
 from skdp.utils._validation import check_array, validate_queries
 
 # Rows that k-means clusters, for each subset and at least: as FAISS for each cell of an inverted
@@ -22,27 +23,9 @@ _CLUSTERED_ROWS = 8192
 
 
 def nearest(candidates, Y, keep=None):
-    """Reduce reconstructions to the one nearest to each row.
+    """Reduce pairs (code, reconstruction) to the reconstruction nearest to each row of Y.
 
-    Parameters
-    ----------
-    candidates : iterable of (code, reconstruction)
-        Arrays with one row for each row of Y, produced one pair at a time.
-
-    Y : ndarray of shape (n_samples, n_features)
-        Rows to be reconstructed.
-
-    keep : callable, default=None
-        ``keep(code, reconstruction)`` returns the array whose rows are kept where that
-        candidate is nearest.
-
-    Returns
-    -------
-    errors : ndarray of shape (n_samples,)
-        Least squared reconstruction errors.
-
-    kept : ndarray or None
-        Rows of ``keep`` for the nearest candidates.
+    Returns its squared errors, and the rows of ``keep(code, reconstruction)`` where it is nearest.
     """
     errors, kept = np.full(len(Y), np.inf, dtype=Y.dtype), None
     for code, reconstruction in candidates:
@@ -61,36 +44,22 @@ def take_output(code, reconstruction):
     return reconstruction
 
 
+def error_sums(X, fitted):
+    """Return the number of training rows, and sums of their squared errors and of the squares."""
+    # Sums suffice, so that a model does not store one number for each row.
+    errors = squared_distances(X, fitted).astype(np.float64)
+    return np.array([len(errors), errors.sum(), errors @ errors])
+
+
+def stored_error_sums(arrays, key):
+    """Return the result of :func:`error_sums` from a file's arrays, validated."""
+    sums = stored_array(arrays, f"{key}error_sums", np.float64, (3,))
+    require(sums.min() >= 0 and sums[0] > 0, f"{key}error_sums")
+    return sums
+
+
 def check_codes(autoencoder, X):
-    """Check the codes passed to an ``inverse_transform``.
-
-    Parameters
-    ----------
-    autoencoder : BaseAutoencoder
-        Fitted, with ``n_components_``.
-
-    X : array-like of shape (n_samples, n_components)
-        Codes.
-
-    Returns
-    -------
-    codes : ndarray of shape (n_samples, n_components)
-        In the dtype of the autoencoder.
-
-    Raises
-    ------
-    ValueError
-        If they are not finite or not of that shape.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp import CDMMA
-    >>> from skdp.membership import check_codes
-    >>> autoencoder = CDMMA(random_state=0).fit(np.eye(3))
-    >>> check_codes(autoencoder, [[1, 2]])
-    array([[1., 2.]])
-    """
+    """Return the codes passed to an ``inverse_transform`` in the dtype of the autoencoder."""
     codes = check_array(X, dtype=autoencoder.dtype_)
     if codes.shape[1] != autoencoder.n_components_:
         raise ValueError(
@@ -108,6 +77,9 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         "n_inducing": COUNT_OR_FRACTION,
         "random_state": ["random_state"],
     }
+    dtype_: np.dtype[Any]
+    n_features_in_: int
+    feature_names_in_: np.ndarray
 
     def reconstruct(self, X: ArrayLike) -> np.ndarray:
         """Return the reconstruction of X, the nearest one if there are several candidates.
@@ -217,6 +189,23 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             n_jobs=getattr(self, "n_jobs", None),
         )
 
+    def _assemble(self, components, layers, dtype):
+        """Take directions and layers, fitted or loaded, as this autoencoder."""
+        self.dtype_ = np.dtype(dtype)
+        self.components_ = components.astype(dtype, copy=False)
+        self.n_components_, self.n_features_in_ = components.shape
+        self._n_features_out = self.n_components_
+        self.precisions_ = np.array([layer.precision for layer in layers])
+        self._layers = [layer.astype(dtype) for layer in layers]
+        return self
+
+    def _from_arrays(self, arrays, key, dtype):
+        """Restore the state from a file's arrays, whose names start with a key; check them all."""
+        components = stored_array(arrays, f"{key}components", dtype, (None, None))
+        layers = self._stored_layers(arrays, key, components)
+        self.training_error_sums_ = stored_error_sums(arrays, key)
+        return self._assemble(components, layers, dtype)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
@@ -231,10 +220,7 @@ def with_parameters_of(estimator, kind, random_state=None):
 
 
 def kmeans_partition(Y, n_subsets, random_state):
-    """Return the row indices of each of n_subsets non-empty clusters of Y.
-
-    The centers are computed from all rows or, if there are many, from a random sample of them.
-    """
+    """Return the row indices of each of n_subsets clusters of Y, apart from empty ones."""
     random_state = check_random_state(random_state)
     n_sampled = max(_CLUSTERED_ROWS, _CLUSTERED_ROWS_EACH * n_subsets)
     sample = Y
@@ -249,46 +235,13 @@ def kmeans_partition(Y, n_subsets, random_state):
 
 
 def fit_autoencoders(estimator, kind, X, sets):
-    """Fit one autoencoder for each subset of each set of rows, all in one pool of workers.
+    """Fit autoencoders for each set of rows, given by positions in X, in one pool of workers.
 
-    Each worker receives only the rows of its subset, when it starts with it, so that memory beyond
-    that of X and the autoencoders does not grow with the number of rows.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Its ``random_state`` provides all seeds before anything runs in parallel, its ``n_jobs``
-        is the size of the pool, and its ``verbose``, if it has one, prints progress. With a
-        ``subset_size`` a set of N rows is split by k-means into ⌈N / subset_size⌉ subsets;
-        None never splits. The autoencoders get its other parameters, if they have them.
-
-    kind : type
-        Class of the autoencoders.
-
-    X : ndarray of shape (n_samples, n_features)
-        Validated rows; a :class:`numpy.memmap` is read as needed.
-
-    sets : list of ndarray
-        Positions of rows in X, such as those of each class.
-
-    Returns
-    -------
-    autoencoders : list of list of autoencoders
-        Autoencoders of each set.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.datasets import load_digits
-    >>> from skdp import CDMMA, WideCDMMA
-    >>> from skdp.membership import fit_autoencoders
-    >>> X, y = load_digits(return_X_y=True)
-    >>> wide = WideCDMMA(5, n_layers=1, subset_size=100, random_state=0)
-    >>> sets = [np.flatnonzero(y == label) for label in (0, 1)]
-    >>> groups = fit_autoencoders(wide, CDMMA, X / 16, sets)
-    >>> [len(group) for group in groups]
-    [2, 2]
+    An estimator's ``subset_size`` splits large sets by k-means, one autoencoder for each subset.
     """
+    # Each worker receives only the rows of its subset, when it starts with it, so that memory
+    # beyond that of X, maybe a memmap, and the autoencoders does not grow with the number of rows.
+    # All seeds are drawn before anything runs in parallel.
     random_state = check_random_state(estimator.random_state)
     size = estimator.subset_size
     counts = [1 if size is None else -(-len(rows) // int(size)) for rows in sets]
@@ -296,13 +249,13 @@ def fit_autoencoders(estimator, kind, X, sets):
     # A set that is not split need not be sent to a worker.
     divided = [k for k, n_subsets in enumerate(counts) if n_subsets > 1]
     partitions = [[rows] for rows in sets]
-    found = run_tasks(
+    divisions = run_tasks(
         kmeans_partition,
         ((X[as_slice(sets[k])], counts[k], seeds[k]) for k in divided),
         len(divided),
         n_jobs=estimator.n_jobs,
     )
-    for k, subsets in zip(divided, found, strict=True):
+    for k, subsets in zip(divided, divisions, strict=True):
         partitions[k] = [sets[k][subset] for subset in subsets]
     jobs = [(k, rows) for k, subsets in enumerate(partitions) for rows in subsets]
     seeds = draw_seeds(random_state, len(jobs))

@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from skdp.membership._autoencoder import (
     BaseAutoencoder,
     check_codes,
+    error_sums,
     fit_autoencoders,
     nearest,
     take_output,
 )
-from skdp.membership._errors import error_sums, stored_error_sums
 from skdp.membership._mapping_inference import Layer, fit_layer
 from skdp.membership._search import SearchCache
 from skdp.utils._kernel_regression import resolve_count
@@ -24,10 +24,6 @@ from skdp.utils._linalg import principal_directions
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._storage import require, stored_array
 from skdp.utils._validation import validate_data, validate_training_data
-
-# Degrees of freedom of the first layer, and of all under "empirical": Kumar and Moser,
-# Algorithm 2, step 1; SERUMS D3.3 (2022), equation (1.52).
-_NU = 2.1
 
 
 class _DeepAutoencoder(BaseAutoencoder):
@@ -230,9 +226,6 @@ class CDMMA(_DeepAutoencoder):
     precisions_: np.ndarray
     n_inducing_: np.ndarray
     training_error_sums_: np.ndarray
-    dtype_: np.dtype[Any]
-    n_features_in_: int
-    feature_names_in_: np.ndarray
 
     def __init__(
         self,
@@ -289,7 +282,9 @@ class CDMMA(_DeepAutoencoder):
                     rows,
                     n_inducing=n_inducing,
                     inference=self.inference,
-                    nu=np.inf if gamma and depth else _NU,
+                    # Of the first layer, and of all under "empirical": Kumar and Moser, Algorithm
+                    # 2, step 1; SERUMS D3.3 (2022), equation (1.52).
+                    nu=np.inf if gamma and depth else 2.1,
                     random_state=random_state,
                 )
                 layers.append(layer)
@@ -302,17 +297,10 @@ class CDMMA(_DeepAutoencoder):
         self.training_error_sums_ = error_sums(rows, fitted)
         return self._assemble(P, layers, rows.dtype)
 
-    def _assemble(self, P, layers, dtype):
-        """Take directions and layers, fitted or loaded, as this autoencoder."""
-        self.dtype_ = dtype
-        self.n_features_in_ = P.shape[1]
-        self.components_ = P.astype(dtype, copy=False)
-        self.n_components_ = self._n_features_out = len(P)
-        self.precisions_ = np.array([layer.precision for layer in layers])
+    def _assemble(self, components, layers, dtype):
         self.n_inducing_ = np.array([len(layer.inducing_points) for layer in layers])
-        self._layers = [layer.astype(dtype) for layer in layers]
         self._search = SearchCache()
-        return self
+        return super()._assemble(components, layers, dtype)
 
     def inverse_transform(self, X: ArrayLike) -> np.ndarray:
         """Decode codes.
@@ -372,7 +360,7 @@ class CDMMA(_DeepAutoencoder):
             "components": self.components_,
             "error_sums": self.training_error_sums_,
             "layers": np.array(
-                [[each.scale, each.precision, each.n_iter] for each in self._layers]
+                [[layer.scale, layer.precision, layer.n_iter] for layer in self._layers]
             ),
         }
         for depth, layer in enumerate(self._layers):
@@ -381,10 +369,9 @@ class CDMMA(_DeepAutoencoder):
             arrays[f"coef{depth}"] = layer.coef
         return arrays
 
-    def _from_arrays(self, arrays, key, dtype):
-        """Restore the state from a file's arrays, whose names start with a key; check them all."""
-        components = stored_array(arrays, f"{key}components", dtype, (None, None))
-        n, p = components.shape
+    def _stored_layers(self, arrays, key, components):
+        """Return the layers of a file, checked."""
+        (n, p), dtype = components.shape, components.dtype
         require(n <= min(self.n_components, p), f"{key}components")
         numbers = stored_array(arrays, f"{key}layers", np.float64, (self.n_layers, 3))
         layers = []
@@ -401,8 +388,7 @@ class CDMMA(_DeepAutoencoder):
             layers.append(
                 Layer(points, weights, coef, float(scale), float(precision), int(n_iter))
             )
-        self.training_error_sums_ = stored_error_sums(arrays, key)
-        return self._assemble(components, layers, dtype)
+        return layers
 
 
 class WideCDMMA(_DeepAutoencoder):
@@ -494,9 +480,6 @@ class WideCDMMA(_DeepAutoencoder):
     }
 
     autoencoders_: list[CDMMA]
-    dtype_: np.dtype[Any]
-    n_features_in_: int
-    feature_names_in_: np.ndarray
 
     def __init__(
         self,
@@ -547,7 +530,7 @@ class WideCDMMA(_DeepAutoencoder):
         """
         rows = validate_data(self, X, dtype=[np.float64, np.float32])
         [autoencoders] = fit_autoencoders(self, CDMMA, rows, [np.arange(len(rows))])
-        return self._assemble(autoencoders)
+        return self._join(autoencoders)
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: ArrayLike, y: Any = None) -> Self:
@@ -582,9 +565,9 @@ class WideCDMMA(_DeepAutoencoder):
             return self.fit(X)
         rows = validate_data(self, X, dtype=self.dtype_, reset=False)
         [autoencoders] = fit_autoencoders(self, CDMMA, rows, [np.arange(len(rows))])
-        return self._assemble([*self.autoencoders_, *autoencoders])
+        return self._join([*self.autoencoders_, *autoencoders])
 
-    def _assemble(self, autoencoders):
+    def _join(self, autoencoders):
         """Take the autoencoders of the subsets, fitted or loaded, as this one."""
         self.autoencoders_ = autoencoders
         self.n_features_in_ = autoencoders[0].n_features_in_

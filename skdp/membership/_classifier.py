@@ -18,53 +18,11 @@ from skdp.utils._private_data import validate_private_data
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._validation import validate_data, validate_queries
 
-_NO_SCALES = (
-    "This %(name)s was fitted with error_scale='shared' and has no scales for each class; call "
-    "'fit' again with error_scale='own'."
-)
-
 
 def validate_training(classifier, X, y, *, min_classes=2, private=False):
-    """Check training rows and labels, and set the attributes that depend on them only.
+    """Return checked rows and class indices, and set the attributes that depend on them only.
 
-    Parameters
-    ----------
-    classifier : ReconstructionClassifier
-        Its ``classes_``, ``dtype_``, ``n_features_in_`` and ``feature_names_in_`` are set.
-
-    X : array-like of shape (n_samples, n_features)
-        Training rows.
-
-    y : array-like of shape (n_samples,)
-        Class labels.
-
-    min_classes : int, default=2
-        Required number of classes.
-
-    private : bool, default=False
-        Whether noise will be added; then types that would be rounded are refused.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, n_features)
-        In single or double precision.
-
-    class_indices : ndarray of shape (n_samples,)
-        Position of the label of each row in ``classes_``.
-
-    Raises
-    ------
-    ValueError
-        If X or y are not such arrays, or there are fewer classes.
-
-    Examples
-    --------
-    >>> from skdp import CDMMAClassifier
-    >>> from skdp.membership import validate_training
-    >>> classifier = CDMMAClassifier()
-    >>> X, class_indices = validate_training(classifier, [[0.0], [1.0]], ["b", "a"])
-    >>> class_indices.tolist(), classifier.dtype_
-    ([1, 0], dtype('float64'))
+    ``private`` data will be perturbed: types that would be rounded are refused.
     """
     validate = validate_private_data if private else validate_data
     X, y = validate(classifier, X, as_column(y), dtype=[np.float64, np.float32])
@@ -81,11 +39,7 @@ def validate_training(classifier, X, y, *, min_classes=2, private=False):
 
 
 class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
-    """Base of classifiers by reconstruction errors; a subclass defines the model of a class.
-
-    A subclass defines ``fit``, ``autoencoders_by_class`` and ``reconstruction_errors``, and has
-    the parameters ``n_jobs``, ``verbose``, ``random_state`` and ``error_scale``.
-    """
+    """Base of classifiers by reconstruction errors; a subclass defines the model of a class."""
 
     _parameter_constraints: dict = {
         "error_scale": [StrOptions({"shared", "own"})],
@@ -93,6 +47,11 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         "verbose": ["verbose"],
     }
     classes_: np.ndarray
+    dtype_: np.dtype[Any]
+    temperature_: float
+    error_scales_: ErrorScales
+    n_features_in_: int
+    feature_names_in_: np.ndarray
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the mean accuracy.
@@ -248,7 +207,11 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         errors = self.reconstruction_errors(X)
         if self.error_scale == "shared":
             return -errors
-        check_is_fitted(self, "error_scales_", msg=_NO_SCALES)
+        message = (
+            "This %(name)s was fitted with error_scale='shared' and has no scales for each class; "
+            "call 'fit' again with error_scale='own'."
+        )
+        check_is_fitted(self, "error_scales_", msg=message)
         return self.error_scales_.scores(errors)
 
 
@@ -357,13 +320,7 @@ class CDMMAClassifier(ReconstructionClassifier):
         **CDMMA._parameter_constraints,
     }
 
-    classes_: np.ndarray
     autoencoders_: list[CDMMA] | list[WideCDMMA]
-    dtype_: np.dtype[Any]
-    temperature_: float
-    error_scales_: ErrorScales
-    n_features_in_: int
-    feature_names_in_: np.ndarray
     subset_size: int | None = None  # one autoencoder for each class
     n_probe: int | None = None
 
@@ -597,7 +554,6 @@ class WideCDMMAClassifier(CDMMAClassifier):
     }
 
     subset_size: int
-    classes_: np.ndarray
     autoencoders_: list[WideCDMMA]
 
     def __init__(
@@ -686,11 +642,11 @@ class WideCDMMAClassifier(CDMMAClassifier):
             )
         sets = [np.flatnonzero(y == label) for label in present]
         added = fit_autoencoders(self, CDMMA, X, sets)
-        known = dict(zip(self.classes_.tolist(), self.autoencoders_by_class(), strict=True))
+        groups = dict(zip(self.classes_.tolist(), self.autoencoders_by_class(), strict=True))
         for label, group in zip(present.tolist(), added, strict=True):
-            known[label] = [*known.get(label, []), *group]
+            groups[label] = [*groups.get(label, []), *group]
         self.classes_ = np.union1d(self.classes_, present)
-        return self._assemble([known[label] for label in self.classes_.tolist()])
+        return self._assemble([groups[label] for label in self.classes_.tolist()])
 
     def _of_class(self, group):
-        return with_parameters_of(self, WideCDMMA)._assemble(group)
+        return with_parameters_of(self, WideCDMMA)._join(group)

@@ -12,114 +12,26 @@ from sklearn.utils import check_random_state
 
 from skdp.membership._autoencoder import nearest
 from skdp.utils._labels import stratified_folds
-from skdp.utils._linalg import squared_distances
 from skdp.utils._parallel import map_rows
-from skdp.utils._storage import require, stored_array
-
-# Temperature if all training rows are reconstructed exactly: so small that the nearest class gets
-# probability one, without a division by zero.
-_EXACT_TEMPERATURE = 1e-100
-# Folds of cross-validation. A rule of thumb, scikit-learn's default.
-_N_FOLDS = 5
-# Precision of the prior that shrinks the classes' powers and offsets together. 1 to 100 differ by
-# .01 in the log loss of digits and tables, except for 5 digits per class, where 1 is worse by .05.
-_PRIOR_PRECISION = 10.0
-# Precision of the prior of the common power, which bounds it if classes are separable: a rule of
-# thumb, as digits and tables have powers of 0.1 to 10.
-_COMMON_PRECISION = 0.01
-# Floor of errors, relative to the mean, for rows that are reconstructed up to rounding.
-_LEAST_ERROR = 1e-12
-
-
-def error_sums(X, fitted):
-    """Return the sums that a model stores about the errors of its training rows.
-
-    Sums suffice, so that a model does not store one number for each row.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Training rows.
-
-    fitted : ndarray of shape (n_samples, n_features)
-        Their reconstructions.
-
-    Returns
-    -------
-    sums : ndarray of shape (3,)
-        Number of rows, sum of their squared errors, and sum of the squares of these.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.membership import error_sums
-    >>> error_sums(np.array([[1.0, 0.0], [0.0, 2.0]]), np.zeros((2, 2)))
-    array([ 2.,  5., 17.])
-    """
-    errors = squared_distances(X, fitted).astype(np.float64)
-    return np.array([len(errors), errors.sum(), errors @ errors])
-
-
-def stored_error_sums(arrays, key):
-    """Return the result of :func:`error_sums` from a file's arrays, validated."""
-    sums = stored_array(arrays, f"{key}error_sums", np.float64, (3,))
-    require(sums.min() >= 0 and sums[0] > 0, f"{key}error_sums")
-    return sums
+from skdp.utils._storage import require
 
 
 def error_temperature(sums, n_features):
-    """Return the temperature T that turns squared errors into log-probabilities −e/T.
-
-    A residual that is Gaussian in k directions of equal variance v has a squared norm of
-    mean kv and variance 2kv², and a log-density −e/(2v). Matching both moments gives
-    T = 2v = variance/mean. A residual has at most p directions, hence T ≥ 2·mean/p.
-
-    Parameters
-    ----------
-    sums : array-like of shape (n_classes, 3)
-        Results of :func:`error_sums` for each class.
-
-    n_features : int
-        Number of features p.
-
-    Returns
-    -------
-    temperature : float
-        Positive; in squared units of the data.
-    """
+    """Return the temperature T that turns squared errors into log-probabilities −e/T."""
+    # A residual that is Gaussian in k directions of equal variance v has a squared norm of mean kv
+    # and variance 2kv², and a log-density −e/(2v). Matching both moments gives T = 2v =
+    # variance/mean. A residual has at most p directions, hence T ≥ 2·mean/p.
     counts, totals, squares = np.transpose(sums)
     mean = totals.sum() / counts.sum()
     if mean == 0:
-        return _EXACT_TEMPERATURE
+        # The nearest class gets probability one, without a division by zero.
+        return 1e-100
     within = (squares - totals**2 / counts).sum() / counts.sum()
     return float(max(within / mean, 2 * mean / n_features))
 
 
 def group_temperature(groups):
-    """Return the temperature T that turns the errors of groups into log-probabilities −e/T.
-
-    See :func:`error_temperature`, of errors about the mean of their group.
-
-    Parameters
-    ----------
-    groups : list of list of autoencoders
-        Fitted autoencoders of each class.
-
-    Returns
-    -------
-    temperature : float
-        Positive; in squared units of the data.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from skdp import CDMMA
-    >>> from skdp.membership import group_temperature
-    >>> X, y = load_digits(return_X_y=True)
-    >>> groups = [[CDMMA(5, n_layers=1, random_state=0).fit(X[y == c] / 16)] for c in (0, 1)]
-    >>> 0.1 < group_temperature(groups) < 1
-    True
-    """
+    """Return :func:`error_temperature` of errors about the mean of their group of autoencoders."""
     sums = [np.sum([a.training_error_sums_ for a in group], axis=0) for group in groups]
     temperature = error_temperature(sums, groups[0][0].n_features_in_)
     require(np.isfinite(temperature) and temperature > 0, "error_sums")  # of an untrusted file
@@ -127,49 +39,11 @@ def group_temperature(groups):
 
 
 def group_errors(groups, X, *, dtype, n_jobs=None, embed=None, reduce=None):
-    """Return the least reconstruction error among the autoencoders of each group.
+    """Return the least squared error among the autoencoders of each group, always finite.
 
-    Blocks of rows are scored in threads, in memory that does not grow with their number.
-
-    Parameters
-    ----------
-    groups : list of list of autoencoders
-        Fitted autoencoders of each class: objects with ``candidates`` and ``values_per_row``,
-        see :mod:`skdp.membership`.
-
-    X : ndarray of shape (n_samples, n_features)
-        Validated queries.
-
-    dtype : dtype
-        Floating dtype of the computations.
-
-    n_jobs : int or None, default=None
-        Number of threads. The result does not depend on it.
-
-    embed : callable, default=None
-        ``embed(Y)`` yields, group by group, the rows that the autoencoders of that group
-        reconstruct in place of Y. By default, Y itself.
-
-    reduce : callable, default=None
-        ``reduce(errors)`` replaces the errors of a block of rows.
-
-    Returns
-    -------
-    errors : ndarray of shape (n_samples, n_groups)
-        In squared units of X, finite; or the result of ``reduce``.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from skdp import CDMMA
-    >>> from skdp.membership import group_errors
-    >>> X, y = load_digits(return_X_y=True)
-    >>> X = X / 16
-    >>> groups = [[CDMMA(5, n_layers=1, random_state=0).fit(X[y == c])] for c in (0, 1)]
-    >>> errors = group_errors(groups, X[:4], dtype=X.dtype)
-    >>> errors.shape, errors.argmin(axis=1)[:2]
-    ((4, 2), array([0, 1]))
+    ``embed(Y)`` yields what each group reconstructs in place of Y; ``reduce`` replaces errors.
     """
+    # Blocks of rows are scored in threads, in memory that does not grow with their number.
 
     def compute(Y):
         views = repeat(Y) if embed is None else embed(Y)
@@ -268,7 +142,8 @@ class ErrorScales:
         True
         """
         errors = errors.astype(np.float64)
-        least = max(_LEAST_ERROR * errors.mean(), np.finfo(np.float64).tiny)
+        # For rows that are reconstructed up to rounding.
+        least = max(1e-12 * errors.mean(), np.finfo(np.float64).tiny)
         logs = np.log(np.maximum(errors, least))
         typical = logs.mean()
         powers, offsets = _fit_logits(logs - typical, class_indices)
@@ -300,41 +175,7 @@ class ErrorScales:
 
 
 def fit_error_scales(classifier, X, class_indices, groups=None):
-    """Learn the scales of a classifier's errors out of fold.
-
-    Parameters
-    ----------
-    classifier : ReconstructionClassifier
-        Clones of it are fitted; it is not changed.
-
-    X : ndarray of shape (n_samples, n_features)
-        Validated training rows, already perturbed if there is noise.
-
-    class_indices : ndarray of shape (n_samples,)
-        Indices of their classes, from 0.
-
-    groups : ndarray of shape (n_samples,), default=None
-        Passed on to ``fit``.
-
-    Returns
-    -------
-    scales : ErrorScales
-
-    Raises
-    ------
-    ValueError
-        If a class has a single row.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from skdp import CDMMAClassifier
-    >>> from skdp.membership import fit_error_scales
-    >>> X, y = load_digits(n_class=2, return_X_y=True)
-    >>> classifier = CDMMAClassifier(5, n_layers=1, random_state=0)
-    >>> fit_error_scales(classifier, X / 16, y).powers.round()
-    array([5., 5.])
-    """
+    """Learn the scales of a classifier's errors out of fold, by clones of it."""
     counts = np.bincount(class_indices)
     if counts.min() < 2:
         raise ValueError(
@@ -343,7 +184,7 @@ def fit_error_scales(classifier, X, class_indices, groups=None):
             "or use 'shared'."
         )
     random_state = check_random_state(classifier.random_state)
-    n_folds = min(_N_FOLDS, len(X))
+    n_folds = min(5, len(X))  # as scikit-learn
     folds = stratified_folds(class_indices, n_folds, random_state)
     plain = {"error_scale": "shared", "verbose": 0}
     if "noise" in classifier.get_params(deep=False):
@@ -361,20 +202,24 @@ def fit_error_scales(classifier, X, class_indices, groups=None):
 def _fit_logits(logs, class_indices):
     """Return powers and offsets at the posterior mode, by their gradient."""
     n_classes = logs.shape[1]
-    own = np.eye(n_classes)[class_indices]
-    precisions = np.repeat([_COMMON_PRECISION, _PRIOR_PRECISION], [1, 2 * n_classes])
+    is_class = np.eye(n_classes)[class_indices]
+    # Of the prior of the common power, which bounds it if classes are separable (a rule of thumb:
+    # digits and tables have powers of 0.1 to 10), and of the prior that shrinks the classes'
+    # powers and offsets together. There 1 to 100 differ by .01 in the log loss of digits and
+    # tables, except for 5 digits per class, where 1 is worse by .05.
+    precisions = np.repeat([0.01, 10.0], [1, 2 * n_classes])
 
     def objective(parameters):
         # The common power, then the deviation of each class, then the offsets.
         deviations, offsets = parameters[1:].reshape(2, -1)
         log_odds = log_softmax(offsets - (parameters[0] + deviations) * logs, axis=1)
-        residual = np.exp(log_odds) - own
+        residual = np.exp(log_odds) - is_class
         by_power = -(residual * logs).sum(axis=0)
         gradient = np.concatenate([[by_power.sum()], by_power, residual.sum(axis=0)])
         gradient += precisions * parameters
-        return 0.5 * precisions @ parameters**2 - (own * log_odds).sum(), gradient
+        return 0.5 * precisions @ parameters**2 - (is_class * log_odds).sum(), gradient
 
     start = np.concatenate([[1.0], np.zeros(2 * n_classes)])
-    found = minimize(objective, start, jac=True, method="L-BFGS-B").x
-    deviations, offsets = found[1:].reshape(2, -1)
-    return found[0] + deviations, offsets
+    solution = minimize(objective, start, jac=True, method="L-BFGS-B").x
+    deviations, offsets = solution[1:].reshape(2, -1)
+    return solution[0] + deviations, offsets

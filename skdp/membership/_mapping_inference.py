@@ -10,26 +10,19 @@ of the precision β. In the generalized eigenbasis of (Φ, K) every quantity tha
 iteration needs is a sum of M terms, so a step costs O(M) instead of a factorization.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import digamma
 
 from skdp.utils._kernel_regression import (
     DiagonalRegression,
+    fixed_point,
+    in_dtype,
     inverse_squared_range,
     kmeans_centres,
     squared_exponential,
 )
-
-# Inducing points are dropped, a tenth at a time, until the smoothing τ(M, 1) reaches this
-# value: SERUMS D3.3 (2022), Algorithm 1, steps 2–7.
-_MIN_SMOOTHING = 0.1
-# What is left of them each time, of the same algorithm.
-_KEPT_FRACTION = 0.9
-# Excess N − Tr(K⁻¹Φ), as a fraction of N, below which it counts as zero. The difference of
-# two numbers of size N is exact to about N·1e-16; this rule of thumb leaves four digits.
-_NEGLIGIBLE_EXCESS = 1e-12
 
 
 def averaged_scale(weights, variance):
@@ -43,32 +36,10 @@ def averaged_weights(weights, variance):
 
 
 def averaged_products(x, centres, weights, variance):
-    r"""Return Φ, the sum over rows of the average of kr(a, x)·kr(x, a').
-
-    Kumar and Moser, equation (155), sums N exponentials for each pair of centers. Since
-    :math:`|x-a|^2 + |x-a'|^2 = 2|x-\tfrac{a+a'}{2}|^2 + \tfrac12|a-a'|^2`, it factorizes
-    into one matrix product of exponentials of the pairs (x, a) and a correction for each
-    pair (a, a').
-
-    Parameters
-    ----------
-    x : ndarray of shape (n_samples, n_components)
-        Inputs.
-
-    centres : ndarray of shape (n_centres, n_components)
-        Points a.
-
-    weights : ndarray of shape (n_components,)
-        Weights w of the kernel.
-
-    variance : float
-        Variance s of the inputs.
-
-    Returns
-    -------
-    products : ndarray of shape (n_centres, n_centres)
-        Symmetric, positive semi-definite.
-    """
+    """Return Φ, the sum over rows of the average of kr(a, x)·kr(x, a')."""
+    # Kumar and Moser, equation (155), sums N exponentials for each pair of centers. Since |x−a|² +
+    # |x−a'|² = 2|x−(a+a')/2|² + ½|a−a'|², it factorizes into one matrix product of exponentials of
+    # the pairs (x, a) and a correction for each pair (a, a').
     doubled = averaged_weights(weights, 2.0 * variance)
     kernel = squared_exponential(x, centres, doubled)
     products = kernel.T @ kernel
@@ -79,18 +50,13 @@ def averaged_products(x, centres, weights, variance):
 
 
 def gamma_precision(regression, tau, *, tol, max_iter):
-    """Iterate Kumar and Moser, equations (67)–(77), to their fixed point.
-
-    ``tau`` is the smoothing τ. Iterations end where β changes by less than the fraction ``tol``;
-    returned are β and their number.
-    """
+    """Iterate Kumar and Moser, equations (67)–(77), with smoothing τ; return β and n_iter."""
     half = 0.5 * regression.n_values
-    ratio_tau = ratio_z = ratio_r = 1.0  # each is a mean â/b̂; all priors are Gamma(1, 1)
+    ratio_z = ratio_r = 1.0  # each is a mean â/b̂; all priors are Gamma(1, 1)
     a_s, b_s = 2.0, 2.0
-    precision = 1.0
-    n_iter, change = 0, np.inf
-    while n_iter < max_iter and change > tol:
-        n_iter += 1
+
+    def update(precision):
+        nonlocal ratio_z, ratio_r, a_s, b_s
         error = regression.squared_error(tau + 1.0 / precision, smoothing=tau)
         ratio_tau = (1.0 + half) / (1.0 + 0.5 * ratio_z * error)
         a_z = 1.0 + half + ratio_r
@@ -100,55 +66,31 @@ def gamma_precision(regression, tau, *, tol, max_iter):
         ratio_r = 1.0 / b_r
         a_s = 1.0 + ratio_r
         b_s = 1.0 + ratio_r * ratio_z
-        previous, precision = precision, min(ratio_tau * ratio_z, regression.max_precision)
-        change = abs(precision / previous - 1.0)
-    return precision, n_iter
+        return min(ratio_tau * ratio_z, regression.max_precision)
+
+    return fixed_point(update, tol=tol, max_iter=max_iter)
 
 
 def empirical_precision(regression, tau, scale, *, tol, max_iter):
-    """Iterate SERUMS D3.3 (2022), equations (1.49) and (1.58), to their fixed point.
+    """Iterate SERUMS D3.3 (2022), equations (1.49) and (1.58); return β and the iterations."""
+    # β is the inverse of the mean squared residual. ``tau`` is the smoothing τ(M, 1) of a kernel
+    # of unit variance, ``scale`` that of the kernel, σ²: scaling K and Ψ by σ² and Φ by σ⁴ is the
+    # same as dividing 1/β by σ², so it enters here and nowhere else.
 
-    β is the inverse of the mean squared residual. ``tau`` is the smoothing τ(M, 1) of a kernel of
-    unit variance, ``scale`` that of the kernel, σ²: scaling K and Ψ by σ² and Φ by σ⁴ is the
-    same as dividing 1/β by σ², so it enters here and nowhere else. Returns as
-    :func:`gamma_precision`.
-    """
-    precision = 1.0
-    n_iter, change = 0, np.inf
-    while n_iter < max_iter and change > tol:
-        n_iter += 1
+    def update(precision):
         error = regression.squared_error(tau + 1.0 / (scale * precision))
         error = max(error, regression.n_values / regression.max_precision)
-        previous, precision = precision, regression.n_values / error
-        change = abs(precision / previous - 1.0)
-    return precision, n_iter
+        return regression.n_values / error
+
+    return fixed_point(update, tol=tol, max_iter=max_iter)
 
 
 @dataclass(frozen=True)
 class Layer:
-    """A fitted membership-mapping, as arrays.
+    """A fitted membership-mapping: points a, weights of the kernel, ``scale * α``, and β."""
 
-    Attributes
-    ----------
-    inducing_points : ndarray of shape (M, n)
-        Points a.
-
-    weights : ndarray of shape (n,)
-        Weights of the kernel that :meth:`predict` evaluates.
-
-    coef : ndarray of shape (M, p)
-        ``scale * α``. The constant factor of G(x) may be as small as 1e-40 when an input
-        varies little, so it is multiplied in here, where float64 holds it.
-
-    scale : float
-        That factor.
-
-    precision : float
-        β.
-
-    n_iter : int
-        Iterations of the inference.
-    """
+    # The constant factor of G(x) may be as small as 1e-40 when an input varies little, so that
+    # ``coef`` contains it, in float64.
 
     inducing_points: np.ndarray
     weights: np.ndarray
@@ -163,12 +105,7 @@ class Layer:
 
     def astype(self, dtype):
         """Return the layer with its arrays in another floating dtype."""
-        return replace(
-            self,
-            inducing_points=self.inducing_points.astype(dtype, copy=False),
-            weights=self.weights.astype(dtype, copy=False),
-            coef=self.coef.astype(dtype, copy=False),
-        )
+        return in_dtype(self, dtype, "inducing_points", "weights", "coef")
 
 
 @dataclass(frozen=True)
@@ -189,7 +126,9 @@ class _Design:
         regression = DiagonalRegression.from_moments(Phi, K, psi, Y)
         # τ = (ξ − Tr(K⁻¹Φ)) / (ν + M − 2), and Tr(K⁻¹Φ) is the sum of the eigenvalues.
         excess = len(x) - regression.eigenvalues.sum()
-        if excess < _NEGLIGIBLE_EXCESS * len(x):
+        # The difference of two numbers of size N is exact to about N·1e-16; this rule of thumb
+        # leaves four digits.
+        if excess < 1e-12 * len(x):
             excess = 0.0
         return cls(centres, psi, regression, excess / (nu + len(centres) - 2.0))
 
@@ -207,45 +146,9 @@ def fit_layer(
     max_iter=200,
     random_state=None,
 ):
-    """Learn the mapping x → Y.
-
-    Parameters
-    ----------
-    x : ndarray of shape (n_samples, n_components)
-        Inputs, float64.
-
-    Y : ndarray of shape (n_samples, n_outputs)
-        Outputs, float64 or float32.
-
-    n_inducing : int
-        Number of inducing points M; the most of them under ``inference="empirical"``.
-
-    inference : {"gamma", "empirical"}
-        Kumar and Moser, Algorithm 1, or SERUMS D3.3 (2022), Algorithm 1.
-
-    nu : float
-        Degrees of freedom ν of the Student-t mapping, above 2, may be infinite.
-
-    input_variance : float
-        Variance of the inputs; used by "gamma".
-
-    inducing_points : ndarray of shape (M, n_components) or None
-        Points to use as given instead of k-means centroids.
-
-    tol, max_iter : float, int
-        When the iteration for β stops.
-
-    random_state : RandomState
-        For k-means.
-
-    Returns
-    -------
-    layer : Layer
-        The fitted mapping.
-
-    fitted : ndarray of shape (n_samples, n_outputs)
-        Its predictions for the training inputs, in the dtype of Y.
-    """
+    """Learn the mapping x → Y; return the layer, and its predictions for x in the dtype of Y."""
+    # "gamma" is Kumar and Moser, Algorithm 1, "empirical" SERUMS D3.3 (2022), Algorithm 1, in
+    # which ``n_inducing`` is the most points. ``input_variance`` is used by "gamma" alone.
     weights = inverse_squared_range(x)
     # Rows that differ by nothing but rounding count as one, not as so many inducing points.
     x = np.where(weights > 0, x, x.mean(axis=0))
@@ -263,9 +166,11 @@ def fit_layer(
     else:
         input_variance = 0.0
         d = design(n_inducing, 0.0)
-        while inducing_points is None and d.tau < _MIN_SMOOTHING and len(d.centres) > 1:
+        # SERUMS D3.3 (2022), Algorithm 1, steps 2–7: a tenth is dropped at a time until the
+        # smoothing τ(M, 1) reaches 0.1.
+        while inducing_points is None and d.tau < 0.1 and len(d.centres) > 1:
             # ⌈0.9·M⌉ equals M for M < 10: at least one point must go.
-            fewer = min(int(np.ceil(_KEPT_FRACTION * len(d.centres))), len(d.centres) - 1)
+            fewer = min(int(np.ceil(0.9 * len(d.centres))), len(d.centres) - 1)
             d = design(fewer, 0.0)
         spread = Y.var(axis=0, dtype=np.float64).mean()
         sigma2 = 1.0 if d.tau == 0 or d.tau >= spread else spread / d.tau

@@ -20,46 +20,84 @@ from itertools import pairwise, starmap
 
 import numpy as np
 
-from skdp.membership._search_tables import (
-    N_DIRECTIONS,
-    layer_tables,
-    leading_directions,
-    mean_outputs,
-    reader,
-    reconstructed_points,
-)
 from skdp.utils._linalg import as_slice, squared_distances
 from skdp.utils._parallel import map_rows, run_in_threads
 
-# Rows of a block. An autoencoder computes few of its errors, and products of few rows are slow.
-_BLOCK_ROWS = 16384
-# Number of rows whose kernels fit into the cache together.
-_CACHED_ROWS = 512
-# Rows of a block on which bounds are tried, and the share of errors that may be left open by them
-# for bounds to be worth their price, which is about a fifth of that of the errors.
-_TRIED_ROWS = 64
-_OPEN_SHARE = 0.7
+# Directions of the bounds. On MNIST, of the 63 errors of a digit 6.0, 2.2 and 1.2 are computed to
+# find its class with 32, 64 and 128 of them, see benchmarks/bench_limits.py.
+N_DIRECTIONS = 64
+
+
+@dataclass(frozen=True)
+class _LayerTables:
+    """One layer, prepared for queries."""
+
+    # Inducing points, in coordinates in which the kernel is exp(−½|x − a|²), then ones, and
+    # −½|a|²: times (x, −½|x|², 1) they make the kernel's logarithm in one product. (n + 2, M)
+    points: np.ndarray
+    shift: np.ndarray  # the origin of these coordinates
+    outputs: np.ndarray  # coefficients along the bounds' directions, and as the next layer reads
+    coef: np.ndarray  # coefficients of the reconstruction
+
+    def kernel(self, x):
+        """Return the kernel of rows in the coordinates of ``points``, not shifted yet."""
+        n_rows, n = x.shape
+        terms = np.empty((n_rows, n + 2), dtype=x.dtype)
+        np.subtract(x, self.shift, out=terms[:, :n])
+        np.einsum("ij,ij->i", terms[:, :n], terms[:, :n], out=terms[:, n])
+        terms[:, n] *= -0.5
+        terms[:, n + 1] = 1.0
+        kernel = terms @ self.points
+        return np.exp(kernel, out=kernel)
+
+
+def _reader(components, layer):
+    """Return by what a row is multiplied to become the input of a layer, scaled, (p, n)."""
+    n = layer.inducing_points.shape[1]
+    return components[:n].T * np.sqrt(layer.weights)
+
+
+def _layer_tables(layer, along):
+    points = layer.inducing_points * np.sqrt(layer.weights)
+    shift = points.mean(axis=0)
+    points = (points - shift).T
+    norms = -0.5 * np.einsum("ij,ij->j", points, points)
+    points = np.vstack([points, np.ones_like(norms), norms])
+    return _LayerTables(points, shift, layer.coef @ along, layer.coef)
+
+
+def _reconstructed_points(autoencoders):
+    """Return some reconstructions of inducing points by each autoencoder, one below the other."""
+    # Eight reconstructions for each direction (rule of thumb).
+    n_each = -(-N_DIRECTIONS * 8 // len(autoencoders))
+    samples = []
+    for autoencoder in autoencoders:
+        layer = autoencoder._layers[0]
+        some = np.linspace(0, len(layer.inducing_points) - 1, n_each).round().astype(int)
+        samples.append(layer.predict(layer.inducing_points[np.unique(some)]))
+    return np.vstack(samples)
+
+
+def _leading_directions(samples):
+    """Return orthonormal columns along which rows have most of their squares."""
+    _, _, directions = np.linalg.svd(samples.astype(np.float64), full_matrices=False)
+    return directions[:N_DIRECTIONS].T.astype(samples.dtype, order="C")
+
+
+def _mean_outputs(layer, n_directions):
+    """Return the mean reconstruction of the inducing points, along the basis if there is one."""
+    # Points as they are stored need no shift any more.
+    kernel = layer.kernel(layer.points[:-2].T + layer.shift)
+    return kernel.mean(axis=0) @ (layer.outputs[:, :n_directions] if n_directions else layer.coef)
 
 
 @dataclass(frozen=True)
 class _Pairs:
-    """Which autoencoders compete for which rows.
+    """Which autoencoders compete for which rows."""
 
-    Attributes
-    ----------
-    ids : ndarray of shape (n_rows, n_entrants)
-        Positions of the autoencoders, those of one group after those of the other.
-
-    ends : ndarray of shape (n_groups + 1,)
-        Where the groups begin and end among the entrants.
-
-    members : list of tuple
-        Of each autoencoder, the rows that it competes for, and these places in ``ids.ravel()``.
-    """
-
-    ids: np.ndarray
-    ends: np.ndarray
-    members: list
+    ids: np.ndarray  # (n_rows, n_entrants): those of one group after those of the other
+    ends: np.ndarray  # where the groups begin and end among the entrants
+    members: list  # of each autoencoder: the rows it competes for, these places in ids.ravel()
 
     @classmethod
     def of_all(cls, n_rows, sizes):
@@ -72,7 +110,7 @@ class _Pairs:
         order = np.argsort(ids, axis=None, kind="stable")
         borders = np.searchsorted(ids.ravel()[order], np.arange(n_autoencoders + 1))
         places = [order[first:last] for first, last in pairwise(borders)]
-        return cls(ids, ends, [(each // ids.shape[1], each) for each in places])
+        return cls(ids, ends, [(place // ids.shape[1], place) for place in places])
 
     def groups(self):
         """Yield the entrants of each group."""
@@ -93,8 +131,8 @@ class _Race:
 
     def compute(self, wanted):
         """Compute errors that are not known yet."""
-        found = self.search.pair_errors(self.Y, self.pairs, wanted, self.n_jobs)
-        self.errors = np.minimum(self.errors, found)
+        errors = self.search.pair_errors(self.Y, self.pairs, wanted, self.n_jobs)
+        self.errors = np.minimum(self.errors, errors)
         self.known |= wanted
 
     def compute_promising(self, groups):
@@ -145,76 +183,40 @@ def _least(values):
 
 def _portions(positions):
     """Yield positions, a cache's worth of rows at a time."""
-    for first in range(0, len(positions), _CACHED_ROWS):
-        yield positions[first : first + _CACHED_ROWS]
+    for first in range(0, len(positions), 512):  # rows whose kernels fit into the cache together
+        yield positions[first : first + 512]
 
 
 class ReconstructionSearch:
-    """The least reconstruction error of rows among autoencoders of several groups.
-
-    It is prepared from the autoencoders as they are: of others, make another one.
-
-    Parameters
-    ----------
-    groups : list of list of CDMMA
-        Fitted, such as those of each class.
-
-    Attributes
-    ----------
-    sizes : ndarray of shape (n_groups + 1,)
-        Where groups begin and end among all autoencoders.
-
-    basis : ndarray of shape (p, d)
-        Orthonormal columns, along which bounds are computed; d = 0 where these would cost as
-        much as the errors.
-
-    projections : list of ndarray of shape (p, n)
-        What the first layer of each reads, in the coordinates of its ``points``.
-
-    layers : list of list of LayerTables
-        Of each.
-    """
+    """The least reconstruction error of rows among autoencoders of several groups."""
 
     def __init__(self, groups):
         autoencoders = [a for group in groups for a in group]
         self.sizes = np.cumsum([0, *(len(group) for group in groups)])
         n_features = autoencoders[0].n_features_in_
-        samples = reconstructed_points(autoencoders)
+        samples = _reconstructed_points(autoencoders)
+        # Orthonormal columns along which bounds are computed; none where that costs as much as
+        # errors.
         self.basis = np.empty((n_features, 0), dtype=samples.dtype)
         if n_features > 2 * N_DIRECTIONS:
-            self.basis = leading_directions(samples)
+            self.basis = _leading_directions(samples)
         self.projections, self.layers = [], []
         for autoencoder in autoencoders:
             layers = autoencoder._layers
-            readers = [reader(autoencoder.components_, layer) for layer in layers]
+            readers = [_reader(autoencoder.components_, layer) for layer in layers]
             self.projections.append(readers[0])
             readers = [*readers[1:], np.empty((n_features, 0), dtype=samples.dtype)]
             tables = [
-                layer_tables(layer, np.hstack([self.basis, each]))
-                for layer, each in zip(layers, readers, strict=True)
+                _layer_tables(layer, np.hstack([self.basis, following]))
+                for layer, following in zip(layers, readers, strict=True)
             ]
             self.layers.append(tables)
         self._kept_means = None
 
     def errors(self, X, *, n_probe=None, n_jobs=None):
-        """Return the least error of each row among the autoencoders of each group.
+        """Return the least error of each row among the autoencoders of each group, always finite.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            Validated queries.
-
-        n_probe : int or None, default=None
-            How many autoencoders of each group compete for a row, those whose mean
-            reconstruction is nearest; None for all.
-
-        n_jobs : int or None, default=None
-            Threads, among which the autoencoders are divided. The result does not depend on it.
-
-        Returns
-        -------
-        errors : ndarray of shape (n_samples, n_groups)
-            In squared units of X, finite.
+        Of each group the ``n_probe`` whose mean reconstruction is nearest compete, all if None.
         """
         largest = float(np.finfo(self.basis.dtype).max)
 
@@ -226,18 +228,7 @@ class ReconstructionSearch:
         return self._map_rows(compute, X, n_probe)
 
     def nearest_group(self, X, *, n_probe=None, n_jobs=None):
-        """Return which group has the autoencoder with the least error of all, for each row.
-
-        Parameters
-        ----------
-        X, n_probe, n_jobs
-            As for :meth:`errors`.
-
-        Returns
-        -------
-        groups : ndarray of shape (n_samples,)
-            Position of the group.
-        """
+        """Return which group has the autoencoder with the least error of all, for each row."""
 
         def compute(Y):
             [leaders] = self._race(Y, n_probe, n_jobs, lambda race: (race.leaders(),))
@@ -246,25 +237,7 @@ class ReconstructionSearch:
         return self._map_rows(compute, X, n_probe)
 
     def winners_of_block(self, Y, *, n_probe=None, n_jobs=None):
-        """Search for a block of rows, in one piece.
-
-        Parameters
-        ----------
-        Y : ndarray of shape (n_rows, n_features)
-            Validated rows, in the dtype of the autoencoders.
-
-        n_probe, n_jobs
-            As for :meth:`errors`.
-
-        Returns
-        -------
-        errors : ndarray of shape (n_rows, n_groups)
-            Least errors, which may be infinite where squares overflow.
-
-        winners : ndarray of shape (n_rows, n_groups, 2)
-            Position of the autoencoder that has this error, among those of all groups, and of
-            its layer.
-        """
+        """Return the least errors by group, maybe infinite, with autoencoder and layer."""
         return self._race(Y, n_probe, n_jobs, _Race.winners)
 
     def _map_rows(self, compute, X, n_probe):
@@ -276,7 +249,8 @@ class ReconstructionSearch:
             X,
             values_per_row=cast + 4 * n_errors + 2 * largest + 2 * N_DIRECTIONS,
             dtype=self.basis.dtype,
-            max_rows=_BLOCK_ROWS,
+            # An autoencoder computes few of its errors, and products of few rows are slow.
+            max_rows=16384,
         )
 
     def _entrants(self, n_probe):
@@ -290,7 +264,9 @@ class ReconstructionSearch:
         ends, n_layers = self._entrants(n_probe), len(self.layers[0])
         bounded = self.basis.shape[1] and ends[-1] * n_layers > 1
         # Queries with much noise are alike along the basis: then bounds say little.
-        tried = _TRIED_ROWS if bounded and n_probe is None else len(Y)
+        # Bounds are tried on the first rows: they cost about a fifth of the errors, and are worth
+        # it if they leave few of these open.
+        tried = 64 if bounded and n_probe is None else len(Y)
         finished = []
         for some in starmap(slice, pairwise(np.unique([0, min(tried, len(Y)), len(Y)]))):
             pairs = self._pairs(Y[some], along[some], ends)
@@ -299,7 +275,7 @@ class ReconstructionSearch:
                 self._fill_bounds(bounds, Y[some], along[some], pairs, n_jobs)
             race = _Race(self, Y[some], pairs, bounds, n_jobs)
             finished.append(finish(race))
-            bounded = bounded and race.known.mean() <= _OPEN_SHARE
+            bounded = bounded and race.known.mean() <= 0.7
         return [np.concatenate(parts) for parts in zip(*finished, strict=True)]
 
     def _pairs(self, Y, along, ends):
@@ -308,21 +284,21 @@ class ReconstructionSearch:
             return _Pairs.of_all(len(Y), self.sizes)
         rows = along if self.basis.shape[1] else Y
         ids = np.empty((len(Y), ends[-1]), dtype=np.intp)
-        both = (starmap(slice, pairwise(each)) for each in (self.sizes, ends))
-        for group, here in zip(*both, strict=True):
+        both = (starmap(slice, pairwise(borders)) for borders in (self.sizes, ends))
+        for group, chosen in zip(*both, strict=True):
             means = self._means()[group]
             # The same constant for all, |y|², makes no difference.
             distances = 0.5 * np.einsum("ij,ij->i", means, means) - rows @ means.T
-            n_chosen = here.stop - here.start
+            n_chosen = chosen.stop - chosen.start
             nearest = distances.argpartition(n_chosen - 1, axis=1)[:, :n_chosen]
-            ids[:, here] = np.sort(nearest, axis=1) + group.start
+            ids[:, chosen] = np.sort(nearest, axis=1) + group.start
         return _Pairs.of_some(ids, ends, len(self.layers))
 
     def _means(self):
         """Return the mean reconstruction of each autoencoder, along the basis if there is one."""
         if self._kept_means is None:
             n = self.basis.shape[1]
-            self._kept_means = np.stack([mean_outputs(layers[0], n) for layers in self.layers])
+            self._kept_means = np.stack([_mean_outputs(layers[0], n) for layers in self.layers])
         return self._kept_means
 
     def _fill_bounds(self, bounds, Y, along, pairs, n_jobs):
@@ -332,11 +308,11 @@ class ReconstructionSearch:
 
         def fill(k):
             for rows, places in zip(*map(_portions, pairs.members[k]), strict=True):
-                here = as_slice(rows)
-                x = Y[here] @ self.projections[k]
+                block = as_slice(rows)
+                x = Y[block] @ self.projections[k]
                 for depth, layer in enumerate(self.layers[k]):
                     outputs = layer.kernel(x) @ layer.outputs
-                    bound = squared_distances(along[here], outputs[:, :n_directions])
+                    bound = squared_distances(along[block], outputs[:, :n_directions])
                     # Where squares overflow nothing is ruled out.
                     bounds[places, depth] = np.where(np.isfinite(bound), bound, 0.0)
                     x = outputs[:, n_directions:]
@@ -344,26 +320,7 @@ class ReconstructionSearch:
         run_in_threads(fill, range(len(self.layers)), n_jobs)
 
     def pair_errors(self, Y, pairs, wanted, n_jobs=None):
-        """Return the errors of pairs and layers that are wanted, and infinity for the others.
-
-        Parameters
-        ----------
-        Y : ndarray of shape (n_rows, n_features)
-            Rows.
-
-        pairs : _Pairs
-            Which autoencoders compete for which of them.
-
-        wanted : ndarray of shape (n_rows, n_entrants, n_layers)
-            Whether to compute an error.
-
-        n_jobs : int or None, default=None
-            Threads.
-
-        Returns
-        -------
-        errors : ndarray of shape (n_rows, n_entrants, n_layers)
-        """
+        """Return the errors of pairs and layers that are wanted, and infinity for the others."""
         n_directions = self.basis.shape[1]
         errors = np.full((pairs.ids.size, wanted.shape[2]), np.inf, dtype=Y.dtype)
         flat = wanted.reshape(errors.shape)
@@ -371,19 +328,19 @@ class ReconstructionSearch:
         def fill(k):
             all_rows, all_places = pairs.members[k]
             for some in _portions(np.flatnonzero(flat[all_places].any(axis=1))):
-                here, places = Y[as_slice(all_rows[some])], all_places[some]
-                own, found = flat[places], errors[places]
-                x = here @ self.projections[k]
+                block, places = Y[as_slice(all_rows[some])], all_places[some]
+                needed, computed = flat[places], errors[places]
+                x = block @ self.projections[k]
                 for depth, layer in enumerate(self.layers[k]):
                     kernel = layer.kernel(x)
-                    rows = as_slice(np.flatnonzero(own[:, depth]))
+                    rows = as_slice(np.flatnonzero(needed[:, depth]))
                     residual = kernel[rows] @ layer.coef
-                    residual -= here[rows]
-                    found[rows, depth] = np.einsum("ij,ij->i", residual, residual)
-                    if not own[:, depth + 1 :].any():
+                    residual -= block[rows]
+                    computed[rows, depth] = np.einsum("ij,ij->i", residual, residual)
+                    if not needed[:, depth + 1 :].any():
                         break
                     x = kernel @ layer.outputs[:, n_directions:]
-                errors[places] = np.where(np.isnan(found), np.inf, found)
+                errors[places] = np.where(np.isnan(computed), np.inf, computed)
 
         run_in_threads(fill, range(len(self.layers)), n_jobs)
         return errors.reshape(wanted.shape)

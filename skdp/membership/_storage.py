@@ -25,28 +25,7 @@ def check_shared_scales(classifier, which):
 def pack_model(model, saved, groups, prefix=""):
     """Return a fitted model of groups of autoencoders as a JSON header and arrays.
 
-    Parameters
-    ----------
-    model : estimator
-        Fitted, with ``dtype_``.
-
-    saved : tuple of str
-        Names of the parameters that decide how it was fitted.
-
-    groups : list of list of autoencoders
-        Its autoencoders.
-
-    prefix : str, default=""
-        Every key of ``arrays`` starts with it.
-
-    Returns
-    -------
-    header : dict
-        JSON-serialisable: parameters, dtype, and ``n_parts``, the number of autoencoders of
-        each group.
-
-    arrays : dict of str to ndarray
-        Those of autoencoder i of group k are named ``"{prefix}{k}/{i}/..."``.
+    ``saved`` are the parameters that decide how it was fitted. Names of arrays: "prefix k/i/...".
     """
     header = {
         "parameters": {name: getattr(model, name) for name in saved},
@@ -63,32 +42,9 @@ def pack_model(model, saved, groups, prefix=""):
 
 
 def unpack_model(cls, kind, saved, header, arrays, prefix=""):
-    """Rebuild a model and its groups from what :func:`pack_model` returned.
+    """Rebuild a model, not fitted but for its dtype, and its groups of fitted autoencoders.
 
-    Parameters
-    ----------
-    cls : type
-        Of the model.
-
-    kind : type
-        Of its autoencoders.
-
-    saved, header, arrays, prefix
-        See :func:`pack_model`; header and arrays may come from an untrusted file.
-
-    Returns
-    -------
-    model : estimator
-        Its parameters are such as it takes; with ``dtype_`` and ``n_features_in_``, and else
-        not fitted.
-
-    groups : list of list of autoencoders
-        Fitted.
-
-    Raises
-    ------
-    Exception
-        Of nearly any kind where they are no such model; callers say what that means.
+    The file may be untrusted: errors are of nearly any kind, and callers say what they mean.
     """
     require(set(header["parameters"]) == set(saved), "parameters")
     model = cls(**header["parameters"])
@@ -112,47 +68,7 @@ def unpack_model(cls, kind, saved, header, arrays, prefix=""):
 
 
 def pack_classifier(classifier, prefix=""):
-    """Return a fitted :class:`~skdp.WideCDMMAClassifier` as a JSON header and arrays.
-
-    Parameters
-    ----------
-    classifier : WideCDMMAClassifier
-        Fitted.
-
-    prefix : str, default=""
-        Every key of ``arrays`` starts with it.
-
-    Returns
-    -------
-    header : dict
-        JSON-serialisable: parameters, classes, dtype, and ``n_parts``, the number of
-        autoencoders of each class.
-
-    arrays : dict of str to ndarray
-        Those of autoencoder i of class c are named ``"{prefix}{c}/{i}/..."``.
-
-    Raises
-    ------
-    ValueError
-        When it has ``error_scale="own"``: a file has no place for these scales.
-
-    See Also
-    --------
-    unpack_classifier : The way back.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from skdp import WideCDMMAClassifier
-    >>> from skdp.membership import pack_classifier
-    >>> X, y = load_digits(n_class=3, return_X_y=True)
-    >>> classifier = WideCDMMAClassifier(5, n_layers=1, random_state=0).fit(X / 16, y)
-    >>> header, arrays = pack_classifier(classifier, prefix="classifier/")
-    >>> header["classes"], header["n_parts"]
-    ([0, 1, 2], [1, 1, 1])
-    >>> arrays["classifier/2/0/components"].shape
-    (5, 64)
-    """
+    """Return a fitted :class:`~skdp.WideCDMMAClassifier` as a JSON header and arrays."""
     check_is_fitted(classifier)
     check_shared_scales(classifier, f"a {type(classifier).__name__} in a release or file")
     groups = classifier.autoencoders_by_class()
@@ -164,42 +80,7 @@ def pack_classifier(classifier, prefix=""):
 def unpack_classifier(header, arrays, prefix=""):
     """Rebuild a :class:`~skdp.WideCDMMAClassifier` from what :func:`pack_classifier` returned.
 
-    Both may come from an untrusted file: whatever could fail later is refused here.
-
-    Parameters
-    ----------
-    header : dict
-        As :func:`pack_classifier` returned it, or JSON made of it.
-
-    arrays : dict of str to ndarray
-        Likewise; those whose key does not start with the prefix are ignored.
-
-    prefix : str, default=""
-        What the keys start with.
-
-    Returns
-    -------
-    classifier : WideCDMMAClassifier
-        Fitted.
-
-    Raises
-    ------
-    ValueError
-        When the header or an array is missing or no such thing; when shapes, dtypes or
-        numbers of layers do not agree, numbers are not finite or out of range, classes are
-        not at least two different ones in order, or a parameter is not one that the
-        classifier takes.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from skdp import WideCDMMAClassifier
-    >>> from skdp.membership import pack_classifier, unpack_classifier
-    >>> X, y = load_digits(n_class=3, return_X_y=True)
-    >>> classifier = WideCDMMAClassifier(5, n_layers=1, random_state=0).fit(X / 16, y)
-    >>> copy = unpack_classifier(*pack_classifier(classifier))
-    >>> bool((copy.predict(X) == classifier.predict(X)).all())
-    True
+    It may come from an untrusted file: what could fail later is refused with a ValueError.
     """
     try:
         classes = stored_labels(header["classes"])
@@ -216,40 +97,9 @@ def unpack_classifier(header, arrays, prefix=""):
 
 
 def frozen_classifier(classifier, copy=True):
-    """Return a copy of a fitted classifier that holds what its file would, and no more.
+    """Return a fitted classifier that holds what its file would: no seeds, and read-only arrays.
 
-    No seeds and no generator that drew them, and arrays that cannot be written to.
-
-    Parameters
-    ----------
-    classifier : WideCDMMAClassifier
-        Fitted.
-
-    copy : bool, default=True
-        Whether to copy arrays that can be written to, or else to take them from the original,
-        which then cannot write to them either.
-
-    Returns
-    -------
-    frozen : WideCDMMAClassifier
-        Predicts the same, bit for bit.
-
-    Raises
-    ------
-    ValueError
-        When it is none that could be read from a file, see :func:`unpack_classifier`, or has
-        ``error_scale="own"``.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from skdp import WideCDMMAClassifier
-    >>> from skdp.membership import frozen_classifier
-    >>> X, y = load_digits(n_class=3, return_X_y=True)
-    >>> classifier = WideCDMMAClassifier(5, n_layers=1, random_state=0).fit(X / 16, y)
-    >>> frozen = frozen_classifier(classifier)
-    >>> frozen.random_state is None, frozen.autoencoders_[0].autoencoders_[0].random_state is None
-    (True, True)
+    Without ``copy`` the original cannot write to its arrays either. It predicts the same.
     """
     header, arrays = pack_classifier(classifier)
     for name, array in arrays.items():

@@ -27,9 +27,6 @@ from skdp.neural._training import (
 from skdp.utils._parallel import draw_seeds
 from skdp.utils._sklearn import Interval, StrOptions
 
-# Least share of a column in the budget, relative to an even share. With a thousand times the noise
-# nothing is left of a column, and smaller shares would exceed single precision.
-_LEAST_SHARE = 1e-3
 # Rows of a block in computing relevances, and in computing gradients with mechanism="dpsgd" (rules
 # of thumb; the latter take half a gigabyte for the paper's network).
 _RELEVANCE_CHUNK, _GRADIENT_CHUNK = 1000, 512
@@ -487,43 +484,21 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
 
 
 def budget_shares(network, rows, epsilon, random_state):
-    r"""Return how the budget of the inputs is divided between columns, from private relevances.
+    """Return how the budget of the inputs is divided between columns, and what it costs one row.
 
-    The relevances are averaged over rows, with Laplace noise of scale 2d / (nε) on each (equation
-    (12)), and
-
-    .. math:: β_j = d\,|\bar R_j| / \sum_i |\bar R_i|
-
-    (equation (16)). As relevances are in [0, 1], one row moves their average by d/n at most, half
-    of what the noise is for: this is ε/2-private for one row, if the network is public.
-
-    Parameters
-    ----------
-    network : Network
-        Not trained on the rows, or privately.
-
-    rows : Tensor of shape (n_samples, n_features)
-        Private rows in [0, 1].
-
-    epsilon : float
-        Budget ε₁; infinite for no noise.
-
-    random_state : RandomState or None
-        Source of randomness; None for a cryptographic one.
-
-    Returns
-    -------
-    shares : ndarray of shape (n_features,)
-        β, positive, of mean one.
-
-    spent : float
-        ε/2, and what rounding to the grid of the noise adds.
+    The shares β have mean one. The network must not be trained on the rows, or privately.
     """
+    # The relevances are averaged over rows, with Laplace noise of scale 2d/(nε) on each (equation
+    # (12)), and β_j = d |R̄_j| / Σ |R̄_i| (equation (16)). As relevances are in [0, 1], one row
+    # moves their average by d/n at most, half of what the noise is for: this is ε/2-private for
+    # one row, if the network is public. Rounding to the grid of the noise adds to it.
     parts = rows.split(_RELEVANCE_CHUNK)
     total = sum(relevances(network, part).double().sum(dim=0) for part in parts)
     n, d = rows.shape
     mean = (total / n)[None].cpu()
     scale = 2 * d / (n * epsilon)
     noisy = perturb_rows(mean, np.full(d, scale), random_state).abs().numpy()[0]
-    shares = np.maximum(noisy / noisy.mean(), _LEAST_SHARE) if noisy.any() else np.ones(d)
+    # With a thousand times the noise nothing is left of a column, and smaller shares would exceed
+    # single precision.
+    shares = np.maximum(noisy / noisy.mean(), 1e-3) if noisy.any() else np.ones(d)
     return shares / shares.mean(), epsilon / 2 + d * NOISE_STEP

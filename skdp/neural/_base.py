@@ -44,23 +44,12 @@ from skdp.utils._warnings import warn
 
 # Relative tolerance of the search of an accountant (that of Opacus: an ε of 0.01).
 TOLERANCE = 0.05
-# Signal-to-noise ratio up to which networks are no better than a guess: a rule of thumb. On digits
-# the accuracy of both networks was at most .17 up to 22, .52 at 50 and .75 at 200, if their other
-# settings allowed them to learn.
-_LEAST_SIGNAL = 20.0
-# Number of rows of a block in prediction (rule of thumb).
-_PREDICTION_CHUNK = 2000
-# Prefix of the keys of a network's arrays in a file.
-_PREFIX = "network/"
 
 
 class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateRandomness):
-    """Base of the classifiers of this package.
+    """Base of the classifiers of this package; a subclass defines the network and its training.
 
-    A subclass defines ``_make_network(architecture)``, ``_probabilities(scores)``,
-    ``_describe_mechanism()``, arguments of :meth:`PrivacyAccount.guarantee`, and ``_train(network,
-    rows, labels, random_state)``, which trains and returns a list of :class:`PrivacyAccount`; the
-    last one is that of one labeled record.
+    Of the accounts that ``_train`` returns, the last one is that of one labeled record.
     """
 
     epsilon: float
@@ -201,23 +190,22 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
                 )
 
     def _check_guarantee(self):
-        """Raise ValueError unless guarantee_ follows from accounts_, and these from parameters.
-
-        This is for files, which may state anything. The last account of each fit is that of one
-        labeled record.
-        """
-        fits = [each for each in self.accounts_ if each.counting == self.accounts_[-1].counting]
+        """Raise ValueError unless guarantee_ follows from accounts_, and these from parameters."""
+        # This is for files, which may state anything. The last account of each fit is that of one
+        # labeled record.
+        kinds = [account.counting for account in self.accounts_]
+        fits = [account for account in self.accounts_ if account.counting == kinds[-1]]
         require(fits and len(self.accounts_) % len(fits) == 0, "accounts")
         last_fit = self.accounts_[-(len(self.accounts_) // len(fits)) :]
         require(self._accounts_agree(*last_fit), "accounts and parameters")
         described = self._describe_mechanism()
-        first, *rest = (each.guarantee(self.n_features_in_, **described) for each in fits)
+        first, *rest = (fit.guarantee(self.n_features_in_, **described) for fit in fits)
         expected = sum(rest, first)
         for name in (field.name for field in fields(PrivacyGuarantee)):
-            found, derived = getattr(self.guarantee_, name), getattr(expected, name)
+            stated, derived = getattr(self.guarantee_, name), getattr(expected, name)
             # Texts combine those of several fits.
             several = name in ("mechanism", "excludes")
-            same = derived in found if several else derived == found
+            same = derived in stated if several else derived == stated
             require(same, f"accounts and {name} of the guarantee")
 
     def _accounts_agree(self, paper, composed, row):
@@ -261,8 +249,8 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         return classes
 
     def _find_bounds(self, X):
-        found = check_bounds(self, self.bounds, X)
-        return np.stack([found.low, found.high])
+        bounds = check_bounds(self, self.bounds, X)
+        return np.stack([bounds.low, bounds.high])
 
     @staticmethod
     def _to_unit(X, bounds):
@@ -280,7 +268,10 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
 
     def _warn_of_noise(self, perturbation, n):
         """Warn, before training, if there is too much noise to learn from."""
-        if perturbation.signal(n) > _LEAST_SIGNAL:
+        # Up to there networks are no better than a guess: a rule of thumb. On digits the accuracy
+        # of both networks was at most .17 up to 22, .52 at 50 and .75 at 200, if their other
+        # settings allowed them to learn.
+        if perturbation.signal(n) > 20.0:
             return
         deviation = np.sqrt(2) * float(np.median(perturbation.input_scales))
         low, high = self.bounds
@@ -317,7 +308,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         rows = self._to_unit(X, self.bounds_)
         device = find_device(self.device)
         network = self.network_.to(device)
-        parts = [network(part.to(device)).cpu() for part in rows.split(_PREDICTION_CHUNK)]
+        parts = [network(part.to(device)).cpu() for part in rows.split(2000)]
         self.network_.cpu()
         return torch.cat(parts)
 
@@ -458,7 +449,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
             "accounts": [asdict(account) for account in self.accounts_],
         }
         state = self.network_.state_dict()
-        arrays = {f"{_PREFIX}{key}": value.numpy() for key, value in state.items()}
+        arrays = {f"network/{key}": value.numpy() for key, value in state.items()}
         arrays["bounds"] = self.bounds_
         save_arrays(path, type(self).__name__, header, arrays)
 
@@ -506,7 +497,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         with torch.device("meta"):
             shapes = self._make_network(architecture).state_dict()
         state = {
-            key: stored_array(arrays, f"{_PREFIX}{key}", np.float64, tuple(value.shape))
+            key: stored_array(arrays, f"network/{key}", np.float64, tuple(value.shape))
             for key, value in shapes.items()
         }
         network = self._make_network(architecture).double()

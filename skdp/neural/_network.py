@@ -10,8 +10,6 @@ _STRIDE = 2
 # Constants q, l and α of equation (22), whose β is 3/4 (Phan et al., 2017, who take them from
 # Krizhevsky, Sutskever and Hinton, 2012).
 _OFFSET, _WIDTH, _WEIGHT = 2.0, 5, 1e-4
-# Least range of a unit over a batch: where it is constant, it becomes zero and not undefined.
-_LEAST_RANGE = 1e-6
 # Stabilizer μ of equation (5): keeps the ratio of two affine transformations finite (Bach et al.,
 # 2015, use 0.01 on networks of such a size).
 _STABILIZER = 0.01
@@ -19,35 +17,14 @@ _STABILIZER = 0.01
 
 @dataclass(frozen=True)
 class Architecture:
-    """What a network consists of.
-
-    Parameters
-    ----------
-    n_features, n_classes : int
-        Columns of the rows, and classes.
-
-    image_shape : tuple of int or None
-        (height, width) or (channels, height, width) of a row; None for dense layers alone.
-
-    hidden_layer_sizes : tuple of int
-        Maps of each convolution, or units of each dense layer where there is no image, and last
-        the units of the dense layer below the scores.
-
-    kernel_size : int
-        Odd side of the filters.
-
-    Examples
-    --------
-    >>> from skdp.neural._network import Architecture
-    >>> Architecture(784, 10, (28, 28), (32, 64, 25), 5).first_layer_inputs
-    4900
-    """
+    """What a network consists of."""
 
     n_features: int
     n_classes: int
-    image_shape: tuple | None
+    image_shape: tuple | None  # (height, width) or (channels, height, width); None: dense layers
+    # Maps of each convolution, or units of each dense layer, and last the units below the scores.
     hidden_layer_sizes: tuple
-    kernel_size: int
+    kernel_size: int  # odd side of the filters
 
     @property
     def channels(self):
@@ -56,11 +33,9 @@ class Architecture:
 
     @property
     def first_layer_inputs(self):
-        r"""Inputs of all neurons of the first layer together, :math:`\sum_{h \in h_0} d`.
-
-        Of a dense layer, those of every unit. Of a convolution, those of one map, as the others
-        read the same inputs: 14 × 14 × 25 for 28 × 28 pixels and filters of 5 × 5.
-        """
+        """Inputs of all neurons of the first layer together, Σ d over h in h_0."""
+        # Of a dense layer, those of every unit. Of a convolution, those of one map, as the others
+        # read the same inputs: 14 × 14 × 25 for 28 × 28 pixels and filters of 5 × 5.
         if self.image_shape is None or len(self.hidden_layer_sizes) == 1:
             return self.hidden_layer_sizes[0] * self.n_features
         channels, height, width = self.channels
@@ -84,26 +59,8 @@ def halved(side):
 
 
 def response_scale(maps):
-    r"""Return the scale of each unit: a power of the squares of neighboring maps.
-
-    .. math::
-       \Bigl(q + α \sum_{m=k-\lfloor l/2 \rfloor}^{k+\lfloor l/2 \rfloor} (h^m_{ij})^2\Bigr)^β,
-       \qquad q = 2,\ l = 5,\ α = 10^{-4},\ β = 0.75.
-
-    Parameters
-    ----------
-    maps : Tensor of shape (n_samples, n_maps, height, width)
-
-    Returns
-    -------
-    scale : Tensor of the same shape
-
-    Examples
-    --------
-    >>> import torch
-    >>> response_scale(torch.zeros(1, 3, 1, 1)).flatten().tolist()
-    [1.681..., 1.681..., 1.681...]
-    """
+    """Return the scale of each unit: a power of the squares of neighboring maps, equation (22)."""
+    # (q + α Σ (h^m_ij)²)^β over maps m from k − ⌊l/2⌋ to k + ⌊l/2⌋, and β = 0.75.
     n, reach = maps.shape[1], _WIDTH // 2
     distance = torch.arange(n)[:, None] - torch.arange(n)
     near = (distance.abs() <= reach).to(maps)
@@ -114,17 +71,9 @@ def response_scale(maps):
 
 
 class ResponseNormalization(torch.nn.Module):
-    r"""Divide each unit of a convolution by what its neighbors respond, at most to 1.
+    """Divide each unit h of a convolution by max(h, Z), with Z of :func:`response_scale`."""
 
-    With h the unit after its rectifier and Z of :func:`response_scale`, it becomes
-    h / max(h, Z) (Phan et al., 2017, equation (22)), of each row by itself.
-
-    Examples
-    --------
-    >>> import torch
-    >>> ResponseNormalization()(torch.full((1, 1, 1, 2), 5.0)).flatten().tolist()
-    [1.0, 1.0]
-    """
+    # Phan et al., 2017, equation (22); of each row by itself.
 
     def forward(self, maps):
         """Return maps in [0, 1]."""
@@ -132,26 +81,12 @@ class ResponseNormalization(torch.nn.Module):
 
 
 class RangeNormalization(torch.nn.Module):
-    r"""Bring each unit of a dense layer to [0, 1] by its range over a batch.
+    """Bring each unit of a dense layer to [0, 1] by its range over a batch."""
 
-    With χ and φ the least and greatest value of a unit over the batch, it becomes
-    (h − χ) / (φ − χ) (Phan et al., 2017, section III-B). What all rows of a batch have in common,
-    such as noise that is drawn once for all of them, cancels. Rows to predict are normalized one
-    by one, with the ranges of the last batch that was seen in training mode.
-
-    Parameters
-    ----------
-    n_units : int
-
-    Examples
-    --------
-    >>> import torch
-    >>> layer = RangeNormalization(1)
-    >>> layer(torch.tensor([[3.0], [4.0], [5.0]])).flatten().tolist()
-    [0.0, 0.5, 1.0]
-    >>> layer.eval()(torch.tensor([[4.5]])).item()
-    0.75
-    """
+    # With χ and φ the least and greatest value of a unit over the batch, it becomes (h − χ) / (φ −
+    # χ) (Phan et al., 2017, section III-B). What all rows of a batch have in common, such as noise
+    # that is drawn once for all of them, cancels. Rows to predict are normalized one by one, with
+    # the ranges of the last batch that was seen in training mode.
 
     def __init__(self, n_units):
         super().__init__()
@@ -165,29 +100,14 @@ class RangeNormalization(torch.nn.Module):
             low, high = units.amin(dim=0), units.amax(dim=0)
             self.low.copy_(low.detach())
             self.high.copy_(high.detach())
-        return ((units - low) / (high - low).clamp(min=_LEAST_RANGE)).clamp(0, 1)
+        return ((units - low) / (high - low).clamp(min=1e-6)).clamp(0, 1)  # zero if constant
 
 
 class BatchCentering(torch.nn.Module):
-    """Subtract from each unit its mean over a batch (Ioffe and Szegedy, 2015, without scales).
+    """Subtract from each unit its mean over a batch (Ioffe and Szegedy, 2015, without scales)."""
 
-    What all rows of a batch have in common cancels. Rows to predict are centered one by one, by
-    the means of the last batch that was seen in training mode.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Of the units of one row.
-
-    Examples
-    --------
-    >>> import torch
-    >>> layer = BatchCentering((1,))
-    >>> layer(torch.tensor([[3.0], [5.0]])).flatten().tolist()
-    [-1.0, 1.0]
-    >>> layer.eval()(torch.tensor([[3.0]])).item()
-    -1.0
-    """
+    # What all rows of a batch have in common cancels. Rows to predict are centered one by one, by
+    # the means of the last batch that was seen in training mode.
 
     def __init__(self, shape):
         super().__init__()
@@ -205,14 +125,7 @@ class BatchCentering(torch.nn.Module):
 class Network(torch.nn.Module):
     """Layers below, the last hidden layer, and a score for each class.
 
-    Parameters
-    ----------
-    architecture : Architecture
-
-    normalization : {"response", "batch", "none"}
-        What goes with each affine transformation: the rectifier and the paper's normalization;
-        centering over the batch and the rectifier; or the rectifier alone, which lets each row be
-        by itself.
+    Of the normalizations "response", "batch" and "none" the last one lets each row be by itself.
     """
 
     def __init__(self, architecture, normalization):
@@ -280,30 +193,11 @@ def _dense_layers(architecture, sizes, normalization):
 
 @torch.no_grad()
 def relevances(network, rows):
-    r"""Return the relevance of each column for the score of the predicted class, of each row.
-
-    The score is distributed over the units of each layer in turn, in proportion to what they
-    contribute to the affine transformation z of those above (Phan et al., 2017, equations
-    (4)-(8)),
-
-    .. math:: R_p = \sum_m \frac{x_p W_{pm}}{z_m ± μ} R_m,
-
-    and the relevances of a row are brought to [0, 1] by their range. Layers that rescale or
-    reshape pass relevance on.
-
-    Parameters
-    ----------
-    network : Network
-        Trained.
-
-    rows : Tensor of shape (n_samples, n_features)
-        In [0, 1].
-
-    Returns
-    -------
-    relevances : Tensor of shape (n_samples, n_features)
-        In [0, 1], least 0 and greatest 1 in each row that is not constant.
-    """
+    """Return the relevance of each column, in [0, 1], for the score of the predicted class."""
+    # The score is distributed over the units of each layer in turn, in proportion to what they
+    # contribute to the affine transformation z of those above (Phan et al., 2017, equations
+    # (4)-(8)), R_p = Σ_m x_p W_pm/(z_m ± μ) R_m, and the relevances of a row are brought to [0, 1]
+    # by their range. Layers that rescale or reshape pass relevance on.
     network.eval()
     layers = network.layers()
     inputs = [rows]

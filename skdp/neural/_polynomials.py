@@ -27,34 +27,13 @@ APPROXIMATIONS = ("chebyshev", "taylor", "piecewise")
 
 
 def sigmoid_coefficients(approximation, degree):
-    r"""Return coefficients α of powers, Σ α_l x^l ≈ 1 / (1 + exp(-x)) on [-1, 1].
+    """Return coefficients α of powers, Σ α_l x^l ≈ 1 / (1 + exp(-x)) on [-1, 1].
 
-    Parameters
-    ----------
-    approximation : {"chebyshev", "taylor", "piecewise"}
-        The truncated Chebyshev series; the Taylor series at zero; or the line of least squares
-        on [-1, 1], the middle piece of a piecewise linear approximation, whose other pieces, the
-        constants 0 and 1, begin beyond that interval.
-
-    degree : int
-        Highest power L. The line has degree 1 whatever it is.
-
-    Returns
-    -------
-    coefficients : ndarray of shape (degree + 1,)
-        From α_0 on; of shape (2,) for the line.
-
-    Notes
-    -----
-    Largest errors on [-1, 1]: Chebyshev 4.7e-3, 1.1e-4, 2.7e-6, 6.5e-8 at degrees 1, 3, 5, 7;
-    Taylor 1.9e-2, 1.9e-3, 1.9e-4, 1.9e-5; the line 7.3e-3. So Chebyshev is best at every degree,
-    while the line is worse than the Taylor series at degree 3 and above, and better at degree 1.
-
-    Examples
-    --------
-    >>> sigmoid_coefficients("chebyshev", 3).round(4).tolist()
-    [0.5, 0.2494, 0.0, -0.0185]
+    "piecewise" is the line of least squares, of degree 1 whatever the ``degree`` is.
     """
+    # The other pieces of that approximation, the constants 0 and 1, begin beyond the interval.
+    # Largest errors on it: Chebyshev 4.7e-3, 1.1e-4, 2.7e-6, 6.5e-8 at degrees 1, 3, 5, 7; Taylor
+    # 1.9e-2, 1.9e-3, 1.9e-4, 1.9e-5; the line 7.3e-3.
     make = {"chebyshev": _chebyshev, "taylor": _taylor, "piecewise": _line}[approximation]
     return make(degree)
 
@@ -67,8 +46,8 @@ def _chebyshev(degree):
     series[0] /= 2
     series[2::2] = 0  # the sigmoid less 1/2 is odd
     powers = np.zeros(degree + 1)
-    found = chebyshev.cheb2poly(series)
-    powers[: len(found)] = found
+    coefficients = chebyshev.cheb2poly(series)
+    powers[: len(coefficients)] = coefficients
     return powers
 
 

@@ -13,45 +13,12 @@ from skdp.utils._parallel import draw_seeds
 # By how much more two values may move apart when they are rounded to the grid of the noise, in
 # units of its scale (see skdp.noise).
 NOISE_STEP = 2.0**-24
-# Largest scale of noise: beyond, single precision overflows in a network (rule of thumb).
-_LARGEST_SCALE = 1e30
-# Weight of the logistic function beside the probabilities that the loss estimates, which orders
-# classes whose scores are out of range (so small that it changes no probability to two decimals).
-_TIE_BREAKING = 1e-4
-# Weight of the past in the running average of the parameters: about the last twenty batches, over
-# which noise that is drawn for each batch averages out (rule of thumb).
-_DECAY = 0.95
 # Rows whose ranges and means are kept for prediction, at most (rule of thumb).
 CALIBRATION_ROWS = 6000
 
 
 def perturb_rows(rows, scales, random_state):
-    """Return a copy of rows with independent Laplace noise, by the exact sampler of skdp.noise.
-
-    Parameters
-    ----------
-    rows : Tensor of shape (n_samples, n_columns)
-        Private values.
-
-    scales : ndarray of shape (n_columns,)
-        Scale b of the noise of each column, infinite nowhere.
-
-    random_state : RandomState or None
-        Source of randomness; None for a cryptographic one.
-
-    Returns
-    -------
-    noisy : Tensor of shape (n_samples, n_columns)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import torch
-    >>> random_state = np.random.RandomState(0)
-    >>> noisy = perturb_rows(torch.zeros(2000, 2), np.array([1.0, 10.0]), random_state)
-    >>> noisy.abs().mean(dim=0).round().tolist()  # E|noise| = b
-    [1.0, 10.0]
-    """
+    """Return a copy of rows with independent Laplace noise, by the exact sampler of skdp.noise."""
     if not scales.any():
         return rows.clone()
     # In units of its noise each column has noise of scale 1, whatever its values.
@@ -62,95 +29,44 @@ def perturb_rows(rows, scales, random_state):
 
 @dataclass(frozen=True)
 class Perturbation:
-    """Noise of the inputs of the first layer and of the loss.
+    """Noise of the inputs of the first layer, scaled to [0, 1], and of the loss.
 
-    Parameters
-    ----------
-    input_scales : ndarray of shape (n_features,)
-        Scale of the noise of each column of the rows in [0, 1]; zero for none.
-
-    label_scale : float
-        Scale of the noise of each linear coefficient of the loss; zero for none.
-
-    per_row : bool
-        Whether every row gets noise of its own, once; otherwise each batch gets one draw, which
-        its rows share, each time that it is read.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.neural._training import Perturbation
-    >>> round(Perturbation(np.full(4, 2.0), 0.5, per_row=True).row_epsilon, 6)
-    6.0
+    Per row it is drawn once; otherwise the rows of a batch share a draw each time that it is read.
     """
 
-    input_scales: np.ndarray
-    label_scale: float
+    input_scales: np.ndarray  # of each column; zero for none
+    label_scale: float  # of each linear coefficient of the loss
     per_row: bool
 
     def __post_init__(self):
-        if not max(np.max(self.input_scales), self.label_scale) < _LARGEST_SCALE:
+        if not max(np.max(self.input_scales), self.label_scale) < 1e30:  # rule of thumb
             raise ValueError(
                 "The 'epsilon' parameter is so small that its noise, of a scale above "
-                f"{_LARGEST_SCALE:g}, overflows single precision. Use a larger one."
+                "1e+30, overflows single precision. Use a larger one."
             )
 
     @property
     def row_epsilon(self):
-        r"""Privacy loss ε of one labeled record that is perturbed once.
-
-        Values of [0, 1] with noise of scale b_j lose 1/b_j, another label moves two coefficients
-        by 1:
-
-        .. math:: ε = \sum_j 1/b_j + 2/b_y,
-
-        and what rounding to the grid of the noise adds.
-        """
+        """Privacy loss ε of one labeled record that is perturbed once."""
+        # Values of [0, 1] with noise of scale b_j lose 1/b_j, another label moves two coefficients
+        # by 1: ε = Σ 1/b_j + 2/b_y, and what rounding to the grid of the noise adds.
         if not (self.per_row and self.label_scale and self.input_scales.all()):
             return np.inf
         moves = (1 / self.input_scales).sum() + 2 / self.label_scale
         return float(moves + (len(self.input_scales) + 2) * NOISE_STEP)
 
     def signal(self, n):
-        r"""Return how far a perfect linear signal stands out of the noise of n rows.
-
-        A column that decides the class has a covariance of at most 1/4 with a coefficient, and
-        over n rows noise of deviations √2 b and √2 b_y gives their mean product one of 2 b b_y/√n.
-        For d columns of equal weight that is, at most,
-
-        .. math:: \frac{\sqrt{n d}}{8\, b\, b_y}.
-
-        It follows from public parameters alone.
-
-        Examples
-        --------
-        >>> Perturbation(np.full(4, 2.0), 0.5, per_row=True).signal(100)
-        2.5
-        """
+        """Return how far a perfect linear signal stands out of the noise of n rows."""
+        # A column that decides the class has a covariance of at most 1/4 with a coefficient, and
+        # over n rows noise of deviations √2 b and √2 b_y gives their mean product one of 2 b
+        # b_y/√n. For d columns of equal weight that is, at most, √(n d)/(8 b b_y).
         noise = 8 * float(np.median(self.input_scales)) * self.label_scale
         if not (self.per_row and noise):
             return np.inf
         return float(np.sqrt(n * len(self.input_scales)) / noise)
 
     def perturb(self, rows, coefficients, random_state):
-        """Return a function that gives training the perturbed rows of a batch.
-
-        Parameters
-        ----------
-        rows : Tensor of shape (n_samples, n_features)
-            Private rows in [0, 1].
-
-        coefficients : Tensor of shape (n_samples, n_classes)
-            1/2 less the one-hot labels.
-
-        random_state : RandomState or None
-            Source of randomness; None for a fresh one, cryptographic where noise is per row.
-
-        Returns
-        -------
-        take : callable
-            ``take(positions)`` returns perturbed rows and coefficients.
-        """
+        """Return a function from positions to the perturbed rows and coefficients of a batch."""
         label_scales = np.full(coefficients.shape[1], float(self.label_scale))
         if self.per_row:
             rows = perturb_rows(rows, self.input_scales, random_state)
@@ -172,121 +88,39 @@ class Perturbation:
 
 
 def label_coefficients(labels, n_classes):
-    """Return the linear coefficients of each row: 1/2 less its one-hot label.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (n_samples,)
-        Class indices.
-
-    n_classes : int
-        Number M of classes.
-
-    Returns
-    -------
-    coefficients : Tensor of shape (n_samples, n_classes)
-
-    Examples
-    --------
-    >>> label_coefficients([1], 3).tolist()
-    [[0.5, -0.5, 0.5]]
-    """
+    """Return the linear coefficients of each row: 1/2 less its one-hot label."""
     labels = torch.as_tensor(labels, dtype=torch.int64)
     return 0.5 - torch.nn.functional.one_hot(labels, n_classes).float()
 
 
 def taylor_loss(scores, coefficients):
-    r"""Return the Taylor-expanded cross entropy, without its constant, averaged over rows.
-
-    With z the scores of the M classes and y the one-hot label (Phan et al., 2017, eq. 25),
-
-    .. math:: \sum_l \left[\log 2 + (\tfrac12 - y_l)\,z_l + \tfrac18 z_l^2\right].
-
-    Only the linear coefficients depend on private values, and need noise; the others are the same
-    for every row.
-
-    Parameters
-    ----------
-    scores : Tensor of shape (n_samples, n_classes)
-        Outputs z of a network.
-
-    coefficients : Tensor of shape (n_samples, n_classes)
-        1/2 - y, perturbed or not.
-
-    Returns
-    -------
-    loss : Tensor of shape ()
-
-    Examples
-    --------
-    >>> import torch
-    >>> taylor_loss(torch.tensor([[2.0, -2.0]]), label_coefficients([0], 2)).item()
-    -1.0
-    """
+    """Return the Taylor-expanded cross entropy, without its constant, averaged over rows."""
+    # With z the scores of the M classes and y the one-hot label (Phan et al., 2017, eq. 25), it is
+    # Σ [log 2 + (1/2 − y) z + z²/8]. Only the linear coefficients depend on private values, and
+    # need noise; the others are the same for every row.
     return (coefficients * scores + scores.square() / 8).sum(dim=1).mean()
 
 
 def taylor_probabilities(scores):
-    r"""Return the class probabilities of which scores minimize :func:`taylor_loss`.
-
-    Its minimum is at z = 4 (E[y] − 1/2), so that scores tell 1/2 + z/4 of each class; these are
-    cut at zero and normalized.
-
-    Parameters
-    ----------
-    scores : Tensor of shape (n_samples, n_classes)
-
-    Returns
-    -------
-    probabilities : Tensor of shape (n_samples, n_classes)
-        In the order of the scores.
-
-    Examples
-    --------
-    >>> import torch
-    >>> [round(p, 3) for p in taylor_probabilities(torch.tensor([[1.0, -1.0]]))[0].tolist()]
-    [0.75, 0.25]
-    """
+    """Return the class probabilities of which scores minimize :func:`taylor_loss`."""
+    # Its minimum is at z = 4 (E[y] − 1/2), so that scores tell 1/2 + z/4 of each class; these are
+    # cut at zero and normalized.
     linear = (0.5 + scores / 4).clamp(min=0)
-    weights = linear + _TIE_BREAKING * torch.sigmoid(scores)
+    # The logistic function orders classes whose scores are out of range, and changes no
+    # probability to two decimals.
+    weights = linear + 1e-4 * torch.sigmoid(scores)
     return weights / weights.sum(dim=1, keepdim=True)
 
 
 def find_device(device):
-    """Return the torch device of a parameter: "auto" is CUDA where there is any.
-
-    Examples
-    --------
-    >>> find_device("cpu")
-    device(type='cpu')
-    """
+    """Return the torch device of a parameter: "auto" is CUDA where there is any."""
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
     return torch.device(device)
 
 
 def batches(n, batch_size, generator):
-    """Yield positions of rows in random batches of one size; a remainder is left out.
-
-    Parameters
-    ----------
-    n, batch_size : int
-        Rows, and rows of a batch; all rows where there are fewer.
-
-    generator : Generator
-        Of torch.
-
-    Yields
-    ------
-    positions : Tensor of shape (batch_size,)
-
-    Examples
-    --------
-    >>> import torch
-    >>> generator = torch.Generator().manual_seed(0)
-    >>> [len(rows) for rows in batches(10, 4, generator)]
-    [4, 4]
-    """
+    """Yield positions of rows in random batches of one size; a remainder is left out."""
     size = min(n, batch_size)
     order = torch.randperm(n, generator=generator)
     for start in range(0, n - size + 1, size):
@@ -296,28 +130,7 @@ def batches(n, batch_size, generator):
 def train(network, loss_of, n, *, batch_size, n_epochs, learning_rate, generator, progress):
     """Minimize a loss by Adam, and leave a running average of the parameters in the network.
 
-    Parameters
-    ----------
-    network : Module
-        Is changed.
-
-    loss_of : callable
-        ``loss_of(network, positions)`` of the rows of a batch.
-
-    n : int
-        Number of rows.
-
-    batch_size, n_epochs : int
-        Rows of a batch, and passes over all rows.
-
-    learning_rate : float
-        Of Adam.
-
-    generator : Generator
-        Order of the rows.
-
-    progress : callable
-        Is told the number of each epoch that is done. It gets no loss, which is private.
+    ``progress`` is told the number of each epoch that is done, and no loss, which is private.
     """
     average, steps = deepcopy(network), 0
     optimizer = torch.optim.Adam(network.parameters(), lr=learning_rate)
@@ -327,7 +140,9 @@ def train(network, loss_of, n, *, batch_size, n_epochs, learning_rate, generator
             loss_of(network, positions).backward()
             optimizer.step()
             steps += 1
-            _average(average, network, max(1 - _DECAY, 1 / steps))
+            # About the last twenty batches, over which noise that is drawn for each batch averages
+            # out (rule of thumb).
+            _average(average, network, max(1 - 0.95, 1 / steps))
         progress(epoch + 1)
     network.load_state_dict(average.state_dict())
 
@@ -340,42 +155,14 @@ def _average(average, network, weight):
 
 @torch.no_grad()
 def calibrate(network, rows):
-    """Keep ranges and means that units have over some rows, for the normalization of queries.
-
-    Parameters
-    ----------
-    network : Module
-        Its normalizations over a batch are changed.
-
-    rows : Tensor of shape (n_samples, n_features)
-        Some of the rows of training.
-    """
+    """Keep ranges and means that units have over some rows, for the normalization of queries."""
     network.train()
     network(rows[:CALIBRATION_ROWS])
     network.eval()
 
 
 class Progress:
-    """Print the epochs that are done, and the time that they took.
-
-    Parameters
-    ----------
-    verbose : int
-        Print every epoch from 2 on; at 1 about ten of all; nothing at 0.
-
-    n_epochs : int
-        Number of epochs.
-
-    label : str
-        What is being trained.
-
-    Examples
-    --------
-    >>> progress = Progress(1, 20, "network")
-    >>> progress(1)
-    >>> progress(2)
-    [network] epoch 2 of 20, ... s
-    """
+    """Print the epochs that are done: every one from ``verbose`` 2 on, at 1 about ten of all."""
 
     def __init__(self, verbose, n_epochs, label):
         self._every = (0, max(1, n_epochs // 10), 1)[min(int(verbose), 2)]

@@ -18,26 +18,8 @@ from skdp.noise._sampler import Cells, IntegerNoise, equal_cells, split_steps
 # Cells of a Laplace table, each a 256th to a 128th of the scale wide: it reaches 8 to 16 scales,
 # and one draw in 3,000 or fewer needs another round (rule of thumb).
 _LAPLACE_CELLS = 2048
-# Cells of a Gaussian table, as wide: they would reach 32σ or more.
-_GAUSSIAN_CELLS = 8192
-# Standard deviations up to which cells start (within the width of one cell): values beyond 32σ are
-# never drawn. Farther out, probabilities would exceed double precision.
-_GAUSSIAN_END = 33
 # Upper bound of the probability of these values: 2Φ(−32).
 GAUSSIAN_CUT = 2.0**-730
-# ε below which a cell of a staircase contains several steps and is as wide as one of a Laplace
-# table. With a cell for each step the table would end within 8 losses, most draws would pass
-# through it several times, and their duration would reveal their magnitude
-# (benchmarks/bench_noise_timing.py).
-_SEVERAL_STEPS = 1 / 256
-# Range of a staircase table in privacy losses: the tail has probability e^-12 (rule of thumb).
-_STAIRCASE_LOSSES = 12
-# Largest number of cells for each kind of steps in a staircase table (rule of thumb, as for
-# Laplace).
-_STAIRCASE_CELLS = 2048
-# Largest number of cells of one step, the widths of nearly all of which are powers of two, without
-# rejections. This doubled the speed (benchmarks/bench_noise.py); eight is a rule of thumb.
-_STAIRCASE_PIECES = 8
 
 
 @dataclass(frozen=True)
@@ -242,8 +224,10 @@ class GaussianDistribution:
         0.0
         """
         scale = self.scale / step
-        starts, widths = equal_cells(scale, _GAUSSIAN_CELLS)
-        kept = starts <= _GAUSSIAN_END * scale
+        # As wide as those of a Laplace table, they would reach 32σ or more; values beyond are
+        # never drawn, since farther out probabilities would exceed double precision.
+        starts, widths = equal_cells(scale, 8192)
+        kept = starts <= 33 * scale
         starts, widths = starts[kept], widths[kept]
         cells = Cells(starts, widths, np.exp(-0.5 * (starts / scale) ** 2), scale * sqrt(2 * pi))
         return IntegerNoise(cells, partial(_gaussian_ratio, scale))
@@ -387,15 +371,23 @@ class StaircaseDistribution:
         upper = max(1, round(self.gamma * period))
         lower = period - upper
         log_ratio = _flat_ratio
-        if self.epsilon < _SEVERAL_STEPS:
+        # At a smaller ε a cell contains several steps and is as wide as one of a Laplace table.
+        # With a cell for each step the table would end within 8 losses, most draws would pass
+        # through it several times, and their duration would reveal their magnitude
+        # (benchmarks/bench_noise_timing.py).
+        if self.epsilon < 1 / 256:
             starts, widths = equal_cells(period / self.epsilon, _LAPLACE_CELLS)
             n_periods = int(starts[-1] + widths[-1]) // period
             widths[-1] = n_periods * period - starts[-1]  # the tail begins with a whole period
             falls = (starts + lower) // period
             log_ratio = partial(_stairs_ratio, self.epsilon, period, lower)
         else:
-            n_periods = min(int(np.ceil(_STAIRCASE_LOSSES / self.epsilon)), _STAIRCASE_CELLS)
-            n_pieces = int(np.clip(_STAIRCASE_CELLS // n_periods, 1, _STAIRCASE_PIECES))
+            # Up to 12 losses, with a tail of probability e^-12, and 2048 cells of each kind of
+            # step (rules of thumb). A step may have up to eight cells, the widths of nearly all of
+            # which are powers of two, without rejections: this doubled the speed
+            # (benchmarks/bench_noise.py).
+            n_periods = min(int(np.ceil(12 / self.epsilon)), 2048)
+            n_pieces = int(np.clip(2048 // n_periods, 1, 8))
             starts, widths, steps = split_steps([upper, lower] * n_periods, n_pieces)
             falls = (steps + 1) // 2
         one_sided = (upper + exp(-self.epsilon) * lower) / -expm1(-self.epsilon)

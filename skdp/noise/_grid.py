@@ -11,57 +11,21 @@ _BLOCK = 15_000
 
 
 def grid_step(sensitivity, magnitude):
-    """Return a power of two that is small compared with the sensitivity and the noise.
-
-    It is 2^-25 to 2^-24 of the smaller of both, but not below 2^-35 of the noise, so that enough
-    of 64 random bits remain for the rejection.
-
-    Parameters
-    ----------
-    sensitivity, magnitude : float
-        In the units of the data.
-
-    Returns
-    -------
-    step : float
-
-    Examples
-    --------
-    >>> grid_step(sensitivity=1.0, magnitude=4.0) == 2.0**-24
-    True
-    """
+    """Return a power of two that is small compared with the sensitivity and the noise."""
+    # It is 2^-25 to 2^-24 of the smaller of both, but not below 2^-35 of the noise, so that enough
+    # of 64 random bits remain for the rejection.
     finest = max(min(sensitivity, magnitude) * 2.0**-24, magnitude * 2.0**-34)
     return float(2.0 ** np.floor(np.log2(finest)))
 
 
 def add_noise(X, noise, step, bits, bounds=None):
-    """Return a noisy copy of X, in its dtype, with the memory of one copy and a small workspace.
+    """Return a copy of X in its dtype with noise in units of a step, a power of two.
 
-    Rounding to the grid is exact, and increases the distance of two values by less than one step.
-    The sum with the noise is rounded once or twice, to float64 and to the dtype of X; rounding the
-    exact sum is post-processing, and so is scaling back from the bounds.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Data.
-
-    noise : IntegerNoise
-        In units of the step.
-
-    step : float
-        A power of two.
-
-    bits : RandomBits
-        Source of randomness.
-
-    bounds : Bounds or None, default=None
-        Bounds to which X is clipped and scaled to [0, 1] before noise is added.
-
-    Returns
-    -------
-    noisy : ndarray of shape (n_samples, n_features)
+    With bounds X is clipped and scaled to [0, 1] before noise is added.
     """
+    # Rounding to the grid is exact, and increases the distance of two values by less than one
+    # step. The sum with the noise is rounded once or twice, to float64 and to the dtype of X;
+    # rounding the exact sum is post-processing, and so is scaling back from the bounds.
     noisy = np.empty_like(X, order="C")
     rows = max(1, _BLOCK // max(1, X.shape[1]))
     for start in range(0, X.shape[0], rows):
@@ -84,20 +48,7 @@ def add_noise(X, noise, step, bits, bounds=None):
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds of each feature.
-
-    Parameters
-    ----------
-    low, high : ndarray of shape (n_features,)
-        Finite, low below high.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> bounds = Bounds(np.array([0.0, -1.0]), np.array([2.0, 1.0]))
-    >>> bounds.to_unit(np.array([[1.0, 5.0]])).tolist()
-    [[0.5, 1.0]]
-    """
+    """Finite bounds of each feature, low below high."""
 
     low: np.ndarray
     high: np.ndarray
@@ -117,28 +68,7 @@ class Bounds:
 
 
 def check_bounds(estimator, bounds, X):
-    """Return the bounds of a parameter.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Named in errors.
-
-    bounds : "data" or pair of array-like
-        Low and high, each a number or one for each feature; or those of X itself.
-
-    X : ndarray of shape (n_samples, n_features)
-        Data.
-
-    Returns
-    -------
-    bounds : Bounds
-
-    Raises
-    ------
-    ValueError
-        If they are not a pair, do not fit the features, or are not finite and in order.
-    """
+    """Return the bounds of a parameter: a pair, of numbers or arrays, or "data" for those of X."""
     if isinstance(bounds, str):
         low, high = (end.astype(np.float64) for end in (X.min(axis=0), X.max(axis=0)))
         high = np.where(high > low, high, low + np.maximum(1, np.abs(low)))

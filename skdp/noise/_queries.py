@@ -10,101 +10,34 @@ from skdp.noise._distributions import GAUSSIAN_CUT, GaussianDistribution
 from skdp.noise._sampler import PRECISION
 from skdp.privacy import Mechanism, gaussian_sigma
 
-# Least standard deviation in steps of the grid: at 2^12, the δ of answers on the grid relatively
-# exceeds that of continuous noise by 3e-8, and by less for larger noise ...
-_LEAST_STEPS = 2.0**12
-# ... for which this factor of noise compensates (at δ = 1e-5 it lowers δ relatively by 1e-6).
-_GRID_MARGIN = 1 + 1e-7
-# Largest one, of which a multiple of 32 is still a 64-bit integer.
-_MOST_STEPS = 2.0**56
 # Rounding tolerance of the sum of the fractions of a budget.
 _SUM_ROUNDING = 1e-9
-# Number of noisy values of a block, for a small workspace (rule of thumb).
-_BLOCK = 2**16
 
 
 @dataclass(frozen=True)
 class Share:
-    """The part of a budget of one query, and the size of its answer.
+    """The part of a budget of one query, and the size of its answer."""
 
-    Parameters
-    ----------
-    fraction : float
-        Fraction of the sum of all 1/σ², in (0, 1].
-
-    numbers : int
-        Largest number of noisy values of one answer; each costs the sampler's precision, 2^-30 in
-        ε.
-
-    sensitivity : float
-        Largest L2 distance between the answers of two neighbors, in steps of their grid.
-
-    uses : int, default=1
-        Number of times that the query is asked; each use gets an equal part.
-
-    option : int, default=0
-        Of alternative queries, only those of one option may be asked: the first one that is asked
-        decides, and may depend on earlier answers. 0 for queries that can always be asked.
-    """
-
-    fraction: float
-    numbers: int
-    sensitivity: float
-    uses: int = 1
+    fraction: float  # of the sum of all 1/σ², in (0, 1]
+    numbers: int  # most noisy values of one answer; each costs the sampler's 2^-30 in ε
+    sensitivity: float  # most L2 distance of the answers of two neighbors, in steps of their grid
+    uses: int = 1  # how often the query is asked; each use gets an equal part
+    # Of alternative queries only those of one option may be asked: the first one that is asked
+    # decides, and may depend on earlier answers. 0 for queries that can always be asked.
     option: int = 0
 
 
 class GaussianQueries:
-    r"""Add Gaussian noise to integers, query by query, within one budget.
+    """Add Gaussian noise to integers, query by query, within one budget.
 
-    Query i of L2 sensitivity :math:`s_i` and fraction :math:`f_i` of the budget gets noise of
-    standard deviation :math:`s_i/(μ\sqrt{f_i})`. Even if later queries are chosen adaptively, all
-    together are as private as one Gaussian mechanism of sensitivity/σ = μ, since
-    :math:`μ^2 \sum_i f_i ≤ μ^2` (Dong, Roth and Su, 2022). It is (ε, δ)-private for the largest
-    μ of the analytic calibration (Balle and Wang, 2018).
-
-    Parameters
-    ----------
-    epsilon : float
-        Privacy-loss bound ε > 0 of all queries together; an infinite one adds no noise.
-
-    delta : float
-        Slack δ in (0, 1).
-
-    shares : dict of str to Share
-        The queries by name. They must be public and fixed before any row is used.
-
-    bits : RandomBits
-        Source of randomness.
-
-    report : callable or None, default=None
-        Called with the name of each query that is answered.
-
-    Attributes
-    ----------
-    distance : float
-        μ; infinite without noise.
-
-    mechanism : Mechanism
-        The mechanism equivalent to all queries together.
-
-    Raises
-    ------
-    ValueError
-        If fractions add up to more than 1, ε is too small for the number of values or for the
-        grid, or so large that the sampler is not precise enough.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.noise import GaussianQueries, RandomBits, Share
-    >>> shares = {"counts": Share(0.25, 2, 1 << 20), "sums": Share(0.75, 8, 1 << 16)}
-    >>> queries = GaussianQueries(1.0, 1e-5, shares, RandomBits(key=bytes(32)))
-    >>> round(queries.distance, 3), round(queries.deviation("counts", 1.0), 2)
-    (0.268, 7.46)
-    >>> queries.add("counts", np.array([100, 200]) << 20, sensitivity=1 << 20).shape
-    (2,)
+    The ``shares`` are public and fixed before any row is used. ``report`` is called with the name
+    of each query that is answered. ``distance`` is μ, infinite without noise.
     """
+
+    # Query i of L2 sensitivity s_i and fraction f_i of the budget gets noise of standard deviation
+    # s_i/(μ√f_i). Even if later queries are chosen adaptively, all together are as private as one
+    # Gaussian mechanism of sensitivity/σ = μ, since μ² Σ f_i ≤ μ² (Dong, Roth and Su, 2022). It is
+    # (ε, δ)-private for the largest μ of the analytic calibration (Balle and Wang, 2018).
 
     def __init__(self, epsilon, delta, shares, bits, report=None):
         options: dict = {}
@@ -128,50 +61,15 @@ class GaussianQueries:
         self.mechanism = Mechanism("gaussian", epsilon, delta, squared_distance=squared, **error)
 
     def deviation(self, name, sensitivity):
-        """Return the standard deviation of the noise of one use of a query.
-
-        Parameters
-        ----------
-        name : str
-            Name of the query.
-
-        sensitivity : float
-            Largest L2 distance between the answers of two neighbors.
-
-        Returns
-        -------
-        deviation : float
-            In the units of the sensitivity.
-        """
+        """Return the standard deviation of one use of a query, in units of the sensitivity."""
         share = self._shares[name]
         return sensitivity / (self.distance * sqrt(share.fraction / share.uses))
 
     def add(self, name, values, sensitivity, scales=1.0):
-        """Return the noisy answer to a query, and spend its share.
+        """Return the noisy answer to a query, in steps of a public grid, and spend its share.
 
-        Parameters
-        ----------
-        name : str
-            Name of the query.
-
-        values : ndarray of any shape, dtype int64
-            The exact answer, in steps of a public grid.
-
-        sensitivity : float
-            Largest distance between the answers of two neighbors, in these steps: the L2 norm
-            of their difference, each coordinate divided by its scale.
-
-        scales : float or ndarray, default=1.0
-            Factors of the standard deviation, broadcast to the values; few different ones.
-
-        Returns
-        -------
-        noisy : ndarray of that shape, dtype int64
-
-        Raises
-        ------
-        RuntimeError
-            If the share is spent, or has fewer values or a smaller sensitivity than required.
+        The sensitivity is the largest L2 distance of answers of neighbors in these steps, each
+        coordinate divided by its scale, a factor of the standard deviation.
         """
         values = self._spend(name, np.asarray(values), sensitivity)
         if self._report is not None:
@@ -182,22 +80,17 @@ class GaussianQueries:
         scales = np.broadcast_to(np.asarray(scales, dtype=np.float64), values.shape)
         noisy = values.ravel().copy()
         for scale in np.unique(scales):
-            here = np.flatnonzero(scales.ravel() == scale)
+            scaled = np.flatnonzero(scales.ravel() == scale)
             sampler = _sampler(_checked(deviation * scale, name))
-            for start in range(0, len(here), _BLOCK):
-                block = here[start : start + _BLOCK]
+            for start in range(0, len(scaled), 2**16):  # for a small workspace
+                block = scaled[start : start + 2**16]
                 noisy[block] += sampler.sample(len(block), self._bits)
         return noisy.reshape(values.shape)
 
     def rehearsal(self):
         """Return queries of the same shares for a rehearsal without rows, and without noise.
 
-        Their answers are zeros; a value other than zero is refused, so that nothing of private
-        rows can come through.
-
-        Returns
-        -------
-        queries : GaussianQueries
+        Their answers are zeros; another value is refused, so that no private row can come through.
         """
         return _Rehearsal(self)
 
@@ -254,7 +147,8 @@ def _distance(epsilon, delta, n_numbers):
             f"delta={delta:g} and {n_numbers} noisy numbers. Use {remedy}."
         )
     delta -= (1 + exp(epsilon)) * error["cut"]
-    return 1 / (gaussian_sigma(epsilon, delta) * _GRID_MARGIN)
+    # The factor compensates for the grid (at δ = 1e-5 it lowers δ relatively by 1e-6).
+    return 1 / (gaussian_sigma(epsilon, delta) * (1 + 1e-7))
 
 
 def _sampler_error(n_numbers):
@@ -262,11 +156,14 @@ def _sampler_error(n_numbers):
 
 
 def _checked(deviation, name):
-    if not _LEAST_STEPS <= deviation <= _MOST_STEPS:
-        size = "large" if deviation < _LEAST_STEPS else "small"
+    # At 2^12 steps, the δ of answers on the grid relatively exceeds that of continuous noise by
+    # 3e-8, and by less for larger noise. Of 2^56, a multiple of 32 is still a 64-bit integer.
+    least, most = 2.0**12, 2.0**56
+    if not least <= deviation <= most:
+        size = "large" if deviation < least else "small"
         raise ValueError(
             f"The 'epsilon' parameter leads to noise of {deviation:g} steps for query {name!r}, "
-            f"not between {_LEAST_STEPS:g} and {_MOST_STEPS:g}: epsilon is too {size} for the "
+            f"not between {least:g} and {most:g}: epsilon is too {size} for the "
             "grid. Use a more usual one."
         )
     return float(deviation)

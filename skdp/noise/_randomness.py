@@ -14,17 +14,9 @@ from sklearn.utils import check_random_state
 from skdp.privacy import PrivacyLeakWarning
 from skdp.utils._warnings import warn
 
-# Attributes with a source of randomness: the parameter, and its value in the last fit.
-_RANDOMNESS = {"random_state", "_random_state"}
-# Length of a key of AES-256.
-_KEY_BYTES = 32
-# Length of an integer of 64 bits.
-_INTEGER_BYTES = 8
 # Number of keys drawn from generators whose digests are stored to detect repetitions (rule of
 # thumb: some 10 MB).
 _N_REMEMBERED = 2**16
-# Slack above which a thousand records let one of them expect to be exposed; rule of thumb.
-_LARGEST_DELTA = 1e-3
 # The process that imported this module. A child that is forked from it has another number.
 _PROCESS = os.getpid()
 
@@ -34,38 +26,16 @@ _secret = os.urandom(16)
 
 
 class RandomBits:
-    """Independent, uniform random bits, 64 at a time: the keystream of AES-256 in counter mode.
-
-    Parameters
-    ----------
-    key : bytes of length 32, default=None
-        Key of the cipher. By default, entropy of the operating system.
-
-    Examples
-    --------
-    >>> from skdp.noise import RandomBits
-    >>> hex(RandomBits(key=bytes(32)).draw(1)[0])
-    '0x898940a278c095dc'
-    """
+    """Independent, uniform random bits, 64 at a time: the keystream of AES-256 in counter mode."""
 
     def __init__(self, key=None):
-        key = os.urandom(_KEY_BYTES) if key is None else key
+        key = os.urandom(32) if key is None else key
         # The key is used for this one stream, so that a counter from zero never repeats.
         self._encryptor = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
 
     def draw(self, n):
-        """Return the next integers of 64 random bits.
-
-        Parameters
-        ----------
-        n : int
-            How many.
-
-        Returns
-        -------
-        integers : ndarray of shape (n,), dtype uint64
-        """
-        zeros = bytes(n * _INTEGER_BYTES)
+        """Return the next n integers of 64 random bits."""
+        zeros = bytes(n * 8)
         return np.frombuffer(self._encryptor.update(zeros), dtype="<u8")
 
 
@@ -86,7 +56,7 @@ class PrivateRandomness(BaseEstimator):
         # An unfitted estimator keeps its seed, so that results do not depend on n_jobs.
         state = super().__getstate__().copy()
         fitted = any(name.endswith("_") for name in state)
-        for name in _RANDOMNESS & set(state):
+        for name in {"random_state", "_random_state"} & set(state):  # the latter of the last fit
             if isinstance(state[name], np.random.RandomState):
                 state[name] = None
             elif isinstance(state[name], Integral) and fitted:
@@ -111,20 +81,7 @@ def _restore(token):
 
 
 def private_bits(name, random_state):
-    """Return the random bits of one draw, with warnings if their noise could be removed.
-
-    Parameters
-    ----------
-    name : str
-        Of the class or function that draws, for warnings.
-
-    random_state : int, RandomState instance or None
-        As set when the estimator was fitted.
-
-    Returns
-    -------
-    bits : RandomBits
-    """
+    """Return the random bits of one draw, with warnings if their noise could be removed."""
     warn_of_seeds(name, random_state)
     key = _draw_key(random_state)
     if key is not None and isinstance(random_state, np.random.RandomState):
@@ -164,38 +121,28 @@ def warn_of_seeds(name, random_state):
 
 
 def _draw_key(random_state):
-    """Return the next key of a ``random_state``; None for entropy of the system.
-
-    ``random_state=None`` is fresh entropy, never NumPy's global state, which a forgotten
-    ``np.random.seed`` would make predictable. A generator in a child process is replaced by fresh
-    entropy too: after a fork or unpickling it is a copy, and would repeat the draws of the parent
-    and of its other children.
-    """
+    """Return the next key of a ``random_state``; None for entropy of the system."""
+    # ``random_state=None`` is fresh entropy, never NumPy's global state, which a forgotten
+    # ``np.random.seed`` would make predictable. A generator in a child process is replaced by
+    # fresh entropy too: after a fork or unpickling it is a copy, and would repeat the draws of the
+    # parent and of its other children.
     if random_state is None:
         return None
     in_child = os.getpid() != _PROCESS or multiprocessing.parent_process() is not None
     if isinstance(random_state, np.random.RandomState) and in_child:
         return None
-    return check_random_state(random_state).bytes(_KEY_BYTES)
+    return check_random_state(random_state).bytes(32)
 
 
 def warn_of_weak_privacy(name, epsilon, delta):
-    """Warn of an infinite ε, and of a δ that lets single records expect to be exposed.
-
-    Parameters
-    ----------
-    name : str
-        Of the class or function whose parameters these are.
-
-    epsilon, delta : float
-    """
+    """Warn of an infinite ε, and of a δ that lets single records expect to be exposed."""
     if np.isinf(epsilon):
         warn(
             f"{name}(epsilon=inf) adds no noise: it returns the data "
             "themselves. Use a finite epsilon for anything that you share.",
             PrivacyLeakWarning,
         )
-    if delta > _LARGEST_DELTA:
+    if delta > 1e-3:  # a thousand records let one of them expect to be exposed (rule of thumb)
         warn(
             f"The 'delta' parameter of {name}, {delta:g}, is about the probability that "
             "what is protected is revealed. Use 1e-5, or another number far below 1 over the "

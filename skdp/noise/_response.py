@@ -19,10 +19,6 @@ from skdp.privacy import Mechanism, PrivacyGuarantee
 from skdp.utils._labels import checked_labels, label_array
 from skdp.utils._sklearn import Interval
 
-# Largest effective ε: up to here the table represents the odds to 2^-30, and larger ε would hardly
-# keep more labels.
-_GREATEST_EPSILON = 20.0
-
 
 class RandomizedResponse(PrivateRandomness):
     r"""Make labels ε-private by randomized response (Warner, 1965).
@@ -160,7 +156,9 @@ class RandomizedResponse(PrivateRandomness):
         self._random_state = self.random_state
         epsilon = float(self.epsilon)
         # Odds 1 : e^−ε : … : e^−ε; rounding them to the table costs PRECISION of ε at most.
-        spent = min(epsilon - PRECISION, _GREATEST_EPSILON)
+        # Up to 20 the table represents the odds to 2^-30, and larger ε would hardly keep more
+        # labels.
+        spent = min(epsilon - PRECISION, 20.0)
         others = np.exp(-spent) if np.isfinite(epsilon) else 0.0
         self.keep_probability_ = float(1 / (1 + (k - 1) * others))
         self._table = AliasTable(np.append(1.0, np.full(k - 1, others)))
@@ -218,22 +216,22 @@ class RandomizedResponse(PrivateRandomness):
         """
         check_is_fitted(self)
         labels = _as_labels(y)
-        found = self._class_indices(labels)
+        indices = self._class_indices(labels)
         warn_of_weak_privacy(type(self).__name__, self.guarantee_.epsilon, 0.0)
         bits = private_bits(type(self).__name__, self._random_state)
         moves = self._table.draw(bits.draw(len(labels)))
-        return self.classes_[(found + moves) % len(self.classes_)]
+        return self.classes_[(indices + moves) % len(self.classes_)]
 
     def _class_indices(self, y):
         """Return the index of each label among the classes."""
-        found = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
-        if np.any(self.classes_[found] != y):
+        indices = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
+        if np.any(self.classes_[indices] != y):
             # The message must not reveal which label it is, or whose.
             raise ValueError(
                 "Input y has labels that are not among the classes of this RandomizedResponse. "
                 "Name all classes in its 'classes' parameter."
             )
-        return found
+        return indices
 
     def fit_transform(self, y: ArrayLike) -> np.ndarray:
         """Calibrate, and return labels of which some are replaced at random.

@@ -38,28 +38,14 @@ _ROUNDING = 2.0**-30
 
 @dataclass(frozen=True)
 class Cells:
-    """A symmetric, unimodal weight function on the integers, cut into intervals.
-
-    Parameters
-    ----------
-    starts, widths : ndarray of shape (n_cells,), dtype int64
-        Magnitudes ``start <= m < start + width`` of each cell.
-
-    heights : ndarray of shape (n_cells,)
-        Weight at the start of each cell, the largest within it.
-
-    total : float
-        Sum of the weights of all integers, of both signs.
-
-    tail : float
-        Sum of the weights of the magnitudes from ``length`` on, of both signs. There the
-        weights repeat, but for a factor, those from zero on.
-    """
+    """A symmetric, unimodal weight function on the integers, cut into intervals of magnitudes."""
 
     starts: np.ndarray
     widths: np.ndarray
-    heights: np.ndarray
-    total: float
+    heights: np.ndarray  # weight at the start of each cell, the largest within it
+    total: float  # sum of the weights of all integers, of both signs
+    # Sum of the weights of the magnitudes from length on, of both signs. There the weights repeat,
+    # but for a factor, those from zero on.
     tail: float = 0.0
 
     @property
@@ -69,26 +55,10 @@ class Cells:
 
 
 class AliasTable:
-    """Draw an index with given weights, from 64 random bits (Walker's alias method).
+    """Draw an index with given weights, from 64 random bits (Walker's alias method)."""
 
-    The weights become integers that sum to 2^64, so that the probabilities are known
-    exactly: :attr:`weights` / 2^64.
-
-    Parameters
-    ----------
-    weights : array-like of shape (n,)
-        Non-negative, not all zero. Each is rounded down, and the remainder is added to the
-        largest.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> table = AliasTable([3.0, 1.0])
-    >>> [weight / 2**64 for weight in table.weights]
-    [0.75, 0.25]
-    >>> table.draw(np.array([0, 2**63, 2**64 - 1], dtype=np.uint64)).tolist()
-    [0, 1, 0]
-    """
+    # The weights become integers that sum to 2^64, so that the probabilities are known exactly:
+    # ``weights`` / 2^64. Each is rounded down, and the remainder is added to the largest.
 
     def __init__(self, weights):
         weights = np.asarray(weights, dtype=np.float64)
@@ -116,17 +86,7 @@ class AliasTable:
         self._alias = np.array(alias, dtype=np.int64)
 
     def draw(self, integers):
-        """Return an index for each integer of 64 random bits.
-
-        Parameters
-        ----------
-        integers : ndarray of shape (n,), dtype uint64
-            From :meth:`RandomBits.draw`.
-
-        Returns
-        -------
-        index : ndarray of shape (n,), dtype int64
-        """
+        """Return an index for each integer of 64 random bits."""
         column = (integers >> np.uint64(self._shift)).view(np.int64)
         rest = integers & np.uint64((1 << self._shift) - 1)
         return np.where(rest < self._keep[column], column, self._alias[column])
@@ -135,32 +95,16 @@ class AliasTable:
 class IntegerNoise:
     """Draw from a distribution on the integers: a cell by a table, a place in it by rejection.
 
-    A table contains weights down to 2^-31 of their sum; one additional outcome represents all
-    smaller ones, and refers to a further table. Each cell thus has its probability up to a
-    relative error of 2^-32, which the constructor checks, and each place in it up to 2^-34: the
-    logarithm of the ratio of two integers' probabilities is correct to 2^-30.
-
-    Parameters
-    ----------
-    cells : Cells
-        The weights without the point mass.
-
-    log_ratio : callable
-        ``log_ratio(starts, offsets)`` returns the logarithm of the weight at ``start`` minus that
-        at ``start + offset``.
-
-    atom : float, default=0.0
-        Probability of a point mass at zero, drawn first; rounded down.
-
-    Attributes
-    ----------
-    proposals : ndarray of shape (n_cells + 2,)
-        Probabilities of proposing each cell, the tail beyond them, and the point mass: integers
-        over 2^64, multiplied along the tables.
-
-    atom : float
-        Probability of the point mass, as given.
+    ``atom`` is the probability of a point mass at zero, drawn first; rounded down.
     """
+
+    # ``log_ratio(starts, offsets)`` is the logarithm of the weight at start over that at start +
+    # offset. A table contains weights down to 2^-31 of their sum; one additional outcome
+    # represents all smaller ones, and refers to a further table. Each cell thus has its
+    # probability up to a relative error of 2^-32, which the constructor checks, and each place in
+    # it up to 2^-34: the logarithm of the ratio of two integers' probabilities is correct to
+    # 2^-30. ``proposals`` are the probabilities of proposing each cell, the tail beyond them, and
+    # the point mass.
 
     proposals: np.ndarray
     atom: float
@@ -237,20 +181,7 @@ class IntegerNoise:
         return cell
 
     def sample(self, n: int, bits: Any) -> np.ndarray:
-        """Draw independent values.
-
-        Parameters
-        ----------
-        n : int
-            How many.
-
-        bits : RandomBits
-            Source of randomness.
-
-        Returns
-        -------
-        noise : ndarray of shape (n,), dtype int64
-        """
+        """Draw n independent values, of int64."""
         noise, done, tail = self._attempt(n, 0, bits)
         left = np.flatnonzero(~done)
         base = self._length * tail[left]
@@ -292,29 +223,12 @@ class IntegerNoise:
 
 
 def split_steps(widths, n_pieces):
-    """Split steps into pieces, the widths of nearly all of which are powers of two.
+    """Split adjacent steps into pieces, the widths of nearly all of which are powers of two.
 
-    Places in such a piece need no rejection. The largest powers of two are split off first; the
-    remainder after the last piece but one is one more piece, of any width.
-
-    Parameters
-    ----------
-    widths : sequence of int
-        Of adjacent steps, from zero on.
-
-    n_pieces : int
-        Largest number of pieces of one step.
-
-    Returns
-    -------
-    starts, widths, steps : ndarray of shape (n_cells,)
-        Start and width of each piece, and the index of its step.
-
-    Examples
-    --------
-    >>> [array.tolist() for array in split_steps([7, 4], n_pieces=2)]
-    [[0, 4, 7], [4, 3, 4], [0, 0, 1]]
+    Returns start and width of each piece, and the index of its step.
     """
+    # Places in such a piece need no rejection. The largest powers of two are split off first; the
+    # remainder after the last piece but one is one more piece, of any width.
     starts, pieces, steps = [], [], []
     start = 0
     for step, width in enumerate(widths):
@@ -331,27 +245,7 @@ def split_steps(widths, n_pieces):
 
 
 def equal_cells(scale, n_cells):
-    """Return starts and widths of cells that are at most a 128th of a scale wide.
-
-    Parameters
-    ----------
-    scale : float
-        Of the noise, in steps of the grid.
-
-    n_cells : int
-        How many.
-
-    Returns
-    -------
-    starts, widths : ndarray of shape (n_cells,), dtype int64
-        Widths are one power of two.
-
-    Examples
-    --------
-    >>> starts, widths = equal_cells(1000.0, 3)
-    >>> starts.tolist(), widths.tolist()
-    ([0, 4, 8], [4, 4, 4])
-    """
+    """Return starts and widths of cells, one power of two, at most a 128th of a scale wide."""
     width = 1 << max(0, int(np.floor(np.log2(scale / 128))))
     starts = np.arange(n_cells, dtype=np.int64) * width
     return starts, np.full(n_cells, width, dtype=np.int64)

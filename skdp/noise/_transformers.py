@@ -29,19 +29,6 @@ from skdp.utils._private_data import validate_private_data
 from skdp.utils._sklearn import Interval, StrOptions, VisualBlock
 from skdp.utils._warnings import warn
 
-# Smallest and largest sensitivity, in the units of the data: its square must be a float64.
-_SMALLEST = 1e-140
-_LARGEST = 1e140
-# Expected number of values without noise up to which there is no warning (rule of thumb: at a
-# tenth, nine of ten draws have none).
-_EXACT_VALUES = 0.1
-# Largest ε of one element of a staircase: beyond it, a table of 64 bits cannot represent the steps
-# with the precision of the sampler.
-_GREATEST_EPSILON = 20
-# Factor of Gaussian noise that compensates for sums over a grid of 2^-24 in place of integrals
-# (argued, not measured).
-_LATTICE = 1 + 2.0**-24
-
 
 class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
     """Base of all additive-noise transformers; a subclass defines the noise distribution."""
@@ -260,7 +247,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         """Return the sensitivity in units of the noise, and that unit in units of the data."""
         if self.bounds is None:
             self._bounds = None
-            if not _SMALLEST < self.sensitivity < _LARGEST:
+            if not 1e-140 < self.sensitivity < 1e140:  # its square must be a float64
                 raise ValueError(
                     f"The 'sensitivity' parameter of {type(self).__name__} is too extreme for "
                     f"double precision, got {self.sensitivity!r}. Use other units, in which it is "
@@ -275,7 +262,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
             )
         self._bounds = check_bounds(self, self.bounds, X)
         width = self._bounds.width
-        if not _SMALLEST < width.min() <= width.max() < _LARGEST:
+        if not 1e-140 < width.min() <= width.max() < 1e140:
             got = f", got widths from {width.min():g} to {width.max():g}"
             raise ValueError(
                 f"The 'bounds' parameter of {type(self).__name__} is too extreme for double "
@@ -285,11 +272,9 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         return 1.0, float(width[0]) if (width == width[0]).all() else width
 
     def _element_budget(self):
-        """Return (ε, δ) of one element, independent of the others.
-
-        p elements compose to pε, and to 1 − (1 − δ)^p, the probability that any of p
-        independent point masses occurs.
-        """
+        """Return (ε, δ) of one element, independent of the others."""
+        # p elements compose to pε, and to 1 − (1 − δ)^p, the probability that any of p independent
+        # point masses occurs.
         mechanism = self._shared_budget("pure")
         epsilon, delta = mechanism.parameter, mechanism.atom
         least = LEAST_EPSILON / (1 - delta)
@@ -325,7 +310,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         This depends only on δ and the number of values, both of which the recipient knows.
         """
         expected = delta * n_values
-        if expected > _EXACT_VALUES:
+        if expected > 0.1:  # rule of thumb: at a tenth, nine of ten draws have none
             warn(
                 f"{type(self).__name__}(delta={self.guarantee_.delta:g}) adds no noise to a value "
                 f"with probability {delta:g}: of these {n_values} values, {expected:.3g} are "
@@ -649,10 +634,10 @@ class StaircaseDPNoise(DPNoise):
         epsilon, delta = self._element_budget()
         if np.isinf(epsilon):
             return OptimalDistribution(0.0)  # no noise at all
-        if epsilon > _GREATEST_EPSILON:
+        if epsilon > 20:  # beyond, tables of 64 bits cannot represent the steps precisely enough
             raise ValueError(
                 f"The 'epsilon' parameter of StaircaseDPNoise leaves {epsilon:g} for one element, "
-                f"got {self.epsilon!r}; the most is {_GREATEST_EPSILON}. Use OptimalDPNoise, or a "
+                f"got {self.epsilon!r}; the most is 20. Use OptimalDPNoise, or a "
                 "smaller epsilon."
             )
         return StaircaseDistribution(epsilon - PRECISION / (1 - delta), sensitivity, delta)
@@ -842,7 +827,8 @@ class GaussianDPNoise(DPNoise):
             )
         if self.calibration == "classical":
             return GaussianDistribution(distance * np.sqrt(2 * np.log(1.25 / delta)) / epsilon)
-        return GaussianDistribution(gaussian_sigma(epsilon, delta, distance) * _LATTICE)
+        # The factor compensates for sums over a grid of 2^-24 in place of integrals (argued).
+        return GaussianDistribution(gaussian_sigma(epsilon, delta, distance) * (1 + 2.0**-24))
 
     def _state_mechanism(self, distribution):
         p, stated = self._n_moving(), (float(self.epsilon), float(self.delta))

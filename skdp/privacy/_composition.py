@@ -3,6 +3,7 @@
 The mechanisms are :class:`~skdp.privacy.Mechanism`, with their point masses and sampling errors.
 """
 
+from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, exp, expm1, inf, log1p, sqrt
 
@@ -10,94 +11,66 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import betainc, expit
 
-from skdp.privacy._gaussian import gaussian_delta, gaussian_epsilon
+from skdp.privacy._gaussian import MOST_EXPONENT, gaussian_delta, gaussian_epsilon
 from skdp.utils._warnings import warn
 
-# Relative rounding error of a sum of losses into which an ε was split; likewise of point masses.
-_SUM_ROUNDING = 1e-12
-# Most iterations until ε and the correction of δ agree; a few suffice (rule of thumb).
-_MAX_ROUNDS = 100
-# Privacy losses are rounded up to multiples of this fraction of the smallest one composed, so
-# that ε is right to about a thousandth (tests/privacy/test_accounting.py) ...
-_RESOLUTION = 1e-3
-# ... or of this fraction of their whole range, if that is larger, which bounds the cost (rule of
-# thumb).
-_RANGE_RESOLUTION = 1e-5
-# Relative safety margin of a multiple against rounding.
-_MULTIPLE_ROUNDING = 1e-12
-# Error of δ by the FFT and by the sum of its tail: for the square root of the number of mechanisms
-# composed, ten times what was measured against binomial sums for 30 to 100,000 of them (5e-15) ...
-_RANDOM_ERROR = 5e-14
-# ... and for the number itself, float64's epsilon: a total probability that is off by a rounding
-# is raised to that power.
-_SYSTEMATIC_ERROR = 2.2e-16
-# Below this δ, that error may be most of it (at 20,000 mechanisms it is 1.1e-11).
-_LEAST_DELTA = 1e-11
-# Greatest argument of exp that float64 holds, rounded down.
-_MOST_EXPONENT = 700.0
-# Beyond, the logarithm of δ is found to this precision (rule of thumb) ...
-_LOG_PRECISION = 0.01
-# ... and from here on, far below _LEAST_DELTA.
-_LOG_LEAST = -40.0
-# Relative error of a binomial tail, for the square root of the number of trials: eight times what
-# was measured for 1000 to 10^9 trials against sums in 40 digits.
-_TAIL_ERROR = 3e-14
-# Largest number of mechanisms composed numerically, in about a second; ten million took ten
-# seconds, and losses that are so small compared with their sum are hardly resolved.
-_MOST_COMPOSED = 10**6
-# Least parameter and greatest sum of losses composed numerically, in which e to the power of one
-# step is a float (rule of thumb: noise has at least a thousand times the former).
-_SMALLEST = 1e-9
-_GREATEST = 5e7
-# Relative safety margin of a numerical solution.
-_SAFETY = 1e-10
+
+@dataclass(frozen=True)
+class _Numerics:
+    """What numerical composition resolves, its errors, and what it is made for."""
+
+    sum_rounding: float = 1e-12  # relative: of a sum of losses, and of point masses
+    max_rounds: int = 100  # until ε and the correction of δ agree; a few suffice (rule of thumb)
+    # Privacy losses are rounded up to multiples of this fraction of the smallest one composed, so
+    # that ε is right to about a thousandth (tests/privacy/test_accounting.py) ...
+    resolution: float = 1e-3
+    # ... or of this fraction of their whole range, if that is larger, which bounds the cost (rule
+    # of thumb).
+    range_resolution: float = 1e-5
+    multiple_rounding: float = 1e-12  # relative safety margin of a multiple
+    # Error of δ by the FFT and by the sum of its tail: for the square root of the number of
+    # mechanisms composed, ten times what was measured against binomial sums for 30 to 100,000 of
+    # them (5e-15) ...
+    random_error: float = 5e-14
+    # ... and for the number itself, float64's epsilon: a total probability that is off by a
+    # rounding is raised to that power.
+    systematic_error: float = 2.2e-16
+    least_delta: float = 1e-11  # below, that error may be most of δ (20,000 mechanisms: 1.1e-11)
+    # Where e^ε overflows, log δ is found from here on, far below the former, to this precision
+    # (rule of thumb).
+    log_least: float = -40.0
+    log_precision: float = 0.01
+    # Relative error of a binomial tail, for the square root of the number of trials: eight times
+    # what was measured for 1000 to 10^9 trials against sums in 40 digits.
+    tail_error: float = 3e-14
+    # Largest number of mechanisms composed numerically, in about a second; ten million took ten
+    # seconds, and losses that are so small compared with their sum are hardly resolved.
+    most_composed: int = 10**6
+    # Least parameter and greatest sum of losses composed numerically, in which e to the power of
+    # one step is a float (rule of thumb: noise has at least a thousand times the former).
+    smallest: float = 1e-9
+    greatest: float = 5e7
+    safety: float = 1e-10  # relative safety margin of a numerical solution
 
 
 def composed_delta(mechanisms, epsilon, *, warns=True):
-    """Return the δ at which the composition of mechanisms is (ε, δ)-private.
+    """Return the δ at which the composition of mechanisms is (ε, δ)-private, an upper bound.
 
-    Parameters
-    ----------
-    mechanisms : sequence of Mechanism
-        Mechanisms applied to the same data.
-
-    epsilon : float
-        ≥ 0.
-
-    warns : bool, default=True
-        Whether to warn where the error of the arithmetic may be most of δ.
-
-    Returns
-    -------
-    delta : float
-        An upper bound. Apart from point masses, it is tight if all are Gaussian, or all are pure
-        with the same parameter; otherwise up to a thousandth of the smallest loss or a 100,000th
-        of all of them, and to 5e-14·√n + 2.2e-16·n for n mechanisms, the error of the FFT, which
-        is added, with a warning below 1e-11.
-
-    Raises
-    ------
-    ValueError
-        If more than a million mechanisms, or parameters below 1e-9 or with a sum above 5e7, would
-        have to be composed numerically.
-
-    Examples
-    --------
-    >>> from skdp.privacy import Mechanism
-    >>> round(composed_delta([Mechanism("laplace", 1.0, 0.25)], epsilon=1.0), 12)
-    0.25
+    The numerical error is part of it, with a warning where it may be most of it.
     """
+    # Apart from point masses it is tight for Gaussian mechanisms, and for pure ones of one
+    # parameter; for others, up to a thousandth of the smallest loss, or a 100,000th of all losses.
     if any(mechanism.parameter == inf for mechanism in mechanisms):
         return 0.0 if epsilon == inf else 1.0
     slack, cut = _sampler_error(mechanisms)
     delta = _ideal_delta(mechanisms, max(epsilon - slack, 0.0), warns)
     # The outputs of each neighbor deviate from the distribution by at most the cut.
-    return min(1.0, delta + (1 + exp(min(epsilon, _MOST_EXPONENT))) * cut) if cut else delta
+    return min(1.0, delta + (1 + exp(min(epsilon, MOST_EXPONENT))) * cut) if cut else delta
 
 
 def _sampler_error(mechanisms):
     """Return the slack and the cut of all mechanisms together."""
-    return sum(each.slack for each in mechanisms), sum(each.cut for each in mechanisms)
+    return sum(m.slack for m in mechanisms), sum(m.cut for m in mechanisms)
 
 
 def _ideal_delta(mechanisms, epsilon, warns):
@@ -106,7 +79,7 @@ def _ideal_delta(mechanisms, epsilon, warns):
     shown, distance = _shown(mechanisms), _gaussian_distance(mechanisms)
     if distance:
         delta = gaussian_delta(1 / distance, epsilon)
-    elif _most_epsilon(mechanisms) <= epsilon * (1 + _SUM_ROUNDING):
+    elif _most_epsilon(mechanisms) <= epsilon * (1 + _Numerics.sum_rounding):
         delta = 0.0
     else:
         delta = min(1.0, _tight_delta(_uses(mechanisms), epsilon, warns))
@@ -116,84 +89,45 @@ def _ideal_delta(mechanisms, epsilon, warns):
 def _uses(mechanisms):
     """Return the number of uses by kind and parameter, without point masses."""
     uses: dict = {}
-    for each in mechanisms:
-        if each.parameter > 0:
-            key = "pure" if each.kind == "any" else each.kind, each.parameter
-            uses[key] = uses.get(key, 0) + each.uses
+    for mechanism in mechanisms:
+        if mechanism.parameter > 0:
+            key = "pure" if mechanism.kind == "any" else mechanism.kind, mechanism.parameter
+            uses[key] = uses.get(key, 0) + mechanism.uses
     return uses
 
 
 def _shown(mechanisms):
     """Return the probability that any point mass occurs."""
-    if any(each.atom == 1 for each in mechanisms):
+    if any(mechanism.atom == 1 for mechanism in mechanisms):
         return 1.0
-    return -expm1(sum(each.uses * log1p(-each.atom) for each in mechanisms))
+    return -expm1(sum(mechanism.uses * log1p(-mechanism.atom) for mechanism in mechanisms))
 
 
 def _gaussian_distance(mechanisms):
-    """Return sensitivity/σ of the one Gaussian mechanism that is equivalent to all.
-
-    Gaussian mechanisms of distances μ_i compose exactly to one of distance √(Σ μ_i²). None if
-    another mechanism among them has a loss.
-    """
-    lossy = [each for each in mechanisms if each.parameter > 0]
-    if any(each.kind != "gaussian" for each in lossy):
+    """Return sensitivity/σ of the one Gaussian mechanism equivalent to all, or None."""
+    # Gaussian mechanisms of distances μ_i compose exactly to one of distance √(Σ μ_i²).
+    lossy = [mechanism for mechanism in mechanisms if mechanism.parameter > 0]
+    if any(mechanism.kind != "gaussian" for mechanism in lossy):
         return None
-    return sqrt(sum(each.squared_distance for each in lossy))
+    return sqrt(sum(mechanism.squared_distance for mechanism in lossy))
 
 
 def _most_epsilon(mechanisms):
     """Return the largest privacy loss, without point masses."""
-    if any(each.kind == "gaussian" and each.parameter > 0 for each in mechanisms):
+    if any(mechanism.kind == "gaussian" and mechanism.parameter > 0 for mechanism in mechanisms):
         return inf
-    return sum(each.uses * each.parameter for each in mechanisms)
+    return sum(mechanism.uses * mechanism.parameter for mechanism in mechanisms)
 
 
 def any_of(k, probability):
-    """Return the probability that any of k independent events of equal probability occurs.
-
-    Parameters
-    ----------
-    k : int
-        ≥ 1.
-
-    probability : float
-        In [0, 1].
-
-    Returns
-    -------
-    probability : float
-
-    Examples
-    --------
-    >>> round(any_of(2, 0.1), 12)
-    0.19
-    """
+    """Return the probability that any of k independent events of equal probability occurs."""
     if k == 1 or probability == 1:
         return probability
     return -expm1(k * log1p(-probability))
 
 
 def one_of(k, probability):
-    """Return the probability of each of k independent events, given that of their union.
-
-    Parameters
-    ----------
-    k : int
-        ≥ 1.
-
-    probability : float
-        Probability of the union, in [0, 1].
-
-    Returns
-    -------
-    probability : float
-
-    Examples
-    --------
-    >>> round(one_of(2, 0.19), 12)
-    0.1
-    """
+    """Return the probability of each of k independent events, given that of their union."""
     if k == 1 or probability == 1:
         return probability
     return float(-np.expm1(np.log1p(-probability) / k))
@@ -202,38 +136,21 @@ def one_of(k, probability):
 def composed_epsilon(mechanisms, delta):
     """Return the least ε for which the composition of mechanisms is (ε, δ)-private.
 
-    Parameters
-    ----------
-    mechanisms : sequence of Mechanism
-        Mechanisms applied to the same data.
-
-    delta : float
-        In [0, 1).
-
-    Returns
-    -------
-    epsilon : float
-        As exact as :func:`composed_delta`; infinite if δ is below that of the point masses.
-
-    Examples
-    --------
-    >>> from skdp.privacy import Mechanism
-    >>> composed_epsilon([Mechanism("pure", 0.5, count=3)], delta=0.0)
-    1.5
+    As exact as :func:`composed_delta`; infinite if δ is below that of the point masses.
     """
     slack, cut = _sampler_error(mechanisms)
-    if any(each.parameter == inf for each in mechanisms) or delta < _shown(mechanisms):
+    if any(mechanism.parameter == inf for mechanism in mechanisms) or delta < _shown(mechanisms):
         return inf
     epsilon, left = 0.0, delta
     # The part of δ that the cut uses grows with ε: iterate until both agree.
-    for _ in range(_MAX_ROUNDS):
-        left = delta - (1 + exp(min(epsilon, _MOST_EXPONENT))) * cut if cut else delta
+    for _ in range(_Numerics.max_rounds):
+        left = delta - (1 + exp(min(epsilon, MOST_EXPONENT))) * cut if cut else delta
         if left < 0:
             return inf
-        found = _ideal_epsilon(mechanisms, left) + slack
-        if not cut or found <= epsilon * (1 + 1e-12):
-            return found
-        epsilon = found
+        larger = _ideal_epsilon(mechanisms, left) + slack
+        if not cut or larger <= epsilon * (1 + 1e-12):
+            return larger
+        epsilon = larger
     return inf
 
 
@@ -243,39 +160,18 @@ def _ideal_epsilon(mechanisms, delta):
     if distance:
         return gaussian_epsilon_of(distance, left)
     most = _most_epsilon(mechanisms)
-    if most == 0 or left <= delta * _SUM_ROUNDING:
+    if most == 0 or left <= delta * _Numerics.sum_rounding:
         return most
     return min(most, _tight_epsilon(_uses(mechanisms), left))
 
 
 def _tight_delta(uses, epsilon, warns=True):
-    """Return an upper bound of δ at which mechanisms are together (ε, δ)-private.
-
-    Parameters
-    ----------
-    uses : dict of (str, float) to int
-        How often each mechanism is used, by its kind and parameter, which is positive.
-
-    epsilon : float
-        ≥ 0.
-
-    warns : bool, default=True
-        Whether to warn where the error of the arithmetic may be most of δ.
-
-    Returns
-    -------
-    delta : float
-
-    Examples
-    --------
-    >>> round(_tight_delta({("pure", 1.0): 1}, 0.0), 12)  # (e − 1)/(e + 1)
-    0.46211715726
-    """
+    """Return an upper bound of δ for mechanisms used so often, by kind and positive parameter."""
     bound = _by_pure(uses, _pure_delta, epsilon)
     if bound is not None and _is_enough(uses):
         return bound
     total, error = _loss_distribution(tuple(uses.items()))
-    if epsilon <= _MOST_EXPONENT:
+    if epsilon <= MOST_EXPONENT:
         delta = max(0.0, total.get_delta_for_epsilon(epsilon)) + error
     else:  # where e^ε overflows
         delta = _invert(total.get_epsilon_for_delta, epsilon) + error
@@ -287,26 +183,7 @@ def _tight_delta(uses, epsilon, warns=True):
 
 
 def _tight_epsilon(uses, delta):
-    """Return an upper bound of ε at which mechanisms are together (ε, δ)-private.
-
-    Parameters
-    ----------
-    uses : dict of (str, float) to int
-        As for :func:`_tight_delta`.
-
-    delta : float
-        Above 0.
-
-    Returns
-    -------
-    epsilon : float
-        Infinite where the error of the arithmetic is as large as δ.
-
-    Examples
-    --------
-    >>> round(_tight_epsilon({("pure", 1.0): 1}, 0.25), 3)
-    0.581
-    """
+    """Return an upper bound of ε for such uses; infinite where the error is as large as δ."""
     bound = _by_pure(uses, _pure_epsilon, delta)
     if bound is not None and _is_enough(uses):
         return bound
@@ -319,11 +196,9 @@ def _tight_epsilon(uses, delta):
 
 
 def _by_pure(uses, function, argument):
-    """Return a closed form by pure mechanisms of the same ε, or None if there is none.
-
-    A Laplace mechanism is no worse than a pure one of its ε, and hardly better if very many of a
-    small ε are composed: both have losses of mean ε²/2 and variance ε².
-    """
+    """Return a closed form by pure mechanisms of the same ε, or None if there is none."""
+    # A Laplace mechanism is no worse than a pure one of its ε, and hardly better if very many of a
+    # small ε are composed: both have losses of mean ε²/2 and variance ε².
     kinds = {kind for kind, _ in uses}
     parameters = {parameter for _, parameter in uses}
     if "gaussian" in kinds or len(parameters) > 1:
@@ -333,43 +208,40 @@ def _by_pure(uses, function, argument):
 
 def _is_enough(uses):
     """Return whether the closed form cannot be improved numerically."""
-    return {kind for kind, _ in uses} == {"pure"} or sum(uses.values()) > _MOST_COMPOSED
+    return {kind for kind, _ in uses} == {"pure"} or sum(uses.values()) > _Numerics.most_composed
 
 
 def _invert(epsilon_of, epsilon):
     """Return δ of a decreasing function from δ to ε, rounded up."""
-    low, high = _LOG_LEAST, 0.0
-    while high - low > _LOG_PRECISION:
+    low, high = _Numerics.log_least, 0.0
+    while high - low > _Numerics.log_precision:
         middle = (low + high) / 2
         low, high = (low, middle) if epsilon_of(exp(middle)) <= epsilon else (middle, high)
     return exp(high)
 
 
 def _warn_below(delta):
-    if delta < _LEAST_DELTA:
+    if delta < _Numerics.least_delta:
         warn(
-            f"A delta of {delta:.1e} is below the {_LEAST_DELTA:g} that composition by FFT "
-            "resolves: the numerical error, which is added, may be most of this upper bound. Use "
-            "a larger delta, or the closed forms epsilon and delta of the guarantee.",
+            f"A delta of {delta:.1e} is below the {_Numerics.least_delta:g} that composition by "
+            "FFT resolves: the numerical error, which is added, may be most of this upper bound. "
+            "Use a larger delta, or the closed forms epsilon and delta of the guarantee.",
         )
 
 
 def _pure_delta(epsilon0, k, epsilon):
-    r"""Return δ of k answers, each e^ε0 times as likely for one of two neighbors.
-
-    i of k answers are the less likely ones with a binomial distribution, and the loss is
-    (k − 2i)ε0, so that with q = 1/(1 + e^ε0) and the largest i whose loss exceeds ε
-
-    .. math:: δ = P(\mathrm{Bin}(k, q) ≤ i) - e^ε P(\mathrm{Bin}(k, 1 - q) ≤ i).
-    """
+    """Return δ of k answers, each e^ε0 times as likely for one of two neighbors."""
+    # i of k answers are the less likely ones with a binomial distribution, and the loss is (k −
+    # 2i)ε0: with q = 1/(1 + e^ε0) and the largest i whose loss exceeds ε, δ = P(Bin(k, q) ≤ i) −
+    # e^ε P(Bin(k, 1 − q) ≤ i).
     i = -((epsilon / epsilon0 - k) // 2) - 1
     if i < 0:
         return 0.0
     one = betainc(k - i, i + 1, expit(epsilon0))
     other = betainc(k - i, i + 1, expit(-epsilon0))
     # The subtracted term can be omitted if e^ε overflows.
-    both = one - exp(epsilon) * other if epsilon <= _MOST_EXPONENT else one
-    return float(min(1.0, max(both, 0.0) + _TAIL_ERROR * sqrt(k) * one))
+    both = one - exp(epsilon) * other if epsilon <= MOST_EXPONENT else one
+    return float(min(1.0, max(both, 0.0) + _Numerics.tail_error * sqrt(k) * one))
 
 
 def _pure_epsilon(epsilon0, k, delta):
@@ -380,10 +252,10 @@ def _pure_epsilon(epsilon0, k, delta):
     def excess(epsilon):
         return _pure_delta(epsilon0, k, epsilon) - delta
 
-    if excess(most * (1 - _SAFETY)) >= 0:
+    if excess(most * (1 - _Numerics.safety)) >= 0:
         return most
-    root = brentq(excess, 0.0, most * (1 - _SAFETY), xtol=1e-305, rtol=1e-14)
-    return min(most, root * (1 + _SAFETY))
+    root = brentq(excess, 0.0, most * (1 - _Numerics.safety), xtol=1e-305, rtol=1e-14)
+    return min(most, root * (1 + _Numerics.safety))
 
 
 @lru_cache(maxsize=4)  # δ is computed at many ε of one distribution
@@ -400,21 +272,23 @@ def _loss_distribution(uses):
         ) from error
 
     n_composed = sum(uses.values())
-    if n_composed > _MOST_COMPOSED:
+    if n_composed > _Numerics.most_composed:
         raise ValueError(
             f"{n_composed} mechanisms are too many to be composed tightly, at most "
-            f"{_MOST_COMPOSED} are. Use the closed forms epsilon and delta of the guarantee."
+            f"{_Numerics.most_composed} are. Use the closed forms epsilon and delta of the "
+            "guarantee."
         )
     smallest = min(parameter for _, parameter in uses)
-    if not (smallest >= _SMALLEST and _range(uses) <= _GREATEST):
+    if not (smallest >= _Numerics.smallest and _range(uses) <= _Numerics.greatest):
         raise ValueError(
             f"Losses from {smallest:g} to {_range(uses):g} together are too extreme to be "
             "composed tightly. Use the closed forms epsilon and delta of the guarantee."
         )
-    interval = max(_RESOLUTION * min(smallest, 1.0), _RANGE_RESOLUTION * _range(uses))
+    interval = _Numerics.resolution * min(smallest, 1.0)
+    interval = max(interval, _Numerics.range_resolution * _range(uses))
     # Make the smallest loss a multiple, so that rounding up does not change it.
     interval = smallest / (smallest // interval) if smallest > interval else interval
-    interval *= 1 + _MULTIPLE_ROUNDING
+    interval *= 1 + _Numerics.multiple_rounding
     options = {"value_discretization_interval": interval}
     total = None
     for (kind, parameter), count in uses.items():
@@ -430,7 +304,8 @@ def _loss_distribution(uses):
             one = distribution.create_from_rounded_probability(masses, 0.0, interval)
         one = one.self_compose(count) if count > 1 else one
         total = one if total is None else total.compose(one)
-    return total, _RANDOM_ERROR * sqrt(n_composed) + _SYSTEMATIC_ERROR * n_composed
+    random, systematic = _Numerics.random_error, _Numerics.systematic_error
+    return total, random * sqrt(n_composed) + systematic * n_composed
 
 
 def _range(uses):

@@ -1,5 +1,6 @@
 """Exact privacy arithmetic of Gaussian noise (Balle & Wang, 2018)."""
 
+from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
@@ -8,28 +9,44 @@ from scipy.special import erfcx, log_ndtr, ndtr
 
 from skdp.utils._sklearn import Interval, validate_params
 
-# Relative safety margin of calibrated values towards more noise, since the last digit of a root
-# finder may be on the wrong side of the guarantee. A rule of thumb, far above _PRECISION and far
-# below what matters.
-_SAFETY = 1e-10
-# Relative error of δ (tests/privacy/test_gaussian.py).
-_PRECISION = 1e-12
-# Half the distance of two neighbors, in units of σ, up to which δ is computed as an integral and
-# not as a difference (rule of thumb: both have full precision near here).
-_CLOSE = 0.5
-# Deviations beyond which a normal tail is below the smallest float.
-_FARTHEST = 40.0
-# Most steps of a root finder: halving an interval of 1 down to 1e-305 takes a thousand, and
-# Brent's method may need twice as many (rule of thumb).
-_MAX_STEPS = 4000
-# Nodes and weights on [-1, 1]; the integrand is smooth, and over a width of 2 · _CLOSE the error
-# of 20 nodes is below rounding (tests/privacy/test_gaussian.py).
+# Greatest argument of exp that float64 holds, rounded down.
+MOST_EXPONENT = 700.0
+
+
+@dataclass(frozen=True)
+class _Numerics:
+    """Margins and limits of the arithmetic; rules of thumb where nothing else is said."""
+
+    # Relative margin of calibrated values towards more noise, since the last digit of a root
+    # finder may be on the wrong side of the guarantee: far above the precision, far below what
+    # matters.
+    safety: float = 1e-10
+    precision: float = 1e-12  # relative error of δ (tests/privacy/test_gaussian.py)
+    # Half the distance of two neighbors, in units of σ, up to which δ is computed as an integral
+    # and not as a difference: both have full precision near here.
+    close: float = 0.5
+    farthest: float = 40.0  # deviations beyond which a normal tail is below the smallest float
+    # Of a root finder: halving an interval of 1 down to 1e-305 takes a thousand steps, and Brent's
+    # method may need twice as many.
+    max_steps: int = 4000
+
+
+# Nodes and weights on [-1, 1]; the integrand is smooth, and over a width of 2 · _Numerics.close
+# the error of 20 nodes is below rounding (tests/privacy/test_gaussian.py).
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 
-_EPSILON = [Interval(Real, 0, None, closed="both")]
-_DELTA = [Interval(Real, 0, 1, closed="neither")]
-_SIGMA = [Interval(Real, 0, None, closed="left")]
-_SENSITIVITY = [Interval(Real, 0, None, closed="neither")]
+_CONSTRAINTS = {
+    "epsilon": [Interval(Real, 0, None, closed="both")],
+    "delta": [Interval(Real, 0, 1, closed="neither")],
+    "sigma": [Interval(Real, 0, None, closed="left")],
+    "sensitivity": [Interval(Real, 0, None, closed="neither")],
+}
+
+
+def _validated(*names):
+    """Return a decorator that checks these parameters, and the sensitivity."""
+    constraints = {name: _CONSTRAINTS[name] for name in (*names, "sensitivity")}
+    return validate_params(constraints, prefer_skip_nested_validation=True)
 
 
 def _solve(excess, low, high):
@@ -42,13 +59,10 @@ def _solve(excess, low, high):
             "epsilon, delta, sigma or sensitivity is too extreme for double precision. "
             "Bring them closer to 1."
         )
-    return brentq(excess, low, high, xtol=1e-305, rtol=1e-14, maxiter=_MAX_STEPS)
+    return brentq(excess, low, high, xtol=1e-305, rtol=1e-14, maxiter=_Numerics.max_steps)
 
 
-@validate_params(
-    {"sigma": _SIGMA, "epsilon": _EPSILON, "sensitivity": _SENSITIVITY},
-    prefer_skip_nested_validation=True,
-)
+@_validated("sigma", "epsilon")
 def gaussian_delta(sigma: float, epsilon: float, sensitivity: float = 1.0) -> float:
     r"""Return the smallest δ for which Gaussian noise is (ε, δ)-private.
 
@@ -99,10 +113,10 @@ def gaussian_delta(sigma: float, epsilon: float, sensitivity: float = 1.0) -> fl
 def _delta(ratio, epsilon):
     half = 0.5 / ratio
     shift = epsilon * ratio
-    if half > _CLOSE:
+    if half > _Numerics.close:
         # e^ε Φ(·) in log space: e^ε alone overflows long before the product does.
         return float(ndtr(half - shift) - np.exp(epsilon + log_ndtr(-half - shift)))
-    if shift - half > _FARTHEST:
+    if shift - half > _Numerics.farthest:
         return 0.0
     # The two terms nearly cancel. Since φ(half − shift) = e^ε φ(half + shift), they are this
     # density times Mills ratios R, whose difference is the integral of −R'(x) = 1 − x R(x).
@@ -112,10 +126,7 @@ def _delta(ratio, epsilon):
     return float(density * half * (_WEIGHTS @ slopes))
 
 
-@validate_params(
-    {"epsilon": _EPSILON, "delta": _DELTA, "sensitivity": _SENSITIVITY},
-    prefer_skip_nested_validation=True,
-)
+@_validated("epsilon", "delta")
 def gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
     """Return the least standard deviation that makes Gaussian noise (ε, δ)-private.
 
@@ -161,13 +172,10 @@ def gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> fl
         high += 2.0
     bracketed = excess(low) >= 0 >= excess(high)
     root = _solve(excess, low, high if bracketed else np.inf)
-    return float(sensitivity * np.exp(root) * (1 + _SAFETY))
+    return float(sensitivity * np.exp(root) * (1 + _Numerics.safety))
 
 
-@validate_params(
-    {"sigma": _SIGMA, "delta": _DELTA, "sensitivity": _SENSITIVITY},
-    prefer_skip_nested_validation=True,
-)
+@_validated("sigma", "delta")
 def gaussian_epsilon(sigma: float, delta: float, sensitivity: float = 1.0) -> float:
     """Return the least ε for which Gaussian noise is (ε, δ)-private.
 
@@ -206,8 +214,8 @@ def gaussian_epsilon(sigma: float, delta: float, sensitivity: float = 1.0) -> fl
     ratio = float(sigma) / float(sensitivity)
 
     def excess(epsilon):
-        # Slightly below δ, in case ε is so small that _SAFETY of it does not change δ.
-        return _delta(ratio, epsilon) - delta * (1 - _PRECISION)
+        # Slightly below δ, in case ε is so small that _Numerics.safety of it does not change δ.
+        return _delta(ratio, epsilon) - delta * (1 - _Numerics.precision)
 
     if excess(0.0) <= 0:
         return 0.0
@@ -215,4 +223,4 @@ def gaussian_epsilon(sigma: float, delta: float, sensitivity: float = 1.0) -> fl
     while excess(high) > 0 and high < 1e150:
         high *= 2.0
     root = _solve(excess, 0.0, high if excess(high) <= 0 else np.inf)
-    return float(root * (1 + _SAFETY))
+    return float(root * (1 + _Numerics.safety))

@@ -10,6 +10,7 @@ from numbers import Real
 from numpy.typing import ArrayLike
 
 from skdp.privacy._composition import composed_delta, composed_epsilon
+from skdp.privacy._gaussian import MOST_EXPONENT
 from skdp.privacy._information import InformationBound, information_bound_of
 from skdp.privacy._mechanisms import (
     MOST_USES,
@@ -21,58 +22,26 @@ from skdp.privacy._mechanisms import (
 )
 from skdp.utils._html import definitions
 
-# Key of each attribute in files. Files with these keys exist: none may be changed.
-_FILE_KEYS = {
-    "mechanism": "mechanism",
-    "mechanisms": "mechanisms",
-    "sensitivity": "sensitivity",
-    "n_features": "n_features",
-    "covers": "covers",
-    "excludes": "excludes",
-    "unit": "unit",
-    "relation": "relation",
-}
-# The same of each of its mechanisms.
-_MECHANISM_FILE_KEYS = {
-    "kind": "kind",
-    "epsilon": "epsilon",
-    "delta": "delta",
-    "count": "count",
-    "n_elements": "n_elements",
-    "squared_distance": "squared_distance",
-    "slack": "slack",
-    "cut": "cut",
-}
-# Greatest argument of exp that float64 holds, rounded down.
-_MOST_EXPONENT = 700.0
-# Steps of the golden-section search for the best ε: the interval shrinks to some 3e-7.
-_N_STEPS = 45
-_GOLDEN = (5**0.5 - 1) / 2
+# The attributes that files hold, by the names of their keys. Files with these keys exist: none may
+# be changed.
+_FILE_KEYS = (
+    *("mechanism", "mechanisms", "sensitivity", "n_features", "covers", "excludes", "unit"),
+    "relation",
+)
+_MECHANISM_FILE_KEYS = (
+    *("kind", "epsilon", "delta", "count", "n_elements", "squared_distance", "slack", "cut"),
+)
 RELATIONS = ("replace-one", "add/remove")
 
 
 @dataclass(frozen=True)
 class Unit:
-    """What a guarantee protects, in the words of several texts.
+    """What a guarantee protects, in the words of several texts."""
 
-    Parameters
-    ----------
-    noun : str
-        A single one, in short.
-
-    protects : str
-        What is protected, as a sentence.
-
-    several : str or None, default=None
-        Several, where these are whole records with their labels. Only these can be added or
-        removed: without one of the others, what remains is not a data set.
-
-    one : str or None, default=None
-        One of these, in full.
-    """
-
-    noun: str
-    protects: str
+    noun: str  # a single one, in short
+    protects: str  # a sentence
+    # Several, where these are whole records with their labels. Only these can be added or removed:
+    # without one of the others, what remains is not a data set. And one of them, in full.
     several: str | None = None
     one: str | None = None
 
@@ -251,12 +220,12 @@ class PrivacyGuarantee:
     @property
     def epsilon(self) -> float:
         """The privacy-loss bound ε, by closed forms."""
-        return float(sum(each.total_epsilon for each in self.mechanisms))
+        return float(sum(mechanism.total_epsilon for mechanism in self.mechanisms))
 
     @property
     def delta(self) -> float:
         """The slack δ at that ε."""
-        return min(1.0, float(sum(each.total_delta for each in self.mechanisms)))
+        return min(1.0, float(sum(mechanism.total_delta for mechanism in self.mechanisms)))
 
     @property
     def gaussian_distance(self) -> float | None:
@@ -347,7 +316,7 @@ class PrivacyGuarantee:
     def _moving(self, k, name):
         """Return the guarantee for k elements of a row that change together."""
         moving = self._repeat(k, name)
-        if all(each.kind != "any" for each in self.mechanisms):
+        if all(mechanism.kind != "any" for mechanism in self.mechanisms):
             return moving
         delta = _group_delta(self.epsilon, self.delta, k)
         return replace(self, mechanisms=(Mechanism("any", k * self.epsilon, delta),))
@@ -500,9 +469,9 @@ class PrivacyGuarantee:
         """
         if not _is_number(delta) or not 0 <= delta < 1:
             raise ValueError(f"The 'delta' parameter must be in [0, 1), got {delta!r}.")
-        found = float(composed_epsilon(self.mechanisms, delta))
+        epsilon = float(composed_epsilon(self.mechanisms, delta))
         # The stated ε holds too, and must be found at its own δ in spite of rounding.
-        return min(found, self.epsilon) if delta >= self.delta else found
+        return min(epsilon, self.epsilon) if delta >= self.delta else epsilon
 
     def delta_at(self, epsilon: float) -> float:
         """Return the least δ that holds at a given ε.
@@ -539,8 +508,8 @@ class PrivacyGuarantee:
         """
         if not _is_number(epsilon) or not epsilon >= 0:
             raise ValueError(f"The 'epsilon' parameter must be >= 0, got {epsilon!r}.")
-        found = float(composed_delta(self.mechanisms, epsilon))
-        return min(found, self.delta) if epsilon >= self.epsilon else found
+        delta = float(composed_delta(self.mechanisms, epsilon))
+        return min(delta, self.delta) if epsilon >= self.epsilon else delta
 
     def best_guess(self, prior: float = 0.5) -> float:
         r"""Return the largest probability of guessing correctly which of two neighbors was used.
@@ -590,7 +559,7 @@ class PrivacyGuarantee:
         """
         prior = _check_prior(prior, 1.0)
         less, more = sorted([prior, 1 - prior])
-        return min(1.0, more + less * _least_delta(self._known, log(more / less)))
+        return min(1.0, more + less * _least_delta(self._stated, log(more / less)))
 
     def precision_at(self, prior: float) -> float:
         r"""Return the largest precision of membership inference at a given prevalence.
@@ -633,7 +602,7 @@ class PrivacyGuarantee:
         >>> round(sums.precision_at(0.01), 4)
         0.0333
         """
-        return _precision(self._known, _check_prior(prior, 0.5))
+        return _precision(self._stated, _check_prior(prior, 0.5))
 
     def information_bound(self, prior: ArrayLike | None = None) -> InformationBound:
         r"""Return an upper bound on the information that the release contains about one unit.
@@ -697,7 +666,7 @@ class PrivacyGuarantee:
         return information_bound_of(self, prior)
 
     @property
-    def _known(self):
+    def _stated(self):
         """The mechanisms, and the ε and δ that they state together."""
         return self.mechanisms, Mechanism("any", self.epsilon, self.delta)
 
@@ -710,7 +679,7 @@ class PrivacyGuarantee:
         k = int(number)
         if k == 1:
             return self
-        return replace(self, mechanisms=tuple(each.repeat(k) for each in self.mechanisms))
+        return replace(self, mechanisms=tuple(m.repeat(k) for m in self.mechanisms))
 
     @property
     def noun(self) -> str:
@@ -775,9 +744,9 @@ class PrivacyGuarantee:
         return definitions(self._facts())
 
 
-def _least_delta(known, epsilon):
+def _least_delta(claims, epsilon):
     """Return the least δ that is known to hold, without a warning about its precision."""
-    mechanisms, stated = known
+    mechanisms, stated = claims
     bound = composed_delta([stated], epsilon)
     if mechanisms != (stated,):
         with suppress(ImportError, ValueError):  # then only the stated ε and δ are known
@@ -786,28 +755,28 @@ def _least_delta(known, epsilon):
 
 
 @lru_cache(maxsize=256)  # summaries and HTML representations repeat the same call
-def _precision(known, prior):
+def _precision(claims, prior):
     odds = prior / (1 - prior)
 
     def wrong(epsilon):
         """Return the logarithm of a lower bound of 1 − precision."""
-        delta = _least_delta(known, epsilon)
+        delta = _least_delta(claims, epsilon)
         return log1p(-delta) - log1p(odds * exp(epsilon)) if delta < 1 else -inf
 
     # (1 − δ)/(1 + o e^ε) has one maximum, since δ is convex in e^ε. To its left it may be 0.
-    low, high = 0.0, _MOST_EXPONENT
-    first, second = high - _GOLDEN * high, _GOLDEN * high
+    low, high, golden = 0.0, MOST_EXPONENT, (5**0.5 - 1) / 2
+    first, second = high - golden * high, golden * high
     at_first, at_second = wrong(first), wrong(second)
-    best = max(map(wrong, [0.0, min(known[1].epsilon, _MOST_EXPONENT)]))
-    for _ in range(_N_STEPS):
+    best = max(map(wrong, [0.0, min(claims[1].epsilon, MOST_EXPONENT)]))
+    for _ in range(45):  # the interval shrinks to some 3e-7
         best = max(best, at_first, at_second)
         if at_first == -inf or at_first < at_second:
             low, first, at_first = first, second, at_second
-            second = low + _GOLDEN * (high - low)
+            second = low + golden * (high - low)
             at_second = wrong(second)
         else:
             high, second, at_second = second, first, at_first
-            first = high - _GOLDEN * (high - low)
+            first = high - golden * (high - low)
             at_first = wrong(first)
     return min(1.0, -expm1(best))
 
@@ -826,7 +795,7 @@ def _group_delta(epsilon, delta, k):
     """Return δ of k changes one after the other: δ + e^ε δ + … + e^{(k − 1)ε} δ, at most 1."""
     if delta == 0:
         return 0.0
-    if k * epsilon > _MOST_EXPONENT:
+    if k * epsilon > MOST_EXPONENT:
         return 1.0
     return min(1.0, delta * (expm1(k * epsilon) / expm1(epsilon) if epsilon else k))
 
@@ -838,13 +807,13 @@ def _is_number(value):
 def _as_mechanisms(given):
     """Return mechanisms as a tuple, with Gaussian ones alone merged into one."""
     listed = isinstance(given, list | tuple) and len(given) > 0
-    if not listed or not all(isinstance(each, Mechanism) for each in given):
+    if not listed or not all(isinstance(mechanism, Mechanism) for mechanism in given):
         raise ValueError(
             "The 'mechanisms' of PrivacyGuarantee must be a sequence of Mechanism, at least one, "
             f"got a {type(given).__name__}."
         )
     mechanisms = tuple(given)
-    if all(each.kind == "gaussian" for each in mechanisms):
+    if all(mechanism.kind == "gaussian" for mechanism in mechanisms):
         mechanisms = (reduce(Mechanism.merge, mechanisms),)
     return mechanisms
 
@@ -855,40 +824,33 @@ def _join(first, second, separator):
 
 def pack_guarantee(guarantee):
     """Return a guarantee as a JSON-serializable dict."""
-    stored = {key: getattr(guarantee, own) for own, key in _FILE_KEYS.items()}
-    stored[_FILE_KEYS["mechanisms"]] = [
-        {key: getattr(each, own) for own, key in _MECHANISM_FILE_KEYS.items()}
-        for each in guarantee.mechanisms
+    stored = {key: getattr(guarantee, key) for key in _FILE_KEYS}
+    stored["mechanisms"] = [
+        {key: getattr(mechanism, key) for key in _MECHANISM_FILE_KEYS}
+        for mechanism in guarantee.mechanisms
     ]
     return stored
 
 
 def unpack_guarantee(stored):
-    """Return the guarantee that :func:`pack_guarantee` stored.
-
-    Raises
-    ------
-    ValueError
-        If keys are missing or unknown, or no mechanism could have this guarantee.
-    """
+    """Return the guarantee that :func:`pack_guarantee` stored, or raise ValueError."""
     fields = _fields_of("PrivacyGuarantee", stored, _FILE_KEYS)
     if isinstance(fields["mechanisms"], list):
         fields["mechanisms"] = [
-            Mechanism(**_fields_of("Mechanism", each, _MECHANISM_FILE_KEYS))
-            for each in fields["mechanisms"]
+            Mechanism(**_fields_of("Mechanism", mechanism, _MECHANISM_FILE_KEYS))
+            for mechanism in fields["mechanisms"]
         ]
     return PrivacyGuarantee(**fields)
 
 
 def _fields_of(owner, stored, keys):
-    known = set(keys.values())
-    if not isinstance(stored, dict) or set(stored) != known:
+    if not isinstance(stored, dict) or set(stored) != set(keys):
         got = sorted(map(str, stored)) if isinstance(stored, dict) else type(stored).__name__
         raise ValueError(
-            f"The {owner} of a file must have the keys {sorted(known)}, got {got!r:.200}. Ask "
+            f"The {owner} of a file must have the keys {sorted(keys)}, got {got!r:.200}. Ask "
             "for a file that skdp wrote."
         )
-    return {own: stored[key] for own, key in keys.items()}
+    return {key: stored[key] for key in keys}
 
 
 def joint_guarantee(guarantees: Iterable[PrivacyGuarantee | None]) -> PrivacyGuarantee | None:
@@ -919,27 +881,27 @@ def joint_guarantee(guarantees: Iterable[PrivacyGuarantee | None]) -> PrivacyGua
     (2.0, 'optimal/staircase')
     """
     given = list(guarantees)
-    known = [guarantee for guarantee in given if guarantee is not None]
-    if not known or len(known) < len(given):
+    stated = [guarantee for guarantee in given if guarantee is not None]
+    if not stated or len(stated) < len(given):
         return None
-    first = known[0]
-    if all(guarantee == first for guarantee in known):
+    first = stated[0]
+    if all(guarantee == first for guarantee in stated):
         return first
-    steps = [g.sensitivity for g in known if g.sensitivity is not None]
-    units = {(g.unit, g.relation) for g in known}
-    if len(units) > 1 or len(steps) not in (0, len(known)):
+    steps = [g.sensitivity for g in stated if g.sensitivity is not None]
+    units = {(g.unit, g.relation) for g in stated}
+    if len(units) > 1 or len(steps) not in (0, len(stated)):
         return None
     # The worst mechanism of that ε and δ; it treats elements independently if all others do.
-    independent = all(each.kind != "any" for g in known for each in g.mechanisms)
-    epsilon, delta = max(g.epsilon for g in known), max(g.delta for g in known)
+    independent = all(mechanism.kind != "any" for g in stated for mechanism in g.mechanisms)
+    epsilon, delta = max(g.epsilon for g in stated), max(g.delta for g in stated)
     return replace(
         first,
-        mechanism="/".join(sorted({g.mechanism for g in known})),
+        mechanism="/".join(sorted({g.mechanism for g in stated})),
         mechanisms=(Mechanism("pure" if independent else "any", epsilon, delta),),
         sensitivity=min(steps, default=None),
-        n_features=max(g.n_features for g in known),
-        covers="; or ".join(dict.fromkeys(g.covers for g in known)),
-        excludes="; ".join(dict.fromkeys(g.excludes for g in known)),
+        n_features=max(g.n_features for g in stated),
+        covers="; or ".join(dict.fromkeys(g.covers for g in stated)),
+        excludes="; ".join(dict.fromkeys(g.excludes for g in stated)),
     )
 
 

@@ -10,21 +10,11 @@ from math import ceil, exp, expm1, floor, inf, isfinite, log, log1p, log10, prod
 import numpy as np
 from scipy.special import xlogy
 
-# Probabilities of a prior sum to 1 within this.
-_SUM_ROUNDING = 1e-9
 # ε and arguments of x − log(1 + x) up to which an integral replaces a difference that would lose
 # digits (rule of thumb: 20 nodes have full precision, tests/privacy/test_information.py).
 _SMALL = 1.0
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
 _NODES, _WEIGHTS = (_NODES + 1) / 2, _WEIGHTS / 2  # on [0, 1]
-# Largest number of values of a prior all of whose subsets are tried, some 65,000.
-_MOST_VALUES = 16
-# Greatest argument of exp that float64 holds, rounded down.
-_MOST_EXPONENT = 700.0
-# Probability that a Gaussian sampler may cut off without an effect in float64: those of skdp cut
-# off 2^-730 for each value. For other samplers only the entropy is a bound.
-_NEGLIGIBLE_CUT = 1e-150
-_ABOUT = {"labelled record": "record with its label"}
 
 
 @dataclass(frozen=True)
@@ -98,7 +88,7 @@ def information_bound_of(guarantee, prior=None):
             "values, given that it is there, use to_replace_one().information_bound()."
         )
     nats, source = _bound(guarantee.mechanisms, probabilities, presence, guarantee.unit)
-    unit = _ABOUT.get(guarantee.unit, guarantee.unit)
+    unit = guarantee.unit.replace("labelled record", "record with its label")
     return InformationBound(
         nats=nats,
         about=f"whether the {unit} is in the data" if presence else f"the {unit}",
@@ -117,15 +107,15 @@ def _assumptions(guarantee, prior):
 
 def _bound(mechanisms, prior, presence, unit):
     """Return the smallest proven bound, and the inequality from which it follows."""
-    entropy = _entropy(prior) if prior is not None else log(2) if presence else inf
-    n_values = 2 if presence else inf
+    entropy, n_values = (log(2), 2) if presence else (inf, inf)
     if prior is not None:
+        entropy = float(max(0.0, -xlogy(prior, prior).sum()))
         prior = prior[prior > 0]
         n_values = len(prior)
     if entropy == 0:
         return 0.0, "entropy"
     # Probability that any mechanism shows the data themselves.
-    shown = 1 - prod(1 - _shown(each, n_values) for each in mechanisms)
+    shown = 1 - prod(1 - _shown(mechanism, n_values) for mechanism in mechanisms)
     free, source = _without_point_masses(mechanisms, prior, n_values, unit)
     if free >= entropy or shown == 1:
         return entropy, "entropy"
@@ -136,11 +126,9 @@ def _bound(mechanisms, prior, presence, unit):
 
 
 def _shown(mechanism, n_values):
-    """Return the probability that a mechanism shows the data, being ε-private otherwise.
-
-    Between two values this describes every (ε, δ) mechanism (Kairouz, Oh and Viswanath, 2015).
-    "pure" may stand for other mechanisms (joint_guarantee), for which it does not hold.
-    """
+    """Return the probability that a mechanism shows the data, being ε-private otherwise."""
+    # Between two values this describes every (ε, δ) mechanism (Kairouz, Oh and Viswanath, 2015).
+    # "pure" may stand for other mechanisms (joint_guarantee), for which it does not hold.
     if mechanism.kind == "laplace" or (mechanism.kind != "gaussian" and n_values == 2):
         return mechanism.total_delta
     return 0.0
@@ -149,20 +137,20 @@ def _shown(mechanism, n_values):
 def _without_point_masses(mechanisms, prior, n_values, unit):
     """Return the sum of the bounds of mechanisms without point masses, and the inequalities."""
     total, sources = 0.0, []
-    gaussian = [each for each in mechanisms if each.kind == "gaussian"]
-    others = [each for each in mechanisms if each.kind != "gaussian"]
+    gaussian = [mechanism for mechanism in mechanisms if mechanism.kind == "gaussian"]
+    others = [mechanism for mechanism in mechanisms if mechanism.kind != "gaussian"]
     if gaussian:
         total += _of_gaussian_noise(gaussian, prior, n_values, unit)
         sources.append("variance against that of Gaussian noise")
     if others:
-        each_one = sum(_of_private_answers(mechanism, n_values) for mechanism in others)
+        answers = sum(_of_private_answers(mechanism, n_values) for mechanism in others)
         sources.append("likelihood ratios")
         decompose = all(not m.delta or _shown(m, n_values) for m in others)
         if prior is not None and decompose and not gaussian:
             # With a prior, the bound on all answers together may be smaller than the sum.
             together = sum(mechanism.total_epsilon for mechanism in others)
-            each_one = min(each_one, pure_information(together, prior))
-        total += each_one
+            answers = min(answers, pure_information(together, prior))
+        total += answers
     return total, " and ".join(sources)
 
 
@@ -174,9 +162,11 @@ def _of_private_answers(mechanism, n_values):
 
 
 def _of_gaussian_noise(mechanisms, prior, n_values, unit):
-    squared = sum(each.squared_distance for each in mechanisms)
-    slack = sum(each.slack for each in mechanisms)
-    if sum(each.cut for each in mechanisms) > _NEGLIGIBLE_CUT or slack > _SMALL:
+    squared = sum(mechanism.squared_distance for mechanism in mechanisms)
+    slack = sum(mechanism.slack for mechanism in mechanisms)
+    # Samplers of skdp cut off 2^-730 for each value, without an effect in float64. For others only
+    # the entropy is a bound.
+    if sum(mechanism.cut for mechanism in mechanisms) > 1e-150 or slack > _SMALL:
         return inf
     on_a_line = unit == "element" or n_values == 2
     ideal = gaussian_information(squared, 1 if on_a_line else inf, prior)
@@ -187,41 +177,17 @@ def _of_gaussian_noise(mechanisms, prior, n_values, unit):
 
 
 def pure_information(epsilon, prior=None):
-    r"""Return the largest information of answers with likelihood ratios of at most e^ε.
-
-    Given an answer, the likelihoods of all values lie in [m, e^ε m]. As x log x is convex, the
-    information is largest at the ends of this interval. If values of total probability a are at
-    the upper end, with Z = 1 + a(e^ε − 1),
-
-    .. math:: I \le \frac{a e^ε ε}{Z} - \log Z
-              \le C(ε) = Z_* - 1 - \log Z_*, \qquad Z_* = \frac{ε}{1 - e^{-ε}},
-
-    since the derivative in a is zero at Z = Z∗. For small ε that is ε²/8. With a prior over few
-    values, a is the probability of a subset of them, and the largest value over subsets is taken.
-
-    Parameters
-    ----------
-    epsilon : float
-        ≥ 0, may be infinite.
-
-    prior : ndarray of shape (n_values,), default=None
-        Probabilities of the values. By default any prior.
-
-    Returns
-    -------
-    nats : float
-
-    Examples
-    --------
-    >>> from skdp.privacy._information import pure_information
-    >>> round(pure_information(1.0), 4), round(pure_information(1.0, [0.5, 0.5]), 4)
-    (0.1233, 0.1109)
-    """
+    """Return the largest information of answers with likelihood ratios of at most e^ε."""
+    # Given an answer, the likelihoods of all values lie in [m, e^ε m]. As x log x is convex, the
+    # information is largest at the ends of this interval. If values of total probability a are at
+    # the upper end, with Z = 1 + a(e^ε − 1), it is I(a) = a e^ε ε/Z − log Z, which is largest at Z
+    # = ε/(1 − e^−ε): Z − 1 − log Z, for small ε ε²/8. With a prior over few values, a is the
+    # probability of a subset of them.
     if epsilon == inf:
         return inf
     excess = _scale_less_one(epsilon)
     best = _minus_log1p(excess)
-    if prior is None or len(prior) > _MOST_VALUES:
+    if prior is None or len(prior) > 16:  # of 16, all of some 65,000 subsets are tried
         return best
     shares = np.zeros(1)
     for probability in prior:
@@ -257,37 +223,11 @@ def _by_share(a, epsilon):
 
 
 def gaussian_information(squared_distance, n_dimensions=inf, prior=None):
-    r"""Return the largest information about values observed with normal noise of variance one.
-
-    Values at distances up to μ lie in a ball of the radius of Jung's theorem, so that the trace V
-    of their covariance is at most μ²·d/(2(d + 1)) in d dimensions. It is also half the mean
-    squared distance of two independent values, hence at most μ²(1 − Σp²)/2. For a given trace,
-    the information is largest for values that are normal and isotropic:
-
-    .. math:: I \le \frac{d}{2} \log\Big(1 + \frac{V}{d}\Big)
-              \le \frac{d}{2} \log\Big(1 + \frac{μ^2}{2(d + 1)}\Big) \to \frac{μ^2}{4} .
-
-    Parameters
-    ----------
-    squared_distance : float
-        μ²: the largest distance of two values, in standard deviations, squared.
-
-    n_dimensions : int or float, default=inf
-        d.
-
-    prior : ndarray of shape (n_values,), default=None
-        Probabilities of the values. By default any prior.
-
-    Returns
-    -------
-    nats : float
-
-    Examples
-    --------
-    >>> from skdp.privacy._information import gaussian_information
-    >>> round(gaussian_information(1.0, 1), 4), gaussian_information(1.0)
-    (0.1116, 0.25)
-    """
+    """Return the largest information about values observed with normal noise of variance one."""
+    # Values at distances up to μ lie in a ball of the radius of Jung's theorem, so that the trace
+    # V of their covariance is at most μ²·d/(2(d + 1)) in d dimensions. It is also half the mean
+    # squared distance of two independent values, hence at most μ²(1 − Σp²)/2. For a given trace,
+    # the information is largest for values that are normal and isotropic: d/2 · log(1 + V/d).
     if not squared_distance:
         return 0.0
     d = n_dimensions
@@ -300,59 +240,32 @@ def gaussian_information(squared_distance, n_dimensions=inf, prior=None):
 
 
 def approximate_information(epsilon, delta, n_values):
-    r"""Return the largest information of (ε, δ)-private answers about which of k values it is.
-
-    With the distribution P of one value as reference, clip that of each other value to
-    [e^−ε P, e^ε P] and redistribute the mass that is cut off: this changes it by at most δ in
-    total variation, since at most δ is above e^ε P and at most e^−ε δ is missing below. The
-    answers are therefore those of a mechanism with ratios up to e^2ε, except in an event B of
-    probability at most δ. Knowing whether B occurred adds at most h(δ), and its outcome log k:
-
-    .. math:: I \le C(2ε) + h(δ) + δ \log k .
-
-    Parameters
-    ----------
-    epsilon : float
-        ≥ 0.
-
-    delta : float
-        In [0, 1].
-
-    n_values : int
-        k.
-
-    Returns
-    -------
-    nats : float
-
-    Examples
-    --------
-    >>> from skdp.privacy._information import approximate_information
-    >>> round(approximate_information(1.0, 1e-5, 10), 4)
-    0.4746
-    """
+    """Return the largest information of (ε, δ)-private answers about which of k values it is."""
+    # With the distribution P of one value as reference, clip that of each other value to [e^−ε P,
+    # e^ε P] and redistribute the mass that is cut off: this changes it by at most δ in total
+    # variation, since at most δ is above e^ε P and at most e^−ε δ is missing below. The answers
+    # are therefore those of a mechanism with ratios up to e^2ε, except in an event B of
+    # probability at most δ. Knowing whether B occurred adds at most h(δ), and its outcome log k:
+    # C(2ε) + h(δ) + δ log k.
     half = min(delta, 0.5)
     surprise = 0.0 if half == 0 else -half * log(half) - (1 - half) * log1p(-half)
     return pure_information(2 * epsilon) + surprise + delta * log(n_values)
 
 
-def _entropy(prior):
-    return float(max(0.0, -xlogy(prior, prior).sum()))
-
-
 def _check_prior(prior):
     try:
-        found = np.asarray(prior, dtype=np.float64)
+        probabilities = np.asarray(prior, dtype=np.float64)
     except (TypeError, ValueError):
-        found = np.empty(0)
-    if found.ndim != 1 or not len(found) or not np.isfinite(found).all():
+        probabilities = np.empty(0)
+    if probabilities.ndim != 1 or not len(probabilities) or not np.isfinite(probabilities).all():
         raise ValueError(
             "The 'prior' parameter must be None or a list of probabilities, got "
             f"{prior!r:.60}. Pass one probability for each value."
         )
-    if (found < 0).any() or abs(found.sum() - 1) > _SUM_ROUNDING:
+    if (probabilities < 0).any() or abs(probabilities.sum() - 1) > 1e-9:
         raise ValueError(
             "The 'prior' parameter must have probabilities of at least 0 that sum to 1, got a "
-            f"least one of {found.min():g} and a sum of {found.sum():.12g}. Divide by the sum."
+            f"least one of {probabilities.min():g} and a sum of {probabilities.sum():.12g}. "
+            "Divide by the sum."
         )
-    return found
+    return probabilities

@@ -17,11 +17,6 @@ from skdp.utils._frames import as_frame
 from skdp.utils._html import as_html, grid
 from skdp.utils._warnings import warn
 
-# Tolerance of a limit for rounding, relative to the limit.
-_ROUNDING = 1e-12
-_FORMAT = "skdp ledger"
-_VERSION = 1
-_LIMITS = ("epsilon", "delta")
 # Seconds to wait for the lock (rule of thumb).
 _PATIENCE = 10.0
 
@@ -282,8 +277,8 @@ class PrivacyLedger:
             total = _sum(guarantee for _, guarantee in entries)
             for what, limit in self._limits.items():
                 value = getattr(total, what)
-                # not >, so that NaN is refused
-                if limit is not None and not value <= limit * (1 + _ROUNDING):
+                # With a tolerance for rounding; not >, so that NaN is refused.
+                if limit is not None and not value <= limit * (1 + 1e-12):
                     raise BudgetExceededError(
                         f"This release would bring {what} to {value:g}, above the {limit:g} of "
                         "the ledger. Release less, or with more noise."
@@ -376,16 +371,16 @@ class PrivacyLedger:
             )
         X = as_frame(X)  # read once, for the guarantee and the fit
         data = (X,) if y is None else (X, y)
-        known = {} if groups is None else {"groups": groups}
+        grouping = {} if groups is None else {"groups": groups}
         if hasattr(estimator, "ledger"):  # it charges by itself, when nothing can fail any more
             estimator.ledger = _NamedLedger(self, name)
             try:
-                return estimator.fit(*data, **known)
+                return estimator.fit(*data, **grouping)
             finally:
                 estimator.ledger = None
-        self.spend(state(*data, **known), name)
+        self.spend(state(*data, **grouping), name)
         transforms = hasattr(estimator, "fit_transform")
-        return (estimator.fit_transform if transforms else estimator.fit)(*data, **known)
+        return (estimator.fit_transform if transforms else estimator.fit)(*data, **grouping)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the entries, with running totals, as a table.
@@ -411,18 +406,9 @@ class PrivacyLedger:
         entries = self.entries
         for k, (name, guarantee) in enumerate(entries):
             total = _sum(guarantee for _, guarantee in entries[: k + 1])
-            rows.append(
-                {
-                    "name": name,
-                    "mechanism": guarantee.mechanism,
-                    "unit": guarantee.unit,
-                    "relation": guarantee.relation,
-                    "epsilon": guarantee.epsilon,
-                    "delta": guarantee.delta,
-                    "total_epsilon": total.epsilon,
-                    "total_delta": total.delta,
-                }
-            )
+            fields = ("mechanism", "unit", "relation", "epsilon", "delta")
+            row = {"name": name} | {field: getattr(guarantee, field) for field in fields}
+            rows.append(row | {"total_epsilon": total.epsilon, "total_delta": total.delta})
         return pd.DataFrame(rows)
 
     def _own_lock(self):
@@ -515,11 +501,8 @@ class _NamedLedger(PrivacyLedger):
 
 
 def _sum(guarantees):
-    """Return the joint guarantee, None if there are none.
-
-    Those of Gaussian noise are added first, as their sum is smaller. If some are about replaced
-    records, all are converted.
-    """
+    """Return the joint guarantee, of replaced records if any is; None if there are none."""
+    # Those of Gaussian noise are added first, as their sum is smaller.
     guarantees = list(guarantees)
     if len({g.relation for g in guarantees}) > 1:
         guarantees = [g.to_replace_one() for g in guarantees]
@@ -528,19 +511,7 @@ def _sum(guarantees):
 
 
 class _LedgerFile:
-    """Limits and entries of a ledger, on disk.
-
-    Parameters
-    ----------
-    path : str or path-like
-        Resolved once: a later change of the working directory or of a symbolic link in the path
-        does not move the account.
-
-    Raises
-    ------
-    ValueError
-        When it is no path.
-    """
+    """Limits and entries of a ledger, on disk."""
 
     def __init__(self, path):
         try:
@@ -553,16 +524,7 @@ class _LedgerFile:
 
     @contextmanager
     def lock(self):
-        """Hold the account exclusively, among all processes and threads.
-
-        Raises
-        ------
-        TimeoutError
-            If another process holds it for too long.
-
-        OSError
-            If the lock cannot be created next to the file.
-        """
+        """Hold the account exclusively, among all processes and threads, or raise an OSError."""
         file = self.path.with_name(self.path.name + ".lock")
         with ExitStack() as stack:
             with self._named():
@@ -584,22 +546,7 @@ class _LedgerFile:
             ) from error
 
     def read(self):
-        """Return limits and entries.
-
-        Returns
-        -------
-        limits : dict of str to (float or None)
-
-        entries : list of (str, PrivacyGuarantee)
-
-        Raises
-        ------
-        FileNotFoundError
-            If there is no such file.
-
-        ValueError
-            If it is empty, truncated, damaged, or has a second name.
-        """
+        """Return limits and entries; raise if the file is missing, damaged or hard-linked."""
         with self._named(), open(self.path, "rb") as file:
             shared = os.fstat(file.fileno()).st_nlink > 1
             text = file.read()
@@ -625,16 +572,10 @@ class _LedgerFile:
         """Replace the file; when this returns, the new account is on disk.
 
         A new file is readable by its owner only; one that is replaced keeps its permissions.
-
-        Parameters
-        ----------
-        limits : dict of str to (float or None)
-
-        entries : list of (str, PrivacyGuarantee)
         """
         content = {
-            "format": _FORMAT,
-            "version": _VERSION,
+            "format": "skdp ledger",
+            "version": 1,
             "limits": limits,
             "entries": [(name, pack_guarantee(guarantee)) for name, guarantee in entries],
         }
@@ -644,13 +585,7 @@ class _LedgerFile:
 
 
 def _check_limit(name, limit):
-    """Return a limit as a float or None.
-
-    Raises
-    ------
-    ValueError
-        If it is neither None nor a number ≥ 0.
-    """
+    """Return a limit as a float or None; raise unless it is None or a number ≥ 0."""
     if limit is None:
         return None
     try:
@@ -671,11 +606,11 @@ def _parse(text):
     if not isinstance(content, dict):
         raise ValueError("it is no ledger of skdp")
     stated = content.pop("sha256")
-    if content["format"] != _FORMAT or content["version"] != _VERSION:
-        raise ValueError(f"not version {_VERSION} of a ledger of skdp")
+    if content["format"] != "skdp ledger" or content["version"] != 1:
+        raise ValueError("not version 1 of a ledger of skdp")
     if stated != checksum(content):
         raise ValueError("its checksum does not match")
-    limits = {name: content["limits"][name] for name in _LIMITS}
+    limits = {name: content["limits"][name] for name in ("epsilon", "delta")}
     for name, limit in limits.items():
         _check_limit(name, limit)
     entries = [(str(name), unpack_guarantee(stored)) for name, stored in content["entries"]]

@@ -6,7 +6,7 @@ from math import exp, inf, isnan, log, sqrt
 from numbers import Integral, Real
 
 from skdp.privacy._composition import any_of, composed_epsilon, one_of
-from skdp.privacy._gaussian import gaussian_delta, gaussian_sigma
+from skdp.privacy._gaussian import MOST_EXPONENT, gaussian_delta, gaussian_sigma
 
 # Fields that only mechanisms of a kind may set; all have ``epsilon`` and ``delta``.
 KINDS = {
@@ -18,16 +18,6 @@ KINDS = {
 # Largest number of uses of one mechanism. Numbers of uses are float64 in later arithmetic, which
 # represents integers exactly up to here.
 MOST_USES = 2**53
-# Greatest argument of exp that float64 holds, rounded down.
-_MOST_EXPONENT = 700.0
-# By how much a stated ε and δ may be below those of Gaussian noise, by rounding, relatively ...
-_EPSILON_ROUNDING = 1e-9
-_DELTA_ROUNDING = 1e-6
-# ... and absolutely.
-_LEAST_ROUNDING = 2.3e-16
-# Relative excess of a stated ε from which that ε is composed and not the noise: more than solvers
-# and samplers usually leave (rule of thumb).
-_OVERSTATED = 1e-3
 
 
 @dataclass(frozen=True)
@@ -126,20 +116,25 @@ class Mechanism:
             return self._stated_squared_distance()
         if epsilon == inf or delta == 1:
             return self.squared_distance
-        distance, left = self.parameter, epsilon * (1 + _EPSILON_ROUNDING) - self.slack
+        # A stated ε and δ may be below those of Gaussian noise by rounding: relatively, δ
+        # absolutely too.
+        distance, left = self.parameter, epsilon * (1 + 1e-9) - self.slack
         amount = 1.0
         if distance < inf and left >= 0:
             amount = gaussian_delta(1 / distance, left) if distance else 0.0
-            amount += (1 + exp(min(left, _MOST_EXPONENT))) * self.cut
-        if amount > delta * (1 + _DELTA_ROUNDING) + _LEAST_ROUNDING:
+            amount += (1 + exp(min(left, MOST_EXPONENT))) * self.cut
+        if amount > delta * (1 + 1e-6) + 2.3e-16:
             raise ValueError(
                 "The 'squared_distance' of Mechanism amounts to more than "
                 f"epsilon={epsilon:g} and delta={delta:g}. State what it has."
             )
+        # From this relative excess of a stated ε on, that ε is composed and not the noise: more
+        # than solvers and samplers usually leave (rule of thumb).
+        most = 1e-3
         classical = epsilon / sqrt(2 * (log(1.25) - log(delta)))
-        if distance * (1 + _OVERSTATED) >= classical:
+        if distance * (1 + most) >= classical:
             return self.squared_distance
-        if epsilon <= composed_epsilon([self], delta) * (1 + _OVERSTATED):
+        if epsilon <= composed_epsilon([self], delta) * (1 + most):
             return self.squared_distance
         return max(self.squared_distance, self._stated_squared_distance())
 
@@ -153,7 +148,7 @@ class Mechanism:
             )
         # Subtract the deviation of the sampler.
         epsilon = self.epsilon - self.slack
-        delta = self.delta - (1 + exp(min(self.epsilon, _MOST_EXPONENT))) * self.cut
+        delta = self.delta - (1 + exp(min(self.epsilon, MOST_EXPONENT))) * self.cut
         distance = 1 / gaussian_sigma(epsilon, delta)
         return distance * distance
 
@@ -242,34 +237,7 @@ def _gaussian(least_epsilon, delta, squared_distance, slack, cut):
 
 
 def check_real(owner, name, value, low, high, *, open_low=False, open_high=False):
-    """Return a number of an interval as a float; NaN is refused.
-
-    Parameters
-    ----------
-    owner : str
-        Name of the class, for the message.
-
-    name : str
-        Name of the parameter.
-
-    value : object
-        What was given.
-
-    low, high : float
-        Ends of the interval.
-
-    open_low, open_high : bool, default=False
-        Whether the end itself is excluded.
-
-    Returns
-    -------
-    number : float
-
-    Raises
-    ------
-    ValueError
-        If it is not a real number, or outside the interval.
-    """
+    """Return a real number of an interval, of which an end may be excluded, as a float."""
     try:
         number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else None
     except OverflowError:
@@ -285,13 +253,7 @@ def check_real(owner, name, value, low, high, *, open_low=False, open_high=False
 
 
 def check_count(owner, name, value):
-    """Return a whole number from 1 to 2^53 as an int.
-
-    Raises
-    ------
-    ValueError
-        If it is not such a number.
-    """
+    """Return a whole number from 1 to 2^53 as an int."""
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or not 1 <= value <= MOST_USES:
         raise ValueError(
@@ -301,13 +263,7 @@ def check_count(owner, name, value):
 
 
 def check_choice(owner, name, value, choices):
-    """Return one of several strings.
-
-    Raises
-    ------
-    ValueError
-        If it is none of them.
-    """
+    """Return one of several strings."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(
             f"The {name!r} of {owner} must be one of {', '.join(map(repr, choices))}, got "
@@ -317,14 +273,8 @@ def check_choice(owner, name, value, choices):
 
 
 def check_text(owner, name, value):
-    """Return a string without control characters.
-
-    Raises
-    ------
-    ValueError
-        If it is not a string, or has control characters: in a terminal these can hide or
-        overwrite the numbers that are printed with it.
-    """
+    """Return a string without control characters."""
+    # In a terminal these can hide or overwrite the numbers that are printed with it.
     if not isinstance(value, str):
         raise ValueError(f"The {name!r} of {owner} must be a text, got {_short(value)}.")
     if not value.isprintable():

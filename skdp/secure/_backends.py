@@ -1,5 +1,9 @@
 """What encrypts: one small protocol, and its implementations, with encryption and in clear.
 
+A backend specifies a circuit, generates keys, and returns who works with them: a client with the
+secret key, which encrypts the scores of a participant and decrypts classes, and an evaluator with
+the evaluation keys alone.
+
 That in clear protects nothing: the other is tested by it. That which encrypts is TFHE by
 concrete-python, which is imported where it is used. No code comes from files: each server compiles
 the circuit itself, and compares what the compiler chose with what the session's file says. The
@@ -11,7 +15,7 @@ import json
 import secrets
 from functools import cached_property
 from importlib.metadata import version
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -23,41 +27,6 @@ _INDEX = np.dtype("<u4")
 # Probability that a query's class comes out wrong, at most. 2**-40 costs 7 % more than the
 # library's default of 1e-5 (the compiler's estimate for 3 participants and 10 classes).
 ERROR_PROBABILITY = 2.0**-40
-# Bits of each half of a seed; one seed makes the secret keys, one their encryptions.
-_SEED_BITS = 64
-
-
-class Client(Protocol):
-    """Who has the secret key: encrypts scores, decrypts classes."""
-
-    def encrypt(self, position: int, dissimilarities) -> list[bytes]:
-        """Return a ciphertext for each query of the participant at a position."""
-
-    def decrypt(self, results: list[bytes]) -> list[int]:
-        """Return the class index of each query."""
-
-
-class Evaluator(Protocol):
-    """Who has the evaluation keys alone."""
-
-    def evaluate(self, ciphertexts: tuple[bytes, ...]) -> bytes:
-        """Return the encrypted class index of one query, from one ciphertext a participant."""
-
-
-class Backend(Protocol):
-    """One library: a circuit, keys, and who works with them."""
-
-    def specify(self, n_participants: int, n_classes: int) -> str:
-        """Return the public specification of the circuit, JSON."""
-
-    def generate(self, circuit: str) -> tuple[bytes, bytes]:
-        """Return a new secret key and its evaluation keys."""
-
-    def client(self, circuit: str, secret: bytes) -> Client:
-        """Return who encrypts and decrypts."""
-
-    def evaluator(self, circuit: str, evaluation: bytes) -> Evaluator:
-        """Return who computes."""
 
 
 class PlainBackend:
@@ -110,13 +79,7 @@ class PlainEvaluator:
 
 
 def import_fhe():
-    """Return ``concrete.fhe``.
-
-    Raises
-    ------
-    ImportError
-        When it is not installed, with the remedy.
-    """
+    """Return ``concrete.fhe``, or raise an ImportError with the remedy."""
     try:
         from concrete import fhe
     except ImportError as error:
@@ -169,12 +132,12 @@ class FHEClient:
 
     def encrypt(self, position, dissimilarities):
         """Return a ciphertext for each query."""
-        found = []
+        ciphertexts = []
         for row in dissimilarities:
             inputs = [None] * self._n_participants
             inputs[position] = encode(row)
-            found.append(self._client.encrypt(*inputs)[position].serialize())
-        return found
+            ciphertexts.append(self._client.encrypt(*inputs)[position].serialize())
+        return ciphertexts
 
     def decrypt(self, results):
         """Return the class index of each query."""
@@ -236,7 +199,7 @@ def _make_keys(specs, initial=None):
 
     fhe = import_fhe()
     program = fhe.ClientSpecs.deserialize(json.dumps(specs).encode()).program_info
-    return Keyset(program, None, *(secrets.randbits(_SEED_BITS) for _ in range(4)), initial)
+    return Keyset(program, None, *(secrets.randbits(64) for _ in range(4)), initial)
 
 
 def _secret_part(circuit, keys):
@@ -254,20 +217,12 @@ def _secret_part(circuit, keys):
     return _make_keys(specs, copies).serialize()
 
 
-_BACKENDS: dict[str, Any] = {"plain": PlainBackend, "fhe": FHEBackend}
-
-
-def make_backend(name) -> Backend:
-    """Return a backend by its name.
-
-    Raises
-    ------
-    ValueError
-        When there is none of that name.
-    """
-    if not isinstance(name, str) or name not in _BACKENDS:
+def make_backend(name):
+    """Return a backend by its name."""
+    backends: dict[str, Any] = {"plain": PlainBackend, "fhe": FHEBackend}
+    if not isinstance(name, str) or name not in backends:
         raise ValueError(
-            f"The 'backend' parameter must be one of {sorted(_BACKENDS)}, got {name!r}. Use 'fhe' "
+            f"The 'backend' parameter must be one of {sorted(backends)}, got {name!r}. Use 'fhe' "
             "to encrypt, 'plain' for tests."
         )
-    return _BACKENDS[name]()
+    return backends[name]()

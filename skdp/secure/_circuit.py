@@ -26,23 +26,12 @@ from skdp.secure._scale import LARGEST
 # whose tables take 4 bits; (18, 15) with tables of 5 bits costs 40 % more, and (10, 3, 3, 3) 20 %
 # (the compiler's estimate for 3 participants and 10 classes).
 BASES = (6, 7, 7)
-# Most indicators that are added up before a table reads them: 4 bits.
-_MOST_ADDED = 15
-# Number of random queries for measuring ranges, in addition to those at the ends of all ranges.
-_RANDOM_QUERIES = 20
 
 
 def encode(dissimilarities):
-    """Return dissimilarities as digits and indicators.
+    """Return dissimilarities of uint8 as digits and indicators, (n_classes, 8).
 
-    Parameters
-    ----------
-    dissimilarities : ndarray of shape (n_classes,), uint8
-
-    Returns
-    -------
-    encoded : ndarray of shape (n_classes, 8), int
-        Three digits, and whether the first is at most 0, 1, 2, 3, 4.
+    Three digits, and whether the first is at most 0, 1, 2, 3, 4.
     """
     rest = np.asarray(dissimilarities, dtype=np.int64)
     digits = []
@@ -54,19 +43,10 @@ def encode(dissimilarities):
 
 
 def examples(n_participants, n_classes):
-    """Return queries that together reach the ends of every range in the circuit.
-
-    Parameters
-    ----------
-    n_participants, n_classes : int
-
-    Returns
-    -------
-    examples : list of tuple of ndarray of shape (n_classes, 8)
-    """
+    """Return encoded queries that together reach the ends of every range in the circuit."""
     shape = (n_participants, n_classes)
     rng = np.random.RandomState(0)
-    queries = [rng.randint(0, LARGEST + 1, shape) for _ in range(_RANDOM_QUERIES)]
+    queries = [rng.randint(0, LARGEST + 1, shape) for _ in range(20)]
     queries += [np.full(shape, value) for value in range(0, LARGEST + 1)]
     for value in (0, BASES[2] - 1, LARGEST - 3):
         for others in (value + 1, LARGEST):
@@ -82,23 +62,7 @@ def examples(n_participants, n_classes):
 
 
 def make_circuit(fhe, inputs, n_classes):
-    """Return the function that the library compiles.
-
-    Parameters
-    ----------
-    fhe : module
-        ``concrete.fhe``.
-
-    inputs : list of str
-        Names of the participants' encoded scores.
-
-    n_classes : int
-
-    Returns
-    -------
-    circuit : callable
-        Takes the encoded scores by the names of inputs; returns the class index.
-    """
+    """Return the function that the library compiles: encoded scores by name to a class index."""
 
     def look_up(function, n_values, x):
         """Return a function of encrypted numbers below ``n_values``."""
@@ -121,8 +85,8 @@ def make_circuit(fhe, inputs, n_classes):
     def least_first_digit(participants):
         scores = [rows[c, len(BASES) :] for rows in participants for c in range(n_classes)]
         none = []
-        for start in range(0, len(scores), _MOST_ADDED):
-            group = scores[start : start + _MOST_ADDED]
+        for start in range(0, len(scores), 15):  # a table of 4 bits reads their sum
+            group = scores[start : start + 15]
             none.append(is_zero(sum(group[1:], group[0]), len(group) + 1))
         if len(none) > 1:
             total, n_groups = sum(none[1:], none[0]), len(none)
@@ -145,7 +109,7 @@ def make_circuit(fhe, inputs, n_classes):
             ]
             of_classes = minimum(digits, base)
             least = minimum([of_classes[c] for c in range(n_classes)], base)
-            excess, n_values = [each - least for each in digits], base + 1
+            excess, n_values = [digit - least for digit in digits], base + 1
         winners = is_zero(of_classes - least, n_values).reshape((1, n_classes))
         prefixes = np.triu(np.ones((n_classes, n_classes), dtype=np.int64))[:, :-1]
         counts = (winners @ prefixes).reshape(n_classes - 1)

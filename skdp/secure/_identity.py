@@ -15,8 +15,6 @@ from skdp.utils._files import PRIVATE, write_whole
 
 # Bytes of a signature.
 SIGNATURE_BYTES = 64
-# Bytes of a public key, and of a private key.
-_KEY_BYTES = 32
 # First bytes of a file with a private key, which identify it.
 _MAGIC = b"skdp-id1"
 # Characters of a name (rule of thumb).
@@ -139,7 +137,7 @@ class Identity:
     public: PublicIdentity
 
     def __init__(self, name: str, private_key: bytes):
-        if not isinstance(private_key, bytes) or len(private_key) != _KEY_BYTES:
+        if not isinstance(private_key, bytes) or len(private_key) != 32:
             raise ValueError(
                 "The 'private_key' parameter of Identity must be 32 bytes. Use "
                 "Identity.generate(name) or Identity.load(path)."
@@ -243,12 +241,12 @@ class Identity:
             If it is not such a file.
         """
         with open(path, "rb") as file:
-            content = file.read(len(_MAGIC) + _KEY_BYTES + 4 * LONGEST_NAME + 1)
+            content = file.read(len(_MAGIC) + 32 + 4 * LONGEST_NAME + 1)
         key = content.removeprefix(_MAGIC)
         try:
             if key == content:
                 raise ValueError("the first bytes are others")
-            return cls(key[_KEY_BYTES:].decode(), key[:_KEY_BYTES])
+            return cls(key[32:].decode(), key[:32])
         except ValueError as error:
             raise ValueError(
                 f"{str(path)!r} holds no identity: it is truncated, or another file. Load a file "

@@ -13,7 +13,6 @@ from skdp.secure._identity import LONGEST_NAME, SIGNATURE_BYTES
 from skdp.utils._files import to_json
 
 _MAGIC = b"skdp-sec"
-_VERSION = 1
 # Magic, version, and the lengths of the header and of all parts.
 _START = struct.Struct("<8sIIQ")
 # Bytes of a header at most (rule of thumb): it is parsed before its signature can be checked, and
@@ -39,38 +38,12 @@ class Message(NamedTuple):
 
 
 def write_message(kind, session, identity, parts, query_ids=(), *, key_id):
-    """Return signed bytes.
+    """Return signed bytes with parts of a kind, for a session and the queries that they belong to.
 
-    Parameters
-    ----------
-    kind : {"secret key", "evaluation keys", "scores", "classes"}
-        What the parts are.
-
-    session : Session
-        For which they are.
-
-    identity : Identity
-        Who signs.
-
-    parts : list of bytes
-        The content.
-
-    query_ids : sequence of str, default=()
-        Of the queries that the parts belong to.
-
-    key_id : str
-        Of the keys that the parts are, or were made with: keys that were made twice for one
-        session do not fit together, and decryption would give arbitrary classes.
-
-    Returns
-    -------
-    message : bytes
-
-    Raises
-    ------
-    ValueError
-        When there are more queries than a message may have.
+    The ``key_id`` is of the keys that the parts are, or were made with.
     """
+    # Keys that were made twice for one session do not fit together, and decryption would give
+    # arbitrary classes.
     header = {
         "kind": kind,
         "sender": identity.name,
@@ -86,7 +59,7 @@ def write_message(kind, session, identity, parts, query_ids=(), *, key_id):
             f"more than {_MOST_HEADER}. Ask fewer queries at a time, or give them shorter "
             "'query_ids'."
         )
-    start = _START.pack(_MAGIC, _VERSION, len(text), sum(header["lengths"]))
+    start = _START.pack(_MAGIC, 1, len(text), sum(header["lengths"]))
     signed = b"".join([start, text, *parts])
     return signed + identity.sign(signed)
 
@@ -94,29 +67,7 @@ def write_message(kind, session, identity, parts, query_ids=(), *, key_id):
 def read_message(message, kind, session, key_id=None):
     """Return what a message holds, once everything about it was checked.
 
-    Parameters
-    ----------
-    message : bytes
-        What :func:`write_message` returned.
-
-    kind : str
-        What it must be.
-
-    session : Session
-        For which it must be.
-
-    key_id : str or None, default=None
-        Of the keys that it must belong to; ``None`` where it brings the keys.
-
-    Returns
-    -------
-    message : Message
-
-    Raises
-    ------
-    ValueError
-        When the bytes are truncated, altered, foreign, of another kind, of another session, of a
-        sender who may not send them, or made with other keys.
+    ``key_id`` is of the keys that it must belong to, None where it brings the keys.
     """
     header, start = _header(message, kind)
     if header["kind"] != kind:
@@ -165,9 +116,9 @@ def _header(message, kind):
     magic, version, n_header, n_parts = _START.unpack_from(message)
     if magic != _MAGIC:
         raise ValueError(foreign)
-    if version != _VERSION:
+    if version != 1:
         raise ValueError(
-            f"The message has format version {version}, this skdp reads {_VERSION}. Use the same "
+            f"The message has format version {version}, this skdp reads 1. Use the same "
             "skdp everywhere."
         )
     start = _START.size + n_header
@@ -201,7 +152,7 @@ def _is_sound(header, n_parts):
     return (
         texts
         and lists
-        and all(isinstance(each, str) for each in ids)
-        and all(type(each) is int and each >= 0 for each in lengths)
+        and all(isinstance(query_id, str) for query_id in ids)
+        and all(type(length) is int and length >= 0 for length in lengths)
         and sum(lengths) == n_parts
     )

@@ -22,23 +22,9 @@ from skdp.secure._session import Session
 from skdp.utils._files import PRIVATE, write_whole
 from skdp.utils._frames import as_frame
 
-# How many participants may be named in an error (rule of thumb).
-_MOST_NAMED = 5
-# Random bytes that distinguish keys of the same session.
-_KEY_ID_BYTES = 16
-
 
 class _Role:
-    """A party of a session.
-
-    Parameters
-    ----------
-    session : Session
-        The session, whose digest was compared with that of the other parties.
-
-    identity : Identity
-        Identity of a party that has this role in the session.
-    """
+    """A party of a session."""
 
     _role: str
 
@@ -112,7 +98,7 @@ class KeyHolder(_Role):
         """
         backend = make_backend(self.session.backend)
         secret, evaluation = backend.generate(self.session.circuit)
-        key_id = secrets.token_hex(_KEY_ID_BYTES)
+        key_id = secrets.token_hex(16)
         return tuple(
             write_message(kind, self.session, self.identity, [content], key_id=key_id)
             for kind, content in (("secret key", secret), ("evaluation keys", evaluation))
@@ -294,18 +280,17 @@ class Participant(_Role):
         <class 'bytes'>
         """
         query_ids = _check_ids(query_ids)
-        found = np.asarray(classes).tolist()
-        if found != self.session.classes:
+        if np.asarray(classes).tolist() != self.session.classes:
             raise ValueError(
                 f"The classes of participant {self.identity.name!r} are not the session's "
                 f"{self.session.classes!r} in that order. Fit all local models on the same "
                 "classes, and put their scores in the session's order."
             )
         dissimilarities = self.session.scale.dissimilarities(scores)
-        if dissimilarities.shape != (len(query_ids), len(found)):
+        if dissimilarities.shape != (len(query_ids), len(self.session.classes)):
             raise ValueError(
                 f"The 'scores' parameter must have the shape (n_queries, n_classes) = "
-                f"({len(query_ids)}, {len(found)}), got {dissimilarities.shape}."
+                f"({len(query_ids)}, {len(self.session.classes)}), got {dissimilarities.shape}."
             )
         position = self.session.participants.index(self.identity.public)
         parts = self._client.encrypt(position, dissimilarities)
@@ -426,7 +411,7 @@ class Server(_Role):
         if missing:
             raise ValueError(
                 f"There is no message of {len(missing)} participants, such as "
-                f"{missing[:_MOST_NAMED]}. Pass one of each."
+                f"{missing[:5]}. Pass one of each."
             )
         if any(query_ids != ids[0] for query_ids in ids):
             raise ValueError(
@@ -447,12 +432,12 @@ class Server(_Role):
         # The library holds the interpreter's lock while it computes, so that threads would not run
         # in parallel. Each process receives the keys once.
         shares = [columns[start::n_jobs] for start in range(n_jobs)]
-        found = Parallel(n_jobs=n_jobs)(
+        answers = Parallel(n_jobs=n_jobs)(
             delayed(_evaluate_share)(self.session.backend, self.session.circuit, self._keys, share)
             for share in shares
         )
         results: list = [None] * len(columns)
-        for start, share in enumerate(found):
+        for start, share in enumerate(answers):
             results[start::n_jobs] = share
         return results
 
@@ -503,7 +488,11 @@ def _library_faults(sender):
 
 def _check_ids(query_ids):
     ids = list(query_ids) if not isinstance(query_ids, str) else None
-    if not ids or not all(isinstance(each, str) for each in ids) or len(set(ids)) < len(ids):
+    if (
+        not ids
+        or not all(isinstance(query_id, str) for query_id in ids)
+        or len(set(ids)) < len(ids)
+    ):
         raise ValueError(
             "The 'query_ids' parameter must be a sequence of different texts, one for each query."
         )

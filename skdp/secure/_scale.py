@@ -143,20 +143,20 @@ def class_scores(estimator: Any, X: ArrayLike, method: str = "auto") -> np.ndarr
     >>> class_scores(model, [[0.5]]).shape
     (1, 2)
     """
-    known = ("predict_proba", "decision_function")
-    if method not in ("auto", *known):
+    methods = ("predict_proba", "decision_function")
+    if method not in ("auto", *methods):
         raise ValueError(
-            f"The 'method' parameter must be 'auto' or one of {known}, got {method!r}. Only these "
-            "are scores of classes."
+            f"The 'method' parameter must be 'auto' or one of {methods}, got {method!r}. Only "
+            "these are scores of classes."
         )
-    names = known if method == "auto" else (method,)
-    found = next((name for name in names if callable(getattr(estimator, name, None))), None)
-    if found is None:
+    names = methods if method == "auto" else (method,)
+    chosen = next((name for name in names if callable(getattr(estimator, name, None))), None)
+    if chosen is None:
         raise ValueError(
             f"The estimator, a {type(estimator).__name__}, has no method {' or '.join(names)}. "
             "Use a classifier with scores of classes."
         )
-    scores = np.asarray(getattr(estimator, found)(as_frame(X)))
+    scores = np.asarray(getattr(estimator, chosen)(as_frame(X)))
     return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
 
 

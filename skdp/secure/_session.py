@@ -15,13 +15,9 @@ from skdp.secure._identity import PublicIdentity
 from skdp.secure._scale import ScoreScale
 from skdp.utils._files import checksum, to_json, write_whole
 
-_FORMAT = "skdp.secure session"
-_VERSION = 1
 # Largest size of a file in bytes (rule of thumb): parsed text takes up to thirty times its size,
 # and a session of 100 participants and 100 classes has less than a twentieth.
 _MOST_BYTES = 2**22
-# Random bytes that distinguish sessions of the same parties.
-_NONCE_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -162,7 +158,7 @@ class Session:
         labels, members = np.asarray(classes).tolist(), list(participants)
         _check_classes(labels)
         circuit = make_backend(backend).specify(len(members), len(labels))
-        nonce = secrets.token_hex(_NONCE_BYTES)
+        nonce = secrets.token_hex(16)
         return cls(labels, scale, key_holder, server, members, backend, circuit, nonce)
 
     @property
@@ -208,7 +204,7 @@ class Session:
         return to_json(self._content())
 
     def _content(self):
-        return {"format": _FORMAT, "version": _VERSION, **asdict(self)}
+        return {"format": "skdp.secure session", "version": 1, **asdict(self)}
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:
@@ -246,12 +242,12 @@ class Session:
             raise ValueError(foreign)
         try:
             fields = json.loads(content)
-            if fields.pop("format") != _FORMAT or fields.pop("version") != _VERSION:
+            if fields.pop("format") != "skdp.secure session" or fields.pop("version") != 1:
                 raise ValueError(foreign)
             fields["scale"] = ScoreScale(**fields["scale"])
             for name in ("key_holder", "server"):
                 fields[name] = PublicIdentity(**fields[name])
-            fields["participants"] = [PublicIdentity(**each) for each in fields["participants"]]
+            fields["participants"] = [PublicIdentity(**party) for party in fields["participants"]]
             return cls(**fields)
         except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
             raise ValueError(foreign) from error

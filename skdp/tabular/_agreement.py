@@ -6,9 +6,6 @@ from itertools import pairwise
 from skdp.tabular._columns import CategoryColumn, NumericColumn
 from skdp.tabular._values import canonical
 
-# Relative error of a multiple of a step that is whole.
-_ROUNDING = 1e-9
-
 
 def shortened(values, shown=5):
     """Return the first values as text, each with control characters made visible."""
@@ -35,40 +32,28 @@ def column_text(column, shown=5):
     return f"{kind}, {values}{notes}"
 
 
-def column_difference(here, there):
+def column_difference(first, second):
     """Return both descriptions of a column, of which one may be None, as a text."""
-    text = f"{column_text(here)} here; {column_text(there)} there"
-    if not (isinstance(here, CategoryColumn) and isinstance(there, CategoryColumn)):
+    text = f"{column_text(first)} here; {column_text(second)} there"
+    if not (isinstance(first, CategoryColumn) and isinstance(second, CategoryColumn)):
         return text
-    return text + _note(here.categories, there.categories)
+    return text + _note(first.categories, second.categories)
 
 
-def classes_difference(here, there):
+def classes_difference(first, second):
     """Return both lists of classes, of which one may be None, as a text; "" where they agree."""
     # In Python 1 equals True, but labels distinguish them.
-    if [*map(repr, here or ())] == [*map(repr, there or ())]:
+    if [*map(repr, first or ())] == [*map(repr, second or ())]:
         return ""
-    texts = ("not listed" if each is None else shortened(each) for each in (here, there))
+    texts = ("not listed" if labels is None else shortened(labels) for labels in (first, second))
     text = "{} here; {} there".format(*texts)
-    return text if here is None or there is None else text + _note(here, there)
+    return text if first is None or second is None else text + _note(first, second)
 
 
 def common_column(columns):
     """Return the column that covers the columns of one name of several owners.
 
-    Parameters
-    ----------
-    columns : dict of str to NumericColumn or CategoryColumn
-        Of each owner.
-
-    Returns
-    -------
-    column : NumericColumn or CategoryColumn
-
-    Raises
-    ------
-    ValueError
-        When they differ in type, scale or order, naming the column and two descriptions.
+    Raise ValueError, with two descriptions, where they differ in type, scale or order.
     """
     first, *others = columns.values()
     for column in others:
@@ -101,25 +86,14 @@ def _common_step(low, columns):
     if None in steps:
         return None
     finest = min(steps)
-    multiples = [each / finest for each in (*steps, *(c.low - low for c in columns))]
-    whole = all(abs(each - round(each)) < _ROUNDING * max(1, abs(each)) for each in multiples)
+    multiples = [distance / finest for distance in (*steps, *(c.low - low for c in columns))]
+    whole = all(abs(m - round(m)) < 1e-9 * max(1, abs(m)) for m in multiples)  # up to rounding
     return finest if whole else None
 
 
 def common_classes(classes):
-    """Return the classes that all owners list, in the order of the first; None where none does.
-
-    Parameters
-    ----------
-    classes : dict of str to tuple or None
-        Of each owner.
-
-    Raises
-    ------
-    ValueError
-        When they list different ones.
-    """
-    listed = {owner: each for owner, each in classes.items() if each is not None}
+    """Return the classes that all owners list, in the order of the first; None where none does."""
+    listed = {owner: labels for owner, labels in classes.items() if labels is not None}
     if not listed:
         return None
     (first, these), *others = listed.items()
@@ -168,13 +142,13 @@ def _disagreement(columns, remedy):
     return ValueError(f"Column {name!r:.100} has no common description: {texts}; {remedy}.")
 
 
-def _note(here, there):
+def _note(first, second):
     """Return the differences of two lists, which texts of long lists do not show."""
-    if here == there or max(len(here), len(there)) <= 5:
+    if first == second or max(len(first), len(second)) <= 5:
         return ""
     more = {
-        "here": [value for value in here if value not in set(there)],
-        "there": [value for value in there if value not in set(here)],
+        "here": [value for value in first if value not in set(second)],
+        "there": [value for value in second if value not in set(first)],
     }
     notes = [f"only {side}: {shortened(values)}" for side, values in more.items() if values]
     return f" ({'; '.join(notes) or 'in another order'})"

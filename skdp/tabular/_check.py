@@ -48,20 +48,12 @@ _FEW, _LEAST = 0.01, 5
 # Rows of a class below which noise at ε = 1, about 4 in a count, hides its existence, and
 # below which hardly anything can be learned about it (rules of thumb).
 _NO_CLASS, _SMALL_CLASS = 5, 30
-# Rows for each encoded column below which noise at ε = 1 exceeds most differences of means
-# (rule of thumb).
-_ROWS_PER_COLUMN = 10
 # Share of the range below which nearly all values may be in another unit, and the quantile for
 # "nearly all" (rules of thumb).
 _NARROW, _INSIDE = 0.02, 0.995
 # Smallest number of different rows, or IDs, for which a pattern in their frequencies is evidence,
 # and the share of them that must agree (rules of thumb).
 _DIFFERENT, _AGREE = 10, 0.95
-# Share of the different rows that a column must distinguish, as IDs and measurements of many
-# digits do, for copies of whole rows not to be chance (rule of thumb).
-_UNIQUE = 0.9
-# Rows of a person, on average, up to which a column of that name is believed (rule of thumb).
-_ROWS_PER_PERSON = 100
 
 
 @dataclass(frozen=True)
@@ -147,19 +139,19 @@ class TableReport:
     @property
     def stops(self) -> tuple[TableFinding, ...]:
         """Tuple of TableFinding: what would silently ruin a release."""
-        return tuple(each for each in self.findings if each.is_stop)
+        return tuple(finding for finding in self.findings if finding.is_stop)
 
     @property
     def remarks(self) -> tuple[TableFinding, ...]:
         """Tuple of TableFinding: the others."""
-        return tuple(each for each in self.findings if not each.is_stop)
+        return tuple(finding for finding in self.findings if not finding.is_stop)
 
     def __str__(self) -> str:
         classes = ", ".join(f"{str(label)!r:.40} {count:,}" for label, count in self.classes)
-        known = f"classes {classes}" if classes else "labels were not checked"
+        labels = f"classes {classes}" if classes else "labels were not checked"
         lines = [
             "This report is private: it tells about the rows. It stays here.",
-            *textwrap.wrap(f"{self.n_rows:,} rows; {known}", 90, subsequent_indent="  "),
+            *textwrap.wrap(f"{self.n_rows:,} rows; {labels}", 90, subsequent_indent="  "),
             "",
             *self._table(),
             "",
@@ -185,10 +177,9 @@ class TableReport:
     @staticmethod
     def _listed(findings):
         lines = []
-        for each in findings:
-            lines.append(f"  {each.name}")
-            indent = " " * 4
-            lines += textwrap.wrap(each.text, 90, initial_indent=indent, subsequent_indent=indent)
+        for finding in findings:
+            lines += [f"  {finding.name}"]
+            lines += textwrap.indent(textwrap.fill(finding.text, 86), "    ").splitlines()
         return lines
 
 
@@ -270,22 +261,22 @@ def check_table(
         missing, unread = cells_without_value(column, values)
         cells, n_given, clipped = as_elements(values)[unread], int((~missing).sum()), 0
         if isinstance(column, NumericColumn):
-            clipped, found = _numeric_findings(column, values, cells, n_given)
-            found += _number_findings(column.name, values)
+            clipped, of_column = _numeric_findings(column, values, cells, n_given)
+            of_column += _number_findings(column.name, values)
         else:
             listed_ones, fate = column.categories, "count as missing"
-            found = _listing_findings(column.name, cells, n_given, listed_ones, fate)
-        findings += [*found, *_absence_findings(column, missing)]
-        if not found and not clipped:
+            of_column = _listing_findings(column.name, cells, n_given, listed_ones, fate)
+        findings += [*of_column, *_absence_findings(column, missing)]
+        if not of_column and not clipped:
             findings += _constant_findings(column, values, missing | unread)
         counts.append((column.name, int(missing.sum()), int(unread.sum()), clipped))
     classes: tuple = ()
     if label is not None:
-        classes, found = _label_findings(frame, schema, label)
-        findings += found
+        classes, of_labels = _label_findings(frame, schema, label)
+        findings += of_labels
     findings += _person_findings(frame, schema, label, group)
     findings += _row_findings(frame, schema)
-    findings.sort(key=lambda each: not each.is_stop)
+    findings.sort(key=lambda finding: not finding.is_stop)
     return TableReport(len(frame), tuple(counts), classes, tuple(findings))
 
 
@@ -318,15 +309,15 @@ def _is_many(count, total, share):
 
 def _numeric_findings(column, values, cells, n_given):
     """Return the number of values that are clipped, and what is wrong with a column of numbers."""
-    found = numbers(values)
-    found = found[~np.isnan(found)]
-    outside = values_outside(found, column.low, column.high)
+    given = numbers(values)
+    given = given[~np.isnan(given)]
+    outside = values_outside(given, column.low, column.high)
     findings = _unread_findings(column.name, cells, n_given)
-    if len(outside) > _FEW * len(found):
-        findings.append(_clipped_finding(column, found, outside))
-    elif len(found) and not len(outside):
-        start, stop = np.quantile(column.positions(found), [1 - _INSIDE, _INSIDE])
-        if np.ptp(found) > 0 and stop - start < _NARROW:
+    if len(outside) > _FEW * len(given):
+        findings.append(_clipped_finding(column, given, outside))
+    elif len(given) and not len(outside):
+        start, stop = np.quantile(column.positions(given), [1 - _INSIDE, _INSIDE])
+        if np.ptp(given) > 0 and stop - start < _NARROW:
             text = (
                 f"Nearly all values lie within {_NARROW * 100:g} % of the range {column.low:g} to "
                 f"{column.high:g}, where noise may hide their differences. Are they in other "
@@ -393,11 +384,11 @@ def _unread_findings(name, cells, n):
     return findings
 
 
-def _listing_findings(name, cells, n, known, fate):
+def _listing_findings(name, cells, n, listing, fate):
     """Return what is wrong with cells that are not listed as categories, or as classes."""
     if not len(cells):
         return []
-    spelling, findings = Spelling(cells, known), []
+    spelling, findings = Spelling(cells, listing), []
     if spelling.n_alike:
         text = (
             f"{_of(spelling.n_alike, n)} differ from a listed one in case, white space or "
@@ -408,7 +399,7 @@ def _listing_findings(name, cells, n, known, fate):
     if spelling.n_other:
         text = f"{_of(spelling.n_other, n)} are not listed, and {fate}: {spelling.other}."
         if spelling.n_other == n:
-            text += f" Listed are {listed(known)}."
+            text += f" Listed are {listed(listing)}."
         stop = _is_many(spelling.n_other, n, MANY)
         findings.append(TableFinding(name, "unlisted", text, stop))
     return findings
@@ -494,8 +485,8 @@ def _person_findings(frame, schema, label, group):
         findings.append(TableFinding(group, "ids", text, True))
     if label is not None:
         codes = Vocabulary(schema.classes).codes(frame[label])[~missing]
-        known = codes >= 0
-        several = pd.Series(codes[known]).groupby(ids.to_numpy()[known]).nunique()
+        of_class = codes >= 0
+        several = pd.Series(codes[of_class]).groupby(ids.to_numpy()[of_class]).nunique()
         if (several > 1).any():
             text = f"{_of(int((several > 1).sum()), len(several), 'people')} have several classes."
             findings.append(TableFinding(group, "ids", text, False))
@@ -510,7 +501,8 @@ def _said_of_ids(frame, name):
     ids = _ids(values[~missing_values(values)])
     people = ids.nunique()
     repeated = len(ids) - people
-    credible = people >= max(_DIFFERENT, len(ids) / _ROWS_PER_PERSON)
+    # A column of that name is believed up to 100 rows of a person, on average (rule of thumb).
+    credible = people >= max(_DIFFERENT, len(ids) / 100)
     if not credible or not _is_many(repeated, len(ids), _FEW):
         return ""
     return (
@@ -538,15 +530,17 @@ def _row_findings(frame, schema):
     findings = []
     cells = [_comparable(frame.iloc[:, i]) for i in range(frame.shape[1])]
     rows = pd.DataFrame(dict(enumerate(cells)))
-    found, times = np.unique(pd.util.hash_pandas_object(rows, index=False), return_counts=True)
-    n, different = len(frame), len(found)
+    hashes, times = np.unique(pd.util.hash_pandas_object(rows, index=False), return_counts=True)
+    n, different = len(frame), len(hashes)
     copies = n - different
     if copies:
         # Of rows that agree by chance some occur an odd number of times.
         multiple = max((np.mean(times % k == 0) for k in (2, 3, 4, 5)), default=0)
         systematic = different >= _DIFFERENT and multiple >= _AGREE
         distinct = max(rows[i].nunique() for i in rows)
-        unlikely = distinct > _UNIQUE * different and different >= _DIFFERENT
+        # Copies are no chance where a column distinguishes nearly all rows, as IDs and
+        # measurements of many digits do (rule of thumb).
+        unlikely = distinct > 0.9 * different and different >= _DIFFERENT
         stop = (systematic or unlikely) and _is_many(copies, n, MANY)
         text = (
             f"{_of(copies, n, 'rows')} are copies of others in all columns. Whoever is in the "
@@ -554,7 +548,8 @@ def _row_findings(frame, schema):
         )
         if stop or copies > MANY * n:
             findings.append(TableFinding(None, "duplicates", text, bool(stop)))
-    wanted = _ROWS_PER_COLUMN * len(schema.encoded_names)
+    # With fewer, noise at ε = 1 exceeds most differences of means (rule of thumb).
+    wanted = 10 * len(schema.encoded_names)
     if n < wanted:
         text = (
             f"{n:,} rows are few for {len(schema.encoded_names)} encoded columns. A rule of thumb "

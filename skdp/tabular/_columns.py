@@ -18,14 +18,6 @@ from skdp.utils._text import composed
 _LOG_RESOLUTION = 100.0
 # Longest name of a column or category: a rule of thumb, far beyond any real one.
 _MAX_TEXT = 1000
-# Position of a missing value: the middle of the scale, independent of the rows.
-_MIDDLE = 0.5
-# Largest number of steps between bounds, and the relative error allowed when they are counted.
-_MOST_STEPS = 1e12
-_ROUNDING = 1e-9
-# Largest number of decimals of a step.
-_MOST_DECIMALS = 12
-_SHARE = re.compile(r"(\d+(?:\.\d+)?) ?%")
 
 
 @dataclass(frozen=True)
@@ -100,7 +92,7 @@ class NumericColumn:
             fits = 0 < self.step <= self.high - self.low
             remedy = "make 'step' positive and no more than high - low, or leave it out"
             _require(fits, self.name, f"has the step {self.step:g}", remedy)
-            fine = (self.high - self.low) / self.step < _MOST_STEPS
+            fine = (self.high - self.low) / self.step < 1e12
             _require(fine, self.name, "has a step too fine for its range", "leave out 'step'")
 
     is_one_hot = False
@@ -194,7 +186,7 @@ class NumericColumn:
         values = np.clip(values, self.low, self.high)
         if self.step is not None:
             steps = np.rint((values - self.low) / self.step)
-            most = np.floor((self.high - self.low) / self.step * (1 + _ROUNDING))
+            most = np.floor((self.high - self.low) / self.step * (1 + 1e-9))  # up to rounding
             decimals = max(_decimals(self.step), _decimals(self.low))
             values = np.round(self.low + np.minimum(steps, most) * self.step, decimals)
         return np.where(block[:, 1] > 0.5, np.nan, values) if self.missing else values
@@ -385,23 +377,7 @@ class CategoryColumn:
 def column_from(name, description):
     """Return the column that a mapping of a schema describes.
 
-    Parameters
-    ----------
-    name : str
-        Name of the column.
-
-    description : mapping
-        With ``type``, "numeric" or "category", and the parameters of that kind of column.
-        ``missing`` may also be a share, as "17 %".
-
-    Returns
-    -------
-    column : NumericColumn or CategoryColumn
-
-    Raises
-    ------
-    ValueError
-        Naming the column, what is wrong and the remedy.
+    ``missing`` may also be a share, as "17 %". Errors name the column, the fault and the remedy.
     """
     _require(
         isinstance(description, Mapping), name, "is not described by a mapping", "give it a 'type'"
@@ -416,13 +392,13 @@ def column_from(name, description):
     )
     make, required, optional = _KINDS[kind]
     for key in given:
-        known = key in required or key in optional
         keys = ", ".join(map(repr, ("type", *required, *optional)))
+        known = key in (*required, *optional)
         _require(known, name, f"has the unknown key {key!r:.100}", f"use {keys}")
     for key in required:
         _require(key in given, name, f"has no key {key!r}", f"add {key!r}")
     if isinstance(given.get("missing"), str):
-        share = _SHARE.fullmatch(given["missing"])
+        share = re.fullmatch(r"(\d+(?:\.\d+)?) ?%", given["missing"])
         remedy = "write true, false or a share like '17 %'"
         _require(share is not None, name, "has a 'missing' that says nothing", remedy)
         given["missing"] = share is not None and float(share[1]) > 0
@@ -502,21 +478,15 @@ def _category(name, value):
 
 
 def _decimals(number):
-    """Return with how many decimals a number is exact, 12 at most.
-
-    Examples
-    --------
-    >>> _decimals(0.25), _decimals(5.0)
-    (2, 0)
-    """
+    """Return with how many decimals a number is exact, 12 at most."""
     return next(
-        (d for d in range(_MOST_DECIMALS) if np.isclose(round(number, d), number, rtol=1e-12)),
-        _MOST_DECIMALS,
+        (d for d in range(12) if np.isclose(round(number, d), number, rtol=1e-12)),
+        12,
     )
 
 
 def _on_scale(positions, missing):
     """Return positions, NaN where missing, as a block; with an indicator where there is one."""
     unknown = np.isnan(positions)
-    positions = np.where(unknown, _MIDDLE, positions)
+    positions = np.where(unknown, 0.5, positions)  # the middle, independent of the rows
     return np.column_stack([positions, unknown] if missing else [positions])

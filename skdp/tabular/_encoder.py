@@ -274,56 +274,15 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
 
 
 def fitted_encoder(schema):
-    """Return an encoder that is fitted to a schema alone, without rows.
-
-    Parameters
-    ----------
-    schema : Schema, mapping, str or path-like
-        In any form that :class:`TabularEncoder` takes.
-
-    Returns
-    -------
-    encoder : TabularEncoder
-
-    Examples
-    --------
-    >>> from skdp.tabular import fitted_encoder
-    >>> encoder = fitted_encoder({"age": {"type": "numeric", "low": 20, "high": 100}})
-    >>> encoder.inverse_transform([[0.5]])
-        age
-    0  60.0
-    """
+    """Return an encoder fitted to a schema of any form alone, without rows."""
     schema = as_schema(schema)
     return TabularEncoder(schema).fit(pd.DataFrame(columns=list(schema.names)))
 
 
 def encode_table(schema, X):
-    """Return rows encoded by a schema; each encoded row depends on its row and the schema alone.
-
-    As :meth:`TabularEncoder.transform`, but independently of the types of the columns, and of the
-    output that scikit-learn is configured to return.
-
-    Parameters
-    ----------
-    schema : Schema
-
-    X : DataFrame, or array-like of shape (n_samples, n_features)
-        There may be no rows.
-
-    Returns
-    -------
-    encoded : ndarray of shape (n_samples, n_encoded)
-        Of float64.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from skdp.tabular import as_schema, encode_table
-    >>> schema = as_schema({"age": {"type": "numeric", "low": 20, "high": 100}})
-    >>> encode_table(schema, pd.DataFrame({"age": ["60", "old"]}))
-    array([[0.5],
-           [0.5]])
-    """
+    """Return rows encoded by a schema; each depends on its row and the schema alone."""
+    # As :meth:`TabularEncoder.transform`, but independently of the types of the columns, and of
+    # the output that scikit-learn is configured to return.
     return _encoded(_columns(X, schema), schema)
 
 

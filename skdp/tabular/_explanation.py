@@ -22,15 +22,6 @@ _N_POSITIONS = 101
 # The step that contains a border is divided into so many parts, so many times: borders are then
 # exact up to 1e-8 of the scale.
 _N_PARTS, _N_ROUNDS = 32, 4
-# Smallest precision of a rule of several columns: that of Ribeiro, Singh and Guestrin (2018).
-_LEAST_PRECISION = 0.95
-# Number of evenly spread rows within all ranges that give the precision: a rule of thumb.
-_N_ROWS = 512
-# Beyond it, odds overflow.
-_MOST_LOG_ODDS = 700.0
-# Number of columns with the largest effects to print where none changes the class alone: a rule
-# of thumb.
-_MOST = 3
 
 
 @dataclass(frozen=True)
@@ -197,7 +188,7 @@ class Explanation:
             f"{self.runner_up!r})"
         )
         if not self.named:
-            most = ", ".join(f"{inline(c.name)} ({c.effect:+.2g})" for c in self.columns[:_MOST])
+            most = ", ".join(f"{inline(c.name)} ({c.effect:+.2g})" for c in self.columns[:3])
             return (
                 f"{result}, whatever any single column changes to\n"
                 f"greatest effects, in log-odds: {most}"
@@ -320,16 +311,16 @@ def explain_prediction(
     [at_row] = scores(x[np.newaxis])
     best = np.argsort(-at_row, kind="stable")[:2]
     decision = _Decision(scores, x, labels, best[0], best[-1])
-    found = [decision.effect_of(column) for column in _columns(x, schema, names)]
-    found.sort(key=lambda pair: (not pair[0].otherwise, -abs(pair[0].effect)))
-    named, precision = decision.rule([pair for pair in found if pair[0].otherwise], n_columns)
+    effects = [decision.effect_of(column) for column in _columns(x, schema, names)]
+    effects.sort(key=lambda pair: (not pair[0].otherwise, -abs(pair[0].effect)))
+    named, precision = decision.rule([pair for pair in effects if pair[0].otherwise], n_columns)
     weights = np.exp(at_row - at_row[best[0]])
     return Explanation(
         label=labels[best[0]],
         probability=float(1 / weights.sum()),
         runner_up=labels[best[1]] if len(best) > 1 else None,
-        odds=float(np.exp(min(decision.margin, _MOST_LOG_ODDS))),
-        columns=tuple(effect for effect, _ in found),
+        odds=float(np.exp(min(decision.margin, 700.0))),  # beyond, they overflow
+        columns=tuple(effect for effect, _ in effects),
         named=named,
         precision=precision,
     )
@@ -400,9 +391,9 @@ class _Decision:
         n = len(column.positions)
         mean = margins[:n].mean() if n else margins.mean()
         changed = set(winners.tolist()) - {int(self.winner)}
-        own = self.x[column.place]
+        block = self.x[column.place]
         stays = winners == self.winner
-        part, region = (self._range if n else _categories)(column, own, stays)
+        part, region = (self._range if n else _categories)(column, block, stays)
         effect = ColumnEffect(
             name=column.name,
             effect=float(self.margin - mean),
@@ -411,13 +402,14 @@ class _Decision:
         )
         return effect, region
 
-    def _range(self, column, own, stays):
+    def _range(self, column, block, stays):
         """Return what is to be said of a number, and its region."""
         first, last = column.decode(column.positions[[0, -1]]).tolist()
-        if column.index_of(own) is not None:
-            return {"value": None, "bounds": (first, last)}, _Region(column, None, own[np.newaxis])
-        ends = self._ends(column, own[0], stays[: len(column.positions)])
-        value, low, high = column.decode(np.array([own[0], *ends])).tolist()
+        if column.index_of(block) is not None:
+            part = {"value": None, "bounds": (first, last)}
+            return part, _Region(column, None, block[np.newaxis])
+        ends = self._ends(column, block[0], stays[: len(column.positions)])
+        value, low, high = column.decode(np.array([block[0], *ends])).tolist()
         part = {"value": value, "low": low, "high": high, "bounds": (first, last)}
         return part, _Region(column, ends, column.others)
 
@@ -437,20 +429,18 @@ class _Decision:
             ends.append(inner)
         return tuple(ends)
 
-    def rule(self, found, n_columns):
-        """Return the names of columns whose ranges hold together, and their precision.
-
-        Each range holds by itself. A column joins the rule if the prediction still stays when it
-        and those before it move together.
-        """
+    def rule(self, effects, n_columns):
+        """Return the names of columns whose ranges hold together, and their precision."""
+        # Each range holds by itself. A column joins the rule if the prediction still stays when it
+        # and those before it move together.
         named: list[str] = []
         regions: list[_Region] = []
         precision = None
-        for effect, region in found:
+        for effect, region in effects:
             if len(named) == n_columns:
                 break
             together = self.precision([*regions, region])
-            if not named or together >= _LEAST_PRECISION:
+            if not named or together >= 0.95:  # as Ribeiro, Singh and Guestrin (2018)
                 named.append(effect.name)
                 regions.append(region)
                 precision = together
@@ -458,16 +448,17 @@ class _Decision:
 
     def precision(self, regions):
         """Return for what share of rows within all regions the prediction stays."""
-        shares = qmc.Halton(len(regions), scramble=False).random(_N_ROWS)
-        rows = np.repeat(self.x[np.newaxis], _N_ROWS, axis=0)
+        # Evenly spread; their number is a rule of thumb.
+        shares = qmc.Halton(len(regions), scramble=False).random(512)
+        rows = np.repeat(self.x[np.newaxis], 512, axis=0)
         for region, share in zip(regions, shares.T, strict=True):
             rows[:, region.column.place] = region.blocks_at(share)
         return float(np.mean(self._outcomes(rows)[0] == self.winner))
 
 
-def _categories(column, own, stays):
+def _categories(column, block, stays):
     """Return what is to be said of a category, and its region."""
-    index = column.index_of(own)
+    index = column.index_of(block)
     if index is not None:
         stays[index] = True  # rounding in a larger batch may break a tie
     labels = list(zip(column.labels, stays, strict=True))
@@ -477,7 +468,7 @@ def _categories(column, own, stays):
         "changing": tuple(label for label, kept in labels if not kept),
     }
     # What is unknown is none of the categories, and stays.
-    kept = own[np.newaxis] if index is None else column.others[stays]
+    kept = block[np.newaxis] if index is None else column.others[stays]
     return part, _Region(column, None, kept)
 
 

@@ -19,12 +19,8 @@ FAR, MOST = 0.1, 0.5
 # Share of unreadable values from which they are probably written in another way, rather than rare
 # categories that the source does not list (rule of thumb).
 MANY = 0.1
-# Share of values that a conversion must bring into the bounds to be suspected (rule of thumb).
-_NEARLY_ALL = 0.98
 # Numbers of conversions and of values that a text names.
 _CONVERSIONS, _SHOWN = 3, 5
-# Number of different values, the most frequent ones, whose nearest category is searched.
-_LOOKED_AT = 200
 # Similarity of texts, from 0 to 1 by difflib, that suggests a typing error, and the smallest
 # length for which it does (rules of thumb).
 _SIMILAR, _LONG = 0.8, 4
@@ -87,15 +83,7 @@ def values_outside(values, low, high):
 
 
 def mostly_far_outside(values, low, high):
-    """Return whether most values lie so far outside bounds that other units are likely.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.tabular._mistakes import mostly_far_outside
-    >>> mostly_far_outside(np.array([98.6, 99.1, 36.6]), 30, 45)
-    True
-    """
+    """Return whether most values lie so far outside bounds that other units are likely."""
     margin = FAR * (high - low)
     return bool(
         len(values)
@@ -104,30 +92,7 @@ def mostly_far_outside(values, low, high):
 
 
 def cells_without_value(column, values):
-    """Return which cells of a column of a schema are missing or unreadable.
-
-    Parameters
-    ----------
-    column : NumericColumn or CategoryColumn
-
-    values : array-like of shape (n_samples,)
-
-    Returns
-    -------
-    missing : ndarray of shape (n_samples,)
-        Of bool.
-
-    unread : ndarray of shape (n_samples,)
-        Those that are not missing, but no number or no category.
-
-    Examples
-    --------
-    >>> from skdp.tabular import CategoryColumn
-    >>> from skdp.tabular._mistakes import cells_without_value
-    >>> missing, unread = cells_without_value(CategoryColumn("sex", ("F", "M")), ["F", "f", "NA"])
-    >>> missing.tolist(), unread.tolist()
-    ([False, False, True], [False, True, False])
-    """
+    """Return which cells of a column of a schema are missing, and which others are unreadable."""
     unread = np.isnan(column.positions(values))
     missing = np.zeros_like(unread)
     missing[unread] = missing_values(as_elements(values)[unread])
@@ -140,91 +105,44 @@ def letters(name):
 
 
 def is_record_number(name, values):
-    """Return whether a column numbers the records rather than measuring something.
-
-    Its values are 20 or more different whole numbers, none twice. In addition they are so dense
-    that as many draws from their range would all differ with a probability below .001, such as 30
-    of 1 to 50 and 1,000 of 1 to 70,000; or the column is named like an ID, such as "patient_id"
-    or "Unnamed: 0". Numbers of many digits under another name are not found: costs in whole
-    dollars may all differ, too.
-
-    Parameters
-    ----------
-    name : str
-        Of the column.
-
-    values : array-like of shape (n_samples,)
-        Missing values do not count.
-
-    Returns
-    -------
-    is_record_number : bool
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.tabular import is_record_number
-    >>> is_record_number("row", np.arange(50)), is_record_number("cost", np.arange(50) ** 2)
-    (True, False)
-    >>> is_record_number("patient_id", np.arange(50) ** 2)
-    True
-    """
-    found = numbers(values)
-    found = found[~np.isnan(found)]
-    whole = len(found) >= _RECORDS and np.isfinite(found).all() and (found == np.rint(found)).all()
-    if not whole or len(np.unique(found)) < len(found):
+    """Return whether a column numbers the records rather than measuring something."""
+    # Its values are different whole numbers, and either as dense as 30 of 1 to 50 or 1,000 of 1 to
+    # 70,000, or the column is named like an ID. Numbers of many digits under another name are not
+    # found: costs in whole dollars may all differ, too.
+    given = numbers(values)
+    given = given[~np.isnan(given)]
+    whole = len(given) >= _RECORDS and np.isfinite(given).all() and (given == np.rint(given)).all()
+    if not whole or len(np.unique(given)) < len(given):
         return False
-    drawn = np.arange(len(found)) / (np.ptp(found) + 1)
+    drawn = np.arange(len(given)) / (np.ptp(given) + 1)
     dense = np.log1p(-drawn).sum() < np.log(_BY_CHANCE)
     return bool(dense) or _RECORD_ID.fullmatch(letters(name)) is not None
 
 
 def conversions(name, values, low, high):
-    """Return the conversions of units that bring nearly all values into the public bounds.
+    """Return conversions of units that bring nearly all outside values into the public bounds.
 
-    Parameters
-    ----------
-    name : str
-        Of the column. Conversions of the quantity that it names come first.
-
-    values : ndarray
-        Those outside the bounds.
-
-    low, high : float
-
-    Returns
-    -------
-    texts : list of str
-        At most three, to follow "if they were"; none without values.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.tabular._mistakes import conversions
-    >>> conversions("creatinine", np.array([71, 88, 130, 450]), 0.2, 12)[0]
-    'divided by 88.4 (creatinine in µmol/l for mg/dl)'
-    >>> conversions("fever", np.array([98.6, 101.3]), 30, 45)
-    ['converted from °F to °C']
+    At most three texts, to follow "if they were"; those of the quantity that the name says first.
     """
-    found = [
+    candidates = [
         (f"converted {text}", "temperature fever", (values + before) * scale + after)
         for text, before, scale, after in _DEGREES
     ]
     for factor, what, unit, other in _FACTORS:
-        found += [
+        candidates += [
             (f"divided by {factor:.6g} ({what} in {unit} for {other})", what, values / factor),
             (f"multiplied by {factor:.6g} ({what} in {other} for {unit})", what, values * factor),
         ]
     for factor, what in _DECIMAL:
         text = f"by {factor:g} ({what}, a lost decimal sign)"
-        found += [
+        candidates += [
             (f"divided {text}", "", values / factor),
             (f"multiplied {text}", "", values * factor),
         ]
     fits = [
         (text, words)
-        for text, words, converted in found
-        if len(values_outside(converted, low, high)) <= (1 - _NEARLY_ALL) * len(values)
+        for text, words, converted in candidates
+        if len(values_outside(converted, low, high)) <= (1 - 0.98) * len(values)  # rule of thumb
     ]
     about = [text for text, words in fits if _is_about(name, words)]
     general = [text for text, words in fits if not words]
@@ -234,12 +152,12 @@ def conversions(name, values, low, high):
 
 def _is_about(name, words):
     """Return whether a column's name has a word of a quantity, or the beginning of one."""
-    known = re.findall(r"[a-z]{2,}", words)
+    of_quantity = re.findall(r"[a-z]{2,}", words)
     parts = re.findall(r"[a-z]+", name.casefold())
     return any(
         part == word or (len(part) >= _LONG and (part.startswith(word) or word.startswith(part)))
         for part in parts
-        for word in known
+        for word in of_quantity
         if word != "or"
     )
 
@@ -247,24 +165,7 @@ def _is_about(name, words):
 def number_forms(values):
     """Count texts that people read as numbers, but programs do not.
 
-    Parameters
-    ----------
-    values : array-like
-        Cells that could not be read.
-
-    Returns
-    -------
-    signs : int
-        Of those with a decimal comma or signs between thousands.
-
-    within : int
-        Of those with something before or after the number: a unit, or "<".
-
-    Examples
-    --------
-    >>> from skdp.tabular._mistakes import number_forms
-    >>> number_forms(["12,5", "1.234,5", "1 234", "12 mg", "<0.3", "unknown"])
-    (3, 2)
+    Those with a decimal comma or signs between thousands, and those with a unit or "<" around.
     """
     texts = [value.strip() for value in as_elements(values).tolist() if isinstance(value, str)]
     signs = sum(_OTHER_SIGNS.fullmatch(text) is not None for text in texts)
@@ -276,14 +177,7 @@ def number_forms(values):
 
 
 def same_spelling(text):
-    """Return a text without case, accents, white space and punctuation.
-
-    Examples
-    --------
-    >>> from skdp.tabular._mistakes import same_spelling
-    >>> {same_spelling(text) for text in (" Never-married", "NEVER_MARRIED", "never  married.")}
-    {'nevermarried'}
-    """
+    """Return a text without case, accents, white space and punctuation."""
     plain = unicodedata.normalize("NFKD", str(text)).casefold()
     return "".join(c for c in plain if c.isalnum() or c in "+<>=%") or str(text)
 
@@ -291,32 +185,7 @@ def same_spelling(text):
 class Spelling:
     """Values that are not listed in a schema, and the listed ones that may be meant.
 
-    Parameters
-    ----------
-    values : array-like
-        Cells that are neither missing nor listed.
-
-    listed : sequence
-        Categories or classes.
-
-    Attributes
-    ----------
-    n_alike : int
-        Number of cells that equal a listed one except for case, white space and punctuation.
-
-    n_other : int
-        Number of the others.
-
-    Examples
-    --------
-    >>> from skdp.tabular._mistakes import Spelling
-    >>> found = Spelling([" female ", "MALE", "MALE", "femalle", "x"], ["female", "male"])
-    >>> found.n_alike, found.n_other
-    (3, 2)
-    >>> print(found.alike)
-    'MALE' (2; 'male'?), ' female ' (1; 'female'?)
-    >>> print(found.other)
-    'femalle' (1; 'female'?), 'x' (1)
+    ``alike`` differ from one in case, white space and punctuation alone, ``other`` in more.
     """
 
     def __init__(self, values, listed):
@@ -332,15 +201,15 @@ class Spelling:
             if sure is not None:
                 alike.append((text, count, sure))
             else:
-                near = self._near(text) if len(other) < _LOOKED_AT else None
+                near = self._near(text) if len(other) < 200 else None  # of the most frequent ones
                 other.append((text, count, near))
-        self.n_alike, self.n_other = (sum(n for _, n, _ in each) for each in (alike, other))
+        self.n_alike, self.n_other = (sum(n for _, n, _ in texts) for texts in (alike, other))
         self.alike, self.other = _described(alike), _described(other)
 
     def _near(self, text):
         """Return the listed value that a text abbreviates or misspells, or None."""
         form = same_spelling(text)
-        begun = [known for known in self._listed if known.startswith(form)]
+        begun = [listed for listed in self._listed if listed.startswith(form)]
         if len(begun) != 1 and len(form) >= _LONG:
             begun = get_close_matches(form, self._listed, n=1, cutoff=_SIMILAR)
         return self._listed[begun[0]] if len(begun) == 1 else None
@@ -352,13 +221,13 @@ def most_frequent(values):
     return _described([(text, count, None) for text, count in counts.most_common()])
 
 
-def _described(found):
+def _described(counted):
     """Return the first values with their counts and the listed values that may be meant."""
     texts = [
         f"{text!r:.40} ({count:,}{'' if near is None else f'; {str(near)!r:.40}?'})"
-        for text, count, near in found[:_SHOWN]
+        for text, count, near in counted[:_SHOWN]
     ]
-    more = f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
+    more = f" and {len(counted) - _SHOWN:,} more" if len(counted) > _SHOWN else ""
     return ", ".join(texts) + more
 
 

@@ -19,11 +19,6 @@ from skdp.tabular._values import Vocabulary
 from skdp.utils._frames import as_frame
 from skdp.utils._text import named_like
 
-# Largest number of rows of each table in the comparisons by boosting.
-_MOST_ROWS = 10_000
-_FOLDS = 3
-_LEAST_DEVIATION = 1e-9
-
 
 @dataclass(frozen=True)
 class TableComparison:
@@ -197,7 +192,7 @@ def _check(argument, frame, schema, label):
 
 def _at_most(frame, random_state):
     """Return rows in random order, and not more than can be learned from soon."""
-    return frame.iloc[random_state.permutation(len(frame))[:_MOST_ROWS]]
+    return frame.iloc[random_state.permutation(len(frame))[:10_000]]
 
 
 def _of_column(column, real, synthetic, seed):
@@ -233,7 +228,7 @@ def _correlations(encoded):
     """Return correlations, none with a column that is constant."""
     centred = encoded - encoded.mean(axis=0)
     deviations = np.sqrt((centred**2).mean(axis=0))
-    centred /= np.where(deviations > _LEAST_DEVIATION, deviations, np.inf)
+    centred /= np.where(deviations > 1e-9, deviations, np.inf)
     return centred.T @ centred / len(encoded)
 
 
@@ -242,7 +237,7 @@ def _told_apart(real, synthetic, seed):
     n = min(len(real), len(synthetic))
     rows, source = np.vstack([real[:n], synthetic[:n]]), np.repeat([0, 1], n)
     model = _boosting(seed)
-    folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=seed)
+    folds = StratifiedKFold(3, shuffle=True, random_state=seed)
     scores = cross_val_predict(model, rows, source, cv=folds, method="predict_proba")
     return float(roc_auc_score(source, scores[:, 1]))
 
@@ -250,7 +245,7 @@ def _told_apart(real, synthetic, seed):
 def _utility(encoded, labels, seed):
     """Return what boosting reaches on real rows, by synthetic and by other real ones."""
     vocabulary = Vocabulary(sorted(set(labels[0].tolist()), key=str))
-    codes = [vocabulary.codes(each) for each in labels]
+    codes = [vocabulary.codes(values) for values in labels]
     half = len(encoded[0]) // 2
     n = min(half, len(encoded[1]))
     if any(len(set(c[c >= 0])) < 2 for c in (codes[0][:half], codes[0][half:], codes[1][:n])):
@@ -258,11 +253,11 @@ def _utility(encoded, labels, seed):
             "The 'label' parameter of compare_tables must name a column with two or more classes "
             "in both tables, several rows of each."
         )
-    found = []
+    areas = []
     for E, c in ((encoded[1][:n], codes[1][:n]), (encoded[0][:n], codes[0][:n])):
         model = _boosting(seed).fit(E[c >= 0], c[c >= 0])
-        found.append(_area(model, encoded[0][half:], codes[0][half:]))
-    return tuple(found)
+        areas.append(_area(model, encoded[0][half:], codes[0][half:]))
+    return tuple(areas)
 
 
 def _boosting(seed):

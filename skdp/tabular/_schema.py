@@ -43,19 +43,9 @@ _VERSION = 1
 _MAX_COLUMNS = 10_000
 _MAX_CATEGORIES = 100_000
 _MAX_CHARACTERS = 10_000_000
-_LABELS = (str, bool, int, float)
 # Largest number of decimals for which a step is drafted, as more are hardly rounded by hand; and
 # the largest distance of a number from a multiple of the step, in steps (rules of thumb).
 _MOST_DECIMALS, _TO_A_STEP = 3, 1e-6
-# Bounds are rounded to 1, 2 or 5 times a power of ten, with at most so many steps in the range:
-# coarse enough to look like bounds (rule of thumb).
-_STEPS = 10
-# Largest number of different values of a column of text: noise hides more one-hot columns (rule
-# of thumb).
-_MOST_VALUES = 100
-# Number of different values from which these count as names or IDs, where they are more than
-# half as many as the rows (rule of thumb).
-_NAMES = 20
 
 
 @dataclass(frozen=True, repr=False)
@@ -116,7 +106,7 @@ class Schema:
     def __post_init__(self) -> None:
         _check_columns(self.columns)
         if isinstance(self.classes, list | tuple | np.ndarray):  # of NumPy's numbers too
-            classes = tuple(composed(plain(each)) for each in self.classes)
+            classes = tuple(composed(plain(label)) for label in self.classes)
             object.__setattr__(self, "classes", classes)
         _check_classes(self.classes)
 
@@ -353,11 +343,11 @@ class Schema:
         ("'age': numeric, 20 to 90 here; numeric, 18 to 100 there",)
         """
         other = as_schema(other)
-        here, there = ({c.name: c for c in each.columns} for each in (self, other))
+        first, second = ({c.name: c for c in schema.columns} for schema in (self, other))
         lines = [
-            f"{name!r:.100}: {column_difference(here.get(name), there.get(name))}"
-            for name in here | there
-            if here.get(name) != there.get(name)
+            f"{name!r:.100}: {column_difference(first.get(name), second.get(name))}"
+            for name in first | second
+            if first.get(name) != second.get(name)
         ]
         classes = classes_difference(self.classes, other.classes)
         return (*lines, f"classes: {classes}") if classes else tuple(lines)
@@ -433,13 +423,13 @@ class Schema:
                 "or a dict of these."
             )
         if not isinstance(schemas, Mapping):
-            schemas = {f"schema {k}": each for k, each in enumerate(schemas)}
-        known = {owner: as_schema(each) for owner, each in schemas.items()}
+            schemas = {f"schema {k}": schema for k, schema in enumerate(schemas)}
+        read = {owner: as_schema(schema) for owner, schema in schemas.items()}
         of_name: dict = {}
-        for owner, schema in known.items():
+        for owner, schema in read.items():
             for column in schema.columns:
                 of_name.setdefault(column.name, {})[owner] = column
-        in_all = [name for name, each in of_name.items() if len(each) == len(known)]
+        in_all = [name for name, owners in of_name.items() if len(owners) == len(read)]
         if not in_all and columns == "shared":
             raise ValueError(
                 "The schemas have no column in common; give the same things the same names, or "
@@ -447,7 +437,7 @@ class Schema:
             )
         chosen = [common_column(of_name[name]) for name in (in_all, of_name)[columns == "all"]]
         chosen = [c if c.name in in_all else replace(c, missing=True) for c in chosen]
-        return cls(tuple(chosen), common_classes({o: each.classes for o, each in known.items()}))
+        return cls(tuple(chosen), common_classes({o: s.classes for o, s in read.items()}))
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the schema as a mapping of version, columns and classes, of JSON's types.
@@ -527,31 +517,7 @@ class Schema:
 
 
 def as_schema(schema: Schema | Mapping[str, Any] | str | os.PathLike[str]) -> Schema:
-    """Return a schema that was given in any form.
-
-    Parameters
-    ----------
-    schema : Schema, mapping, str or path-like
-        A text that starts with a brace is JSON, any other a path.
-
-    Returns
-    -------
-    schema : Schema
-
-    Raises
-    ------
-    OSError
-        When there is no such file.
-
-    ValueError
-        When it is no schema.
-
-    Examples
-    --------
-    >>> from skdp.tabular._schema import as_schema
-    >>> as_schema({"age": {"type": "numeric", "low": 18, "high": 100}}).names
-    ('age',)
-    """
+    """Return a schema that was given in any form; a text that starts with a brace is JSON."""
     if isinstance(schema, Schema):
         return schema
     if isinstance(schema, str) and schema.lstrip().startswith("{"):
@@ -621,7 +587,8 @@ def schema_from(frame: pd.DataFrame, *, public: bool, label: str | None = None) 
         if not isinstance(name, str):
             raise ValueError(f"Column {name!r} has no text as its name; rename it.")
     columns = tuple(_drafted(name, frame[name]) for name in names)
-    single = [c.name for c in columns if isinstance(c, NumericColumn) and _has_one(frame[c.name])]
+    numeric = [column.name for column in columns if isinstance(column, NumericColumn)]
+    single = [name for name in numeric if frame[name].nunique() == 1]
     if single:
         warn(
             f"The columns {single!r:.300} have one value only in these rows, which says nothing "
@@ -654,9 +621,8 @@ def _check_number(columns):
 
 
 def _check_columns(columns):
-    known = isinstance(columns, tuple)
-    known = known and all(isinstance(c, NumericColumn | CategoryColumn) for c in columns)
-    if not known:
+    kinds = NumericColumn | CategoryColumn
+    if not isinstance(columns, tuple) or not all(isinstance(c, kinds) for c in columns):
         raise ValueError(
             "The 'columns' parameter of Schema must be a tuple of NumericColumn and "
             "CategoryColumn; Schema.from_mapping takes mappings."
@@ -681,7 +647,8 @@ def _check_columns(columns):
 def _check_classes(classes):
     if classes is None:
         return
-    proper = isinstance(classes, tuple) and all(type(c) in _LABELS for c in classes)
+    kinds = (str, bool, int, float)
+    proper = isinstance(classes, tuple) and all(type(c) in kinds for c in classes)
     proper = proper and len({type(c) for c in classes}) == 1 and len(classes) <= _MAX_CATEGORIES
     proper = proper and all(not isinstance(c, str) or is_text(c) for c in classes)
     proper = proper and all(not isinstance(c, float) or np.isfinite(c) for c in classes)
@@ -717,11 +684,6 @@ def _different(values):
     return list(spelled.values())
 
 
-def _has_one(values):
-    """Tell whether all numbers of a column are the same."""
-    return values.dropna().nunique() == 1
-
-
 def _drafted(name, values):
     """Return the column of the schema that describes these values."""
     missing = bool(missing_values(values).any())
@@ -730,28 +692,28 @@ def _drafted(name, values):
     if not is_numeric_dtype(values.dtype) or is_bool_dtype(values.dtype):
         categories, ordered = _categories(name, values)
         return CategoryColumn(name, categories, ordered, missing)
-    found = numbers(values)
-    found = np.unique(found[np.isfinite(found)])
-    if not found.size:
+    finite = numbers(values)
+    finite = np.unique(finite[np.isfinite(finite)])
+    if not finite.size:
         raise ValueError(f"Column {name!r} has no finite number; leave it out.")
     if is_record_number(name, values):
         raise ValueError(
             f"Column {name!r} has a different whole number in each row, as record numbers and IDs "
             "have; leave it out, or describe it by hand if it is a measurement."
         )
-    if len(found) == 2 and np.all(found == np.rint(found)):
-        return CategoryColumn(name, tuple(found.tolist()), missing=missing)
-    low, high = rounded_bounds(found[0], found[-1])
-    return NumericColumn(name, low, high, missing=missing, step=_step(found, low, high))
+    if len(finite) == 2 and np.all(finite == np.rint(finite)):
+        return CategoryColumn(name, tuple(finite.tolist()), missing=missing)
+    low, high = rounded_bounds(finite[0], finite[-1])
+    return NumericColumn(name, low, high, missing=missing, step=_step(finite, low, high))
 
 
-def _step(found, low, high):
+def _step(values, low, high):
     """Return the power of ten, 1 at most, that values and the lower bound are multiples of."""
     for decimals in range(_MOST_DECIMALS + 1):
-        multiples = np.append(found, low) * 10**decimals
+        multiples = np.append(values, low) * 10**decimals
         if np.allclose(multiples, np.rint(multiples), rtol=0, atol=_TO_A_STEP):
             step = 10.0**-decimals
-            return step if len(found) > 2 and step <= high - low else None
+            return step if len(values) > 2 and step <= high - low else None
     return None
 
 
@@ -769,7 +731,9 @@ def _categories(name, values):
             "its categories by hand."
         )
     n = len(_different(values.unique().tolist()))
-    if n > _MOST_VALUES or n > max(_NAMES, len(values) / 2):
+    # Noise hides more than 100 one-hot columns, and more than 20 and than half as many as the rows
+    # are names or IDs (rules of thumb).
+    if n > 100 or n > max(20, len(values) / 2):
         raise ValueError(
             f"Column {name!r} has {n} different values in {len(values)} rows, as names or IDs "
             "have; leave it out, or merge values, or describe its categories by hand."
@@ -778,14 +742,9 @@ def _categories(name, values):
 
 
 def rounded_bounds(low, high):
-    """Return bounds rounded outwards to multiples of a step that suits their range.
-
-    Examples
-    --------
-    >>> rounded_bounds(18.3, 91.0)
-    (10.0, 100.0)
-    """
-    step = (high - low or abs(high) or 1.0) / _STEPS
+    """Return bounds rounded outwards to multiples of a step that suits their range."""
+    # At most ten steps in the range look like bounds (rule of thumb).
+    step = (high - low or abs(high) or 1.0) / 10
     exponent = int(np.floor(np.log10(step)))
     step = next(m for m in (1, 2, 5, 10) if m * 10.0**exponent >= step) * 10.0**exponent
     below, above = np.floor(low / step), np.ceil(high / step)

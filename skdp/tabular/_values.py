@@ -36,25 +36,12 @@ _MISSING = frozenset(
         *("1.#QNAN", "<NA>", "N/A", "NA", "NULL", "NaN", "NaT", "None", "n/a", "nan", "null"),
     ]
 )
-_TRUTHS = {"true": 1.0, "false": 0.0}
 # Arrow reads these as numbers of 64 bits, the first of which is the sign.
 _HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
-_WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")  # Python turns longer text into no whole number
-# Types whose equal values have the same meaning, 1 and True too, and are converted once.
-_PLAIN = frozenset({str, int, float, bool})
-# Elements of an array that are Python's objects at a time (rule of thumb).
-_AT_ONCE = 2**16
 
 
 def canonical(value):
-    """Return a float for a number or truth value, a text for others, None for a missing one.
-
-    Examples
-    --------
-    >>> from skdp.tabular._values import canonical
-    >>> [canonical(value) for value in (7, "007", True, "TRUE", "0.10", "X01", "NA")]
-    [7.0, 7.0, 1.0, 1.0, 0.10000000149011612, 'X01', None]
-    """
+    """Return a float for a number or truth value, a text for others, None for a missing one."""
     if isinstance(value, bytes):
         value = _decoded(value)
     if value is None or value is pd.NA:
@@ -86,7 +73,7 @@ def as_number(value):
                 return math.nan
             if _HEXADECIMAL.fullmatch(text):
                 return float((int(text, 16) + 2**63) % 2**64 - 2**63)
-            truth = _TRUTHS.get(text.lower())
+            truth = {"true": 1.0, "false": 0.0}.get(text.lower())
             return float(text) if truth is None else truth
         if _is_number(value):
             return float(value)
@@ -98,17 +85,7 @@ def as_number(value):
 
 
 def numbers(values):
-    """Return a column as floats, each cell on its own; NaN where it is no number.
-
-    Parameters
-    ----------
-    values : array-like of shape (n_samples,)
-
-    Returns
-    -------
-    numbers : ndarray of shape (n_samples,)
-        Of float64.
-    """
+    """Return a column as float64, each cell on its own; NaN where it is no number."""
     if _is_numeric(values):
         with np.errstate(over="ignore"):  # of wider floats; a warning would reveal them
             if isinstance(values.dtype, np.dtype):
@@ -125,119 +102,42 @@ def missing_values(values):
 
 
 def person_ids(values):
-    """Return IDs, with text of whole numbers converted to numbers, as readers do.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_samples,)
-        Whole numbers, or text.
-
-    Returns
-    -------
-    ids : ndarray of shape (n_samples,)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.tabular._values import person_ids
-    >>> person_ids(np.array(["007", "X01", "NA"])).tolist()
-    [7, 'X01', None]
-    """
+    """Return IDs, with text of whole numbers converted to numbers, as readers do."""
     return values if values.dtype.kind in "iu" else _mapped(values, _person_id, object, None)
 
 
 class Vocabulary:
-    """Public values, found by their canonical forms.
-
-    Parameters
-    ----------
-    values : sequence
-        Different ones, see :func:`ambiguity`.
-
-    Examples
-    --------
-    >>> from skdp.tabular._values import Vocabulary
-    >>> Vocabulary(["A", "7"]).codes(["007", "B", "A", None]).tolist()
-    [1, -1, 0, -1]
-    """
+    """Public, different values, found by their canonical forms."""
 
     def __init__(self, values):
         self._codes = {canonical(value): code for code, value in enumerate(values)}
 
     def codes(self, values, other=-1):
-        """Return the positions of values in the list, each on its own.
-
-        Parameters
-        ----------
-        values : array-like of shape (n_samples,)
-            Of any type.
-
-        other : int, default=-1
-            Code of missing values, and of those that are not listed.
-
-        Returns
-        -------
-        codes : ndarray of shape (n_samples,)
-        """
+        """Return the positions of values in the list, ``other`` for missing or unlisted ones."""
         return _mapped(
             values, lambda value: self._codes.get(canonical(value), other), np.int64, other
         )
 
 
 def spelled_as(labels, classes):
-    """Return labels spelled as the classes that they equal in canonical form, 1 as "1".
-
-    Parameters
-    ----------
-    labels : array-like of shape (n_samples,)
-        Returned unchanged where one of them is no class.
-
-    classes : ndarray of shape (n_classes,)
-
-    Returns
-    -------
-    labels : ndarray of shape (n_samples,)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.tabular._values import spelled_as
-    >>> spelled_as(np.array([7.0, 8.0]), np.array(["7", "8"])).tolist()
-    ['7', '8']
-    """
+    """Return labels as the classes spell them, 1 as "1"; unchanged if one is no class."""
     codes = Vocabulary(classes.tolist()).codes(labels)
     return classes[codes] if (codes >= 0).all() else labels
 
 
 def ambiguity(values):
-    """Return the reason why the values of a public list are ambiguous in tables, or None.
-
-    Parameters
-    ----------
-    values : iterable
-
-    Returns
-    -------
-    fault : str or None
-        To follow a subject.
-
-    Examples
-    --------
-    >>> from skdp.tabular._values import ambiguity
-    >>> ambiguity(["7", "8", "007"])
-    "lists '7' and '007', which programs that read tables take for the same value"
-    """
-    known: dict = {}
+    """Return why values of a public list are ambiguous in tables, or None."""
+    forms: dict = {}
     for value in values:
         form = canonical(value)
         if form is None:
             return f"lists {value!r:.100}, which marks missing values in tables"
-        if form in known:
+        if form in forms:
             return (
-                f"lists {known[form]!r:.100} and {value!r:.100}, which programs that read tables "
+                f"lists {forms[form]!r:.100} and {value!r:.100}, which programs that read tables "
                 "take for the same value"
             )
-        known[form] = value
+        forms[form] = value
     return None
 
 
@@ -273,12 +173,14 @@ def _mapped(values, function, dtype, other):
     if elements.dtype.kind in "cmM":
         result[:] = other
         return result
-    for start in range(0, len(elements), _AT_ONCE):
-        part = elements[start : start + _AT_ONCE].tolist()
-        plain = [type(value) in _PLAIN for value in part]
-        known = {value: function(value) for value in set(compress(part, plain))}
+    for start in range(0, len(elements), 2**16):  # so many Python objects at a time
+        part = elements[start : start + 2**16].tolist()
+        # Equal values of these types have the same meaning, 1 and True too: each is converted
+        # once.
+        plain = [type(value) in {str, int, float, bool} for value in part]
+        results = {value: function(value) for value in set(compress(part, plain))}
         result[start : start + len(part)] = [
-            known[value] if is_plain else function(value)
+            results[value] if is_plain else function(value)
             for value, is_plain in zip(part, plain, strict=True)
         ]
     return result
@@ -308,7 +210,7 @@ def _person_id(value):
         text = value.strip()
         if _HEXADECIMAL.fullmatch(text):
             return (int(text, 16) + 2**63) % 2**64 - 2**63
-        if _WHOLE.fullmatch(text):
+        if re.fullmatch(r"[+-]?[0-9]{1,4000}", text):  # Python reads no longer ones
             return int(text)
         return None if text in _MISSING else composed(str(value))
     return value

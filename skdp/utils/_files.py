@@ -24,43 +24,17 @@ except ImportError:  # Windows
 _USUAL, PRIVATE = 0o666, 0o600
 # Bytes of an array that are hashed together; arrays in another order are copied block by block.
 _HASHED_AT_ONCE = 2**20
-# Seconds between attempts to take a lock (rule of thumb).
-_PAUSE = 0.01
 
 
 @contextmanager
 def write_whole(path, *, overwrite=True, mode=_USUAL):
-    """Open a file for writing that replaces its target once it is complete and on disk.
+    """Open a binary file that replaces its target, or the target of a link, once it is on disk.
 
-    After a failure the old file is unchanged, and there is no temporary file. A process that has
-    the old file open or mapped into memory continues to read the old content.
-
-    Parameters
-    ----------
-    path : str or path-like
-        Path of the file. If it is a symbolic link, its target is written.
-
-    overwrite : bool, default=True
-        Whether an existing file or link may be replaced. Otherwise none is, not even one that was
-        created while this one was being written.
-
-    mode : int, default=0o666
-        Permissions of a new file, before the umask. A replaced file keeps its own.
-
-    Yields
-    ------
-    file : file object
-        Binary file with a temporary name in the same folder.
-
-    Raises
-    ------
-    FileExistsError
-        If the file exists and ``overwrite`` is False.
-
-    OSError
-        If the file cannot be written, in which case nothing is changed, or the complete file may
-        not be on disk yet.
+    Without ``overwrite`` no file is replaced, not even one that was created in the meantime.
     """
+    # A new file has the permissions ``mode``, before the umask; a replaced one keeps its own.
+    # After a failure the old file is unchanged, and there is no temporary file. A process that has
+    # the old file open or mapped into memory continues to read the old content.
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {str(target.parent)!r} to write to.")
@@ -135,31 +109,16 @@ def _sync_folder(folder):
 def locked(path, patience):
     """Hold a lock among all processes and threads that ask for it by the same path.
 
-    The operating system releases the lock of a process that dies, so that the file of such a lock
-    blocks nobody. Without ``fcntl`` the file itself is the lock.
-
-    Parameters
-    ----------
-    path : Path
-        File of the lock, which exists while it is held.
-
-    patience : float
-        Seconds to wait for it.
-
-    Raises
-    ------
-    TimeoutError
-        If it is held for longer.
-
-    OSError
-        If the file cannot be created.
+    TimeoutError if it is held for longer than ``patience`` seconds.
     """
+    # The operating system releases the lock of a process that dies, so that the file of such a
+    # lock blocks nobody. Without ``fcntl`` the file itself is the lock.
     deadline = time.monotonic() + patience
     while (descriptor := _take(path)) is None:
         if time.monotonic() > deadline:
             dead = "" if fcntl else " If none does any more, delete it."
             raise TimeoutError(f"Another process holds {str(path)!r} for {patience:g} s.{dead}")
-        time.sleep(_PAUSE)
+        time.sleep(0.01)
     try:
         yield
     finally:
@@ -205,22 +164,7 @@ def to_json(content):
 
 
 def checksum(content, arrays=None):
-    """Return the SHA-256 of content and arrays, hexadecimal.
-
-    It detects accidents only. It is not a signature, and can be rewritten with the file.
-
-    Parameters
-    ----------
-    content : dict
-        JSON-serializable.
-
-    arrays : dict of str to ndarray or None, default=None
-        Hashed with their names, dtypes and shapes.
-
-    Returns
-    -------
-    digest : str
-    """
+    """Return the SHA-256 of content and arrays; no signature, it detects accidents alone."""
     digest = hashlib.sha256(to_json(content))
     for name, array in sorted((arrays or {}).items()):
         digest.update(f"{name}{array.dtype.str}{array.shape}".encode())

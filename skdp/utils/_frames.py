@@ -7,43 +7,13 @@ import pandas as pd
 def as_frame(X, name="X", *, text_as_categories=True):
     """Return a table in Arrow's format as a DataFrame of views, and anything else unchanged.
 
-    These are tables and record batches of pyarrow, frames of polars, lazy ones too, and other
-    objects with the Arrow stream interface. Numbers without missing values are not copied;
-    distinct text values are stored once; types are those of the columns. Columns become Series
-    likewise, and columns of Arrow's types in a DataFrame or Series those of pandas.
-
-    Parameters
-    ----------
-    X : object
-
-    name : str, default="X"
-        Name of the parameter, for error messages.
-
-    text_as_categories : bool, default=True
-        Whether text in Arrow's format becomes categories, in no particular order.
-
-    Returns
-    -------
-    frame : DataFrame, Series or object
-        X itself if it is not in Arrow's format, at no cost. Without pyarrow, frames and series of
-        polars, which are read element by element.
-
-    Raises
-    ------
-    ValueError
-        If it cannot be read. The message quotes no value.
-
-    ImportError
-        If nothing but pyarrow can read it.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from skdp.utils._frames import as_frame
-    >>> frame = pd.DataFrame({"age": [40, 50]})
-    >>> as_frame(frame) is frame
-    True
+    Columns become Series likewise. Errors name the parameter and quote no value.
     """
+    # These are tables and record batches of pyarrow, frames of polars, lazy ones too, and other
+    # objects with the Arrow stream interface. Numbers without missing values are not copied;
+    # distinct text values are stored once, as categories in no particular order unless told
+    # otherwise. Columns of Arrow's types in a DataFrame or Series become those of pandas. Without
+    # pyarrow, frames of polars stay, and are read element by element.
     if isinstance(X, pd.DataFrame):
         return _without_arrow_types(X, text_as_categories)
     if isinstance(X, pd.Series):
@@ -64,11 +34,9 @@ def as_frame(X, name="X", *, text_as_categories=True):
 
 
 def as_column(values, name="y"):
-    """Return labels or groups of any library as scikit-learn reads them without a change.
-
-    It would convert whole numbers and booleans of pandas' own types to floats, and fails on NA:
-    these types become objects, with None for missing values.
-    """
+    """Return labels or groups of any library as scikit-learn reads them without a change."""
+    # It would convert whole numbers and booleans of pandas' own types to floats, and fails on NA:
+    # these types become objects, with None for missing values.
     values = as_frame(values, name)
     if not isinstance(values, pd.Series) or isinstance(values.dtype, np.dtype):
         return values
@@ -140,34 +108,10 @@ def _in_pandas(table, text_as_categories):
 
 
 def as_elements(values):
-    """Return a column as an array whose elements do not depend on each other.
-
-    A list with one text would become an array of text, and integers with one missing value would
-    become floats: a single row would change all others. Only arrays with a given dtype keep it;
-    anything else becomes an array of objects.
-
-    Parameters
-    ----------
-    values : array-like of shape (n_samples,)
-
-    Returns
-    -------
-    elements : ndarray of shape (n_samples,)
-
-    Raises
-    ------
-    ValueError
-        If it is not a sequence.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from skdp.utils._frames import as_elements
-    >>> as_elements([0, 1, "x"]).tolist()
-    [0, 1, 'x']
-    >>> as_elements(pd.Series([2**53 + 1, None], dtype="Int64")).tolist()
-    [9007199254740993, <NA>]
-    """
+    """Return a column as an array whose elements do not depend on each other."""
+    # A list with one text would become an array of text, and integers with one missing value would
+    # become floats: a single row would change all others. Only arrays with a given dtype keep it;
+    # anything else becomes an array of objects.
     if isinstance(values, np.ndarray):
         return values
     values = as_frame(values, "y")

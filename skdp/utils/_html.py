@@ -17,33 +17,12 @@ _TERM = f"{_CELL}; font-weight: 600; min-width: 7em"
 
 
 def as_html(text):
-    r"""Return untrusted text as HTML: nothing of it is markup, and its lines stay lines.
-
-    Examples
-    --------
-    >>> print(as_html("a < b\nc"))
-    a &lt; b<br>c
-    """
+    """Return untrusted text as HTML: nothing of it is markup, and its lines stay lines."""
     return "<br>".join(escape(inline(line)) for line in str(text).split("\n"))
 
 
 def definitions(pairs):
-    """Return a table of terms and their descriptions.
-
-    Parameters
-    ----------
-    pairs : iterable of (str, str)
-        Untrusted texts; the latter of several lines.
-
-    Returns
-    -------
-    html : str
-
-    Examples
-    --------
-    >>> "&lt;b&gt;</td>" in definitions([("covers", "<b>")])
-    True
-    """
+    """Return a table of terms and their descriptions, untrusted texts, as HTML."""
     lines = "".join(
         f'<tr style="background: transparent"><th scope="row" style="{_TERM}">{as_html(term)}</th>'
         f'<td style="{_CELL}">{as_html(text)}</td></tr>'
@@ -53,26 +32,7 @@ def definitions(pairs):
 
 
 def grid(names, rows):
-    """Return a table with a heading; columns of numbers are aligned to the right.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Names of the columns.
-
-    rows : iterable of sequence of (str, int, float or None)
-        Cells, of untrusted text; None is empty.
-
-    Returns
-    -------
-    html : str
-
-    Examples
-    --------
-    >>> html = grid(["name", "epsilon"], [["a", 0.123456789], [None, 2]])
-    >>> "&" in html, "0.123457</td>" in html, "></td>" in html
-    (False, True, True)
-    """
+    """Return a table with a heading as HTML; columns of numbers are aligned to the right."""
     rows = [list(row) for row in rows]
     styles = [
         _NUMBER if _are_numbers(row[k] for row in rows) else _CELL for k in range(len(names))

@@ -1,6 +1,6 @@
 """Kernel regression around centers, as membership mappings and fuzzy models use it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 
 import numpy as np
@@ -16,19 +16,6 @@ COUNT_OR_FRACTION: list = [
     Interval(Integral, 1, None, closed="left"),
     Interval(RealNotInt, 0, 1, closed="right"),
 ]
-# A coordinate whose range, relative to the largest, is smaller than this is numerically constant:
-# its weight 1/range² would be so large that every kernel value becomes zero. A rule of thumb: the
-# square root of the machine precision.
-_NEGLIGIBLE_RANGE = 1e-8
-# The outputs of deep layers may shrink towards zero. Below this range a coordinate is treated as
-# zero; the square of a range below 1e-154 would underflow.
-_VANISHING_RANGE = 1e-100
-# Reciprocal condition number below which K is treated as singular, since the eigenbasis would be
-# mostly rounding error. A rule of thumb: five digits above rounding.
-_MIN_RCOND = 1e-11
-# Multiples of the identity that are tried in turn, in units of the mean diagonal of K. A rule of
-# thumb: from zero, or just above rounding, to a substantial change of K.
-_JITTERS = (0.0, *10.0 ** np.arange(-12, 0))
 # Relative rounding error of the arithmetic.
 _EPS = np.finfo(np.float64).eps
 
@@ -56,14 +43,10 @@ def check_points(estimator, name, n_features):
 
 
 def kmeans_centres(x, n_centres, random_state):
-    """Return at most n_centres cluster centroids of the rows of x.
-
-    With as many centers as distinct rows, these rows are returned.
-
-    Centers are initialized with random rows. k-means++ spreads initial centers over outliers,
-    which helps with a few centers for a few clusters; with a center for every other row it took
-    six times as long and was slightly less accurate.
-    """
+    """Return at most n_centres cluster centroids of the rows of x, or all its distinct rows."""
+    # Centers are initialized with random rows. k-means++ spreads initial centers over outliers,
+    # which helps with a few centers for a few clusters; with a center for every other row it took
+    # six times as long and was slightly less accurate.
     distinct = np.unique(x, axis=0)
     if n_centres >= len(distinct):
         return x.copy() if len(distinct) == len(x) else distinct
@@ -74,29 +57,16 @@ def kmeans_centres(x, n_centres, random_state):
 def inverse_squared_range(x):
     """Return the kernel weights w_k = (max − min of coordinate k)^−2; 0 where constant."""
     ranges = np.ptp(x, axis=0)
-    varies = ranges > max(_NEGLIGIBLE_RANGE * ranges.max(), _VANISHING_RANGE)
+    # Below a fraction of the largest range (a rule of thumb: the square root of the machine
+    # precision) a coordinate is numerically constant: its weight would make every kernel value
+    # zero. Outputs of deep layers may shrink towards zero; the square of a range below 1e-154
+    # underflows.
+    varies = ranges > max(1e-8 * ranges.max(), 1e-100)
     return np.where(varies, 1.0, 0.0) / np.where(varies, ranges, 1.0) ** 2
 
 
 def log_kernel(x, centres, weights):
-    """Return −½ Σ_k w_k (x_k − a_k)² for all pairs, as one matrix product.
-
-    Parameters
-    ----------
-    x : ndarray of shape (n_samples, n_components)
-        Inputs.
-
-    centres : ndarray of shape (n_centres, n_components)
-        Points a.
-
-    weights : ndarray of shape (n_components,)
-        Non-negative weights w.
-
-    Returns
-    -------
-    logarithm : ndarray of shape (n_samples, n_centres)
-        At most 0, in the dtype of x.
-    """
+    """Return −½ Σ_k w_k (x_k − a_k)² for all pairs, as one matrix product, in the dtype of x."""
     # Expanding the square loses digits if both points are far from the origin, so that the origin
     # is moved to the centers first.
     origin = centres.mean(axis=0)
@@ -121,12 +91,14 @@ def regularised(K):
     Also returns the reciprocal condition number of that sum.
     """
     scale = np.trace(K) / len(K)
-    for jitter in _JITTERS:
+    # Rules of thumb: in units of the mean diagonal, from zero, or just above rounding, to a
+    # substantial change of K, until the eigenbasis is not mostly rounding error.
+    for jitter in (0.0, *10.0 ** np.arange(-12, 0)):
         candidate = K + jitter * scale * np.eye(len(K))
         factor, info = dpotrf(candidate, lower=1)
         if info == 0:
             rcond, _ = dpocon(factor, np.abs(candidate).sum(axis=0).max(), uplo="L")
-            if rcond > _MIN_RCOND:
+            if rcond > 1e-11:
                 return candidate, rcond
     raise np.linalg.LinAlgError(
         "The kernel matrix of the inducing points is not positive definite; check that X "
@@ -136,39 +108,19 @@ def regularised(K):
 
 @dataclass(frozen=True)
 class DiagonalRegression:
-    """Bayesian regression on M features, written in coordinates where it is diagonal.
+    """Bayesian regression on M features, written in coordinates where it is diagonal."""
 
-    Attributes
-    ----------
-    eigenvalues : ndarray of shape (M,)
-        Λ, with BᵀΦB = Λ and BᵀKB = I.
-
-    basis : ndarray of shape (M, M)
-        B.
-
-    targets : ndarray of shape (M, p)
-        R = BᵀΨᵀY.
-
-    energy : float
-        Squared Frobenius norm of Y.
-
-    n_values : int
-        Number of elements of Y.
-    """
-
-    eigenvalues: np.ndarray
-    basis: np.ndarray
-    targets: np.ndarray
-    energy: float
-    n_values: int
+    eigenvalues: np.ndarray  # Λ, with BᵀΦB = Λ and BᵀKB = I
+    basis: np.ndarray  # B
+    targets: np.ndarray  # R = BᵀΨᵀY
+    energy: float  # squared Frobenius norm of Y
+    n_values: int  # of Y
 
     @classmethod
     def from_moments(cls, Phi, K, Psi, Y):
-        """Diagonalize the pair (Φ, K), K=None for the identity, and project ΨᵀY on the basis.
-
-        The basis is always float64; the product with Y, the most expensive operation if Y has
-        many columns, is in the dtype of Y.
-        """
+        """Diagonalize the pair (Φ, K), K=None for the identity, and project ΨᵀY on the basis."""
+        # The basis is always float64; the product with Y, the most expensive operation if Y has
+        # many columns, is in the dtype of Y.
         if K is None:
             rcond = 1.0
             eigenvalues, basis = np.linalg.eigh(Phi)
@@ -196,12 +148,30 @@ class DiagonalRegression:
         return self.basis @ (self.targets / (self.eigenvalues + ridge)[:, np.newaxis])
 
     def squared_error(self, ridge, smoothing=0.0):
-        """Return ‖Y‖² − 2·tr(αᵀΨᵀY) + tr(αᵀ(Φ + smoothing·K)α), at the α of this ridge.
-
-        With Φ = ΨᵀΨ and no smoothing it is ‖Y − Ψα‖²; with smoothing τ it is O of
-        Kumar and Moser, equation (96).
-        """
+        """Return ‖Y‖² − 2·tr(αᵀΨᵀY) + tr(αᵀ(Φ + smoothing·K)α), at the α of this ridge."""
+        # With Φ = ΨᵀΨ and no smoothing it is ‖Y − Ψα‖²; with smoothing τ it is O of Kumar and
+        # Moser, equation (96).
         strength = np.einsum("ij,ij->i", self.targets, self.targets)
         shrunk = strength / (self.eigenvalues + ridge)
         kept = (self.eigenvalues + smoothing) / (self.eigenvalues + ridge)
         return max(0.0, self.energy - 2.0 * shrunk.sum() + (shrunk * kept).sum())
+
+
+def fixed_point(update, *, tol, max_iter):
+    """Return a precision from 1 on that an update changes by a fraction of ``tol`` or less.
+
+    Also returns the number of updates, which is ``max_iter`` at most.
+    """
+    precision, n_iter, change = 1.0, 0, np.inf
+    while n_iter < max_iter and change > tol:
+        n_iter += 1
+        previous, precision = precision, update(precision)
+        change = abs(precision / previous - 1.0)
+    return precision, n_iter
+
+
+def in_dtype(layer, dtype, *names):
+    """Return a layer with these of its arrays in another floating dtype."""
+    return replace(
+        layer, **{name: getattr(layer, name).astype(dtype, copy=False) for name in names}
+    )

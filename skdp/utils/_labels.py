@@ -10,34 +10,12 @@ from skdp.utils._frames import as_column
 
 
 def unlabelled_rows(y, marker="auto", classes=None):
-    """Return which entries of y mark an unlabeled row.
+    """Return which entries of y mark an unlabeled row; None, NaN and pandas' NA are equivalent.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        Labels and marks.
-
-    marker : "auto" or label, default="auto"
-        The value that marks an unlabeled row; None, NaN and pandas' NA are equivalent.
-        ``"auto"``: these, and −1 unless it is one of ``classes``.
-
-    classes : sequence or None, default=None
-        Labels that are certainly classes. If unknown, −1 is a class if fewer than two classes
-        would remain otherwise, and two with it: scikit-learn's common checks train on the classes
-        −1 and 1.
-
-    Returns
-    -------
-    unlabelled : ndarray of shape (n_samples,), bool
-
-    Examples
-    --------
-    >>> from skdp.utils._labels import unlabelled_rows
-    >>> unlabelled_rows([0, 1, -1, None]).tolist()
-    [False, False, True, True]
-    >>> unlabelled_rows([1, -1, 1]).tolist()
-    [False, False, False]
+    "auto" are these, and −1 unless it is one of the ``classes``.
     """
+    # Without known classes, −1 is one if fewer than two would remain otherwise, and two with it:
+    # scikit-learn's common checks train on the classes −1 and 1.
     values = label_array(y).tolist()
     auto = isinstance(marker, str) and marker == "auto"
     missing = np.array([is_missing(value) for value in values], dtype=bool)
@@ -72,26 +50,7 @@ def natural_labels(y):
 
 
 def checked_labels(y, where):
-    """Return the labels of all rows in their own dtype; raise ValueError for other outputs.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_samples,)
-
-    where : str
-        Name of the caller, for the error message, which quotes no label.
-
-    Returns
-    -------
-    y : ndarray of shape (n_samples,)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.utils._labels import checked_labels
-    >>> checked_labels(np.array([0, 1, 1], dtype=object), "fit")
-    array([0, 1, 1])
-    """
+    """Return the labels of all rows in their own dtype; errors name the caller and quote none."""
     kinds = str, Real | np.bool_
     if y.dtype.kind == "O" and not any(all(isinstance(v, kind) for v in y) for kind in kinds):
         raise ValueError(
@@ -104,28 +63,7 @@ def checked_labels(y, where):
 
 
 def scorable_labels(y, where, marker, classes):
-    """Return labels that metrics accept.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        Labels.
-
-    where : str
-        Name of the caller, for the error message.
-
-    marker, classes
-        See :func:`unlabelled_rows`.
-
-    Returns
-    -------
-    y : ndarray of shape (n_samples,)
-
-    Raises
-    ------
-    ValueError
-        If one of them is a mark.
-    """
+    """Return labels that metrics accept; ValueError if one of them is a mark."""
     y = label_array(y, warn=True)
     unlabelled = unlabelled_rows(y, marker, classes)
     if unlabelled.any():

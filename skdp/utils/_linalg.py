@@ -7,8 +7,6 @@ from scipy.linalg import eigh
 # faster, and raise the peak memory of DPSource by a quarter of its rows
 # (benchmarks/bench_memory.py).
 _ROWS_AT_ONCE = 512
-# Deviation of a direction's length from 1 from which it is rounding errors (rule of thumb).
-_UNIT = 1e-6
 
 
 def row_blocks(n_rows):
@@ -18,12 +16,10 @@ def row_blocks(n_rows):
 
 
 def principal_directions(Y, n_components, centre=True):
-    """Return the leading eigenvectors of the second moment of Y, as rows.
-
-    In double precision, of the sample covariance, or of the uncentered moment without centring.
-    At most n_components of them, and no more than the numerical rank of the (centered) data
-    (but at least one): a direction without variance would only add noise to the kernel.
-    """
+    """Return the leading eigenvectors of the covariance of Y, or uncentered moment, as rows."""
+    # In double precision. At most n_components of them, and no more than the numerical rank of the
+    # (centered) data, but at least one: a direction without variance would only add noise to the
+    # kernel.
     n_samples, n_features = Y.shape
     mean = Y.mean(axis=0, dtype=np.float64) if centre else 0.0
     # The covariance (p, p) and the Gram matrix (N, N) share their non-zero spectrum.
@@ -46,9 +42,9 @@ def principal_directions(Y, n_components, centre=True):
     directions = vectors[:, resolved].T
     if wide:
         directions = directions @ centred / np.sqrt(values[resolved])[:, np.newaxis]
-        # Of variances that are all rounding, lengths are too.
+        # Of variances that are all rounding, lengths are too (rule of thumb).
         lengths = np.linalg.norm(directions, axis=1)
-        sound = np.abs(lengths - 1) < _UNIT
+        sound = np.abs(lengths - 1) < 1e-6
         directions = directions[sound] if sound.any() else np.eye(1, n_features)
     # Fix the signs, so that codes are the same on every machine.
     peaks = np.abs(directions).argmax(axis=1)
@@ -64,27 +60,7 @@ def squared_distances(Y, Z):
 def positive_definite_floor(covariance, least=0.0, relative=0.0):
     """Return symmetric matrices with their eigenvalues raised to a floor.
 
-    Parameters
-    ----------
-    covariance : ndarray of shape (..., n, n)
-
-    least : float, default=0.0
-        The floor; 0 removes negative variances due to noise.
-
-    relative : float, default=0.0
-        The floor relative to the largest eigenvalue, if that is larger.
-
-    Returns
-    -------
-    covariance : ndarray of shape (..., n, n)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp.utils._linalg import positive_definite_floor
-    >>> positive_definite_floor(np.diag([-1.0, 4.0]), least=0.5)
-    array([[0.5, 0. ],
-           [0. , 4. ]])
+    The floor is absolute, or relative to the largest eigenvalue, if that is larger.
     """
     values, vectors = np.linalg.eigh(covariance)
     floor = np.maximum(least, relative * values[..., -1:])
@@ -93,24 +69,7 @@ def positive_definite_floor(covariance, least=0.0, relative=0.0):
 
 
 def as_slice(positions):
-    """Return consecutive positions as a slice, with which NumPy does not copy.
-
-    Parameters
-    ----------
-    positions : ndarray of shape (n,)
-        Whole numbers ≥ 0.
-
-    Returns
-    -------
-    positions : slice or ndarray
-        The array itself if they are not consecutive.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> as_slice(np.array([2, 3, 4])), as_slice(np.array([2, 4]))
-    (slice(2, 5, None), array([2, 4]))
-    """
+    """Return consecutive positions as a slice, which copies nothing; others unchanged."""
     if len(positions) == 0:
         return slice(0, 0)
     first = int(positions[0])

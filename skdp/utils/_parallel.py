@@ -20,8 +20,6 @@ from threadpoolctl import ThreadpoolController
 _WORKSPACE_BYTES = 16 * 2**20
 # Rows of a block from which larger blocks do not speed up matrix products. A rule of thumb.
 _MAX_ROWS = 512
-# Bound of seeds, as in scikit-learn's own parallel estimators.
-_SEED_BOUND = np.iinfo(np.int32).max
 
 
 @cache
@@ -47,35 +45,11 @@ def _large_tasks():
 
 
 def run_tasks(function, tasks, n_tasks, *, n_jobs=None, verbose=0, label="", unit="tasks"):
-    """Return ``[function(*args) for args in tasks]``, computed in one pool.
-
-    Parameters
-    ----------
-    function : callable
-        Should do most of its work in BLAS, LAPACK or compiled loops, which release the
-        interpreter lock: threads are preferred, so that nothing is copied to workers.
-
-    tasks : iterable of tuple
-        Arguments of each call; read lazily.
-
-    n_tasks : int
-        Number of tasks.
-
-    n_jobs : int or None, default=None
-        As in joblib; another backend can be chosen with :func:`joblib.parallel_config`. Tasks
-        of Dask's workers include their arguments, so that they can be repeated elsewhere.
-
-    verbose : int, default=0
-        If positive, print progress as results arrive.
-
-    label, unit : str
-        Names of the caller and of the tasks in progress lines.
-
-    Returns
-    -------
-    results : list
-        In the order of the tasks.
-    """
+    """Return ``[function(*args) for args in tasks]``, read lazily and computed in one pool."""
+    # Threads are preferred, so that nothing is copied to workers: functions should do most of
+    # their work in BLAS, LAPACK or compiled loops, which release the interpreter lock. Another
+    # backend can be chosen with joblib.parallel_config. Tasks of Dask's workers include their
+    # arguments, so that they can be repeated elsewhere.
     start = time.perf_counter()
     results = []
     with _controller().limit(limits=1), _large_tasks():
@@ -97,30 +71,7 @@ def run_tasks(function, tasks, n_tasks, *, n_jobs=None, verbose=0, label="", uni
 def map_rows(function, X, *, values_per_row, dtype, n_jobs=None, max_rows=_MAX_ROWS):
     """Return ``function(X)`` computed on blocks of rows in threads, in bounded memory.
 
-    Parameters
-    ----------
-    function : callable
-        Maps an array of shape (n_rows, n_features) to one whose first axis is rows.
-
-    X : ndarray of shape (n_samples, n_features)
-        Any numeric dtype; each block is cast to ``dtype`` separately.
-
-    values_per_row : int
-        Number of values that ``function`` holds in memory for each row.
-
-    dtype : dtype
-        The dtype in which ``function`` computes.
-
-    n_jobs : int or None, default=None
-        Number of threads, as in joblib.
-
-    max_rows : int, default=512
-        Largest number of rows of a block.
-
-    Returns
-    -------
-    out : ndarray
-        First axis of length n_samples.
+    The function holds ``values_per_row`` numbers for each row; blocks are cast to its dtype.
     """
     row_bytes = values_per_row * np.dtype(dtype).itemsize
     n_rows = int(np.clip(_WORKSPACE_BYTES // row_bytes, 1, max_rows))
@@ -150,19 +101,5 @@ def run_in_threads(function, items, n_jobs=None):
 
 
 def draw_seeds(random_state, size=None):
-    """Return integer seeds, drawn before anything runs in parallel.
-
-    Parameters
-    ----------
-    random_state : RandomState
-        Source of randomness.
-
-    size : int or None, default=None
-        Number of seeds; None draws a single one.
-
-    Returns
-    -------
-    seeds : int or ndarray of shape (size,)
-        Non-negative, below 2³¹ − 1.
-    """
-    return random_state.randint(_SEED_BOUND, size=size)
+    """Return integer seeds below 2³¹ − 1, or one, drawn before anything runs in parallel."""
+    return random_state.randint(np.iinfo(np.int32).max, size=size)  # as scikit-learn

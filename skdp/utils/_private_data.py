@@ -8,9 +8,6 @@ from skdp.utils._frames import as_frame
 from skdp.utils._sklearn import InvalidParameterError
 from skdp.utils._validation import validate_data
 
-# Magnitude up to which float64 represents every integer. Beyond it, neighbors that differ by 1 may
-# become floats that differ by 1,024.
-_LARGEST_INTEGER = 2.0**53
 # Bytes of the widest float that is no wider than float64, and of the widest integer all of whose
 # values are float64 numbers.
 _FLOAT_BYTES, _INTEGER_BYTES = 8, 4
@@ -20,17 +17,9 @@ _SCALARS = (float, int, bool, type(None), np.float16, np.float32, np.float64, np
 
 
 def check_table(X, min_samples=1):
-    """Raise ValueError unless X has the shape of a table of real numbers.
-
-    scikit-learn's own errors reveal the number of rows, and print complex numbers and values of
-    other shapes. These errors do not.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-
-    min_samples : int, default=1
-    """
+    """Raise ValueError unless X has the shape of a table of real numbers."""
+    # scikit-learn's own errors reveal the number of rows, and print complex numbers and values of
+    # other shapes. These errors do not.
     shape, dtypes = _shape_and_types(X)
     if shape is None:
         raise ValueError(
@@ -66,49 +55,12 @@ def _shape_and_types(X):
 
 
 def validate_private_data(estimator, X, *y, **settings):
-    """Validate rows as scikit-learn does, such that neighbors remain neighbors.
-
-    float32 and float64 rows are not changed. Integers are clipped to ±2^53 before conversion to
-    float64, which does not increase the distance of any two of them and does not depend on the
-    data. Anything that is neither an array nor a DataFrame may contain integers among floats, and
-    is clipped likewise. Other types, which would be rounded by more than the sensitivity if values
-    are large, are refused.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Its ``n_features_in_`` and ``feature_names_in_`` are set.
-
-    X : array-like of shape (n_samples, n_features)
-        Private rows.
-
-    *y : array-like
-        Labels or outputs.
-
-    **settings
-        Arguments of :func:`sklearn.utils.validation.validate_data`.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, n_features)
-        float32 or float64, and finite even if scikit-learn is configured to assume so; with y,
-        if that is given.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If rows are not two-dimensional, finite and of such a type. No message quotes a value.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.base import BaseEstimator
-    >>> X = np.array([[2**62 + 512], [2**62 + 513]])
-    >>> np.diff(X.astype(float), axis=0).item(), np.diff(X, axis=0).item()
-    (1024.0, 1)
-    >>> np.diff(validate_private_data(BaseEstimator(), X), axis=0).item()
-    0.0
-    """
+    """Validate rows as scikit-learn does, such that neighbors remain neighbors; quote no value."""
+    # float32 and float64 rows are not changed. Integers are clipped to ±2^53 before conversion to
+    # float64, which does not increase the distance of any two of them and does not depend on the
+    # data. Anything that is neither an array nor a DataFrame may contain integers among floats,
+    # and is clipped likewise. Other types, which would be rounded by more than the sensitivity if
+    # values are large, are refused.
     X = as_frame(X)
     check_table(X, settings.get("ensure_min_samples", 1))
     exact = True if sparse.issparse(X) else _is_exact(X)  # scikit-learn refuses sparse rows
@@ -125,7 +77,9 @@ def validate_private_data(estimator, X, *y, **settings):
     if np.all(exact):
         return validated
     rows, *rest = validated if y else (validated,)
-    limit = np.where(exact, np.inf, _LARGEST_INTEGER).astype(rows.dtype)
+    # float64 represents every integer up to here; beyond, neighbors that differ by 1 may become
+    # floats that differ by 1,024.
+    limit = np.where(exact, np.inf, 2.0**53).astype(rows.dtype)
     rows = np.clip(rows, -limit, limit)
     return (rows, *rest) if y else rows
 

@@ -30,17 +30,7 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[_Method], _Method]:
-    """Return scikit-learn's decorator of ``fit`` methods, which keeps their types.
-
-    Parameters
-    ----------
-    prefer_skip_nested_validation : bool
-        Whether estimators that are fitted inside leave their parameters unchecked.
-
-    Returns
-    -------
-    decorator : callable
-    """
+    """Return scikit-learn's decorator of ``fit`` methods, which keeps their types."""
     return _fit_context(prefer_skip_nested_validation=prefer_skip_nested_validation)
 
 
@@ -56,7 +46,7 @@ def refuse_scorers(estimator: Any) -> None:
         return
     scorer = frame.f_locals.get("scorer")
     scorers = getattr(scorer, "_scorers", {"score": scorer}).values()
-    if any(isinstance(each, _BaseScorer) for each in scorers):
+    if any(isinstance(scorer, _BaseScorer) for scorer in scorers):
         raise ValueError(
             f"A {type(estimator).__name__} makes a release, and predicts nothing by itself: "
             "scikit-learn's 'scoring' would fail after each fit, whose budget is spent by then. "

@@ -46,25 +46,7 @@ _MOST_CHARACTERS = 2**20
 
 
 def save_arrays(path, kind, header, arrays, *, overwrite=True):
-    """Write arrays and a header to one file.
-
-    Parameters
-    ----------
-    path : str or path-like
-        Path of the file, with any extension.
-
-    kind : str
-        Kind of the content, checked on loading.
-
-    header : dict
-        JSON-serializable.
-
-    arrays : dict of str to ndarray
-        Arrays of any dtype except object.
-
-    overwrite : bool, default=True
-        Whether an existing file may be replaced.
-    """
+    """Write arrays of any dtype but object, and a header that JSON can hold, to one file."""
     header = {**header, "format": _FORMAT, "version": _VERSION, "kind": kind}
     header["sha256"] = checksum(header, arrays)
     text = np.frombuffer(to_json(header), dtype=np.uint8)
@@ -73,31 +55,9 @@ def save_arrays(path, kind, header, arrays, *, overwrite=True):
 
 
 def load_arrays(path, kind, mmap_mode=None):
-    """Read a file that :func:`save_arrays` wrote.
+    """Return header and arrays of a file that :func:`save_arrays` wrote, maybe mapped into memory.
 
-    Parameters
-    ----------
-    path : str or path-like
-        Path of the file.
-
-    kind : str
-        Required kind of the content.
-
-    mmap_mode : {"r"} or None, default=None
-        Map arrays into memory instead of reading them, see :class:`numpy.memmap`.
-
-    Returns
-    -------
-    header : dict
-        The header passed to :func:`save_arrays`, with ``format``, ``version`` and ``kind``.
-
-    arrays : dict of str to ndarray
-        The arrays.
-
-    Raises
-    ------
-    ValueError
-        If the file is truncated, altered, of another version or kind, or not a file of skdp.
+    ValueError if it is truncated, altered, of another version or kind, or no file of skdp.
     """
     foreign = (
         f"{str(path)!r} is not an intact skdp file: it is truncated, altered, or was written "
@@ -130,23 +90,8 @@ def load_arrays(path, kind, mmap_mode=None):
 
 @contextmanager
 def well_formed(path, kind):
-    """Report errors in building a model as errors of its file.
-
-    The checksum is not a signature: a file may be intact and still not contain a valid model.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-
-    kind : str
-        Kind of the model.
-
-    Raises
-    ------
-    ValueError
-        In place of any exception.
-    """
+    """Report errors in building a model as errors of its file."""
+    # The checksum is not a signature: a file may be intact and still not contain a valid model.
     try:
         yield
     except Exception as error:  # see load_arrays
@@ -163,32 +108,7 @@ def require(condition, what):
 
 
 def stored_array(arrays, key, dtype, shape):
-    """Return a validated array of a file.
-
-    Parameters
-    ----------
-    arrays : dict of str to ndarray
-        Arrays of the file.
-
-    key : str
-        Name of the array.
-
-    dtype : dtype
-        Required dtype.
-
-    shape : tuple of int or None
-        Required shape; None stands for any length except zero.
-
-    Returns
-    -------
-    array : ndarray
-        Finite.
-
-    Raises
-    ------
-    ValueError
-        If there is no such array.
-    """
+    """Return an array of a file of finite numbers; None is any length except zero."""
     array = arrays.get(key)
     if (
         not isinstance(array, np.ndarray)
@@ -206,29 +126,7 @@ def stored_array(arrays, key, dtype, shape):
 
 
 def stored_labels(labels):
-    """Return labels of a file as an array.
-
-    Parameters
-    ----------
-    labels : list
-        Numbers, or text.
-
-    Returns
-    -------
-    array : ndarray of shape (n_labels,)
-
-    Raises
-    ------
-    ValueError
-        If it is not a list of finite numbers or of text, or would take much more memory than the
-        labels.
-
-    Examples
-    --------
-    >>> from skdp.utils._storage import stored_labels
-    >>> stored_labels(["ant", "bee"])
-    array(['ant', 'bee'], dtype='<U3')
-    """
+    """Return a list of finite numbers or of text of a file as an array that is not much larger."""
     require(isinstance(labels, list) and len({type(label) for label in labels}) == 1, "labels")
     longest = max((len(label) for label in labels if isinstance(label, str)), default=0)
     require(longest * len(labels) <= _MOST_CHARACTERS, "lengths of labels")
@@ -239,21 +137,7 @@ def stored_labels(labels):
 
 
 def restore_feature_names(estimator, names):
-    """Set the names of columns from a file, if there are any.
-
-    Parameters
-    ----------
-    estimator : estimator
-        With ``n_features_in_``.
-
-    names : list of str
-        One for each column, or an empty list.
-
-    Raises
-    ------
-    ValueError
-        If it is not such a list.
-    """
+    """Set the names of columns from a file, if there are any."""
     fit = isinstance(names, list) and len(names) in (0, estimator.n_features_in_)
     require(fit and all(isinstance(name, str) for name in names), "feature_names")
     if names:
@@ -261,24 +145,9 @@ def restore_feature_names(estimator, names):
 
 
 def read_archive(file, mmap_mode=None):
-    """Read all arrays of an archive.
+    """Return all arrays of an archive in a file system, maybe mapped into memory.
 
-    Parameters
-    ----------
-    file : file object
-        Binary, open for reading, of a file in a file system.
-
-    mmap_mode : {"r"} or None, default=None
-        Map arrays into memory instead of reading them, see :class:`numpy.memmap`.
-
-    Returns
-    -------
-    arrays : dict of str to ndarray
-
-    Raises
-    ------
-    Exception
-        Of nearly any kind if the file is not such an archive; to be handled by callers.
+    Errors are of nearly any kind if the file is no such archive; callers say what they mean.
     """
     size = os.fstat(file.fileno()).st_size
     members = _stored_members(file, size)

@@ -10,39 +10,14 @@ import pandas as pd
 
 
 def composed(text):
-    r"""Return text with each letter in one character where there is one (NFC); others unchanged.
-
-    Examples
-    --------
-    >>> from skdp.utils._text import composed
-    >>> len("Ko\u0308ln"), len(composed("Ko\u0308ln")), composed(3)
-    (5, 4, 3)
-    """
+    """Return text with each letter in one character where there is one (NFC); others unchanged."""
     if not isinstance(text, str) or text.isascii():
         return text
     return unicodedata.normalize("NFC", text)
 
 
 def matched(names, known):
-    r"""Return names in the spelling of known ones that look alike; others unchanged.
-
-    Parameters
-    ----------
-    names : iterable
-
-    known : iterable
-        Hashable. A name that is one of them stays as it is.
-
-    Returns
-    -------
-    names : list
-
-    Examples
-    --------
-    >>> from skdp.utils._text import matched
-    >>> matched(["Ko\u0308ln", "Bonn"], ["Köln"]) == ["Köln", "Bonn"]
-    True
-    """
+    """Return names in the spelling of known ones that look alike; others unchanged."""
     exact = dict.fromkeys(known)
     forms = {composed(name): name for name in exact}
     return [
@@ -52,26 +27,7 @@ def matched(names, known):
 
 
 def named_like(frame, names):
-    r"""Return a DataFrame with its columns named as known ones that look alike; others unchanged.
-
-    Parameters
-    ----------
-    frame : DataFrame or object
-
-    names : iterable or None
-
-    Returns
-    -------
-    frame : DataFrame or object
-        Itself where no name differs.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from skdp.utils._text import named_like
-    >>> named_like(pd.DataFrame({"Gro\u0308ße": [1.7]}), ["Größe"])["Größe"].tolist()
-    [1.7]
-    """
+    """Return a DataFrame with its columns named as those that look alike; others unchanged."""
     if names is None or not isinstance(frame, pd.DataFrame):
         return frame
     given = frame.columns.tolist()

@@ -64,34 +64,7 @@ def forget_fit(estimator):
 
 
 def checked_subset(caller, names, known):
-    """Return chosen names as a tuple.
-
-    Parameters
-    ----------
-    caller : str
-        Name of the caller, for error messages.
-
-    names : iterable of str
-        At least one name, each only once.
-
-    known : sequence of str
-        Known names.
-
-    Returns
-    -------
-    names : tuple of str
-
-    Raises
-    ------
-    ValueError
-        If some are unknown or repeated.
-
-    Examples
-    --------
-    >>> from skdp.utils._validation import checked_subset
-    >>> checked_subset("f", ["b", "a"], ["a", "b", "c"])
-    ('b', 'a')
-    """
+    """Return chosen names as a tuple; refuse none, unknown and repeated ones."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise ValueError(
             f"The 'names' parameter of {caller} must be a list of names, got {names!r:.100}. "
@@ -124,11 +97,5 @@ def listed(names, shown=10, show="{!r:.100}".format):
 
 
 def inline(text):
-    r"""Return untrusted text as one line without control characters.
-
-    Examples
-    --------
-    >>> print(inline("one line\n\x1b[2Jtwo"))
-    one line\n\x1b[2Jtwo
-    """
+    """Return untrusted text as one line without control characters."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

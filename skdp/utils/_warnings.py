@@ -70,9 +70,9 @@ def _record(message, category, filename, lineno, file=None, line=None):
 
 def show_warnings(told):
     """Show recorded warnings; one that a filter would raise is shown too, and not raised."""
-    for each in told:
-        place = each.category, each.filename, each.lineno
+    for warning in told:
+        place = warning.category, warning.filename, warning.lineno
         try:
-            warnings.warn_explicit(each.message, *place, registry=_registry)
+            warnings.warn_explicit(warning.message, *place, registry=_registry)
         except Warning:
-            warnings.showwarning(each.message, *place)
+            warnings.showwarning(warning.message, *place)

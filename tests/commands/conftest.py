@@ -1,4 +1,6 @@
 import json
+from contextlib import redirect_stderr, redirect_stdout
+from shutil import copy, copytree
 
 import numpy as np
 import pandas as pd
@@ -63,16 +65,25 @@ def run(capsys):
     return runs
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """A working folder with a public draft, private rows, a schema, and a target's rows."""
-    monkeypatch.chdir(tmp_path)
-    patients(60, seed=0).drop(columns=["name", "person"]).to_csv("draft.csv", index=False)
-    with_sentinels(patients(600, seed=1)).to_csv("rows.csv", index=False)
+@pytest.fixture(scope="session")
+def tables(tmp_path_factory):
+    """A folder with a public draft, private rows, a schema, and a target's rows."""
+    folder = tmp_path_factory.mktemp("tables")
+    draft = patients(60, seed=0).drop(columns=["name", "person"])
+    draft.to_csv(folder / "draft.csv", index=False)
+    with_sentinels(patients(600, seed=1)).to_csv(folder / "rows.csv", index=False)
     target = patients(150, seed=2)
     target.loc[20:, "outcome"] = None
-    target.to_csv("target.csv", index=False)
-    (tmp_path / "schema.json").write_text(json.dumps(SCHEMA))
+    target.to_csv(folder / "target.csv", index=False)
+    (folder / "schema.json").write_text(json.dumps(SCHEMA))
+    return folder
+
+
+@pytest.fixture
+def folder(tables, tmp_path, monkeypatch):
+    """A working folder with a copy of the tables."""
+    monkeypatch.chdir(tmp_path)
+    copytree(tables, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 
@@ -93,9 +104,19 @@ def release_command():
     return RELEASE
 
 
+@pytest.fixture(scope="session")
+def one_release(tables, tmp_path_factory):
+    """The file of one release of the tables, which many tests only read."""
+    path = tmp_path_factory.mktemp("release") / "hospital.skdp"
+    names = {name: str(tables / name) for name in ("rows.csv", "schema.json")}
+    names["hospital.skdp"] = str(path)
+    with redirect_stdout(None), redirect_stderr(None):
+        assert main([names.get(word, str(word)) for word in RELEASE]) == 0
+    return path
+
+
 @pytest.fixture
-def hospital(folder, run, release_command):
+def hospital(folder, one_release):
     """The folder, with a release."""
-    code, _, err = run(*release_command)
-    assert code == 0, err
+    copy(one_release, folder)
     return folder

@@ -1,5 +1,4 @@
 import copy
-import os
 
 import joblib
 import numpy as np
@@ -9,7 +8,6 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from skdp import DeepFuzzyClassifier, OptimalDPNoise
 from skdp.fuzzy import FuzzyRule
-from skdp.utils._parallel import run_tasks
 
 
 def test_accuracy_without_groups(split):
@@ -117,24 +115,6 @@ def test_results_do_not_depend_on_n_jobs_or_backend(split, together):
     with joblib.parallel_config("loky", n_jobs=2):
         processes = DeepFuzzyClassifier(random_state=0).fit(X, y, groups=groups)
     assert_array_equal(processes.decision_function(X_test), expected)
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_results_on_a_dask_cluster_are_identical(split, together):
-    distributed = pytest.importorskip("distributed", reason="the dask extra is not installed")
-    X, X_test, y, _, groups = split
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster),
-        joblib.parallel_config("dask"),
-    ):
-        processes = run_tasks(os.getpid, [()] * 4, 4)
-        model = DeepFuzzyClassifier(random_state=0).fit(X, y, groups=groups)
-        predictions = model.decision_function(X_test)
-    assert os.getpid() not in processes  # the cluster did the work
-    assert_array_equal(predictions, together.decision_function(X_test))
 
 
 def test_groups_and_grid_search(split):

@@ -130,7 +130,7 @@ def test_scorers(case):
 @pytest.mark.parametrize("scoring", ["roc_auc", "neg_log_loss", None])
 def test_importances_of_raw_columns(case, scoring):
     release, X, y = case
-    settings = {"scoring": scoring, "n_repeats": 3}
+    settings = {"scoring": scoring, "n_repeats": 1}
     found, expected = (
         permutation_importance(model, X, y, random_state=0, **settings)
         for model in (release, Wrapper(release).fit(X, y))

@@ -77,7 +77,7 @@ class Tape:
 
 
 @pytest.fixture
-def tape(monkeypatch):
+def tape(monkeypatch, no_doubts):
     return Tape(monkeypatch)
 
 

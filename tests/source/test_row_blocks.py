@@ -22,7 +22,7 @@ def _numbers(release):
         f"{type(part).__name__}.{name}": getattr(part, name)
         for part in parts
         if part is not None
-        for name in type(part).file_keys
+        for name in vars(part)
         if getattr(part, name) is not None
     }
 

@@ -1,5 +1,6 @@
 """The papers' algorithms once more, row by row, from public estimators alone; and tasks."""
 
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -29,6 +30,7 @@ def other(domains):
 def release_of(domains):
     """Make a release of some parts, from the same noisy copy of the rows whatever the parts."""
 
+    @cache
     def make(parts):
         noise = OptimalDPNoise(8.0, random_state=np.random.RandomState(0))
         settings = {"n_components": 8, "n_layers": 1, "random_state": 0}

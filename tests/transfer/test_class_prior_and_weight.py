@@ -42,8 +42,9 @@ def target():
     return X, y, marked
 
 
-@pytest.mark.parametrize("epsilon", [0.2, 100.0])
-@pytest.mark.parametrize("given", [[0.1, 0.9], {"well": 0.9, "ill": 0.1}])
+@pytest.mark.parametrize(
+    ("epsilon", "given"), [(0.2, [0.1, 0.9]), (100.0, {"well": 0.9, "ill": 0.1})]
+)
 def test_given_frequencies_hold_whatever_the_epsilon(rng, target, epsilon, given):
     X, _, marked = target
     model = DPTransferClassifier(release_of(rng, 0.5, epsilon), class_prior=given, random_state=0)

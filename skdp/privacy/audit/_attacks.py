@@ -25,19 +25,8 @@ METRICS = ("correctness", "loss", "confidence", "entropy")
 
 # Floor of probabilities (rule of thumb).
 _LEAST = 1e-9
-# Nearest records of other labels towards which a record is moved. On digits, five of them identify
-# 97 % of the members of a 1-nearest-neighbor classifier, at 1 % of false positives.
-_NEAREST = 5
-# Distances from the midpoint at which predictions are compared, as fractions (rule of thumb).
-_CLOSE = (0.1, 0.01, 0.001, 0.0001)
-# Fewest canaries: two members and two others choose a threshold, and as many test it.
-_FEWEST_CANARIES = 4
 # Upper bound of the seeds of models, the largest that any random_state accepts.
 SEEDS = np.iinfo(np.int32).max
-# Number of largest class probabilities among the features of an attack classifier (rule of thumb).
-_N_LEADING = 3
-# Floor of the standard deviation of log-odds, which are constant for some models (rule of thumb).
-_LEAST_DEVIATION = 0.1
 
 
 def membership_scores(model: Any, X: ArrayLike, y: ArrayLike, attack: str = "loss") -> np.ndarray:
@@ -131,8 +120,8 @@ def _probability_of_label(model, p, y):
     """Return p_y of each record; the floor if the model does not know the class."""
     y = np.asarray(y)
     class_indices = np.minimum(np.searchsorted(model.classes_, y), len(model.classes_) - 1)
-    known = model.classes_[class_indices] == y
-    return np.where(known, p[np.arange(len(y)), class_indices], _LEAST)
+    has_class = model.classes_[class_indices] == y
+    return np.where(has_class, p[np.arange(len(y)), class_indices], _LEAST)
 
 
 def _log_odds(model, X, y):
@@ -159,38 +148,14 @@ def stack_rows(first, second):
 
 
 def halfway_scores(model, X, y):
-    """Return how exactly predictions change halfway between a record and those of other labels.
+    """Return how exactly predictions change halfway between records of different labels, 0 to 4.
 
-    A model that memorizes, such as a 1-nearest-neighbor classifier, has its decision boundary
-    halfway between two training records. Each record is moved towards the five nearest records
-    with another label. The score is the number of digits to which the point where the predicted
-    label changes agrees with the midpoint, for the best of the five. Only predicted labels are
-    used.
-
-    Parameters
-    ----------
-    model : fitted classifier
-        Under attack.
-
-    X : array-like of shape (n_samples, n_features)
-        Records, members or not. Non-numeric columns of a DataFrame are not changed.
-
-    y : array-like of shape (n_samples,)
-        Their labels.
-
-    Returns
-    -------
-    scores : ndarray of shape (n_samples,)
-        0 to 4.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> X, y = np.array([[0.0], [1.0], [0.1]]), np.array([0, 1, 0])
-    >>> halfway_scores(KNeighborsClassifier(1).fit(X[:2], y[:2]), X, y).tolist()
-    [4, 4, 1]
+    Non-numeric columns of a DataFrame are not moved.
     """
+    # A model that memorizes, such as a 1-nearest-neighbor classifier, has its decision boundary
+    # halfway between two training records. Each record is moved towards the nearest records with
+    # another label. The score is the number of digits to which the point where the predicted label
+    # changes agrees with the midpoint, for the best of them. Only predicted labels are used.
     y = np.asarray(y)
     frame = pd.DataFrame(X).infer_objects()
     columns = frame.select_dtypes("number").columns
@@ -206,7 +171,7 @@ def halfway_scores(model, X, y):
 
     for nearest in _nearest_of_other_labels(np.nan_to_num(numbers), y).T:
         holds, digits = np.ones(len(y), dtype=bool), np.zeros(len(y), dtype=np.int64)
-        for close in _CLOSE:
+        for close in (0.1, 0.01, 0.001, 0.0001):
             holds &= keeps(numbers[nearest], 0.5 - close) & ~keeps(numbers[nearest], 0.5 + close)
             digits += holds
         scores = np.maximum(scores, digits)
@@ -215,74 +180,38 @@ def halfway_scores(model, X, y):
 
 def _nearest_of_other_labels(numbers, y):
     """Return indices of the nearest records of another label; of itself if there are none."""
-    nearest = np.repeat(np.arange(len(y))[:, np.newaxis], _NEAREST, axis=1)
+    # On digits, five of them identify 97 % of the members of a 1-nearest-neighbor classifier, at 1
+    # % of false positives.
+    most = 5
+    nearest = np.repeat(np.arange(len(y))[:, np.newaxis], most, axis=1)
     for label in np.unique(y):
-        own, others = np.flatnonzero(y == label), np.flatnonzero(y != label)
-        if k := min(_NEAREST, len(others)):
+        rows, others = np.flatnonzero(y == label), np.flatnonzero(y != label)
+        if k := min(most, len(others)):
             search = NearestNeighbors(n_neighbors=k).fit(numbers[others])
-            nearest[own, :k] = others[search.kneighbors(numbers[own], return_distance=False)]
+            nearest[rows, :k] = others[search.kneighbors(numbers[rows], return_distance=False)]
     return nearest
 
 
 def canary_scores(estimator, members, others, random_state):
     """Train with planted wrong labels, and return how well the model has learned each of them.
 
-    The records of ``others`` are paired within their class. Each pair is given one wrong label,
-    and one of the two, chosen at random, is added to the training data. All training data except
-    the features of that record are the same in both cases, so that the two data sets are
-    neighbors for a guarantee that treats labels as public. The score is log p of the planted
-    label, or whether it is predicted if the model has no probabilities.
-
-    Parameters
-    ----------
-    estimator : classifier or source
-        The training algorithm. Is cloned and fitted once.
-
-    members, others : tuple (X, y)
-        Records that are trained on with their own labels, and records from which canaries are
-        made.
-
-    random_state : RandomState
-        For pairs, labels and the choice within each pair.
-
-    Returns
-    -------
-    scores : ndarray of shape (n_canaries,)
-
-    joined : ndarray of bool of shape (n_canaries,)
-        Whether each canary was trained on.
-
-    labels : ndarray of shape (n_canaries,)
-        Planted labels.
-
-    Raises
-    ------
-    ValueError
-        If there is only one class, or fewer than four pairs.
-
-    References
-    ----------
-    Steinke, T., Nasr, M. and Jagielski, M., "Privacy auditing with one (1) training run",
-    NeurIPS 2023: many canaries in one training run bound ε as independent ones would.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> data, rng = ((X[::2], y[::2]), (X[1::2], y[1::2])), np.random.RandomState(0)
-    >>> scores, joined, _ = canary_scores(KNeighborsClassifier(1), *data, rng)
-    >>> bool(scores[joined].mean() > -1), bool(scores[~joined].mean() < -15)
-    (True, True)
+    Returns scores, whether each canary was trained on, and the planted labels.
     """
+    # The records of ``others`` are paired within their class. Each pair is given one wrong label,
+    # and one of the two, chosen at random, is added to the training data. All training data except
+    # the features of that record are the same in both cases, so that the two data sets are
+    # neighbors for a guarantee that treats labels as public. The score is log p of the planted
+    # label, or whether it is predicted if the model has no probabilities. Many canaries in one
+    # training run bound ε as independent ones would (Steinke, Nasr and Jagielski, 2023).
     X, y = others[0], np.asarray(others[1])
     classes = np.unique(np.concatenate([np.asarray(members[1]), y]))
     of_class = [random_state.permutation(np.flatnonzero(y == label)) for label in classes]
     pairs = np.concatenate([rows[: len(rows) // 2 * 2].reshape(-1, 2) for rows in of_class])
-    if len(classes) < 2 or len(pairs) < _FEWEST_CANARIES:
+    # Two members and two others choose a threshold, and as many test it.
+    if len(classes) < 2 or len(pairs) < 4:
         raise ValueError(
             "The 'others' parameter of audit_membership must have two classes, and at least "
-            f"{_FEWEST_CANARIES} pairs of records of one class for the attack 'canary', got "
+            "4 pairs of records of one class for the attack 'canary', got "
             f"{len(classes)} and {len(pairs)}. Add records, or leave it out of 'attacks'."
         )
     # Any class but their own.
@@ -311,11 +240,8 @@ class _ShadowTraining(BaseEstimator):
     }
 
     def _train(self, X, y):
-        """Return shadow models, and the rows that each was trained on: a random half of all.
-
-        Models come in pairs trained on the two halves, so that each row is used by half of the
-        models.
-        """
+        """Return shadow models, and the rows that each was trained on: a random half of all."""
+        # Models come in pairs trained on the two halves, so that each row is used by half of them.
         random_state = check_random_state(self.random_state)
         seen = np.zeros((self.n_shadows, len(y)), dtype=bool)
         for k in range(0, self.n_shadows, 2):
@@ -329,11 +255,9 @@ class _ShadowTraining(BaseEstimator):
 
 
 def _fit_seeded(estimator, X, y, seed):
-    """Return a fitted clone that predicts; a ``source`` of its own is passed on unchanged.
-
-    The seed is set as its own ``random_state``. The steps of a pipeline keep theirs, so that noise
-    has fresh entropy.
-    """
+    """Return a fitted clone that predicts; a ``source`` of its own is passed on unchanged."""
+    # The seed is set as its own ``random_state``. The steps of a pipeline keep theirs, so that
+    # noise has fresh entropy.
     model = clone(estimator)
     if "random_state" in model.get_params(deep=False):
         model.set_params(random_state=seed)
@@ -460,8 +384,8 @@ class ShadowAttack(_ShadowTraining):
         for label in np.unique(y) if self.per_class else ():
             rows = labels == label
             if len(np.unique(members[rows])) == 2:
-                own = clone(attack).fit(features[rows], members[rows])
-                self.attack_classifiers_[label] = own
+                trained = clone(attack).fit(features[rows], members[rows])
+                self.attack_classifiers_[label] = trained
         return self
 
     def score_members(self, model: Any, X: ArrayLike, y: ArrayLike) -> np.ndarray:
@@ -496,9 +420,10 @@ class ShadowAttack(_ShadowTraining):
 
 def _features(model, X, y):
     p = _class_probabilities(model, X)
-    # The same number of features for each model, whatever classes its training rows have.
-    leading = np.full((len(p), _N_LEADING), _LEAST)
-    leading[:, : p.shape[1]] = np.sort(p, axis=1)[:, ::-1][:, :_N_LEADING]
+    # The three largest (rule of thumb): the same number of features for each model, whatever
+    # classes its training rows have.
+    leading = np.full((len(p), 3), _LEAST)
+    leading[:, : p.shape[1]] = np.sort(p, axis=1)[:, ::-1][:, :3]
     features = [
         leading,
         np.log(_probability_of_label(model, p, y)),
@@ -649,4 +574,4 @@ def _normal(odds, chosen):
     count = np.maximum(chosen.sum(axis=0), 1)
     mean = np.where(chosen, odds, 0).sum(axis=0) / count
     variance = np.sum(np.where(chosen, odds - mean, 0) ** 2) / max(np.sum(count - 1), 1)
-    return mean, max(np.sqrt(variance), _LEAST_DEVIATION)
+    return mean, max(np.sqrt(variance), 0.1)  # some models are constant (rule of thumb)

@@ -6,66 +6,45 @@ from itertools import pairwise
 import numpy as np
 from scipy.stats import binom, norm
 
-# Thresholds of half-lines that are tried as events (rule of thumb).
-_THRESHOLDS = 400
 # Exponents k of the multiples of 2^-k, in units of the sensitivity, that are tried as events,
 # since float64 numbers of a certain size are such multiples.
 _LATTICES = np.arange(20, 64)
-# Bits of the significand of a float64 number.
-_SIGNIFICAND = 53
-# Largest number of comparisons of columns in the search for shared noise (rule of thumb: a
-# second).
-_COMPARISONS = 200_000_000
-# Largest number of rows of two columns that are compared (rule of thumb).
-_COMPARED_ROWS = 10_000
-# Smallest number of them, for any number of columns (rule of thumb).
-_FEWEST_COMPARED = 500
-# Largest number of values that are sorted to find equal ones at any distance (rule of thumb: a few
-# hundredths of a second).
-_SORTED = 100_000
-# Error probability of one comparison for independent noise.
-_MISTAKEN_REPEAT = 1e-12
-# Smallest relevant number of equal values, which is also added to their estimated number: 20, if
-# none is expected, are never due to chance (argued).
-_FEWEST_EQUAL = 20
-# Safety factor of the estimated probability of equal values (rule of thumb).
-_ALLOWANCE = 1.25
-# Smallest number of equal values in one column that is compared with the nearly equal ones
-# (argued: if twenty are expected, so many have a probability below one in 10,000).
-_FEWEST_POOLED = 40
+
+
+@dataclass(frozen=True)
+class _Repeats:
+    """How repeated noise is looked for."""
+
+    # Largest number of comparisons of columns (rule of thumb: a second).
+    comparisons: int = 200_000_000
+    # Largest number of rows of two columns that are compared, and smallest, for any number of
+    # columns (rules of thumb).
+    most_rows: int = 10_000
+    fewest_rows: int = 500
+    # Largest number of values that are sorted to find equal ones at any distance (rule of thumb: a
+    # few hundredths of a second).
+    sorted: int = 100_000
+    mistaken: float = 1e-12  # error probability of one comparison for independent noise
+    # Smallest relevant number of equal values, which is also added to their estimated number: 20,
+    # if none is expected, are never due to chance (argued).
+    fewest_equal: int = 20
+    allowance: float = 1.25  # for the estimated probability of equal values (rule of thumb)
+    # Smallest number of equal values in one column that is compared with the nearly equal ones
+    # (argued: if twenty are expected, so many have a probability below one in 10,000).
+    fewest_pooled: int = 40
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """A number computed from each row of outputs.
+    """A number computed from each row of outputs."""
 
-    Parameters
-    ----------
-    kind : {"output", "column", "sum", "clipped sum", "difference", "weighted sum", \
-            "clipped weighted sum"}
-        "output" is the only column. Clipped sums are the log-likelihood ratio of Laplace noise,
-        up to a factor.
-
-    column : int, default=0
-        Index of the column.
-
-    other, factor : int and float
-        Column that is subtracted from it, multiplied by the factor.
-
-    shifts : tuple of (int, float)
-        Columns of a weighted sum, with their shifts as weights; in the clipped sum each column is
-        clipped to its values before and after the shift.
-
-    Examples
-    --------
-    >>> Statistic("difference", 0, 2, 0.5)([[3.0, 0.0, 4.0]])
-    array([1.])
-    """
-
-    kind: str
+    kind: str  # "output" is the only column
     column: int = 0
-    other: int = 0
+    other: int = 0  # is subtracted from it, multiplied by the factor
     factor: float = 0.0
+    # Of a weighted sum: columns, with their shifts as weights; in the clipped sum, which is the
+    # log-likelihood ratio of Laplace noise up to a factor, each is clipped to its values before
+    # and after the shift.
     shifts: tuple = ()
 
     def __call__(self, rows):
@@ -103,32 +82,12 @@ class Statistic:
 
 @dataclass(frozen=True)
 class Event:
-    """A set of outcomes of a statistic.
+    """Outcomes of a statistic: at most, at least or equal to a level, or "off" a lattice."""
 
-    Parameters
-    ----------
-    kind : {"<=", ">=", "==", "off"}
-        "off": within half a sensitivity, and no multiple of 2^-level.
-
-    statistic : Statistic
-        Statistic of a row of outputs.
-
-    level : float
-        Value that it is compared with.
-
-    swapped : bool
-        Whether it is more probable with the second neighbor than with the first.
-
-    Examples
-    --------
-    >>> Event("<=", Statistic("column"), 0.5, False).count([[0.1], [0.9], [0.5]])
-    2
-    """
-
-    kind: str
+    kind: str  # "off": within half a sensitivity, and no multiple of 2^-level
     statistic: Statistic
     level: float
-    swapped: bool
+    swapped: bool  # whether it is more probable with the second neighbor
 
     def count(self, rows):
         """Return the number of rows in which the event occurred."""
@@ -154,20 +113,14 @@ def _finest_bits(values):
     finest = np.full(len(values), -1)
     rows = np.flatnonzero((np.abs(values) < 0.5) & (values != 0))
     fraction, exponent = np.frexp(values[rows])
-    whole = np.ldexp(np.abs(fraction), _SIGNIFICAND).astype(np.int64)
+    whole = np.ldexp(np.abs(fraction), 53).astype(np.int64)  # bits of the significand
     trailing = np.frexp((whole & -whole).astype(np.float64))[1] - 1
-    finest[rows] = _SIGNIFICAND - exponent - trailing
+    finest[rows] = 53 - exponent - trailing
     return finest
 
 
 class Sample:
-    """Outputs for the choice of events, sorted once for each statistic.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n, n_columns)
-        Outputs of one input.
-    """
+    """Outputs of one input for the choice of events, sorted once for each statistic."""
 
     def __init__(self, rows):
         self.rows = rows
@@ -194,29 +147,8 @@ class Sample:
 
 
 def best_event(first, second, statistics, subject, confidence):
-    """Return the event that distinguishes two samples best, and its bound.
-
-    Parameters
-    ----------
-    first, second : Sample
-        Outputs of two neighbors.
-
-    statistics : sequence of Statistic
-        Statistics of the events.
-
-    subject : Subject
-        Defines the kinds of events, and the claimed δ.
-
-    confidence : float
-        Confidence of the approximate bound by which events are compared.
-
-    Returns
-    -------
-    bound : float
-        An approximate bound of ε, by Wilson's score interval, used only for the choice.
-
-    event : Event
-    """
+    """Return an approximate bound and the event that tells samples of two neighbors apart best."""
+    # The bound, by Wilson's score interval at this confidence, is used for the choice alone.
     best: tuple = (-np.inf, None)
     for statistic in statistics:
         kinds, levels, *counts = _candidates(first, second, statistic, subject)
@@ -235,7 +167,8 @@ def best_event(first, second, statistics, subject, confidence):
 def _candidates(first, second, statistic, subject):
     """Return kinds and levels of events, and the counts of each."""
     samples = [sample.sorted(statistic) for sample in (first, second)]
-    picks = [s[np.linspace(0, len(s) - 1, _THRESHOLDS // 2).astype(int)] for s in samples]
+    # 200 thresholds of each sample (rule of thumb).
+    picks = [s[np.linspace(0, len(s) - 1, 200).astype(int)] for s in samples]
     levels = np.unique(np.concatenate(picks))
     groups = [("<=", levels), (">=", levels)]
     counts = [
@@ -272,49 +205,29 @@ def _wilson(hits, n, z):
 
 
 def find_repeats(outputs, again, chance):
-    """Return how noise is repeated, or None; a lack of noise is left to the events.
+    """Return how noise is repeated in outputs of two calls, as a text, or None.
 
-    The probability that independent values are equal depends on the grid and on the point mass of
-    the noise. It is estimated from all pairs of values, few of which are equal due to repeated
-    noise, and compared with the pairs that repeated noise makes equal.
-
-    Parameters
-    ----------
-    outputs, again : ndarray of shape (n, n_columns)
-        Outputs of one input, from two calls; 0 without noise.
-
-    chance : float
-        Largest probability that a correct mechanism changes two outputs equally; positive for
-        labels, which are not on a grid.
-
-    Returns
-    -------
-    text : str or None
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> noise, again = rng.laplace(size=(2, 1000, 2))
-    >>> find_repeats(noise, again, 0.0)
-    >>> noise[::3, 1] = -noise[::3, 0]
-    >>> find_repeats(noise, again, 0.0)
-    'columns 0 and 1 have the same noise'
+    A lack of noise is left to the events.
     """
-    found = "the same noise is added again, and can be subtracted"
+    # A correct mechanism changes two outputs equally with a probability of at most ``chance``,
+    # positive for labels. The probability that independent values are equal depends on the grid
+    # and on the point mass of the noise. It is estimated from all pairs of values, few of which
+    # are equal due to repeated noise, and compared with the pairs that repeated noise makes equal.
+    repeated = "the same noise is added again, and can be subtracted"
     if any(_mostly_same(one, other, chance) for one, other in _aligned(outputs, again)):
-        return found
+        return repeated
     magnitudes, others = np.abs(outputs), np.abs(again)
     if chance == 0:
         magnitudes[magnitudes == 0] = np.nan  # equal to nothing
-    rate = _rate(magnitudes[:_COMPARED_ROWS])
+    rate = _rate(magnitudes[: _Repeats.most_rows])
     for one, other in _aligned(magnitudes, others):
         if _is_no_chance(np.count_nonzero(one == other), one.size, rate):
-            return found
+            return repeated
     if chance > 0:
         return None
     if (columns := _shared_noise(magnitudes, rate)) is not None:
         return "columns {} and {} have the same noise".format(*columns)
-    return found if _same_at_a_distance(magnitudes) or _drawn_from_few(magnitudes) else None
+    return repeated if _same_at_a_distance(magnitudes) or _drawn_from_few(magnitudes) else None
 
 
 def _aligned(outputs, again):
@@ -336,18 +249,16 @@ def _mostly_same(one, other, chance):
     if len(equal) == 0 or equal.mean() <= (1 + chance) / 2:
         return False
     # Where chance is 0, that is a fraction of all pairs of numbers on a fine grid.
-    return chance == 0 or bool(binom.sf(equal.sum() - 1, len(equal), chance) < _MISTAKEN_REPEAT)
+    return chance == 0 or bool(binom.sf(equal.sum() - 1, len(equal), chance) < _Repeats.mistaken)
 
 
 def _rate(columns):
-    """Return an upper limit of the probability that two values of one column are equal.
-
-    Nor are independent values of two columns equal more often: by Cauchy and Schwarz, with
-    the geometric mean of the probabilities of either.
-    """
+    """Return an upper limit of the probability that two values of one column are equal."""
+    # Nor are independent values of two columns equal more often: by Cauchy and Schwarz, with the
+    # geometric mean of the probabilities of either.
     n = len(columns)
     equal = max(_equal_pairs(np.sort(column)) for column in columns.T)
-    return min(_ALLOWANCE * (equal + _FEWEST_EQUAL) / (n * (n - 1) / 2), 1.0)
+    return min(_Repeats.allowance * (equal + _Repeats.fewest_equal) / (n * (n - 1) / 2), 1.0)
 
 
 def _equal_pairs(values):
@@ -360,14 +271,15 @@ def _equal_pairs(values):
 
 def _is_no_chance(equal, n, rate, comparisons=1):
     """Return whether the number of equal pairs among n is significant."""
-    mistaken = _MISTAKEN_REPEAT / comparisons
-    return equal >= _FEWEST_EQUAL and bool(binom.sf(equal - 1, n, rate) < mistaken)
+    mistaken = _Repeats.mistaken / comparisons
+    return equal >= _Repeats.fewest_equal and bool(binom.sf(equal - 1, n, rate) < mistaken)
 
 
 def _shared_noise(magnitudes, rate):
     """Return two columns with the same noise, up to its sign, in some rows, or None."""
     p = magnitudes.shape[1]
-    n = min(_COMPARED_ROWS, max(_FEWEST_COMPARED, _COMPARISONS // p**2), len(magnitudes))
+    n = max(_Repeats.fewest_rows, _Repeats.comparisons // p**2)
+    n = min(_Repeats.most_rows, n, len(magnitudes))
     columns = np.ascontiguousarray(magnitudes[:n].T)
     for j in range(p - 1):
         equal = np.count_nonzero(columns[j + 1 :] == columns[j], axis=1)
@@ -379,13 +291,14 @@ def _shared_noise(magnitudes, rate):
 def _same_at_a_distance(magnitudes):
     """Return whether values at a fixed distance, or in mirrored positions, are equal."""
     p = magnitudes.shape[1]
-    values = magnitudes[: max(_SORTED // p, 1)].ravel()
+    values = magnitudes[: max(_Repeats.sorted // p, 1)].ravel()
     n = len(values)
     order = np.argsort(values, kind="stable")
     ranked = values[order]
     pairs = np.flatnonzero(ranked[1:] == ranked[:-1])
     # Columns on grids of their own are equal to themselves alone: a p-th of all pairs.
-    rate = p * _ALLOWANCE * (_equal_pairs(ranked) + _FEWEST_EQUAL) / (n * (n - 1) / 2)
+    equal = _equal_pairs(ranked) + _Repeats.fewest_equal
+    rate = p * _Repeats.allowance * equal / (n * (n - 1) / 2)
     one, other = order[pairs], order[pairs + 1]
     apart = np.bincount(other - one, minlength=1)
     mirrored = np.bincount(other + one, minlength=1)
@@ -393,23 +306,21 @@ def _same_at_a_distance(magnitudes):
 
 
 def _drawn_from_few(magnitudes):
-    """Return whether values of a column are drawn from a small set of points of the grid.
-
-    Two adjacent points of a grid have nearly the same probability: if many values are equal,
-    equally many are one step apart. The step is that of the binade.
-    """
-    for column in magnitudes[: max(_SORTED // magnitudes.shape[1], _COMPARED_ROWS)].T:
+    """Return whether values of a column are drawn from a small set of points of the grid."""
+    # Two adjacent points of a grid have nearly the same probability: if many values are equal,
+    # equally many are one step apart. The step is that of the binade.
+    for column in magnitudes[: max(_Repeats.sorted // magnitudes.shape[1], _Repeats.most_rows)].T:
         ranked = np.sort(column)
         ranked = ranked[: np.count_nonzero(~np.isnan(ranked))]
         gaps = np.diff(ranked)
-        if np.count_nonzero(gaps == 0) < _FEWEST_POOLED:
+        if np.count_nonzero(gaps == 0) < _Repeats.fewest_pooled:
             continue
         expected = adjacent = 0
         for start, end in _runs(np.frexp(ranked)[1]):
-            own = gaps[start : end - 1]
-            steps = own[own > 0]
-            fewest = min(int(np.count_nonzero(own == 0)), len(steps))
-            if fewest < _FEWEST_POOLED:
+            binade = gaps[start : end - 1]
+            steps = binade[binade > 0]
+            fewest = min(int(np.count_nonzero(binade == 0)), len(steps))
+            if fewest < _Repeats.fewest_pooled:
                 continue
             # A few lesser gaps are roundings of one point.
             step = np.partition(steps, fewest // 16)[fewest // 16]

@@ -11,13 +11,6 @@ from scipy.stats import beta, norm, rankdata
 from skdp.privacy._composition import gaussian_epsilon_of
 from skdp.privacy._gaussian import gaussian_sigma
 
-# ε of which no sample shows that it is too small: Q(E) is below 1e-43 there.
-_BEYOND_ALL_SAMPLES = 100.0
-# μ of which no sample shows that it is too small: Φ(μ/√2) is 1 in float64.
-_BEYOND_ALL_NORMALS = 40.0
-# Thresholds of the scores that are tried (rule of thumb).
-_THRESHOLDS = 200
-
 
 def clopper_pearson(
     hits: ArrayLike, n: ArrayLike, confidence: float = 0.95
@@ -103,47 +96,10 @@ def epsilon_lower_bound(
 
 
 def detectable_epsilon(claim, n, other_n, delta=0.0, confidence=0.95):
-    r"""Return the smallest ε that an audit detects with a power of about 50 %.
-
-    No event tells the neighbors of an (ε, δ)-private mechanism apart better than one with
-
-    .. math:: P(E) = 1 - Q(E), \qquad Q(E) = \frac{1 - δ}{1 + e^ε}
-
-    (Kairouz et al., 2015). The ε returned is where :func:`epsilon_lower_bound` at the expected
-    counts of that event reaches the claim, so that about half of all audits refute it. A less
-    informative event needs a larger violation.
-
-    Parameters
-    ----------
-    claim : float
-        The claimed ε.
-
-    n, other_n : int
-        Trials with either neighbor.
-
-    delta : float, default=0.0
-        The claimed δ.
-
-    confidence : float, default=0.95
-        Of the bound.
-
-    Returns
-    -------
-    epsilon : float
-        Infinite if even perfect separation would not refute the claim.
-
-    References
-    ----------
-    Kairouz, P., Oh, S. and Viswanath, P., "The composition theorem for differential privacy",
-    ICML 2015.
-
-    Examples
-    --------
-    >>> round(detectable_epsilon(1.0, 10_000, 10_000), 2)
-    1.04
-    >>> detectable_epsilon(8.0, 100, 100)
-    inf
-    """
+    """Return the smallest ε that an audit detects with a power of about 50 %, or infinity."""
+    # No event tells the neighbors of an (ε, δ)-private mechanism apart better than one with P(E) =
+    # 1 − Q(E), Q(E) = (1 − δ)/(1 + e^ε) (Kairouz, Oh and Viswanath, 2015). The ε returned is where
+    # the lower bound at the expected counts of that event reaches the claim.
     if epsilon_lower_bound(n, n, 0, other_n, delta, confidence) <= claim:
         return np.inf
 
@@ -153,82 +109,23 @@ def detectable_epsilon(claim, n, other_n, delta=0.0, confidence=0.95):
         _, high = clopper_pearson(other_n * q, other_n, confidence)
         return float(low - delta - np.exp(claim) * high)
 
-    return float(brentq(excess, claim, _BEYOND_ALL_SAMPLES))
+    return float(brentq(excess, claim, 100.0))  # Q(E) is below 1e-43 there, beyond all samples
 
 
 def mu_lower_bound(wins, n, confidence=0.95):
-    r"""Return a lower bound of the μ of a mechanism with Gaussian losses, from pairs of outputs.
-
-    With the losses of Gaussian noise, two neighbors are no easier to tell apart than two normal
-    distributions of variance 1 whose means differ by μ: no test has a higher ROC curve (Dong,
-    Roth and Su, 2022). For any score of the outputs, the probability that that of one neighbor
-    exceeds that of the other is therefore at most the area under that curve,
-
-    .. math:: P(\text{win}) \le Φ(μ/\sqrt{2}).
-
-    A lower limit of P, from independent pairs, bounds μ from below for any distribution of the
-    score. Nasr et al. (2023) bound μ by thresholds; pairs need about a third of the trials, and
-    no threshold.
-
-    Parameters
-    ----------
-    wins, n : array-like of int
-        In how many pairs the score was strictly greater, and the number of pairs.
-
-    confidence : float, default=0.95
-        Probability that the bound is right.
-
-    Returns
-    -------
-    mu : ndarray
-        ≥ 0.
-
-    References
-    ----------
-    Dong, J., Roth, A. and Su, W. J., "Gaussian differential privacy", Journal of the Royal
-    Statistical Society B 84, 2022.
-
-    Nasr, M., Hayes, J., Steinke, T., Balle, B., Tramèr, F., Jagielski, M., Carlini, N. and
-    Terzis, A., "Tight auditing of differentially private machine learning", USENIX Security
-    2023.
-
-    Examples
-    --------
-    >>> round(float(mu_lower_bound(760, 1000)), 2)  # Φ(1/√2) is 0.76
-    0.9
-    """
+    """Return a lower bound of μ of a mechanism with Gaussian losses, from won pairs of outputs."""
+    # With the losses of Gaussian noise, two neighbors are no easier to tell apart than two normal
+    # distributions of variance 1 whose means differ by μ (Dong, Roth and Su, 2022). For any score
+    # of the outputs, that of one neighbor therefore exceeds that of the other with a probability
+    # of at most the area under that ROC curve, Φ(μ/√2). Nasr et al. (2023) bound μ by thresholds;
+    # pairs need about a third of the trials, and no threshold.
     # A one-sided limit.
     low, _ = clopper_pearson(wins, n, 2 * confidence - 1)
     return np.sqrt(2) * np.maximum(norm.ppf(low), 0.0)
 
 
 def detectable_mu(claim, n, confidence=0.95):
-    """Return the smallest μ that pairs of outputs detect with a power of about 50 %.
-
-    The μ at which :func:`mu_lower_bound` reaches the claim for the expected number of wins, so
-    that about half of all audits refute it.
-
-    Parameters
-    ----------
-    claim : float
-        The claimed μ.
-
-    n : int
-        Number of pairs.
-
-    confidence : float, default=0.95
-        Of the bound.
-
-    Returns
-    -------
-    mu : float
-        Infinite if even perfect separation would not refute the claim.
-
-    Examples
-    --------
-    >>> round(detectable_mu(1.0, 1000), 2), detectable_mu(6.0, 1000)
-    (1.11, inf)
-    """
+    """Return the smallest μ that pairs detect with a power of about 50 %, or infinity."""
     if mu_lower_bound(n, n, confidence) <= claim:
         return np.inf
     least = norm.cdf(claim / np.sqrt(2))
@@ -237,36 +134,12 @@ def detectable_mu(claim, n, confidence=0.95):
         low, _ = clopper_pearson(n * norm.cdf(mu / np.sqrt(2)), n, 2 * confidence - 1)
         return float(low - least)
 
-    return float(brentq(excess, claim, _BEYOND_ALL_NORMALS))
+    return float(brentq(excess, claim, 40.0))  # Φ(μ/√2) is 1 in float64 there
 
 
 def area_under_curve(members, others, confidence=0.95):
-    """Return the area under the ROC curve with its confidence interval.
-
-    Parameters
-    ----------
-    members, others : array-like of shape (n,)
-        Scores of the two groups.
-
-    confidence : float, default=0.95
-        Of the interval.
-
-    Returns
-    -------
-    area, low, high : float
-        By the normal approximation of DeLong et al. (1988), clipped to [0, 1].
-
-    References
-    ----------
-    DeLong, E., DeLong, D. and Clarke-Pearson, D., "Comparing the areas under two or more
-    correlated receiver operating characteristic curves", Biometrics 44, 1988.
-
-    Examples
-    --------
-    >>> area, low, high = area_under_curve([1, 2, 3, 4], [0, 1, 2, 3])
-    >>> area, low < area < high
-    (0.71875, True)
-    """
+    """Return the area under the ROC curve of two groups of scores with its confidence interval."""
+    # By the normal approximation of DeLong, DeLong and Clarke-Pearson (1988), clipped to [0, 1].
     m, n = len(members), len(others)
     joint = rankdata(np.concatenate([members, others]))
     # Fraction of the others below each member, and the reverse; ties count half.
@@ -280,35 +153,7 @@ def area_under_curve(members, others, confidence=0.95):
 
 @dataclass(frozen=True)
 class Evidence:
-    """A lower bound of ε, and what a sample of this size could have detected.
-
-    Parameters
-    ----------
-    claim : float or None
-        The claimed ε; None if nothing is claimed.
-
-    delta : float
-        The claimed δ.
-
-    epsilon_lower : float
-        Lower bound of the ε of the mechanism at this δ.
-
-    confidence : float
-        Probability that the bound is right.
-
-    n, other_n : int
-        Numbers of trials with the two neighbors.
-
-    attacks : str, default="these attacks"
-        Name of the attacks in the verdict.
-
-    Examples
-    --------
-    >>> Evidence(1.0, 0.0, 0.3, 0.95, 300, 300).verdict
-    'not refuted by these attacks, which detect at least epsilon = 1.28'
-    >>> Evidence(64.0, 0.0, 0.3, 0.95, 300, 300).verdict
-    'not refuted, and cannot be: samples of this size show at most epsilon = 4.39'
-    """
+    """A lower bound of ε, and what a sample of this size could have detected."""
 
     claim: float | None
     delta: float
@@ -356,15 +201,9 @@ class Evidence:
 
 
 class GaussianEvidence(Evidence):
-    """The same for a claim of Gaussian losses: a bound of μ, as its ε at δ.
+    """The same for a claim of Gaussian losses, from pairs of trials: a bound of μ, as its ε at δ.
 
-    From ``n`` pairs of trials, one with each neighbor. It does not refute a claim that says
-    nothing about its losses.
-
-    Examples
-    --------
-    >>> GaussianEvidence(1.0, 1e-5, 0.3, 0.95, 1000, 1000).verdict
-    'not refuted by these attacks, which detect at least epsilon = 1.4'
+    It does not refute a claim that says nothing about its losses.
     """
 
     @property
@@ -419,35 +258,18 @@ class AuditReport:
 def find_evidence(trials, guarantee, confidence):
     """Return the joint evidence of several attacks, and the strongest of them.
 
-    Parameters
-    ----------
-    trials : dict of {str: tuple}
-        For each attack the ``scores`` of records, higher for likelier members, whether each
-        ``is_member``, and whether it ``chooses`` the threshold or tests it.
-
-    guarantee : PrivacyGuarantee or None
-        The claim.
-
-    confidence : float
-        Probability that all bounds are right together (Bonferroni).
-
-    Returns
-    -------
-    evidence : Evidence
-        The largest bound, and the sizes of the largest sample.
-
-    attack : str
+    Of each attack: scores, higher for likelier members, who is one, and who chooses the threshold.
     """
     delta = 0.0 if guarantee is None else guarantee.delta
-    each = 1 - (1 - confidence) / len(trials)
+    of_one = 1 - (1 - confidence) / len(trials)
     bounds, sizes = {}, []
     for attack, trial in trials.items():
         choice, test = count_halves(*trial)
-        bounds[attack] = best_epsilon(choice, test, each, delta)
+        bounds[attack] = best_epsilon(choice, test, of_one, delta)
         sizes.append(test.sizes)
     attack = max(bounds, key=lambda name: bounds[name])
     claim = None if guarantee is None else guarantee.epsilon
-    return Evidence(claim, delta, bounds[attack], each, *max(sizes, key=min)), attack
+    return Evidence(claim, delta, bounds[attack], of_one, *max(sizes, key=min)), attack
 
 
 def best_epsilon(choice, test, confidence, delta):
@@ -466,7 +288,8 @@ def find_gaussian_evidence(members, others, guarantee, confidence):
 
 def count_halves(scores, is_member, chooses):
     """Return counts at thresholds, for the records that choose and for those that test."""
-    thresholds = np.unique(np.quantile(scores[chooses], np.linspace(0, 1, _THRESHOLDS)))
+    # Enough of them by a rule of thumb.
+    thresholds = np.unique(np.quantile(scores[chooses], np.linspace(0, 1, 200)))
     return [
         ThresholdCounts(scores[rows], is_member[rows], thresholds) for rows in (chooses, ~chooses)
     ]

@@ -17,16 +17,6 @@ from skdp.privacy.audit._evidence import (
 )
 from skdp.utils._sklearn import HasMethods, Interval, validate_params
 
-# Fewest outputs on which an event is chosen for each pair of neighbors; with more columns than
-# this allows, only some of them are changed (rule of thumb).
-_FEWEST_TRIALS = 500
-# Least correlation of two columns for which their difference is tried, in standard deviations
-# of that of independent ones (rule of thumb).
-_CORRELATED = 5.0
-# Least change of the mean of a column, in standard errors, for which the column is taken to have
-# changed (rule of thumb).
-_SHIFTED = 5.0
-
 
 @dataclass(frozen=True)
 class MechanismAudit(AuditReport):
@@ -198,7 +188,7 @@ def audit_mechanism(
     if untried and subject.on_grid:
         moved = f"{len(pairs)} of {len(subject.pairs)} columns were moved"
 
-    def found(epsilon, event):
+    def audit(epsilon, event):
         claim = subject.guarantee
         sizes = n_test, n_test
         evidence = Evidence(claim.epsilon, claim.delta, float(epsilon), confidence, *sizes)
@@ -207,7 +197,7 @@ def audit_mechanism(
     if np.isfinite(subject.guarantee.epsilon):
         repeats = find_repeats(outputs, subject.draw(0, n_trials), subject.chance)
         if repeats is not None:
-            return found(np.inf, repeats)
+            return audit(np.inf, repeats)
     (a, b), event = _choose(subject, pairs, outputs[:n_train], confidence)
     first = outputs[n_train:] if a == 0 else subject.draw(a, n_test)
     counts = [event.count(first), event.count(subject.draw(b, n_test))]
@@ -220,12 +210,13 @@ def audit_mechanism(
         f"{event}, {subject.pairs[a, b]}: {counts[0] / n_test:.4g} of the {names[0]}, "
         f"{counts[1] / n_test:.4g} of the {names[1]} input"
     )
-    return found(bound, text)
+    return audit(bound, text)
 
 
 def _tried(subject, outputs, confidence):
     """Return the pairs of neighbors that are tried, by as many inputs as the outputs allow."""
-    pairs, most = subject.pairs, max(len(outputs) // _FEWEST_TRIALS, 1)
+    # An event is chosen on at least 500 outputs for each pair of neighbors (rule of thumb).
+    pairs, most = subject.pairs, max(len(outputs) // 500, 1)
     inputs = sorted({which for pair in pairs for which in pair} - {0})
     if len(inputs) <= most:
         return list(pairs)
@@ -237,11 +228,9 @@ def _tried(subject, outputs, confidence):
 
 
 def _likely_first(order, outputs, delta, confidence):
-    """Return inputs in the order in which they are moved; input j + 1 moves column j.
-
-    First those whose column returns its input more often than δ allows, which only the move
-    shows to be no rounding; then by turns the one with the least noise and one at random.
-    """
+    """Return inputs in the order in which they are moved; input j + 1 moves column j."""
+    # First those whose column returns its input more often than δ allows, which only the move
+    # shows to be no rounding; then by turns the one with the least noise and one at random.
     columns = outputs[:, order - 1]
     exact = np.count_nonzero(columns == 0, axis=0)
     low, _ = clopper_pearson(exact, len(outputs), confidence)
@@ -263,21 +252,21 @@ def _choose(subject, pairs, outputs, confidence):
         statistics += [Statistic("sum"), Statistic("clipped sum")]
     # With noise that two columns share, one gives away that of the other.
     differences = _differences(outputs) if p > 1 and not subject.joint else {}
-    found = []
+    choices = []
     for a, b in pairs:
         tried = statistics + differences.get(b - 1, [])
         if p > 1 and not subject.joint:
             tried = tried + _combinations(samples[a].rows, samples[b].rows)
         bound, event = best_event(samples[a], samples[b], tried, subject, confidence)
-        found.append((bound, (a, b), event))
-    return max(found, key=lambda one: one[0])[1:]
+        choices.append((bound, (a, b), event))
+    return max(choices, key=lambda one: one[0])[1:]
 
 
 def _combinations(first, second):
     """Return sums of the columns whose means one move changes: two copies tell more than one."""
     shift = second.mean(axis=0) - first.mean(axis=0)
     error = np.sqrt(first.var(axis=0) / len(first) + second.var(axis=0) / len(second))
-    moved = np.flatnonzero(np.abs(shift) > _SHIFTED * error)
+    moved = np.flatnonzero(np.abs(shift) > 5.0 * error)  # rule of thumb
     if len(moved) < 2:
         return []
     shifts = tuple((k, float(shift[k])) for k in moved.tolist())
@@ -290,12 +279,13 @@ def _differences(outputs):
     deviation = np.sqrt(np.maximum(np.diag(covariance), np.finfo(float).tiny))
     correlation = np.abs(covariance / deviation / deviation[:, np.newaxis])
     np.fill_diagonal(correlation, 0.0)
-    found = {}
+    differences = {}
     for j, k in enumerate(correlation.argmax(axis=1).tolist()):
-        if correlation[j, k] * np.sqrt(len(outputs)) > _CORRELATED:
+        # In standard deviations of that of independent columns (rule of thumb).
+        if correlation[j, k] * np.sqrt(len(outputs)) > 5.0:
             factor = float(covariance[j, k] / covariance[k, k])
-            found[j] = [Statistic("difference", j, k, factor)]
-    return found
+            differences[j] = [Statistic("difference", j, k, factor)]
+    return differences
 
 
 def _make_subject(transformer, n_features, value):
@@ -317,32 +307,11 @@ def _stated_guarantee(transformer):
 
 
 class _NoiseSubject:
-    """A noise transformer; outputs are in units of the sensitivity.
+    """A noise transformer; outputs are in units of the sensitivity."""
 
-    Attributes
-    ----------
-    guarantee : PrivacyGuarantee
-        What is claimed.
-
-    pairs : dict of {(int, int): str}
-        Inputs that are neighbors, and in which way. Input 0 is in at least one of them.
-
-    atoms : tuple of float
-        Outputs that may have a probability of their own.
-
-    on_grid : bool
-        Whether outputs are to lie on one grid, wherever the input lies.
-
-    joint : bool
-        Whether one move changes all columns.
-
-    chance : float
-        Greatest probability with which a right mechanism moves two outputs alike.
-    """
-
-    atoms = (0.0, 1.0)
-    on_grid = True
-    chance = 0.0
+    atoms = (0.0, 1.0)  # outputs that may have a probability of their own
+    on_grid = True  # whether outputs are to lie on one grid, wherever the input lies
+    chance = 0.0  # most probability with which a correct mechanism moves two outputs alike
 
     def __init__(self, transformer, n_features, value):
         transformer.fit(np.full((1, n_features), value))
@@ -351,7 +320,8 @@ class _NoiseSubject:
         passes = getattr(transformer, "perturb", "always") == "fit"
         self._perturb = transformer.fit_transform if passes else transformer.transform
         self._low, self._distance = _neighbours(transformer, self.guarantee, n_features, value)
-        self.joint = self.guarantee.unit == "record"
+        self.joint = self.guarantee.unit == "record"  # whether one move changes all columns
+        # Inputs that are neighbors, and in which way; 0 is in at least one of them.
         if self.joint or n_features == 1:
             self.pairs = {(0, 1): "all columns moved"}
         else:

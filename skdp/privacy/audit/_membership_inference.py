@@ -40,9 +40,6 @@ from skdp.utils._sklearn import Interval, StrOptions, validate_params
 
 _DEFAULT_ATTACKS = (*METRICS, "halfway", "canary")
 _ATTACKS = (*_DEFAULT_ATTACKS, "shadow", "shadow_per_class", "likelihood_ratio")
-# Fewest members, and others, of a class with a row of its own in the table: two of each choose
-# thresholds, and two of each test them.
-_FEWEST = 4
 
 
 @dataclass(frozen=True)
@@ -325,9 +322,9 @@ def audit_membership(
                 if attack == "likelihood_ratio":
                     trained = LikelihoodRatioAttack(estimator, **settings).fit(X, y)
                 else:
-                    own: dict[str, Any] = {"per_class": attack == "shadow_per_class"}
-                    own["attack_classifier"] = attack_classifier
-                    trained = ShadowAttack(estimator, **own, **settings).fit(*shadow_data)
+                    per_class = attack == "shadow_per_class"
+                    kind = {"attack_classifier": attack_classifier, "per_class": per_class}
+                    trained = ShadowAttack(estimator, **kind, **settings).fit(*shadow_data)
                 scores = trained.score_members(classifier, X, y)
             trial, labels = (scores, is_member, chooses), y
         trials[attack] = trial
@@ -346,9 +343,10 @@ def _rows(attack, trial, labels, confidence, delta):
     overall = _evaluate(scores, is_member, chooses, confidence, delta)
     rows = [{"attack": attack, "class": "all", **overall}]
     for label in np.unique(labels).tolist():
-        own = labels == label
-        if min(is_member[own].sum(), (~is_member[own]).sum()) >= _FEWEST:
-            part = _evaluate(scores[own], is_member[own], chooses[own], confidence, delta)
+        chosen = labels == label
+        # Two members and two others choose thresholds, and as many test them.
+        if min(is_member[chosen].sum(), (~is_member[chosen]).sum()) >= 4:
+            part = _evaluate(scores[chosen], is_member[chosen], chooses[chosen], confidence, delta)
             rows.append({"attack": attack, "class": label, **part})
     return rows
 

@@ -25,21 +25,6 @@ from skdp.utils._labels import label_array
 from skdp.utils._parallel import run_tasks
 from skdp.utils._sklearn import HasMethods, Interval, validate_params
 
-# Fraction of the fits from which the effect of the canary and the noise are learned: some hundred
-# suffice for the statistics of a release, and all others test (rule of thumb).
-_LEARNED = 0.25
-# Rows of a canary that is a person (rule of thumb).
-_ROWS_OF_A_PERSON = 10
-# For a claim of Gaussian losses, the part of the error probability that is left to the bound that
-# does not assume them (rule of thumb: μ is 2 % lower, and rare but complete leaks are found).
-_FOR_EVENTS = 0.2
-# Floor of the deviation of a statistic, relative to its size, for those without noise (rule of
-# thumb).
-_LEAST_NOISE = 1e-9
-# Weights that are tried in shrinking the correlations of noise towards independence: from just
-# enough for duplicated statistics to no correlations at all (rule of thumb).
-_INDEPENDENT = (1e-6, 1e-4, 1e-3, 1e-2, 0.1, 1.0)
-
 
 def released_statistics(release: Any) -> dict[str, np.ndarray]:
     """Return all numbers of a release that depend on private rows, part by part.
@@ -116,11 +101,11 @@ def _read_mixtures(release, arrays):
     classes = np.arange(mixtures.class_indices[-1] + 1)
     units = subspace.components / subspace.scale
     numbers = []
-    for here in mixtures.class_indices == classes[:, np.newaxis]:
-        weights, own = mixtures.weights[here], mixtures.means[here]
-        mean = weights @ own
-        covariance = np.tensordot(weights, mixtures.covariances[here], 1)
-        covariance = covariance + ((own - mean).T * weights) @ (own - mean)
+    for rows in mixtures.class_indices == classes[:, np.newaxis]:
+        weights, means = mixtures.weights[rows], mixtures.means[rows]
+        mean = weights @ means
+        covariance = np.tensordot(weights, mixtures.covariances[rows], 1)
+        covariance = covariance + ((means - mean).T * weights) @ (means - mean)
         covariance = units.T @ covariance @ units
         numbers += [subspace.mean + mean @ units, covariance[np.triu_indices(len(covariance))]]
     return numbers
@@ -349,7 +334,9 @@ def audit_release(
     """
     worlds = _Worlds(source, X, y, groups, canary, statistics)
     settings = {"n_jobs": n_jobs, "verbose": verbose, "label": "audit_release", "unit": "fits"}
-    n_learned = int(_LEARNED * n_trials)
+    # Some hundred suffice to learn the effect of the canary and the noise on the statistics of a
+    # release, and all others test (rule of thumb).
+    n_learned = int(0.25 * n_trials)
     n_tested = n_trials - n_learned
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyLeakWarning)  # equal noise is intended here
@@ -371,7 +358,9 @@ def _find(learned, tested, guarantee, confidence):
     """Return the evidence of scores of shape (n_fits, 2), a bound of μ and one of events."""
     distance = guarantee.gaussian_distance
     gaussian = distance is not None and 0 < distance < np.inf
-    missed = (1 - confidence) * (_FOR_EVENTS if gaussian else 1.0)
+    # A part is left to the bound that does not assume Gaussian losses (rule of thumb: μ is 2 %
+    # lower, and rare but complete leaks are found).
+    missed = (1 - confidence) * (0.2 if gaussian else 1.0)
     scores = np.concatenate([learned, tested])
     chooses = np.arange(len(scores)) < len(scores) // 2
     with_canary = np.tile([False, True], len(scores))
@@ -393,14 +382,15 @@ class _Worlds:
         self._source, self._statistics = source, statistics
         self.seeded = "random_state" in source.get_params(deep=False)
         X, y = read_rows(X, y)
-        with_canary = _with_canary(X, y, canary, 1 if groups is None else _ROWS_OF_A_PERSON)
+        # A person has ten rows (rule of thumb).
+        with_canary = _with_canary(X, y, canary, 1 if groups is None else 10)
         self.n_rows = len(with_canary[1]) - len(y)
         self._data = [(X, y), with_canary]
         self._groups: list = [{}, {}]
         if groups is not None:
             codes = np.unique(label_array(groups), return_inverse=True)[1]
-            own = np.full(self.n_rows, codes.max() + 1)
-            self._groups = [{"groups": codes}, {"groups": np.concatenate([codes, own])}]
+            person = np.full(self.n_rows, codes.max() + 1)
+            self._groups = [{"groups": codes}, {"groups": np.concatenate([codes, person])}]
         self.guarantee = self._fit(False, None).release_.guarantee
         _check_guarantee(self.guarantee, groups)
         if groups is None and self.n_rows != 1:
@@ -410,19 +400,9 @@ class _Worlds:
             )
 
     def released(self, seeds, settings):
-        """Return the statistics of a fit without and a fit with the canary for each seed.
+        """Return statistics without and with the canary, (n_seeds, 2, n_statistics) by part.
 
-        Parameters
-        ----------
-        seeds : sequence of int or None
-            Seeds of the noise of both fits; None for the source's own noise.
-
-        settings : dict
-            Arguments of :func:`run_tasks`.
-
-        Returns
-        -------
-        released : dict of {str: ndarray of shape (n_seeds, 2, n_statistics)}
+        A seed of None is the source's own noise. The settings are arguments of :func:`run_tasks`.
         """
         tasks = [(with_canary, seed) for seed in seeds for with_canary in (False, True)]
         fits = run_tasks(self._look, tasks, len(tasks), **settings)
@@ -439,8 +419,8 @@ class _Worlds:
         return released
 
     def _look(self, with_canary, seed):
-        found = self._statistics(self._fit(with_canary, seed).release_)
-        return found if isinstance(found, dict) else {"statistics": found}
+        statistics = self._statistics(self._fit(with_canary, seed).release_)
+        return statistics if isinstance(statistics, dict) else {"statistics": statistics}
 
     def _fit(self, with_canary, seed):
         source = clone(self._source)
@@ -490,30 +470,14 @@ def _far(column):
 class BestScore:
     """The weighted sum of statistics that distinguishes releases with and without a canary best.
 
-    For normal noise of covariance S, that is the log-likelihood ratio with weights S⁻¹d, where d
-    is what the canary adds: the most powerful test (Neyman and Pearson). Both are estimated. S is
-    shrunk towards independent noise such that weights from one half of the fits perform best on
-    the other half, by the area under the ROC curve. By the same measure, one part of the release
-    is used instead of all of them if it performs better.
-
-    Parameters
-    ----------
-    learned : dict of {str: ndarray of shape (n_fits, 2, n_statistics)}
-        Statistics without and with the canary, part by part.
-
-    Attributes
-    ----------
-    parts : tuple of str
-        The parts that are used.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> noise = rng.normal(size=(2000, 2, 2)) * [1.0, 2.0]
-    >>> score = BestScore({"sums": noise + [[[0.0, 0.0], [1.0, 4.0]]]})
-    >>> bool(abs(score.weights[1] / score.weights[0] - 1.0) < 0.1)
-    True
+    It learns from statistics by part, (n_fits, 2, n_statistics) each, without and with the canary.
     """
+
+    # For normal noise of covariance S, that is the log-likelihood ratio with weights S⁻¹d, where d
+    # is what the canary adds: the most powerful test (Neyman and Pearson). Both are estimated. S
+    # is shrunk towards independent noise such that weights from one half of the fits perform best
+    # on the other half, by the area under the ROC curve. By the same measure, one part of the
+    # release is used instead of all of them if it performs better.
 
     def __init__(self, learned):
         choices = [tuple(learned)] + [(name,) for name in learned if len(learned) > 1]
@@ -522,7 +486,9 @@ class BestScore:
             fits = np.concatenate([learned[name] for name in parts], axis=2)
             halves = fits[::2], fits[1::2]
             directions = [_directions(half) for half in halves]
-            for part in _INDEPENDENT:
+            # Weights of independent noise: from just enough for duplicated statistics to no
+            # correlations at all (rule of thumb).
+            for part in (1e-6, 1e-4, 1e-3, 1e-2, 0.1, 1.0):
                 told = sum(
                     _area(other @ weights(part))
                     for other, weights in zip(halves[::-1], directions, strict=True)
@@ -545,7 +511,8 @@ def _directions(fits):
     """Return a function from the weight of independent noise to S⁻¹d."""
     means = fits.mean(axis=0)
     noise = (fits - means).reshape(-1, fits.shape[2])
-    floor = _LEAST_NOISE * np.maximum(np.abs(fits).max(axis=(0, 1)), np.finfo(np.float32).tiny)
+    # A statistic without noise has a deviation too (rule of thumb).
+    floor = 1e-9 * np.maximum(np.abs(fits).max(axis=(0, 1)), np.finfo(np.float32).tiny)
     deviations = np.maximum(noise.std(axis=0), floor)
     d = (means[1] - means[0]) / deviations
     # By singular values, as there may be more statistics than fits.

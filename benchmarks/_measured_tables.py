@@ -1,0 +1,240 @@
+"""What tables show of simple results beyond their columns: rows with more columns, and words."""
+
+from math import inf
+
+import numpy as np
+from _table import grouped, pick, table, unique, where
+from _tables_peers import TABLES
+from scipy.stats import spearmanr
+
+
+def with_columns(rows, **columns):
+    """Return rows with more columns, each a function of a row."""
+    return [{**row, **{name: make(row) for name, make in columns.items()}} for row in rows]
+
+
+def _above(row, truth="truth"):
+    """By how many errors an estimate is above the truth."""
+    return (row["estimate"] - row[truth]) / row["standard_error"]
+
+
+# Columns that are made of others, by the name of the option "with".
+COLUMNS = {
+    "plans": {
+        "noise": lambda r: r["level"] if isinstance(r["level"], str) else f"ε = {r['level']}",
+        "six": lambda r: r["case"] in TABLES,
+        "error": lambda r: r["planned"] - r["auc"],
+        "size": lambda r: abs(r["planned"] - r["auc"]),
+    },
+    "attacks": {"attack": lambda r: r["attack"].replace("_", " ")},
+    "noise": {"delta": lambda r: r["delta"] or None},
+    "leakage": {
+        "above": lambda r: None if r["truth"] is None else _above(r),
+        "truth": lambda r: None if r["truth"] is None else abs(r["truth"]),
+    },
+    "queries": {"real": lambda r: r["queries"] == "digits"},
+    "models": {
+        "model": lambda r: "DPSource" if r["kind"] == "source" else "WideCDMMAClassifier",
+        "relative": lambda r: r["peak_mib"] / r["data_mib"],
+        "setting": lambda r: r["setting"] + " layers" * (r["kind"] == "classifier"),
+    },
+    "microseconds": {"microseconds": lambda r: 1e6 * r["predict_seconds"] / r["queries"]},
+}
+
+
+def mnist(record):
+    plain = record["rows"][-1]
+
+    def ratio(what):
+        return lambda row: (
+            plain[what] / row[what] if row["n_layers"] == plain["n_layers"] else None
+        )
+
+    return with_columns(record["rows"], fit=ratio("fit_seconds"), predict=ratio("predict_seconds"))
+
+
+# Of SERUMS D3.1 (2019), Table 4.1.
+REPORTED = {
+    "reported for the fuzzy model": (0.9863, 0.9825, 0.9630, 0.9019, 0.7818, 0.6335),
+    "reported for its CNN": (0.9897, 0.9608, 0.8198, 0.6227, 0.4482, 0.3203),
+}
+
+
+def test_noise(record):
+    found = {row["model"]: row["scores"] for row in record["rows"]} | REPORTED
+    rows = [[name, *(f"{100 * v:.2f} %" for v in scores)] for name, scores in found.items()]
+    return table(["model", *(f"sd {sd:g}" for sd in record["settings"]["test_noise_sd"])], rows)
+
+
+def columns(record):
+    kinds = ("mean", "share", "missing", "deviation")
+    rows = sorted(record["rows"], key=lambda row: kinds.index(row["kind"]))
+    return with_columns(rows, half=lambda row: row["width"] and row["width"] / 2)
+
+
+def all_columns(record):
+    """The share of all intervals that hold their value, by kind and ε."""
+    rows = []
+    for (level, kind), some in grouped(columns(record), "level", "kind").items():
+        held = sum(row["held"] * row["intervals"] for row in some)
+        share = held / sum(pick(some, "intervals"))
+        rows.append({"level": level, "kind": kind, "held": share})
+    return rows
+
+
+BEFORE = "c88a3bb"
+
+
+def _code(row):
+    return "before" if row["variant"] == BEFORE else "now"
+
+
+def claims(record):
+    rows = where(record["rows"], part="classes")
+    cases = unique(rows, "case")
+    # Of each case what has no noise comes last.
+    rows.sort(key=lambda row: (cases.index(row["case"]), row["level"] == "-"))
+    names = {"-": "logistic regression"}
+    return with_columns(rows, code=_code, level=lambda row: names.get(row["level"], row["level"]))
+
+
+def areas(record):
+    def share_and_area(condition, name):
+        """Whether something is so, in one column, and the area where it is, in another."""
+        return {name: condition, f"{name}_auc": lambda row: row["auc"] if condition(row) else None}
+
+    rows = with_columns(
+        where(record["rows"], part="areas"),
+        code=_code,
+        tables=lambda row: "four hospitals" if row["case"].startswith("heart") else "six tables",
+        error=lambda row: abs(row["expected"] - row["auc"]),
+        within=lambda row: row.get("low", 0) <= row["auc"] <= row.get("high", 1),
+        **share_and_area(lambda row: row["expected"] < 0.55, "refused"),
+        **share_and_area(lambda row: row.get("low", 1) <= 0.5, "warned"),
+        **share_and_area(lambda row: row.get("low", 0) > 0.5, "others"),
+    )
+    return sorted(rows, key=lambda row: row["tables"], reverse=True)
+
+
+def power(record):
+    """Bounds as they are and where they refute, and of each size what the first row detects."""
+    rows = with_columns(
+        where(record["rows"], audit=("mechanism", "membership inference")),
+        refuting=lambda row: row["epsilon_lower"] if row["refuted"] else None,
+    )
+    for some in grouped(rows, "audit", "size").values():
+        some[0] |= {"detectable": some[0]["epsilon_detectable"], "limit": some[0]["epsilon_limit"]}
+    return rows
+
+
+def audits(record):
+    return with_columns(record["rows"], fits=lambda row: 2 * record["settings"]["trials"])
+
+
+def above_bounds(record):
+    found = [_above(row, "bound") for row in where(record["rows"], part="bounds")]
+    return (
+        f"{sum(z > 0 for z in found)} of {len(found)} estimates are above their bound, the "
+        f"farthest by {max(found):.1f} standard errors."
+    )
+
+
+ESTIMATES = (
+    *("no labels, as claimed", "no labels", "10 labels", "30 labels", "100 labels"),
+    *("LEEP, 100 labels", "LogME, 100 labels", "worth"),
+)
+
+
+def correlations_with_worth(record):
+    return _correlations(record["rows"], "worth")
+
+
+def correlations_with_gain(record):
+    return _correlations(record["rows"], "gain")
+
+
+def _correlations(rows, what):
+    kinds = {kind: where(rows, kind=kind) for kind in unique(rows, "kind")}
+    lines = [
+        [f"{kind}, {len(some)} releases", *_within(some, what)] for kind, some in kinds.items()
+    ]
+    lines.append([f"all, {len(rows)}, of one target", *_within(rows, what)])
+    pooled = (f"{_correlation(rows, key, what):.2f}" for key in ESTIMATES)
+    lines.append([f"all, {len(rows)}, together", *pooled])
+    return table([what, *ESTIMATES], lines)
+
+
+def _within(rows, what):
+    """Mean correlations within targets and draws of three releases or more."""
+    groups = [some for some in grouped(rows, "case", "draw").values() if len(some) >= 3]
+    for key in ESTIMATES:
+        found = np.array([_correlation(some, key, what) for some in groups])
+        found = found[~np.isnan(found)]
+        error = np.std(found) / np.sqrt(len(found)) if len(found) else 0
+        yield f"{np.mean(found):.2f} ± {error:.2f}" if len(found) else "–"
+
+
+def _correlation(rows, key, what):
+    values = [[r[name] for r in rows] for name in (key, what)]
+    return np.nan if min(map(np.ptp, values)) == 0 else spearmanr(*values).statistic
+
+
+def federation(record):
+    names = {"flower": "Flower", "nvflare": "NVIDIA FLARE"}
+
+    def refusals(row):
+        refused = row["refused"].items()
+        return "; ".join(f"{o}: {why if len(why) < 60 else f'{why[:60]}…'}" for o, why in refused)
+
+    return with_columns(
+        record["rows"],
+        framework=lambda row: names[row["case"]],
+        owners=lambda row: len(row["bytes"]),
+        most=lambda row: max(row["bytes"].values()),
+        refusals=refusals,
+    )
+
+
+def noises(record):
+    order = [("no noise", 4.0), *((m, e) for e in (4.0, 1.0) for m in ("merged", "one noise"))]
+
+    def noise(row):
+        model = "" if row["model"] == "no noise" else f", {row['model']}"
+        return f"ε = {row['level']:g}{model}" if model else "ε = ∞"
+
+    every = {"all": lambda row: row["variant"].endswith("all rows")}
+    rows = with_columns(record["rows"], noise=noise, **every)
+    return sorted(rows, key=lambda row: order.index((row["model"], row["level"])))
+
+
+# Models of bench_neural.py: what the table calls them, and the figures of the papers by ε.
+NEURAL = {
+    "adaptive": ("AdLM, noise per batch, centred", {"0.25": 90.2, "0.5": 93.66}),
+    "identical": ("ILM, noise per batch, centred", {"0.25": 88.46, "0.5": 92.39}),
+    "adaptive, as printed": ("AdLM, noise per batch, as printed", {"0.5": 93.66}),
+    "adaptive, noise per row": ("AdLM, noise per row, centred", {}),
+    "cdbn": ("pCDBN, noise per batch", {"0.5": 93.08}),
+    "cdbn, noise per row": ("pCDBN, noise per row", {}),
+    "tcdbn": ("TCDBN, no noise", {}),
+    "dpsgd": ("DP-SGD (Opacus)", {"0.25": 82.09, "0.5": 88.59}),
+    "statistics": ("**DPStatisticsSource**", {}),
+}
+
+
+def neural(record):
+    order = list(NEURAL)
+    rows = with_columns(
+        record["rows"],
+        name=lambda row: NEURAL[row["model"]][0],
+        paper=lambda row: NEURAL[row["model"]][1].get(row["level"]),
+        stated=lambda row: (
+            row["guarantee"]["epsilon"] if row["guarantee"]["epsilon"] < inf else None
+        ),
+    )
+    return sorted(rows, key=lambda row: (order.index(row["model"]), float(row["level"])))
+
+
+def exponents(record):
+    slopes = record["settings"]["exponents"].items()
+    text = "; ".join(f"{name.replace('_', ' ')} {slope:.2f}" for name, slope in slopes)
+    return f"Exponents: {text}."

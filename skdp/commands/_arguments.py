@@ -1,0 +1,196 @@
+"""Arguments that several commands have, and what is made of them: tables, budgets, outputs."""
+
+import argparse
+from contextlib import contextmanager
+from math import inf
+from pathlib import Path
+
+from skdp.commands._tables import (
+    add_table_options,
+    check_columns,
+    check_output,
+    read_table,
+    table_options,
+)
+from skdp.privacy import PrivacyLedger
+from skdp.tabular import Schema, missing_values
+from skdp.utils._files import write_whole
+from skdp.utils._text import composed
+
+TABLE = "private rows (.csv, .parquet or .xlsx)"
+
+
+def add_release(parser, text="file of a release (.skdp)", **settings):
+    """Add the release, or releases, that a command reads."""
+    parser.add_argument("release", metavar="RELEASE", help=text, **settings)
+
+
+def add_label(parser, text, *, required=False):
+    """Add the name of the column with labels."""
+    parser.add_argument("--label", metavar="COLUMN", type=composed, required=required, help=text)
+
+
+def add_people(parser):
+    """Add whose each private row is, and how the table is to be read."""
+    parser.add_argument(
+        "--group",
+        metavar="COLUMN",
+        type=composed,
+        help="column with IDs of people: protects people instead of rows",
+    )
+    add_table_options(parser)
+
+
+def add_output(parser, what, ending, *, required=True):
+    """Add where to write, and whether over a file that is there."""
+    text = f"{what} ({ending})"
+    parser.add_argument("-o", "--output", required=required, metavar="FILE", help=text)
+    parser.add_argument("--force", action="store_true", help="replace the output if it exists")
+
+
+def checked_output(arguments, *endings, argument="output"):
+    """Return where a command is to write: none of the files that its arguments name to be read."""
+    inputs: list = []
+    for name in ("release", "table", "schema", "common", "compare", "ledger", "audit"):
+        given = vars(arguments).get(name)
+        inputs += given if isinstance(given, list) else [given]
+    return check_output(
+        getattr(arguments, argument),
+        endings,
+        force=arguments.force,
+        inputs=[path for path in inputs if path is not None],
+        argument=f"--{argument}",
+    )
+
+
+def read_rows(arguments, note, argument="table"):
+    """Return the table that an argument names."""
+    path = getattr(arguments, argument)
+    note(f"reading {path!r}")
+    return read_table(path, **table_options(arguments))
+
+
+def read_schema(path, argument=""):
+    """Return the schema of a file; errors name it, and the argument."""
+    try:
+        return Schema.read(path)
+    except ValueError as error:
+        raise ValueError(f"{argument}{path!r}: {error}") from None
+
+
+def require_classes(schema, path, argument=""):
+    """Raise ValueError unless a schema lists classes."""
+    if schema.classes is None:
+        raise ValueError(
+            f"{argument}{path!r} lists no classes. Add them by hand, as "
+            '"classes": ["alive", "dead"], or draft the schema with --label.'
+        )
+
+
+def write_schema(schema, target, arguments):
+    """Write a schema as JSON."""
+    with write_whole(target, overwrite=arguments.force) as file:
+        file.write(f"{schema.to_json()}\n".encode())
+
+
+def people(frame, arguments):
+    """Return whose each row is by the column of ``--group``, None where none is named."""
+    if arguments.group is None:
+        return None
+    check_columns(frame, [arguments.group], arguments.table, "--group")
+    if missing_values(frame[arguments.group]).any():
+        raise ValueError(
+            f"--group {arguments.group!r} has empty cells. Say of each row whose it is, or leave "
+            "such rows out."
+        )
+    return frame[arguments.group]
+
+
+def add_budget(parser, unit, *, required=True):
+    """Add the privacy loss of a command for a protected unit, and the ledger that is charged."""
+    parser.add_argument(
+        "--epsilon",
+        required=required,
+        metavar="NUMBER",
+        type=between(0, inf, "1 is a usual choice, smaller is more private"),
+        help=f"privacy loss of {unit}; smaller is more private",
+    )
+    small = between(0, 1, "use 1e-5 or less, far below 1 over the number of records")
+    parser.add_argument(
+        "--delta", metavar="NUMBER", type=small, default=1e-5, help="slack (default: 1e-5)"
+    )
+    ledger = parser.add_argument_group("budget", "the account of what these rows have spent")
+    ledger.add_argument("--ledger", metavar="FILE", help="charged before noise is drawn (.json)")
+    ledger.add_argument(
+        "--budget-epsilon",
+        metavar="NUMBER",
+        type=between(0, inf, "say what all releases of these rows may spend together"),
+        help="largest total epsilon; with a new ledger",
+    )
+    ledger.add_argument(
+        "--budget-delta",
+        metavar="NUMBER",
+        type=small,
+        help="largest total delta; with a new ledger",
+    )
+
+
+def between(low, high, remedy):
+    """Return a type of arguments: a number between two others, these excluded."""
+
+    def number(text):
+        try:
+            value = float(text)
+        except ValueError:
+            value = low
+        if not low < value < high:
+            above = f"above {low:g}" + ("" if high == inf else f" and below {high:g}")
+            raise argparse.ArgumentTypeError(f"must be a number {above}, got {text!r}; {remedy}")
+        return value
+
+    return number
+
+
+def check_budget(arguments):
+    """Raise ValueError where limits are given for no ledger, before any work is done."""
+    stated = {arguments.budget_epsilon, arguments.budget_delta} != {None}
+    if stated and arguments.ledger is None:
+        raise ValueError(
+            "--budget-epsilon and --budget-delta need --ledger, the file that holds the account. "
+            "Name one."
+        )
+
+
+@contextmanager
+def opened_ledger(arguments, note):
+    """Yield the ledger that a command charges, or None; report the budget spent."""
+    if arguments.ledger is None:
+        note("warning: without --ledger the costs of several releases are not added up")
+        note("adding noise")
+        yield None
+        return
+    limits = {"epsilon": arguments.budget_epsilon, "delta": arguments.budget_delta}
+    if None in limits.values() and not Path(arguments.ledger).exists():
+        raise ValueError(
+            f"--ledger {arguments.ledger!r} is no file yet. If these rows have a ledger, name "
+            "it; otherwise begin one by stating --budget-epsilon and --budget-delta."
+        )
+    try:
+        ledger = PrivacyLedger(**limits, path=arguments.ledger)
+    except ValueError as error:
+        raise ValueError(f"--ledger {arguments.ledger!r}, --budget-...: {error}") from None
+    before = len(ledger.entries)
+    note(f"charging {arguments.ledger!r}, then adding noise")
+    try:
+        yield ledger
+    finally:
+        total = ledger.total
+        if total is not None and len(ledger.entries) > before:
+            note(
+                f"spent so far: epsilon {total.epsilon:g} of {_limit(ledger.epsilon)}, delta "
+                f"{total.delta:g} of {_limit(ledger.delta)}"
+            )
+
+
+def _limit(value):
+    return "any" if value is None else f"{value:g}"
