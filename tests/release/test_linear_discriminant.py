@@ -13,12 +13,7 @@ from sklearn.metrics import roc_auc_score
 
 from skdp import DPStatisticsSource
 from skdp.release import BasisFunctions, NoisyStatistics, linear_scores
-from skdp.release._linear_discriminant import (
-    _population,
-    _variance_along,
-    calibrated_log_odds,
-    occurrence,
-)
+from skdp.release._linear_discriminant import calibrated_log_odds, occurrence
 
 
 def statistics_of(z, y, n_classes=2, pi=None, noise=0.0, rng=None):
@@ -213,22 +208,6 @@ def test_squares_bound_the_number_of_rows(rng):
     for fewer in linear[:2]:
         assert_allclose(fewer.coefficients, linear[2].coefficients, rtol=1e-9)
     assert np.abs(linear[3].coefficients / linear[2].coefficients - 1).max() > 0.1
-
-
-def test_the_noisy_variance_along_a_direction_may_only_raise_it(rng):
-    t, n = 5, 1000.0
-    direction, none = rng.randn(t), np.zeros(t)
-    basis = BasisFunctions.of_columns([1] * t)
-    for factor, noise, expected in ((3.0, 0.0, 3.0), (0.3, 0.0, 1.0), (3.0, 1e9, 1.0)):
-        covariance = 0.2 * np.eye(t)
-        unit = direction / np.sqrt(direction @ covariance @ direction)
-        second = n * factor * covariance
-        statistics = NoisyStatistics(
-            np.full(2, n / 2), none, np.zeros((2, t)), np.full(2, 0.5), second, 9.0, 0, 0, 0, noise
-        )
-        population = _population(statistics, basis.variances)
-        found = _variance_along(unit, statistics, population)
-        assert found == pytest.approx(expected, rel=1e-3)
 
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")

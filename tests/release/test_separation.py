@@ -3,19 +3,23 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.special import ndtr
+from scipy.optimize import minimize
+from scipy.special import ndtr, softmax
 from scipy.stats import norm
 
 from skdp.release import LinearScores
-from skdp.release._posterior import (
+from skdp.release._separation import (
     _D_PRIME_SPREAD,
     _LARGEST,
     _MEDIAN_D_PRIME,
+    _MEDIAN_VARIANCE,
+    _N_VARIANCES,
     _RELATIVE_ERROR,
-    _WIDER,
+    _VARIANCE_SPREAD,
+    Distances,
+    Separation,
     d_primes,
-    posterior_separation,
-    variance_of_scores,
+    likely_variances,
 )
 
 
@@ -36,10 +40,54 @@ def drawn(rng, W, noise, size, noise_factor=1.0):
 def test_without_noise_the_difference_is_known(rng):
     W, none = problem(rng)
     exact, _ = drawn(rng, W, 1.0, 1.0)
-    u = rng.randn(6)
-    mean, sd = posterior_separation(u, exact, none, 1e9, W, none)
-    assert mean == pytest.approx(u @ exact, rel=1e-3)
-    assert sd < 1e-2 * abs(mean)
+    u = np.linalg.solve(W, exact)
+    distance, variance = u @ exact, u @ W @ u
+    found = Distances.along(u, exact, none, 1e9, W, none)
+    separation = Separation.of(found, 0.3, [variance + 0.3 * 0.7 * distance**2], variance)
+    assert separation.mean_distance == pytest.approx(distance, rel=1e-3)
+    assert separation.mean_variance == pytest.approx(variance, rel=1e-3)
+    assert separation.slope == pytest.approx(distance / variance, rel=2e-3)
+    mean, sd = separation.d_prime
+    assert mean == pytest.approx(distance / np.sqrt(variance), rel=1e-3)
+    assert sd < 1e-2 * mean
+
+
+def expected_loss(separation, slope, intercept):
+    """Return the log loss of log-odds on normal scores, over the posterior, by quadrature."""
+    at, total = np.linspace(-40, 40, 8001), 0.0
+    pi = separation.frequency
+    for y, share, place in ((0, 1 - pi, -pi), (1, pi, 1 - pi)):
+        loss = np.logaddexp(0, slope * at + intercept) - y * (slope * at + intercept)
+        for d, v, p in zip(
+            separation.distances, separation.variances, separation.probabilities, strict=True
+        ):
+            total += share * p * (norm.pdf(at, place * d, np.sqrt(v)) @ loss) * (at[1] - at[0])
+    return total
+
+
+@pytest.mark.parametrize("frequency", [0.1, 0.5])
+def test_slope_has_the_least_expected_log_loss(frequency):
+    distances, variances = np.array([0.0, 1.0, 3.0]), np.array([2.0, 1.5, 0.5])
+    separation = Separation(distances, variances, np.array([0.3, 0.5, 0.2]), frequency)
+    best = minimize(lambda x: expected_loss(separation, *x), [0.5, 0.0]).x
+    assert separation.slope == pytest.approx(best[0], rel=2e-3)
+    nothing = Separation(np.zeros(1), np.ones(1), np.ones(1), frequency)
+    assert nothing.slope == pytest.approx(0, abs=1e-9)
+
+
+def test_frequency_is_learned_from_the_difference(rng):
+    # A frequency that is .1 too high leaves -.1 n of the mean of all rows in the contrast.
+    W, none = 0.2 * np.eye(20), np.zeros((20, 20))
+    mean, size, wrong = rng.randn(20), 60.0, 0.1
+    mean /= np.linalg.norm(mean)
+    n, variance = size / 0.24, 0.1**2
+    joint = -n / size * variance * mean
+    for noise, expected in ((1e-6, 0.4), (1e6, 0.5)):
+        known = noise * np.eye(20) + (n / size) ** 2 * variance * np.outer(mean, mean)
+        difference = -n / size * wrong * mean
+        found = Distances.along(mean, difference, known, size, W, none, (joint, variance))
+        assert found.frequency(0.5, variance) == pytest.approx(expected, abs=0.02)
+    assert found.frequency(0.5, 0.0) == 0.5
 
 
 @pytest.mark.parametrize("noise", [0.01, 0.3])
@@ -51,8 +99,12 @@ def test_posterior_has_its_spread(rng, noise):
             W = np.diag(W.diagonal())  # both models are the same
             exact, noisy = drawn(rng, W, noise, 200.0, factor)
             u = np.linalg.solve(W, noisy)  # a direction that follows the noise
-            mean, sd = posterior_separation(u, noisy, noise * np.eye(6), 200.0, W, none)
-            errors.append((u @ exact - mean) / (sd / _WIDER))
+            posterior = Distances.along(u, noisy, noise * np.eye(6), 200.0, W, none)
+            away = np.log(posterior.d_primes / _MEDIAN_D_PRIME) / _D_PRIME_SPREAD
+            likely = softmax(posterior.log_evidence - away**2 / 2)
+            mean = likely @ posterior.means
+            square = likely @ (posterior.variances + (posterior.means - mean) ** 2)
+            errors.append((u @ exact - mean) / np.sqrt(square))
     right, wrong = (np.array(found[factor]) for factor in (1.0, 1.4))
     assert abs(right.mean()) < 0.25
     assert right.std() == pytest.approx(1, abs=0.15)
@@ -103,12 +155,15 @@ def test_doubts_are_said_as_far_as_they_go():
 
 def test_variance_along_a_direction(rng):
     W, _ = problem(rng)
-    u = rng.randn(6)
-    u /= np.sqrt(u @ W @ u)
-    # Known: the noisy one; unknown, the guess.
-    found, error = variance_of_scores(u, 1.7 * W, 0.0, 1e9, W)
-    assert found == pytest.approx(1.7, rel=1e-3)
-    assert error < 1e-3
-    found, error = variance_of_scores(u, 1.7 * W, 1e6, 1e9, W)
-    assert found == pytest.approx(1.0, rel=1e-3)
-    assert error == pytest.approx(0.25, rel=1e-2)
+    u, guesses = rng.randn(6), np.full(6, 0.3)
+    guess = 0.3 * (u @ u)
+    known, median = likely_variances(u, W, 0.0, 1e9, guesses)
+    assert median == pytest.approx(_MEDIAN_VARIANCE * guess)
+    assert_allclose(known, u @ W @ u, rtol=1e-3)
+    # Of 200 normal rows it is scaled chi-squared.
+    sampled, _ = likely_variances(u, W * guess * _MEDIAN_VARIANCE / (u @ W @ u), 0.0, 200, guesses)
+    assert sampled.std() / sampled.mean() == pytest.approx(0.1 * 0.93, rel=0.1)
+    unknown, _ = likely_variances(u, 1.7 * W, 1e6, 1e9, guesses)
+    places = norm.ppf((np.arange(_N_VARIANCES) + 0.5) / _N_VARIANCES)
+    expected = _MEDIAN_VARIANCE * guess * np.exp(_VARIANCE_SPREAD * places)
+    assert_allclose(unknown, expected, rtol=0.02)
