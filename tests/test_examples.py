@@ -203,7 +203,7 @@ def test_audits_of_mechanisms(run_example):
     ]
 
 
-def test_audits_of_a_source(run_example):
+def test_audits_of_a_source(run_example, quick_noise):
     lines = run_example("privacy/plot_audit_release.py", "--trials", "100")
     right, careless = (line for line in lines if "verdict" in line)
     assert "not refuted" in right

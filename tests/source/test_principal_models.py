@@ -1,7 +1,5 @@
 """Models in principal directions: what they ask for, and what they learn without noise."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
@@ -9,7 +7,6 @@ from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 
 from skdp import DPStatisticsSource, Release
-from skdp.noise import _queries
 from skdp.source import MODELS, _mixtures_model, _principal_model
 from skdp.source._private_rows import PrivateRows, PublicColumns
 
@@ -161,12 +158,8 @@ ODD = {
 @pytest.mark.parametrize("case", ODD)
 @pytest.mark.parametrize("model", PRINCIPAL)
 def test_odd_rows_give_a_finite_release_that_can_be_kept(
-    model, case, unit, epsilon, rng, tmp_path, monkeypatch
+    model, case, unit, epsilon, rng, tmp_path, quick_noise
 ):
-    def sampler(sd):  # without tables, which take most of the time
-        return SimpleNamespace(sample=lambda n, bits: np.rint(sd * rng.randn(n)).astype(int))
-
-    monkeypatch.setattr(_queries, "_sampler", sampler)
     X, y = ODD[case](rng)
     source = DPStatisticsSource(
         epsilon, classes=range(3), model=model, privacy_unit=unit, random_state=0
