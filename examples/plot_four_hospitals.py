@@ -35,6 +35,8 @@ from skdp.datasets import load_heart_disease
 
 parser = argparse.ArgumentParser(description="Four hospitals.")
 parser.add_argument("--draws", type=int, default=3, help="divisions of the patients, and noises")
+label_counts = [0, 10, 30, 60]
+parser.add_argument("--labels", type=int, nargs="+", default=label_counts, help="diagnoses")
 options = parser.parse_args()
 
 heart = load_heart_disease()
@@ -62,7 +64,7 @@ def release_of(hospital):
 # The baselines are the mean of the three releases' probabilities, and logistic regression on the
 # fourth hospital's own diagnoses, its strength chosen by cross-validation.
 
-label_counts = (0, 10, 30, 60)
+label_counts = options.labels
 encoder = TabularEncoder(heart.schema)
 
 

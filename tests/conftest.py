@@ -1,6 +1,7 @@
 import os
 import warnings
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from sklearn.datasets import load_digits
 
 from skdp import DPSource, OptimalDPNoise, PrivacyLeakWarning
 from skdp.datasets import load_digits_domains
+from skdp.noise import _queries
 from skdp.source import _statistics_source
 
 # Threads of BLAS and OpenMP compete with the test runner's own processes.
@@ -83,6 +85,20 @@ def denoised_release(domains):
 def no_doubts(monkeypatch):
     """Sources do not look whether to warn of their release, which takes half of a small fit."""
     monkeypatch.setattr(_statistics_source, "warn_of_doubt", lambda release: None)
+
+
+@pytest.fixture
+def quick_noise(monkeypatch):
+    """Noise of statistics is rounded normal noise, without tables, which take most of a fit."""
+
+    def sampler(deviation):
+        def sample(n, bits):
+            noise = np.random.default_rng(bits.draw(2)).standard_normal(n)
+            return np.rint(deviation * noise).astype(np.int64)
+
+        return SimpleNamespace(sample=sample)
+
+    monkeypatch.setattr(_queries, "_sampler", sampler)
 
 
 @pytest.fixture

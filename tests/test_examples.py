@@ -26,12 +26,13 @@ def run_example(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("MPLBACKEND", "agg")  # of processes that an example starts
     plt.switch_backend("agg")
 
-    def run(name, *arguments, check=check_figure):
+    def run(name, *arguments, displays=False):
         monkeypatch.setattr(sys, "argv", [str(EXAMPLES / name), *arguments])
         with warnings.catch_warnings(), plt.rc_context():
             runpy.run_path(sys.argv[0], run_name="__main__")
-            for figure in map(plt.figure, plt.get_fignums()):
-                check(figure)
+            if not displays:
+                for figure in map(plt.figure, plt.get_fignums()):
+                    check_figure(figure)
         plt.close("all")
         return capsys.readouterr().out.splitlines()
 
@@ -85,7 +86,7 @@ def test_a_first_release(run_example):
 
 
 def test_four_hospitals_on_the_embedded_patients(run_example, tmp_path):
-    lines = run_example("plot_four_hospitals.py", "--draws", "1")
+    lines = run_example("plot_four_hospitals.py", "--draws", "1", "--labels", "0", "60")
     titles = [k for k, line in enumerate(lines) if line.endswith("labels")]
     losses, areas = (
         {
@@ -177,12 +178,10 @@ def test_what_noise_says_of_a_value(run_example):
 
 
 def test_how_much_of_a_column_is_left(run_example):
-    lines = run_example("privacy/plot_leakage.py", "--epsilons", "1", "64")[1:]
+    lines = run_example("privacy/plot_leakage.py", "--epsilons", "64")[1:]
     assert "above 3 permutations" in lines[-1]
     bits = [float(line.split()[-2]) for line in lines[:-1]]
-    weak, strong = bits[:4], bits[-4:]
-    assert max(weak) < 0.05  # nothing to be found at ε = 1
-    rows, without, codes, risk = strong
+    rows, without, codes, risk = bits  # test_leakage.py: nothing is found where nothing is
     assert 2 < rows < 3
     assert rows > codes > risk  # each is made of the one before
     assert rows > without + 1
@@ -204,7 +203,7 @@ def test_audits_of_mechanisms(run_example):
     ]
 
 
-def test_audits_of_a_source(run_example):
+def test_audits_of_a_source(run_example, quick_noise):
     lines = run_example("privacy/plot_audit_release.py", "--trials", "100")
     right, careless = (line for line in lines if "verdict" in line)
     assert "not refuted" in right
@@ -283,7 +282,8 @@ def test_results_of_transfer(run_example):
 
 
 def test_participants_on_embedded_digits(run_example):
-    lines = run_example("owners/plot_participants.py", "--draws", "1")
+    command = ("--draws", "1", "--epsilons", "1", "10", "inf")
+    lines = run_example("owners/plot_participants.py", *command)
     [pooled] = found_by(lines, "all rows in one place, not private")
     rows = [found_by(lines, level) for level in ("1 ", "10 ", "inf ")]
     for merged, _, alone, _ in rows:  # the noise has no seed
@@ -315,7 +315,7 @@ def test_results_of_a_belief_network(run_example):
 
 
 def test_a_plan_is_near_what_is_reached(run_example, tmp_path):
-    lines = run_example("privacy/plot_choosing_epsilon.py", "--draws", "1")
+    lines = run_example("privacy/plot_choosing_epsilon.py", "--draws", "1", displays=True)
     assert pictures_in(tmp_path) == {"choosing_epsilon"}
     rows = [[float(cell) for cell in line.split()[2:5]] for line in lines[-8:]]
     assert [row[0] for row in rows] == [0.1, 0.3, 1.0, 3.0] * 2
@@ -326,7 +326,7 @@ def test_a_plan_is_near_what_is_reached(run_example, tmp_path):
 
 
 def test_a_ledger_refuses_and_few_releases_are_worth_more(run_example, tmp_path):
-    lines = run_example("privacy/plot_budget_over_a_year.py", "--draws", "3")
+    lines = run_example("privacy/plot_budget_over_a_year.py", "--draws", "3", displays=True)
     assert pictures_in(tmp_path) == {"budget_over_a_year", "one_release_or_twelve"}
     assert lines[0].startswith("2026-09-10, another study: This release would bring epsilon to")
     single, together = (float(word.rstrip(",")) for word in lines[1].split()[5::2])
@@ -339,7 +339,7 @@ def test_a_ledger_refuses_and_few_releases_are_worth_more(run_example, tmp_path)
 
 
 def test_explanations(run_example, tmp_path):
-    lines = run_example("tables/plot_explanations.py", "--draws", "2")
+    lines = run_example("tables/plot_explanations.py", "--draws", "2", displays=True)
     pictures = {"explanation_of_one", "explanation_of_many", "explanation_and_noise"}
     assert pictures_in(tmp_path) == pictures
     assert "probability 0." in lines[0]
@@ -348,7 +348,7 @@ def test_explanations(run_example, tmp_path):
 
 
 def test_shapes_of_an_additive_model(run_example, tmp_path):
-    lines = run_example("tables/plot_additive_shapes.py", "--draws", "2")
+    lines = run_example("tables/plot_additive_shapes.py", "--draws", "2", displays=True)
     pictures = {"additive_shapes", "additive_shape_of_age", "additive_or_linear"}
     assert pictures_in(tmp_path) == pictures
     spread, width = (float(line.strip(";")) for line in lines[0].split() if line[0].isdigit())
@@ -359,7 +359,7 @@ def test_shapes_of_an_additive_model(run_example, tmp_path):
 
 
 def test_frequencies_and_costs(run_example, tmp_path):
-    lines = run_example("tables/plot_frequencies_and_costs.py", "--draws", "2")
+    lines = run_example("tables/plot_frequencies_and_costs.py", "--draws", "2", displays=True)
     assert pictures_in(tmp_path) == {"frequencies", "costs"}
     as_it_is, known, labels = (float(line.split(" ± ")[1].split()[-1]) for line in lines[1:4])
     assert known < as_it_is - 0.08

@@ -27,6 +27,8 @@ from skdp import DeepFuzzyClassifier
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--draws", type=int, default=3, help="models of each ε at each participant")
+levels = ["1", "3", "10", "inf"]
+parser.add_argument("--epsilons", nargs="+", default=levels, help="privacy levels, with 10")
 options = parser.parse_args()
 
 # %%
@@ -51,7 +53,7 @@ for level in sys.argv[3:]:
         model = DeepFuzzyClassifier(noise=noise, random_state=0)
         model.fit(X, y, groups=np.full(len(y), me)).save(folder / f"{level}_{copy}.model")
 """
-LEVELS = ["1", "3", "10", "inf"]
+LEVELS = options.epsilons
 
 # %%
 # Who holds which rows: six participants have a seventh of the digits each, and the last seventh

@@ -276,7 +276,7 @@ def test_deltas_below_the_arithmetic_warn():
 @pytest.mark.parametrize("cls", [OptimalDPNoise, StaircaseDPNoise, GaussianDPNoise])
 @pytest.mark.parametrize("unit", ["element", "record"])
 def test_every_guarantee_holds_at_its_own_delta_and_epsilon(cls, unit):
-    for p in (1, 2, 3, 7, 10, 49, 64, 100, 784):
+    for p in (1, 3, 10, 64, 784):
         for epsilon in (0.1, 1.0, 7.0):
             for delta in (1e-9, 3e-6, 0.001, 0.1):
                 noise = cls(epsilon, delta, privacy_unit=unit).fit(np.zeros((1, p)))

@@ -158,7 +158,7 @@ ODD = {
 @pytest.mark.parametrize("case", ODD)
 @pytest.mark.parametrize("model", PRINCIPAL)
 def test_odd_rows_give_a_finite_release_that_can_be_kept(
-    model, case, unit, epsilon, rng, tmp_path
+    model, case, unit, epsilon, rng, tmp_path, quick_noise
 ):
     X, y = ODD[case](rng)
     source = DPStatisticsSource(
