@@ -36,8 +36,8 @@ class Model(Part):
 
     def parts(self) -> dict[str, Any]:
         """Return all that this consists of, and what is estimated from it, by name."""
-        own = {inner.name: getattr(self, inner.name) for inner in fields(self)}
-        own |= {"moments": self.moments, "linear": self.linear}
+        estimated = {name: getattr(self, name) for name in ("statistics", "moments", "linear")}
+        own = estimated | {inner.name: getattr(self, inner.name) for inner in fields(self)}
         return {name: content for name, content in own.items() if content is not None}
 
     @property

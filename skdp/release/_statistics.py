@@ -379,10 +379,10 @@ class Statistics(Part):
         require(
             (ends == of_column).all(), f"{name}.basis", "must have one pair of bounds a column"
         )
-        ranges = (np.abs(basis.scale) * (basis.high - basis.low))[basis.order == 1]
-        require(ranges.min() >= _LEAST, f"{name}.basis", "must vary between the bounds")
         least = f"must have scales of at least {_LEAST_SCALE:g} and variances of {_LEAST:g}"
         require(divided, f"{name}.basis", least)
+        ranges = (np.abs(basis.scale) * (basis.high - basis.low))[basis.order == 1]
+        require(ranges.min() >= _LEAST, f"{name}.basis", "must vary between the bounds")
         ends = np.abs([basis.low - basis.centre, basis.high - basis.centre]).max(axis=0)
         values = np.abs(basis.scale) * np.where(basis.order == 1, ends, 1 + np.abs(basis.centre))
         small = max(values.max(), basis.variances.max()) <= _LARGEST_VALUE
