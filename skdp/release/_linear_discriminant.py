@@ -18,8 +18,9 @@ log-odds in these steps, whose numbers stand in the code:
    :math:`w ∼ N(0, τ^2 I)`, the posterior mean of w over scales τ, each by its evidence.
 6. Direction: :math:`u ∝ 2 u_1 + u_2 + u_3` of unit variance each: of all functions, of these
    without correlations, and of the linear functions alone.
-7. Slope: :math:`a = 2\, u^T \hat δ / (σ_1^2 + σ_0^2)`, with :math:`\hat δ = W w` and the variances
-   of both classes along u, which clipping has made smaller.
+7. Separation: the posterior of the distance :math:`u^T δ` of the classes and of the variance along
+   u within them; the slope a is that of least expected log loss over it, and the expected AUC
+   follows from the same distances and variances (:class:`Separation`).
 8. Intercept b: the mean probability is the frequency of the class, over normal scores.
 9. Log-odds of a row that is not clipped: :math:`a \sqrt{s}\, u^T z + b`, s the mean of
    :math:`c^2` where clipping made rows cz.
