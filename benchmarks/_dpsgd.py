@@ -2,7 +2,7 @@
 
 The source owner trains a small network with Opacus: convolutions with tanh for pictures, one
 hidden layer of 64 for other features; (epsilon, 1e-5) for a whole record. The target owner trains
-the released network further on the labelled rows only. Where pictures differ in size, those of the
+the released network further on the labeled rows only. Where pictures differ in size, those of the
 target are resampled to the source's, which no other model of these benchmarks is allowed.
 """
 

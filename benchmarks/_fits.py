@@ -50,8 +50,8 @@ def transfer(release, X, y, marked, X_test, y_test, **settings):
         model.fit(X, marked)
     with _bench.Timer() as predict:
         accuracy = model.score(X_test, y_test)
-    unlabelled = marked < 0
-    right = model.transduction_[unlabelled] == y[unlabelled]
+    unlabeled = marked < 0
+    right = model.transduction_[unlabeled] == y[unlabeled]
     rounds = {
         name: list(map(_short, values))
         for name, values in model.history_.items()

@@ -209,10 +209,10 @@ def noises(record):
 
 # Models of bench_neural.py: what the table calls them, and the figures of the papers by ε.
 NEURAL = {
-    "adaptive": ("AdLM, noise per batch, centred", {"0.25": 90.2, "0.5": 93.66}),
-    "identical": ("ILM, noise per batch, centred", {"0.25": 88.46, "0.5": 92.39}),
+    "adaptive": ("AdLM, noise per batch, centered", {"0.25": 90.2, "0.5": 93.66}),
+    "identical": ("ILM, noise per batch, centered", {"0.25": 88.46, "0.5": 92.39}),
     "adaptive, as printed": ("AdLM, noise per batch, as printed", {"0.5": 93.66}),
-    "adaptive, noise per row": ("AdLM, noise per row, centred", {}),
+    "adaptive, noise per row": ("AdLM, noise per row, centered", {}),
     "cdbn": ("pCDBN, noise per batch", {"0.5": 93.08}),
     "cdbn, noise per row": ("pCDBN, noise per row", {}),
     "tcdbn": ("TCDBN, no noise", {}),

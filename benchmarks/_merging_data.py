@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from _shift_data import HOSPITALS, labelled_table, take
+from _shift_data import HOSPITALS, labeled_table, take
 from sklearn.model_selection import train_test_split
 
 from skdp.datasets import load_heart_disease
@@ -103,7 +103,7 @@ def _hospitals(target, with_own):
 
 def _cut(table, cut, draw):
     """Return owners of a table: so many at random, by a column, or five that share all rows."""
-    rows, schema = labelled_table(table)
+    rows, schema = labeled_table(table)
     order = np.random.RandomState(draw).permutation(len(rows[1]))
     test, rest = np.split(order, [min(len(order) // 3, MOST_TEST)])
     learning, rest = np.split(rest, [min(len(rest) // 4, MOST_LEARNT)])

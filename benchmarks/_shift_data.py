@@ -95,14 +95,14 @@ def _hospitals():
 def _split(target):
     """Return rows and labels of both sides of a table, and its schema."""
     table, condition = (SPLITS | ADULT)[target]
-    rows, schema = labelled_table(table)
+    rows, schema = labeled_table(table)
     is_source = rows[0].eval(condition).to_numpy().astype(bool)
     sides = {ONE: is_source, target: ~is_source}
     return {name: take(rows, np.flatnonzero(side)) for name, side in sides.items()}, schema
 
 
 @functools.lru_cache(maxsize=1)
-def labelled_table(name):
+def labeled_table(name):
     """Return rows and labels 0 and 1 of a table, and its schema with these classes."""
     data = load_table(name, random_state=0)
     y = (data.target == data.schema["classes"][-1]).astype(int)

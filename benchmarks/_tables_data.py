@@ -49,13 +49,13 @@ def view(name, table, seed):
     """Return rows for a method: some to learn from, those to be scored, and what is public."""
     data = scenario(table, seed)
     X, columns = VIEWS[name](table, data)
-    learn = data.labelled if name == "labelled" else data.source
+    learn = data.labeled if name == "labeled" else data.source
     y = labels(data)
     take = X.iloc.__getitem__ if name == "frame" else X.__getitem__
     return Rows(take(learn), y[learn], take(data.test), y[data.test], columns)
 
 
-def centred(table):
+def centered(table):
     """Return encoded rows, with numeric and binary columns in [-1/2, 1/2]."""
     X, kinds = encoded(table)
     return X - np.where(kinds < 2, 0.5, 0.0)
@@ -70,8 +70,8 @@ def _terms(table):
 VIEWS = {
     "frame": lambda table, data: (data.data, data.schema),
     "encoded": lambda table, data: encoded(table),
-    "centred": lambda table, data: (centred(table), None),
-    "labelled": lambda table, data: (centred(table), None),
+    "centered": lambda table, data: (centered(table), None),
+    "labeled": lambda table, data: (centered(table), None),
     "terms": lambda table, data: (_terms(table), None),
 }
 

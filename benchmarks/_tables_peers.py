@@ -33,7 +33,7 @@ import numpy as np
 TABLES = ("adult", "flchain", "whas500", "actg320", "actg175", "randhie")
 DELTA = 1e-5
 # The settings below had the best mean AUC over tables, or came within 0.01 of it, among some ten
-# for each budget (three to seven in skdp's terms), with test labels of further seeds: in favour of
+# for each budget (three to seven in skdp's terms), with test labels of further seeds: in favor of
 # the peers. Fewer rows than this are a small source; DP-SGD and DP-EBM have other settings for
 # one, and the number of rows is public in the guarantee of both.
 SMALL = 4000
@@ -154,10 +154,10 @@ def diffprivlib_logistic(rows, epsilon, seed):
 
 
 def _unit_rows(X, kinds):
-    """Centred rows and a constant, divided by the greatest norm that the schema allows."""
+    """Centered rows and a constant, divided by the greatest norm that the schema allows."""
     n_categories = sum(kind > 1 for kind, _ in _blocks(kinds))
-    centred = X - np.where(kinds < 2, 0.5, 0.0)
-    rows = np.column_stack([centred, np.full(len(X), CONSTANT)])
+    centered = X - np.where(kinds < 2, 0.5, 0.0)
+    rows = np.column_stack([centered, np.full(len(X), CONSTANT)])
     return rows / np.sqrt(np.sum(kinds < 2) / 4 + n_categories + CONSTANT**2)
 
 
@@ -245,7 +245,7 @@ class Method:
     levels: tuple = ("record 4", "record 1", "record 0.5")
 
 
-def _sgd(settings, view="centred", hidden=0):
+def _sgd(settings, view="centered", hidden=0):
     return Method(
         functools.partial(dp_sgd, settings=settings, hidden=hidden),
         view,
@@ -259,7 +259,7 @@ _SKLEARN = ("sklearn.linear_model",)
 OWN = "DPStatisticsSource"
 METHODS = {
     OWN: Method(statistics_source, "frame", ("skdp",)),
-    "logistic regression, target": Method(logistic, "labelled", _SKLEARN, levels=("-",)),
+    "logistic regression, target": Method(logistic, "labeled", _SKLEARN, levels=("-",)),
     "DP-EBM": Method(dp_ebm, "encoded", ("interpret.privacy",), "interpret", ebm_settings),
     "diffprivlib": Method(
         diffprivlib_logistic,
@@ -271,7 +271,7 @@ METHODS = {
     "DP-SGD, linear": _sgd("linear"),
     "DP-SGD, linear in skdp's terms": _sgd("terms", "terms"),
     "DP-SGD, 16 hidden": _sgd("hidden", hidden=16),
-    "logistic regression, source": Method(logistic, "centred", _SKLEARN, levels=("clear",)),
+    "logistic regression, source": Method(logistic, "centered", _SKLEARN, levels=("clear",)),
 }
 
 

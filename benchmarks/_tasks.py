@@ -93,7 +93,7 @@ def mnist():
 
 @functools.lru_cache(maxsize=1)  # the three parts of a trial are one value
 def office_trial(source, target, k):
-    """Return source rows, labelled target rows and queries of a canonical trial.
+    """Return source rows, labeled target rows and queries of a canonical trial.
 
     Rows are divided by their sum; columns are z-scores within each domain.
     """

@@ -1,4 +1,4 @@
-"""Unlabelled rows and few labels: what they add to a release alone, and whether they ever harm.
+"""Unlabeled rows and few labels: what they add to a release alone, and whether they ever harm.
 
 60,000 images are the source and 9,000 others the target, as pixels or as public oriented
 gradients: MNIST, Fashion-MNIST (``fashion.npz`` of SKDP_DATA), and USPS digits, scaled to the size
@@ -84,7 +84,7 @@ def qualities(probabilities, classes, y):
 
 
 def measured(release, X, y, labels):
-    """Return qualities of a release alone and of a transfer, on unlabelled rows."""
+    """Return qualities of a release alone and of a transfer, on unlabeled rows."""
     marked = hide_labels(y, labels, random_state=0) if labels else np.full(len(y), -1)
     with _bench.Timer() as timer:
         model = DPTransferClassifier(release, random_state=0).fit(X, marked)

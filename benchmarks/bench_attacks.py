@@ -2,7 +2,7 @@
 
 Office+Caltech, domain "caltech": counts divided by 255, the most that a byte holds, so that a
 sensitivity of 1 covers any change of a word. A third of the rows are members, a third are others,
-and a third are the attacker's own. A fully grown tree and 1-nearest-neighbour are the positive
+and a third are the attacker's own. A fully grown tree and 1-nearest-neighbor are the positive
 control.
 """
 

@@ -78,8 +78,8 @@ def mechanisms():
     }
     for leak, value in leaks.items():
         yield "optimal noise", leak, Leaking(leak=value)
-    yield "randomised response", "labels kept as for 1.3 ε", Generous(classes=range(10))
-    yield "randomised response", "none", RandomizedResponse(classes=range(10))
+    yield "randomized response", "labels kept as for 1.3 ε", Generous(classes=range(10))
+    yield "randomized response", "none", RandomizedResponse(classes=range(10))
 
 
 def found(audit, kind, leak, size, report, seconds, event):

@@ -25,8 +25,8 @@ def moved(image, rng):
     """Return a digit, turned and shifted a little."""
     angle = np.deg2rad(rng.uniform(-DEGREES, DEGREES))
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-    centre = np.full(2, (SIDE - 1) / 2)
-    offset = centre - turn @ centre + rng.uniform(-SHIFT, SHIFT, 2)
+    center = np.full(2, (SIDE - 1) / 2)
+    offset = center - turn @ center + rng.uniform(-SHIFT, SHIFT, 2)
     return affine_transform(image, turn, offset, order=1)
 
 

@@ -35,11 +35,11 @@ class Subset:
         self.doubles = rows.astype(np.float64)
         self.directions = principal_directions(rows, COMPONENTS)
         codes = rows @ self.directions.T
-        centres = KMeans(-(-len(rows) // 2), init="random", n_init=1, random_state=0).fit(codes)
-        self.centres, weights = centres.cluster_centers_, 1 / np.ptp(codes, axis=0) ** 2
-        self.psi = squared_exponential(codes, self.centres, weights)
+        centers = KMeans(-(-len(rows) // 2), init="random", n_init=1, random_state=0).fit(codes)
+        self.centers, weights = centers.cluster_centers_, 1 / np.ptp(codes, axis=0) ** 2
+        self.psi = squared_exponential(codes, self.centers, weights)
         self.second = self.psi.T @ self.psi
-        self.kernel = squared_exponential(self.centres, self.centres, weights)
+        self.kernel = squared_exponential(self.centers, self.centers, weights)
         self.kernel += 1e-6 * np.eye(len(self.kernel))
 
     def calls(self):
@@ -51,9 +51,9 @@ class Subset:
         for depth in range(self.n_layers):
             directions = self.directions[: COMPONENTS - depth]
             codes = read @ directions.T
-            KMeans(len(self.centres), init="random", n_init=1, random_state=0).fit(codes)
-            centres = self.centres[:, : COMPONENTS - depth]
-            centres @ centres.T, codes @ centres.T, codes @ centres.T, centres @ centres.T
+            KMeans(len(self.centers), init="random", n_init=1, random_state=0).fit(codes)
+            centers = self.centers[:, : COMPONENTS - depth]
+            centers @ centers.T, codes @ centers.T, codes @ centers.T, centers @ centers.T
             self.psi.T @ self.psi
             factor, _ = dpotrf(self.kernel, lower=1)
             dpocon(factor, 1.0, uplo="L")

@@ -25,7 +25,7 @@ PLAIN = str | int | float | tuple | None  # settings that are written down
 LEVELS = ("0.25", "0.5", "1", "2", "8")
 EPOCHS, BELIEF_EPOCHS = 3, 15
 NETWORK = {"image_shape": (28, 28), "n_epochs": EPOCHS, "learning_rate": 5e-3}
-CENTRED = {**NETWORK, "normalization": "batch"}
+CENTERD = {**NETWORK, "normalization": "batch"}
 
 
 digits = functools.cache(mnist)
@@ -34,7 +34,7 @@ digits = functools.cache(mnist)
 @functools.lru_cache(maxsize=1)
 def relevant_network(draw):
     """Return the network whose relevances are used: trained on the digits, without noise."""
-    settings = {**CENTRED, "mechanism": "identical", "noise_per": "batch"}
+    settings = {**CENTERD, "mechanism": "identical", "noise_per": "batch"}
     return AdaptiveLaplaceClassifier(np.inf, random_state=draw, **settings).fit(*digits()[:2])
 
 
@@ -66,12 +66,12 @@ def statistics(epsilon, draw):
 
 # Name in the tables, levels of ε, and what makes the classifier.
 MODELS = {
-    "adaptive": (LEVELS, functools.partial(adaptive, **CENTRED)),
-    "identical": (LEVELS, functools.partial(identical, **CENTRED)),
+    "adaptive": (LEVELS, functools.partial(adaptive, **CENTERD)),
+    "identical": (LEVELS, functools.partial(identical, **CENTERD)),
     "adaptive, as printed": (("0.5", "8"), functools.partial(adaptive, **NETWORK)),
     "adaptive, noise per row": (
         ("0.5", "8", "100"),
-        functools.partial(adaptive, **{**CENTRED, "noise_per": "row"}),
+        functools.partial(adaptive, **{**CENTERD, "noise_per": "row"}),
     ),
     "dpsgd": (LEVELS, dpsgd),
     "statistics": (LEVELS, statistics),

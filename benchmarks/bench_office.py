@@ -26,12 +26,12 @@ N_TRIALS, EPSILONS, MULTITASK_EPSILON = 20, ("inf", "1", "0.1"), "1"
 OPEN = "clear"  # the level of models that see the source rows as they are
 
 
-def adapted(adapter, Xs, ys, Xt, n_labelled):
-    """Source and labelled target rows, and target queries, as the adapter maps them."""
+def adapted(adapter, Xs, ys, Xt, n_labeled):
+    """Source and labeled target rows, and target queries, as the adapter maps them."""
     domain = np.append(np.ones(len(Xs), int), np.full(len(Xt), -2))
     y = np.append(ys, np.full(len(Xt), -1))
     mapped = adapter.fit_transform(np.concatenate([Xs, Xt]), y, sample_domain=domain)
-    return mapped[: len(Xs) + n_labelled], mapped[len(Xs) + n_labelled :]
+    return mapped[: len(Xs) + n_labeled], mapped[len(Xs) + n_labeled :]
 
 
 def peers(Xs, ys, Xl, yl, Xq, yq):

@@ -22,7 +22,7 @@ DRAWS = 10
 # Whole records by noisy statistics; elements by noisy rows.
 LEVELS = ("record 4", "record 1", "16", "4")
 NONE = "-"
-# Labelled rows of each class.
+# Labeled rows of each class.
 LABELS = (0, 10)
 # The target's own models, and how many labels each has; None: those of all its rows.
 OWN = {"target": LABELS[-1], "self-training": LABELS[-1], "all labels": None}
@@ -33,11 +33,11 @@ NOISE = "noise"
 COLUMNS = ("all columns", "other columns")
 
 
-def labelled(data, n_labels):
-    """Return the labelled rows of the target, so many of each class; all to learn from: None."""
+def labeled(data, n_labels):
+    """Return the labeled rows of the target, so many of each class; all to learn from: None."""
     if n_labels is None:
         return data.learning
-    of_class = [data.labelled[data.target[data.labelled] == c] for c in data.schema["classes"]]
+    of_class = [data.labeled[data.target[data.labeled] == c] for c in data.schema["classes"]]
     return np.concatenate([rows[:n_labels] for rows in of_class])
 
 
@@ -45,7 +45,7 @@ def own_row(data, cell):
     """Return what a model is worth that knows no source."""
     Z = TabularEncoder(data.schema).fit_transform(data.data)
     y = (data.target == data.schema["classes"][-1]).astype(int)
-    model, rows = LogisticRegression(C=1.0, max_iter=1000), labelled(data, cell["labels"])
+    model, rows = LogisticRegression(C=1.0, max_iter=1000), labeled(data, cell["labels"])
     known = np.full(len(y), -1)
     known[rows] = y[rows]
     if cell["model"] == "self-training":
@@ -92,7 +92,7 @@ class Pair:
         """Return labels of the rows to learn from, or None where there are none."""
         if not n_labels:
             return None
-        known, rows = np.full(len(self.data.target), None), labelled(self.data, n_labels)
+        known, rows = np.full(len(self.data.target), None), labeled(self.data, n_labels)
         known[rows] = self.data.target[rows]
         return known[self.data.learning]
 

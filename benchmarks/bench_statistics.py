@@ -1,6 +1,6 @@
 """Releases of statistics: whole records are protected; activity, digits, tables, draw by draw.
 
-mnist: 200 target digits help, of which one of each class is labelled, or 9,000, of which 100 are
+mnist: 200 target digits help, of which one of each class is labeled, or 9,000, of which 100 are
 (and the last 1,000 are asked about); or a classifier of scikit-learn learns from 20,000 digits
 that are drawn from the release. Each draw has a source with noise of its own; of activity it
 divides the people anew.
@@ -12,7 +12,7 @@ import functools
 import _bench
 import numpy as np
 from _store import Results
-from _tables_data import centred, encoded, labels, qualities, scenario
+from _tables_data import centered, encoded, labels, qualities, scenario
 from _tables_peers import TABLES
 from _tasks import people, shuffled_parts
 from scipy.special import logit
@@ -28,10 +28,10 @@ LEVELS = {"activity": (16.0, 4.0, 1.0), "mnist": (8.0, 1.0), "tables": (4.0, 1.0
 DRAWS = {"activity": 6, "mnist": 10, "tables": 10}
 # Least difference from 0 or 1 of a probability of which log-odds are taken.
 LEAST = 1e-12
-# Target digits, and labelled ones among them.
-N_TARGET, N_LABELLED = 200, 10
-# Of the papers' split: target digits, the others being for tests, and labelled ones.
-N_SPLIT, N_SPLIT_LABELLED = 9000, 100
+# Target digits, and labeled ones among them.
+N_TARGET, N_LABELED = 200, 10
+# Of the papers' split: target digits, the others being for tests, and labeled ones.
+N_SPLIT, N_SPLIT_LABELED = 9000, 100
 # Draws of what takes minutes.
 N_SLOW_DRAWS = 3
 # Rows that are drawn from a release, and what learns from them.
@@ -75,9 +75,9 @@ def activity_row(cell):
 
 
 def mnist_cells(draw):
-    rows = [("source", 0), ("transfer", N_LABELLED)]
+    rows = [("source", 0), ("transfer", N_LABELED)]
     # Those that take minutes come in fewer draws.
-    slow = [(name, 0) for name in LEARNERS] + [("transfer", N_SPLIT_LABELLED)]
+    slow = [(name, 0) for name in LEARNERS] + [("transfer", N_SPLIT_LABELED)]
     on_samples = slow if draw < N_SLOW_DRAWS else []
     return [
         {"case": case, "level": level, "model": model, "draw": draw, "labels": labels}
@@ -107,7 +107,7 @@ def mnist_row(cell):
         learner = clone(LEARNERS[cell["model"]]).fit(*rows)
         return {"accuracy": 100 * learner.score(X_test, y_test)}
     here, others = np.arange(N_SPLIT), np.arange(N_SPLIT, len(X_test))
-    if cell["labels"] == N_LABELLED:
+    if cell["labels"] == N_LABELED:
         order = np.random.RandomState(cell["draw"]).permutation(len(X_test))
         here, others = order[:N_TARGET], order[N_TARGET:]
     marked = hide_labels(y_test[here], cell["labels"] // 10, random_state=cell["draw"])
@@ -134,7 +134,7 @@ def tables_cells(draw):
     return [
         {"case": case, "level": level, "model": model, "draw": draw, "labels": n_labels}
         for case in TABLES
-        for n_labels in [len(scenario(case, draw).labelled) // 2]
+        for n_labels in [len(scenario(case, draw).labeled) // 2]
         for level, model in [("-", "target"), ("-", "logistic regression, target"), *models]
     ]
 
@@ -144,7 +144,7 @@ def tables_row(cell):
     data, (X, _) = scenario(cell["case"], cell["draw"]), encoded(cell["case"])
     y = labels(data)
     if cell["model"] == "logistic regression, target":
-        Z, known = centred(cell["case"]), data.labelled
+        Z, known = centered(cell["case"]), data.labeled
         model = LogisticRegression(max_iter=1000).fit(Z[known], y[known])
         return qualities(y[data.test], model.decision_function(Z[data.test]))
     release = None
@@ -154,7 +154,7 @@ def tables_row(cell):
         scores = release.scores(X[data.test])
         return qualities(y[data.test], scores[:, 1] - scores[:, 0])
     marked = np.full(len(y), -1)
-    marked[data.labelled] = y[data.labelled]
+    marked[data.labeled] = y[data.labeled]
     model = DPTransferClassifier(release, random_state=0)
     model.fit(X[data.learning], marked[data.learning])
     probabilities = np.clip(model.predict_proba(X[data.test])[:, 1], LEAST, 1 - LEAST)

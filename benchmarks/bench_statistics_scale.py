@@ -150,7 +150,7 @@ NUMBERS, TEXTS, TRUTHS, COUNTS = (
     [f"{kind}{i}" for i in range(n)]
     for kind, n in (("number", 20), ("text", 10), ("truth", 5), ("count", 5))
 )
-REGIONS = ["north", "south", "east", "west", "centre"]
+REGIONS = ["north", "south", "east", "west", "center"]
 MIXED = {
     **{name: {"type": "numeric", "low": 0, "high": 1} for name in NUMBERS},
     **{name: {"type": "category", "categories": REGIONS} for name in TEXTS},

@@ -24,16 +24,16 @@ def fit_cnn(X, y, iterations, batch=100):
         *(nn.Conv2d(32, 64, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2)),
         *(nn.Flatten(), nn.Linear(64 * 49, 1024), nn.ReLU(), nn.Linear(1024, 10)),
     )
-    optimiser = torch.optim.Adam(model.parameters(), lr=1e-3)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     rows = np.random.RandomState(0)
     for _ in range(iterations):
         chosen = rows.randint(len(X), size=batch)
         loss = nn.functional.cross_entropy(
             model(torch.from_numpy(X[chosen])), torch.from_numpy(y[chosen])
         )
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
-        optimiser.step()
+        optimizer.step()
     return model.eval()
 
 

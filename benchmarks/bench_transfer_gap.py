@@ -1,4 +1,4 @@
-"""What self-training alone reaches on 9,000 digits of which 100 are labelled, and why.
+"""What self-training alone reaches on 9,000 digits of which 100 are labeled, and why.
 
 At a small epsilon a release adds nothing, so that start, schedule, inference and size of subsets
 of the target's own self-training decide. At a large one the source decides: the choice of the

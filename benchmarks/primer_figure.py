@@ -20,7 +20,7 @@ LEVELS = np.geomspace(0.1, 16, 60)
 def guarantee(epsilon):
     """Return that of a release of statistics, by the default δ."""
     noise = [Mechanism("gaussian", epsilon, 1e-5)]
-    what = {"unit": "labelled record", "relation": "add/remove"}
+    what = {"unit": "labeled record", "relation": "add/remove"}
     return PrivacyGuarantee("noisy sums", noise, None, 1, "all", "nothing", **what)
 
 

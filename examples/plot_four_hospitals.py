@@ -78,7 +78,7 @@ def transfer(releases, n_labels, rows, asked, class_prior=None):
 
 
 def labels_alone(n_labels, rows, asked):
-    """Logistic regression of the labelled rows; the frequency where a class has one or none."""
+    """Logistic regression of the labeled rows; the frequency where a class has one or none."""
     shown = y[rows[:n_labels]]
     n_folds = min(5, *np.bincount(shown, minlength=2))
     if n_folds < 2:

@@ -276,15 +276,15 @@ def small_table(tmp_path, monkeypatch):
 def test_methods_see_the_same_rows_in_their_own_columns(load):
     data, peers = load("_tables_data"), load("_tables_peers")
     views = {name: data.view(name, "flchain", 0) for name in data.VIEWS}
-    encoded, centred, frame = (views[name] for name in ("encoded", "centred", "frame"))
+    encoded, centered, frame = (views[name] for name in ("encoded", "centered", "frame"))
     assert encoded.columns.tolist() == [1, 3, 3, 3, 0, 1, 0]
     assert not encoded.X[:, 0].any()  # the source's sex
     assert encoded.X_test[:, 0].all()
     np.testing.assert_array_equal(encoded.X[:, 6].argsort(), frame.X["count"].to_numpy().argsort())
-    np.testing.assert_array_equal(centred.X, encoded.X - [0.5, 0, 0, 0, 0.5, 0.5, 0.5])
+    np.testing.assert_array_equal(centered.X, encoded.X - [0.5, 0, 0, 0, 0.5, 0.5, 0.5])
     assert views["terms"].X.shape == (20, 7 + 2 * 2)
-    labelled = views["labelled"]
-    np.testing.assert_array_equal(labelled.y, [0, 0, 1, 1])
+    labeled = views["labeled"]
+    np.testing.assert_array_equal(labeled.y, [0, 0, 1, 1])
     for rows in views.values():
         np.testing.assert_array_equal(rows.y_test, frame.y_test)
         assert len(rows.X_test) == len(rows.y_test) == 8
@@ -347,7 +347,7 @@ def test_rows_of_one_release_are_made_and_kept_together(load, open_results, monk
     for written in (9, 0):
         assert load("_bench").fill(results, groups, bench.tables_rows) == written
     assert len(made) == 2
-    assert [release.guarantee.unit for release in made] == ["labelled record", "element"]
+    assert [release.guarantee.unit for release in made] == ["labeled record", "element"]
     rows = {(row["level"], row["model"], row["labels"]): row for row in results.record["rows"]}
     assert all(0 <= row["balanced_accuracy"] <= 1 for row in rows.values())
     assert rows["record 4", "transfer", 10]["settings"]["epsilon"] == 4
@@ -372,9 +372,9 @@ def test_target_s_columns_and_labels(load, monkeypatch):
     assert set(frames["other columns"]) == {"sex", "count", "dose", "noise"}
     assert len(bench.columns_groups("flchain", 0)[0]) == 5
     assert bench.columns_groups("whas500", 0) == []
-    shown = bench.labelled(data, 1)
+    shown = bench.labeled(data, 1)
     np.testing.assert_array_equal(np.sort(data.target[shown]), data.schema["classes"])
-    np.testing.assert_array_equal(bench.labelled(data, None), data.learning)
+    np.testing.assert_array_equal(bench.labeled(data, None), data.learning)
 
 
 def test_qualities_of_probabilities(load):

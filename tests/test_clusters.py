@@ -29,7 +29,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning"),
     pytest.mark.filterwarnings("ignore:.*were drawn before"),
-    pytest.mark.filterwarnings("ignore:The labelled rows favor"),
+    pytest.mark.filterwarnings("ignore:The labeled rows favor"),
 ]
 # Workers of two threads: a single one counts as a cluster too, and tasks of a process overlap.
 WORKERS, THREADS = (1, 3), 2

@@ -301,13 +301,13 @@ def test_combination_on_embedded_digits(run_example):
 
 
 def test_results_of_a_belief_network(run_example):
-    stored = run_example("owners/plot_behaviour_cdbn.py")
+    stored = run_example("owners/plot_behavior_cdbn.py")
     assert found_by(stored, "logistic regression, not private")[0] > 68
     assert sum(line.startswith("batch ") for line in stored) == 4
     if find_spec("torch") is None:
         return
     command = ("--compute", "--draws", "1", "--epsilons", "8")
-    lines = run_example("owners/plot_behaviour_cdbn.py", *command)
+    lines = run_example("owners/plot_behavior_cdbn.py", *command)
     for name in ("row inf", "batch 8", "row 8"):
         now, before = found_by(lines, name), found_by(stored, name)
         assert now[0] == pytest.approx(before[0], abs=3)

@@ -132,7 +132,7 @@ class Tables:
 
     Attributes
     ----------
-    mixed, labelled, numbers, scores : table
+    mixed, labeled, numbers, scores : table
         All kinds of columns, with missing values; these with labels and IDs of people; numbers
         alone; and scores of models.
 
@@ -144,7 +144,7 @@ class Tables:
     """
 
     mixed: Any
-    labelled: Any
+    labeled: Any
     numbers: Any
     scores: Any
     first: Any
@@ -175,9 +175,9 @@ def plain():
     y = pd.Series(np.where(whole, "yes", "no"), dtype=object)
     groups = pd.Series(np.arange(n) // 4 * 2 + whole)
     scores = pd.DataFrame({"model": list("bbaa"), "epsilon": [1, 2, 1, 2], "score": rng.rand(4)})
-    labelled = mixed.assign(y=y, who=groups)
+    labeled = mixed.assign(y=y, who=groups)
     columns = y, pd.Series(whole), pd.Series(rng.rand(n)), groups
-    return Tables(mixed, labelled, numbers, scores, numbers[:1], *columns)
+    return Tables(mixed, labeled, numbers, scores, numbers[:1], *columns)
 
 
 @cache
@@ -243,7 +243,7 @@ class Mean(BaseEstimator):
     def fit(self, X, y):
         claim = PrivacyGuarantee(
             *("a noisy mean", [Mechanism("gaussian", 1.0, 1e-5)], None, 1, "all", "nothing"),
-            unit="labelled record",
+            unit="labeled record",
             relation="add/remove",
         )
         mean = X["a"].to_numpy(dtype=float).mean() + 0.1 * self.noise.randn()
@@ -265,7 +265,7 @@ def audit(t):
 def compare(t):
     quick = partial(HistGradientBoostingClassifier, max_iter=2)
     with mock.patch("sklearn.ensemble.HistGradientBoostingClassifier", quick):
-        return compare_tables(t.labelled, t.labelled, SCHEMA, label="y")
+        return compare_tables(t.labeled, t.labeled, SCHEMA, label="y")
 
 
 def add(t):
@@ -384,8 +384,8 @@ CALLS |= {
     "CategoryColumn.encode": lambda t: CategoryColumn("y", ("no", "yes")).encode(t.y),
     "CategoryColumn.codes": lambda t: CategoryColumn("y", ("no", "yes")).codes(t.y),
     "CategoryColumn.positions": lambda t: CategoryColumn("y", ("no", "yes")).positions(t.y),
-    "schema_from": lambda t: schema_from(t.labelled, public=True, label="y").to_json(),
-    "check_table": lambda t: check_table(t.labelled, SCHEMA, label="y", group="who"),
+    "schema_from": lambda t: schema_from(t.labeled, public=True, label="y").to_json(),
+    "check_table": lambda t: check_table(t.labeled, SCHEMA, label="y", group="who"),
     "compare_tables": compare,
     "explain_prediction": lambda t: explain_prediction(
         lambda X: X[:, :2], t.first, ["a", "b"], n_columns=1

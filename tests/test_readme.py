@@ -36,7 +36,7 @@ def test_records_example_runs(tmp_path, monkeypatch, capsys):
     names: dict = {}
     exec(code, names)
     summary = capsys.readouterr().out
-    assert "(4, 1e-05)-differential privacy per labelled record" in summary
+    assert "(4, 1e-05)-differential privacy per labeled record" in summary
     probabilities, hidden = names["probabilities"], names["own"][30:]
     assert (names["known"] >= 0).sum() == 30
     assert_array_equal(names["model"].classes_, [0, 1])

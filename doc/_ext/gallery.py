@@ -20,7 +20,7 @@ ORDER = (
     # image_data
     *("plot_image_release.py", "plot_private_digits.py", "plot_private_transfer.py"),
     # owners
-    *("plot_participants.py", "plot_secure_combination.py", "plot_behaviour_cdbn.py"),
+    *("plot_participants.py", "plot_secure_combination.py", "plot_behavior_cdbn.py"),
 )
 
 

@@ -35,7 +35,7 @@ MOVED = {
     "auto_examples/plot_private_transfer": "auto_examples/image_data/plot_private_transfer",
     "auto_examples/plot_participants": "auto_examples/owners/plot_participants",
     "auto_examples/plot_secure_combination": "auto_examples/owners/plot_secure_combination",
-    "auto_examples/plot_behaviour_cdbn": "auto_examples/owners/plot_behaviour_cdbn",
+    "auto_examples/plot_behavior_cdbn": "auto_examples/owners/plot_behavior_cdbn",
 }
 _REDIRECT = '<!doctype html><meta charset="utf-8"><title>Moved</title>\
 <meta http-equiv="refresh" content="0; url={0}"><a href="{0}">This page has moved.</a>\n'

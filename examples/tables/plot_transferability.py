@@ -30,7 +30,7 @@ patients = load_heart_disease()
 clinic = np.flatnonzero(patients.hospital == "Budapest")
 clinic = np.random.RandomState(0).permutation(clinic)
 here, later = clinic[: len(clinic) // 2], clinic[len(clinic) // 2 :]
-labelled = here[:30]
+labeled = here[:30]
 
 
 def rows(chosen):
@@ -52,10 +52,10 @@ for hospital in ("Cleveland", "Zurich-Basel", "Long Beach"):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # that a release may be worth nothing: seen below
                 release = source.fit(*rows(np.flatnonzero(patients.hospital == hospital))).release_
-                unlabelled = transferability(release, rows(here)[0], random_state=0)
-                few = transferability(release, *rows(labelled), random_state=0)
+                unlabeled = transferability(release, rows(here)[0], random_state=0)
+                few = transferability(release, *rows(labeled), random_state=0)
                 all_later = transferability(release, *rows(later), random_state=0)
-            line = (unlabelled.estimate, few.estimate, all_later.estimate)
+            line = (unlabeled.estimate, few.estimate, all_later.estimate)
             found.setdefault((hospital, epsilon), []).append(line)
 
 print(f"{'hospital':<14}{'ε':>4}{'no label':>16}{'30 labels':>16}{'later':>16}")

@@ -108,7 +108,7 @@ def _guarantee(guarantee):
     fields = {k: v for k, v in pack_guarantee(guarantee).items() if k != "mechanisms"}
     fields |= {"epsilon": guarantee.epsilon, "delta": guarantee.delta}
     fields |= {
-        "neighbours": guarantee.neighbours,
+        "neighbors": guarantee.neighbors,
         "guessed_right_at_most": guarantee.best_guess(),
         "named_rightly_at_most_of_1_in_100": guarantee.precision_at(RARE),
     }

@@ -50,7 +50,7 @@ def load_table(name: str, *, random_state: int | np.random.RandomState | None = 
             The public schema of the columns and classes, for :class:`~skdp.TabularEncoder`.
         source : ndarray of shape (n_source,)
             Positions of the source's rows.
-        learning, labelled, test : ndarray
+        learning, labeled, test : ndarray
             Positions of the target's rows: for training, the labeled ones among them, and for
             testing.
         DESCR : str
@@ -72,7 +72,7 @@ def load_table(name: str, *, random_state: int | np.random.RandomState | None = 
     --------
     >>> from skdp.datasets import load_table
     >>> table = load_table("flchain", random_state=0)  # doctest: +SKIP
-    >>> len(table.source), len(table.learning), len(table.labelled)  # doctest: +SKIP
+    >>> len(table.source), len(table.learning), len(table.labeled)  # doctest: +SKIP
     (4350, 500, 20)
     """
     if name not in _NAMES:
@@ -117,7 +117,7 @@ def load_adult(*, random_state: int | np.random.RandomState | None = None) -> Bu
     --------
     >>> from skdp.datasets import load_adult
     >>> adult = load_adult(random_state=0)
-    >>> len(adult.source), len(adult.learning), len(adult.labelled), len(adult.test)
+    >>> len(adult.source), len(adult.learning), len(adult.labeled), len(adult.test)
     (20000, 2000, 20, 10561)
     >>> print(*adult.data.loc[0, ["age", "workclass", "capital-gain"]], adult.target[0])
     39 State-gov 2174 <=50K
@@ -278,7 +278,7 @@ def _scenario(name, find, random_state):
         schema={"version": 1, "columns": about["columns"], "classes": classes.tolist()},
         source=np.flatnonzero(is_source),
         learning=learning,
-        labelled=np.concatenate(shown),
+        labeled=np.concatenate(shown),
         test=test,
         DESCR=about["note"],
     )

@@ -33,7 +33,7 @@ class ReleaseDisplay(Display):
         and the interval of 80 % that the release states.
 
     trade_off : DataFrame
-        ``false_positives`` of a guess which of two neighbours was used, and the largest share of
+        ``false_positives`` of a guess which of two neighbors was used, and the largest share of
         ``true_positives`` that the guarantee allows.
 
     places : DataFrame or None

@@ -174,15 +174,15 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         ((5, 64), (20, 5))
         """
         rows = validate_training_data(self, X)
-        V = principal_directions(rows, self.n_components, centre=False)
+        V = principal_directions(rows, self.n_components, center=False)
         layers, fitted = fit_layers(
             rows @ V.T,
             rows,
             V,
             n_rules=resolve_count(self.n_inducing, len(rows)),
             max_layers=self.max_layers,
-            centres=check_points(self, "centers", len(V)),
-            share_centres=True,
+            centers=check_points(self, "centers", len(V)),
+            share_centers=True,
             function=self.membership_function,
             tol=self.tol,
             max_iter=self.max_iter,
@@ -193,7 +193,7 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         return self._assemble(V, layers, rows.dtype)
 
     def _assemble(self, components, layers, dtype):
-        self.centers_ = layers[0].centres
+        self.centers_ = layers[0].centers
         self.n_layers_ = len(layers)
         return super()._assemble(components, layers, dtype)
 
@@ -202,7 +202,7 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         coefs = {f"coef{depth}": layer.coef for depth, layer in enumerate(self._layers)}
         return {
             "components": self.components_,
-            "centres": self._layers[0].centres,
+            "centers": self._layers[0].centers,
             "weights": self._layers[0].weights,
             "precisions": self.precisions_,
             "error_sums": self.training_error_sums_,
@@ -213,7 +213,7 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
     def _stored_layers(self, arrays, key, components):
         """Return the layers of a file, checked."""
         (n, p), dtype = components.shape, components.dtype
-        centres = stored_array(arrays, f"{key}centres", dtype, (None, n))
+        centers = stored_array(arrays, f"{key}centers", dtype, (None, n))
         weights = stored_array(arrays, f"{key}weights", dtype, (n,))
         require(weights.min() >= 0, f"{key}weights")
         precisions = stored_array(arrays, f"{key}precisions", np.float64, (None,))
@@ -222,8 +222,8 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         require(n_iter.shape == () and n_iter.dtype.kind == "i", f"{key}n_iter")
         layers = []
         for depth, precision in enumerate(precisions):
-            coef = stored_array(arrays, f"{key}coef{depth}", dtype, (len(centres), p))
-            layers.append(FuzzyLayer(centres, weights, "gaussian", coef, float(precision)))
+            coef = stored_array(arrays, f"{key}coef{depth}", dtype, (len(centers), p))
+            layers.append(FuzzyLayer(centers, weights, "gaussian", coef, float(precision)))
         self.n_iter_ = int(n_iter)
         return layers
 

@@ -14,7 +14,7 @@ from skdp.utils._kernel_regression import (
     fixed_point,
     in_dtype,
     inverse_squared_range,
-    kmeans_centres,
+    kmeans_centers,
     log_kernel,
 )
 
@@ -23,14 +23,14 @@ from skdp.utils._kernel_regression import (
 _PRIOR_PRECISION = 1e-6
 
 
-def normalised_memberships(x, centres, weights, function="gaussian"):
+def normalized_memberships(x, centers, weights, function="gaussian"):
     """Return K(x), the degrees to which each rule fires (2.110); rows sum to one.
 
     A callable ``function`` maps squared weighted distances to logarithms of memberships.
     """
     # The logarithms are shifted by the largest of each row before they are exponentiated: far from
     # every center all memberships underflow, their ratios do not.
-    degrees = log_kernel(x, centres, weights)
+    degrees = log_kernel(x, centers, weights)
     if function != "gaussian":
         degrees = function(-2.0 * degrees).astype(x.dtype, copy=False)
     degrees -= degrees.max(axis=1, keepdims=True)
@@ -63,7 +63,7 @@ class FuzzyLayer:
     FFᵀ of the ``factor`` F, where there is one, is the posterior covariance of an output's.
     """
 
-    centres: np.ndarray
+    centers: np.ndarray
     weights: np.ndarray
     function: object
     coef: np.ndarray
@@ -73,7 +73,7 @@ class FuzzyLayer:
 
     def memberships(self, x):
         """Return the normalized degrees to which the rules fire."""
-        return normalised_memberships(x, self.centres, self.weights, self.function)
+        return normalized_memberships(x, self.centers, self.weights, self.function)
 
     def predict(self, x):
         """Return the posterior mean output, of shape (n_samples, p)."""
@@ -86,7 +86,7 @@ class FuzzyLayer:
 
     def astype(self, dtype):
         """Return the layer with the arrays that :meth:`predict` reads in another dtype."""
-        return in_dtype(self, dtype, "centres", "weights", "coef")
+        return in_dtype(self, dtype, "centers", "weights", "coef")
 
 
 def fit_layers(
@@ -96,8 +96,8 @@ def fit_layers(
     *,
     n_rules,
     max_layers,
-    centres=None,
-    share_centres=False,
+    centers=None,
+    share_centers=False,
     function="gaussian",
     tol=1e-4,
     max_iter=200,
@@ -106,18 +106,18 @@ def fit_layers(
 ):
     """Learn the deep fuzzy model x → Y, SERUMS D3.1 (2019), Algorithm 1; return it and outputs.
 
-    Deeper layers read ``directions`` of ŷ. With ``share_centres`` they use the first one's sets.
+    Deeper layers read ``directions`` of ŷ. With ``share_centers`` they use the first one's sets.
     """
     # As the paper does where Vᵀŷ lives in the space of x. Layers are added while β̂ grows.
     layers: list[FuzzyLayer] = []
     fitted = Y
     for depth in range(max_layers):
-        if depth == 0 or not share_centres:
+        if depth == 0 or not share_centers:
             weights = inverse_squared_range(x)
             x = np.where(weights > 0, x, x.mean(axis=0))
-            if depth or centres is None:
-                centres = kmeans_centres(x, n_rules, random_state)
-        K = normalised_memberships(x, centres, weights, function)
+            if depth or centers is None:
+                centers = kmeans_centers(x, n_rules, random_state)
+        K = normalized_memberships(x, centers, weights, function)
         regression = DiagonalRegression.from_moments(K.T @ K, None, K, Y)
         precision, n_iter = mean_field_precision(regression, tol=tol, max_iter=max_iter)
         if layers and precision <= layers[-1].precision:
@@ -127,7 +127,7 @@ def fit_layers(
             scale = np.sqrt(_PRIOR_PRECISION + precision * regression.eigenvalues)
             factor = regression.basis / scale
         coef = regression.coef(_PRIOR_PRECISION / precision)
-        layers.append(FuzzyLayer(centres, weights, function, coef, precision, n_iter, factor))
+        layers.append(FuzzyLayer(centers, weights, function, coef, precision, n_iter, factor))
         fitted = K.astype(Y.dtype, copy=False) @ coef.astype(Y.dtype, copy=False)
         x = (fitted @ directions.T).astype(np.float64, copy=False)
     return layers, fitted

@@ -173,21 +173,21 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         rows, outputs = validate_training_data(self, X, y, multi_output=True, y_numeric=True)
         Y = outputs.reshape(len(outputs), -1).astype(np.float64)
-        V = principal_directions(Y, self.n_components, centre=False)
+        V = principal_directions(Y, self.n_components, center=False)
         layers, _ = fit_layers(
             rows.astype(np.float64, copy=False),
             Y,
             V,
             n_rules=resolve_count(self.n_inducing, len(rows)),
             max_layers=self.max_layers,
-            centres=check_points(self, "centers", rows.shape[1]),
+            centers=check_points(self, "centers", rows.shape[1]),
             function=self.membership_function,
             tol=self.tol,
             max_iter=self.max_iter,
             random_state=check_random_state(self.random_state),
             with_covariance=True,
         )
-        self.centers_ = layers[0].centres
+        self.centers_ = layers[0].centers
         self.n_layers_ = len(layers)
         self.precisions_ = np.array([layer.precision for layer in layers])
         self.n_iter_ = max(layer.n_iter for layer in layers)

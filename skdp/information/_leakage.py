@@ -212,7 +212,7 @@ class _Secret:
             return result + normal_log_density(self.scores[:, 0])
         for category in range(self.n_categories if self.scores.shape[1] else 0):
             rows = self.categories == category
-            result[rows] -= neighbour_entropies(self.scores[rows])
+            result[rows] -= neighbor_entropies(self.scores[rows])
         return result
 
 
@@ -327,7 +327,7 @@ def _folds(cv, secret, state):
     return list(check_cv(cv, labels, classifier=True).split(labels, labels))
 
 
-def neighbour_entropies(Z):
+def neighbor_entropies(Z):
     """Return terms whose mean estimates the entropy of rows, in nats."""
     # ψ(n) − ψ(k) + log V_d + d log r, with r the distance of the k-th neighbor and V_d the volume
     # of the unit ball (Kozachenko and Leonenko, 1987).

@@ -20,7 +20,7 @@ from skdp.utils._kernel_regression import (
     fixed_point,
     in_dtype,
     inverse_squared_range,
-    kmeans_centres,
+    kmeans_centers,
     squared_exponential,
 )
 
@@ -35,16 +35,16 @@ def averaged_weights(weights, variance):
     return weights / (1.0 + weights * variance)
 
 
-def averaged_products(x, centres, weights, variance):
+def averaged_products(x, centers, weights, variance):
     """Return Φ, the sum over rows of the average of kr(a, x)·kr(x, a')."""
     # Kumar and Moser, equation (155), sums N exponentials for each pair of centers. Since |x−a|² +
     # |x−a'|² = 2|x−(a+a')/2|² + ½|a−a'|², it factorizes into one matrix product of exponentials of
     # the pairs (x, a) and a correction for each pair (a, a').
     doubled = averaged_weights(weights, 2.0 * variance)
-    kernel = squared_exponential(x, centres, doubled)
+    kernel = squared_exponential(x, centers, doubled)
     products = kernel.T @ kernel
     if variance:
-        products *= squared_exponential(centres, centres, 0.5 * (weights - doubled))
+        products *= squared_exponential(centers, centers, 0.5 * (weights - doubled))
         products *= averaged_scale(weights, 2.0 * variance)
     return products
 
@@ -112,17 +112,17 @@ class Layer:
 class _Design:
     """Kernel matrices of one choice of inducing points, and the smoothing they imply."""
 
-    centres: np.ndarray
+    centers: np.ndarray
     psi: np.ndarray
     regression: DiagonalRegression
     tau: float
 
     @classmethod
-    def build(cls, x, Y, centres, weights, variance, nu):
-        K = squared_exponential(centres, centres, weights)
-        psi = squared_exponential(x, centres, averaged_weights(weights, variance))
+    def build(cls, x, Y, centers, weights, variance, nu):
+        K = squared_exponential(centers, centers, weights)
+        psi = squared_exponential(x, centers, averaged_weights(weights, variance))
         psi *= averaged_scale(weights, variance)
-        Phi = averaged_products(x, centres, weights, variance)
+        Phi = averaged_products(x, centers, weights, variance)
         regression = DiagonalRegression.from_moments(Phi, K, psi, Y)
         # τ = (ξ − Tr(K⁻¹Φ)) / (ν + M − 2), and Tr(K⁻¹Φ) is the sum of the eigenvalues.
         excess = len(x) - regression.eigenvalues.sum()
@@ -130,7 +130,7 @@ class _Design:
         # leaves four digits.
         if excess < 1e-12 * len(x):
             excess = 0.0
-        return cls(centres, psi, regression, excess / (nu + len(centres) - 2.0))
+        return cls(centers, psi, regression, excess / (nu + len(centers) - 2.0))
 
 
 def fit_layer(
@@ -153,11 +153,11 @@ def fit_layer(
     # Rows that differ by nothing but rounding count as one, not as so many inducing points.
     x = np.where(weights > 0, x, x.mean(axis=0))
 
-    def design(n_centres, variance):
-        centres = inducing_points
-        if centres is None:
-            centres = kmeans_centres(x, n_centres, random_state)
-        return _Design.build(x, Y, centres, weights, variance, nu)
+    def design(n_centers, variance):
+        centers = inducing_points
+        if centers is None:
+            centers = kmeans_centers(x, n_centers, random_state)
+        return _Design.build(x, Y, centers, weights, variance, nu)
 
     if inference == "gamma":
         sigma2 = 1.0
@@ -168,9 +168,9 @@ def fit_layer(
         d = design(n_inducing, 0.0)
         # SERUMS D3.3 (2022), Algorithm 1, steps 2–7: a tenth is dropped at a time until the
         # smoothing τ(M, 1) reaches 0.1.
-        while inducing_points is None and d.tau < 0.1 and len(d.centres) > 1:
+        while inducing_points is None and d.tau < 0.1 and len(d.centers) > 1:
             # ⌈0.9·M⌉ equals M for M < 10: at least one point must go.
-            fewer = min(int(np.ceil(0.9 * len(d.centres))), len(d.centres) - 1)
+            fewer = min(int(np.ceil(0.9 * len(d.centers))), len(d.centers) - 1)
             d = design(fewer, 0.0)
         spread = Y.var(axis=0, dtype=np.float64).mean()
         sigma2 = 1.0 if d.tau == 0 or d.tau >= spread else spread / d.tau
@@ -182,7 +182,7 @@ def fit_layer(
     alpha = d.regression.coef(d.tau + 1.0 / (sigma2 * precision))
     scale = averaged_scale(weights, input_variance)
     layer = Layer(
-        inducing_points=d.centres,
+        inducing_points=d.centers,
         weights=averaged_weights(weights, input_variance),
         coef=scale * alpha,
         scale=sigma2 * scale,

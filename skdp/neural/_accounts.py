@@ -40,7 +40,7 @@ class PrivacyAccount:
     Examples
     --------
     >>> from skdp.neural import PrivacyAccount
-    >>> PrivacyAccount("one row", "a labelled record", 4.0, 0.0, True, "perturbed once").holds
+    >>> PrivacyAccount("one row", "a labeled record", 4.0, 0.0, True, "perturbed once").holds
     True
     """
 
@@ -91,7 +91,7 @@ class PrivacyAccount:
         Examples
         --------
         >>> from skdp.neural import PrivacyAccount
-        >>> account = PrivacyAccount("one row", "a labelled record", 4.0, 0.0, True, "one draw")
+        >>> account = PrivacyAccount("one row", "a labeled record", 4.0, 0.0, True, "one draw")
         >>> account.guarantee(n_features=3, mechanism="Laplace noise on each row").epsilon
         4.0
         """
@@ -103,6 +103,6 @@ class PrivacyAccount:
             covers="the trained network, and whatever is computed from it",
             excludes="the number of rows, the list of classes, rows given to predict"
             + also_excludes,
-            unit="labelled record",
+            unit="labeled record",
             relation=relation,
         )

@@ -430,7 +430,7 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
         network.eval()
         return PrivacyAccount(
             counting="composition",
-            protects="one labelled record, added or removed",
+            protects="one labeled record, added or removed",
             epsilon=float(spent),
             delta=float(self.delta),
             holds=True,
@@ -479,7 +479,7 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
         return [
             PrivacyAccount("as the paper counts", sums, self.epsilon, 0.0, False, claim),
             PrivacyAccount("composed over epochs", sums, epochs, 0.0, False, claim),
-            PrivacyAccount("one row", "a labelled record", row_epsilon, 0.0, holds, why),
+            PrivacyAccount("one row", "a labeled record", row_epsilon, 0.0, holds, why),
         ]
 
 

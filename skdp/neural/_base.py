@@ -127,7 +127,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         ...     warnings.simplefilter("ignore")
         ...     network = network.fit(X, y)
         >>> network.guarantee_.unit
-        'labelled record'
+        'labeled record'
         """
         resumed = self.warm_start and hasattr(self, "network_")
         if resumed:
@@ -295,7 +295,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
             warn(f"{name} guarantees nothing for one row: {account.reason}.", PrivacyLeakWarning)
         elif account.epsilon > self.epsilon * (1 + TOLERANCE):
             warn(
-                f"{name} is {account.epsilon:.4g}-private for one labelled record, not "
+                f"{name} is {account.epsilon:.4g}-private for one labeled record, not "
                 f"{self.epsilon:g}-private: the papers' budget is for sums over a batch. See "
                 "guarantee_ and accounts().",
                 PrivacyLeakWarning,

@@ -184,7 +184,7 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier):
     >>> bool(network.score(X, y) > 0.5)
     True
     >>> network.guarantee_.unit, bool(network.guarantee_.epsilon > 200)
-    ('labelled record', True)
+    ('labeled record', True)
     """
 
     _parameter_constraints: dict = {
@@ -337,8 +337,8 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier):
             why = "Every value and label coefficient is perturbed once; training only reads those"
             return [
                 paper,
-                PrivacyAccount("composed over epochs", "a labelled record", row, 0.0, True, why),
-                PrivacyAccount("one row", "a labelled record", row, 0.0, True, why),
+                PrivacyAccount("composed over epochs", "a labeled record", row, 0.0, True, why),
+                PrivacyAccount("one row", "a labeled record", row, 0.0, True, why),
             ]
         *layers, loss = self._budgets()
         groups = [layer.out_shape[0] for layer in network.layers]
@@ -351,7 +351,7 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier):
             PrivacyAccount(
                 "composed over epochs", "sums over all batches", spent, 0.0, False, read
             ),
-            PrivacyAccount("one row", "a labelled record", inf, 0.0, False, why),
+            PrivacyAccount("one row", "a labeled record", inf, 0.0, False, why),
         ]
 
 

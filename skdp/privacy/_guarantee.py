@@ -54,7 +54,7 @@ UNITS = {
     "value": _VALUE,
     "record": Unit("row", "One row with all its columns, but not its label."),
     "label": Unit("label", "The label of one row, and nothing else of it."),
-    "labelled record": Unit(
+    "labeled record": Unit(
         "record",
         "One record: all columns of one row, and its label.",
         "whole records",
@@ -133,7 +133,7 @@ class PrivacyGuarantee:
     unit : str, default="element"
         The unit in which two neighboring data sets differ: one entry ("element"), one value of a
         table that is encoded as several entries ("value"), one row ("record"), one label
-        ("label"), one row and its label ("labelled record"), or all rows of one group, such as a
+        ("label"), one row and its label ("labeled record"), or all rows of one group, such as a
         person, and their labels ("group").
 
     relation : {"replace-one", "add/remove"}, default="replace-one"
@@ -148,7 +148,7 @@ class PrivacyGuarantee:
         The privacy-loss bound ε and its slack δ, for one ``unit``: an event may be e^ε
         times as likely for one neighbor as for the other, plus δ. Sums over the mechanisms.
 
-    neighbours : str
+    neighbors : str
         The neighboring relation.
 
     Raises
@@ -167,7 +167,7 @@ class PrivacyGuarantee:
     (0.5, 2.0, 1.5)
     >>> print(guarantee)
     (0.5, 0)-differential privacy per element, by the optimal noise
-      neighbours: two data matrices that differ in one element by at most 8
+      neighbors: two data matrices that differ in one element by at most 8
       a record:   (2, 0), all 4 elements of a row free to move by 8 each
       covers:     the features of every row that transform returns
       excludes:   labels, and the number of rows and of rows per class
@@ -305,7 +305,7 @@ class PrivacyGuarantee:
         >>> noise = OptimalDPNoise(epsilon=2.0, bounds=(0, 1)).fit([[0.0, 1.0, 0.0]])
         >>> print(noise.guarantee_.to_value(2))
         (4, 0)-differential privacy per value, by the optimal noise
-          neighbours: two tables that differ in one value, anywhere within the bounds
+          neighbors: two tables that differ in one value, anywhere within the bounds
           covers:     the features of every row that transform returns
           excludes:   labels, and the number of rows and of rows per class
         """
@@ -341,12 +341,12 @@ class PrivacyGuarantee:
         Examples
         --------
         >>> from skdp.privacy import Mechanism, PrivacyGuarantee
-        >>> what = {"unit": "labelled record", "relation": "add/remove"}
+        >>> what = {"unit": "labeled record", "relation": "add/remove"}
         >>> laplace = [Mechanism("laplace", 0.5)]
         >>> counts = PrivacyGuarantee("counts", laplace, None, 4, "counts", "nothing", **what)
         >>> print(counts)
-        (0.5, 0)-differential privacy per labelled record, by counts
-          neighbours: two data sets, one of which has one record (with its label) more
+        (0.5, 0)-differential privacy per labeled record, by counts
+          neighbors: two data sets, one of which has one record (with its label) more
           replaced:   (1, 0), one record (with its label) in place of another
           covers:     counts
           excludes:   nothing
@@ -547,7 +547,7 @@ class PrivacyGuarantee:
         Examples
         --------
         >>> from skdp.privacy import Mechanism, PrivacyGuarantee
-        >>> what = {"unit": "labelled record", "relation": "add/remove"}
+        >>> what = {"unit": "labeled record", "relation": "add/remove"}
         >>> noise = [Mechanism("gaussian", 2.0, 1e-5)]
         >>> sums = PrivacyGuarantee("noisy sums", noise, None, 4, "sums", "nothing", **what)
         >>> round(sums.best_guess(), 4), round(sums.to_replace_one().best_guess(), 4)
@@ -596,7 +596,7 @@ class PrivacyGuarantee:
         Of 100 candidates one is in the data, and one is named:
 
         >>> from skdp.privacy import Mechanism, PrivacyGuarantee
-        >>> what = {"unit": "labelled record", "relation": "add/remove"}
+        >>> what = {"unit": "labeled record", "relation": "add/remove"}
         >>> noise = [Mechanism("gaussian", 2.0, 1e-5)]
         >>> sums = PrivacyGuarantee("noisy sums", noise, None, 4, "sums", "nothing", **what)
         >>> round(sums.precision_at(0.01), 4)
@@ -655,7 +655,7 @@ class PrivacyGuarantee:
         Examples
         --------
         >>> from skdp.privacy import Mechanism, PrivacyGuarantee
-        >>> what = {"unit": "labelled record", "relation": "add/remove"}
+        >>> what = {"unit": "labeled record", "relation": "add/remove"}
         >>> noise = [Mechanism("gaussian", 2.0, 1e-5)]
         >>> sums = PrivacyGuarantee("noisy sums", noise, None, 4, "sums", "nothing", **what)
         >>> print(sums.information_bound())
@@ -687,7 +687,7 @@ class PrivacyGuarantee:
         return UNITS[self.unit].noun
 
     @property
-    def neighbours(self) -> str:
+    def neighbors(self) -> str:
         """The neighboring relation, as a text."""
         unit, d = self.unit, self.sensitivity
         if self.relation == "add/remove":
@@ -701,7 +701,7 @@ class PrivacyGuarantee:
             how = ", anywhere within the bounds"
         else:
             how = f"{'' if unit == 'element' else ', each element'} by at most {d:g}"
-        label = ", and in its label" if unit == "labelled record" else ""
+        label = ", and in its label" if unit == "labeled record" else ""
         what = "tables" if unit == "value" else "data matrices"
         return f"two {what} that differ in one {where}{how}{label}"
 
@@ -717,7 +717,7 @@ class PrivacyGuarantee:
             f"({self.epsilon:g}, {self.delta:g})-differential privacy per {self.unit}, "
             f"by {self._means}",
         )
-        yield "neighbours", self.neighbours
+        yield "neighbors", self.neighbors
         if self.unit == "element":
             record = self.to_record()
             step = "within the bounds" if self.sensitivity is None else f"by {self.sensitivity:g}"
@@ -933,7 +933,7 @@ def record_guarantee(
     Returns
     -------
     joint : PrivacyGuarantee or None
-        With ``unit="labelled record"``; ``guarantee`` itself if it includes labels. Otherwise
+        With ``unit="labeled record"``; ``guarantee`` itself if it includes labels. Otherwise
         None if either is None: features or labels that are released unprotected have no guarantee,
         and neither has the record.
 
@@ -950,7 +950,7 @@ def record_guarantee(
     >>> labels = RandomizedResponse(1.0).fit([0, 1]).guarantee_
     >>> joint = record_guarantee(features, labels)
     >>> joint.epsilon, joint.delta, joint.unit
-    (3.0, 0.0, 'labelled record')
+    (3.0, 0.0, 'labeled record')
     """
     if guarantee is not None and guarantee.unit in WHOLE:
         if label_guarantee is not None:
@@ -980,7 +980,7 @@ def record_guarantee(
     )
     return replace(
         record + labels,
-        unit="labelled record",
+        unit="labeled record",
         mechanism=f"the {guarantee.mechanism} noise and {label_guarantee.mechanism}",
         covers=f"{guarantee.covers}, and {label_guarantee.covers}",
         excludes=f"apart from each other, {guarantee.excludes}; {label_guarantee.excludes}",

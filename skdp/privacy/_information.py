@@ -88,7 +88,7 @@ def information_bound_of(guarantee, prior=None):
             "values, given that it is there, use to_replace_one().information_bound()."
         )
     nats, source = _bound(guarantee.mechanisms, probabilities, presence, guarantee.unit)
-    unit = guarantee.unit.replace("labelled record", "record with its label")
+    unit = guarantee.unit.replace("labeled record", "record with its label")
     return InformationBound(
         nats=nats,
         about=f"whether the {unit} is in the data" if presence else f"the {unit}",

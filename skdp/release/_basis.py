@@ -41,7 +41,7 @@ _LARGEST_ORDER = 100
 class BasisFunctions(Part):
     """Public functions of single columns: linear ones and cosines.
 
-    Each function of a row x is scale·(f(x) − centre) with f(x) = x clipped to [low, high] for
+    Each function of a row x is scale·(f(x) − center) with f(x) = x clipped to [low, high] for
     order 1, and f(x) = −cos(jπu), u = (x − low)/(high − low), for order j ≥ 2, with u rounded to
     2^-16.
 
@@ -53,7 +53,7 @@ class BasisFunctions(Part):
     order : ndarray of shape (n_basis,)
         1 for a linear function, j for a cosine.
 
-    centre, scale : ndarray of shape (n_basis,)
+    center, scale : ndarray of shape (n_basis,)
 
     low, high : ndarray of shape (n_basis,)
         Public bounds of the column, low < high.
@@ -73,7 +73,7 @@ class BasisFunctions(Part):
 
     column: np.ndarray = array("t", "i", least=0)
     order: np.ndarray = array("t", "i", least=1, below=_LARGEST_ORDER + 1)
-    centre: np.ndarray = array("t", below=LARGEST_MEAN)
+    center: np.ndarray = array("t", below=LARGEST_MEAN)
     scale: np.ndarray = array("t", below=LARGEST_MEAN)
     low: np.ndarray = array("t", below=LARGEST_MEAN)
     high: np.ndarray = array("t", below=LARGEST_MEAN)
@@ -166,7 +166,7 @@ class BasisFunctions(Part):
     @property
     def two_valued(self) -> np.ndarray:
         """Indices of functions of two values, whose guessed variance is that of a Bernoulli."""
-        ends = (self.centre - self.low) * (self.high - self.centre) * self.scale**2
+        ends = (self.center - self.low) * (self.high - self.center) * self.scale**2
         return np.flatnonzero((self.order == 1) & np.isclose(self.variances, ends))
 
     def numeric_tables(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -228,7 +228,7 @@ class BasisFunctions(Part):
                 steps *= order
                 steps &= _PERIOD - 1  # the remainder, as the period is a power of two
                 np.take(_MINUS_COSINES, steps, out=x, mode="clip")
-            x -= self.centre[here]
+            x -= self.center[here]
             x *= self.scale[here]
             Z[:, here] = x
 

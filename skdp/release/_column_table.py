@@ -38,10 +38,10 @@ class _Group:
     count, count_noise : float
         Rows, and the variance of the noise in their number.
 
-    centre : ndarray of shape (n_features,)
+    center : ndarray of shape (n_features,)
 
     sums, noise : ndarray of shape (n_features,)
-        Σ(u − centre), and variances of the noise in it.
+        Σ(u − center), and variances of the noise in it.
 
     doubt : ndarray of shape (n_features,)
         Variances of systematic errors of the mean.
@@ -53,7 +53,7 @@ class _Group:
     label: object
     count: float
     count_noise: float
-    centre: np.ndarray
+    center: np.ndarray
     sums: np.ndarray
     noise: np.ndarray
     doubt: np.ndarray
@@ -61,7 +61,7 @@ class _Group:
 
     def total(self, column):
         """Return Σu of a column and Σ1, as coefficients of sums and count."""
-        return {column: 1.0, None: float(self.centre[column])}
+        return {column: 1.0, None: float(self.center[column])}
 
     def interval(self, numerator, denominator, confidence, *, variance=None):
         """Return a ratio of sums, and the ends of an interval for it (Fieller, 1954)."""
@@ -187,14 +187,14 @@ def _groups_of_sums(release):
     labels, linear = [*release.classes.tolist(), None], basis.linear
     low, high = _scales(release)
     units = basis.scale[linear] * (high - low)
-    centre = (basis.centre[linear] - low) / (high - low)
+    center = (basis.center[linear] - low) / (high - low)
     spreads = _spreads(release, clipping, weights, counts, noise, doubt)
     return [
         _Group(
             label=labels[g],
             count=counts[g],
             count_noise=count_sd**2 * (1 if g < K else K),
-            centre=centre,
+            center=center,
             sums=unclipped[g, linear] / units,
             noise=noise[g] / units**2,
             doubt=doubt[g, linear] / units**2,
@@ -271,7 +271,7 @@ def _groups_of_moments(release):
     spread_noise = np.broadcast_to(spread_noise, variances.shape)
     mean_noise = 0.0 if moments.mean_noise is None else moments.mean_noise / width**2
     mean_noise = np.broadcast_to(mean_noise, variances.shape)
-    centre = (moments.means - low) / width
+    center = (moments.means - low) / width
     groups = []
     for c, label in enumerate(release.classes.tolist()):
         n, size = moments.class_counts[c], moments.effective_sizes[c]
@@ -287,7 +287,7 @@ def _groups_of_moments(release):
                 label=label,
                 count=n,
                 count_noise=0.0,
-                centre=centre[c],
+                center=center[c],
                 sums=np.zeros(len(width)),
                 noise=(mean_noise[c] + sampling) * n**2,
                 doubt=np.zeros(len(width)),

@@ -27,8 +27,8 @@ from skdp.utils._html import definitions
 # log-odds in the middle of a row's bin, with an error of at most an eighth.
 LARGEST_LOG_ODDS = 6.0
 N_BINS = 48
-CENTRES = (np.arange(N_BINS) + 0.5) * (2 * LARGEST_LOG_ODDS / N_BINS) - LARGEST_LOG_ODDS
-_PROBABILITIES = expit(CENTRES)
+CENTERS = (np.arange(N_BINS) + 0.5) * (2 * LARGEST_LOG_ODDS / N_BINS) - LARGEST_LOG_ODDS
+_PROBABILITIES = expit(CENTERS)
 _DRAWS = 1000
 _VERSION = 1
 _KIND = "skdp evaluation"
@@ -158,7 +158,7 @@ class PrivateEvaluation:
         random_state = check_random_state(0)  # noise is in the histograms already
         return np.stack(
             [
-                posterior_draws(each, CENTRES, self.deviation, _DRAWS, random_state)
+                posterior_draws(each, CENTERS, self.deviation, _DRAWS, random_state)
                 for each in self.histograms
             ]
         )
@@ -250,7 +250,7 @@ class PrivateEvaluation:
         width = 2 * LARGEST_LOG_ODDS / N_BINS
         return pd.DataFrame(
             {
-                "threshold": expit(CENTRES - width / 2)[::-1],
+                "threshold": expit(CENTERS - width / 2)[::-1],
                 "false_positives": middle[0],
                 "true_positives": middle[1],
                 "low": low[1],

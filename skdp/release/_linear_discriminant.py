@@ -191,7 +191,7 @@ def _sites(statistics, guesses, pi, mean, within=None):
     # of sites, which differ by a variance τ². With an error of variance e in an intercept, a share
     # of
     # 1 - \sqrt{e / (e + τ^2)}
-    # of the differences of a site is taken out, as generalised least squares does with random
+    # of the differences of a site is taken out, as generalized least squares does with random
     # intercepts (Fuller and Battese, 1973): all where sites have many rows, none where intercepts
     # are alike.
     counts = statistics.row_counts_by_source
@@ -446,7 +446,7 @@ def clipping_effect(statistics, basis, n_rows):
     noise = (statistics.second_sd * np.linalg.norm(form) / (n_rows * constant)) ** 2
     prior = (_CLIPPING_SPREAD * guess) ** 2
     measured = (prior * measured + noise * guess) / (prior + noise)
-    ends = np.abs(basis.scale * np.array([basis.low - basis.centre, basis.high - basis.centre]))
+    ends = np.abs(basis.scale * np.array([basis.low - basis.center, basis.high - basis.center]))
     longest = (np.where(basis.order == 1, ends.max(axis=0), basis.scale) ** 2).sum()
     least = 1 - min(clipped / square, 1.0) * (1 - min(square / longest, 1.0))
     return float(np.clip(measured, max(least, _LEAST_SHRINKAGE), 1.0)), widening
@@ -490,7 +490,7 @@ def variance_difference(basis, weights, middle, difference, variances):
     # mean and variance of the column. Covariances of different columns are taken to be the same in
     # both classes, and so are variances of numeric columns without cosines.
     single = basis.two_valued
-    ends = basis.scale * (basis.low + basis.high - 2 * basis.centre)
+    ends = basis.scale * (basis.low + basis.high - 2 * basis.center)
     found = (weights**2 * difference * (ends - 2 * middle))[single].sum()
     for at, values in basis.numeric_tables():
         if len(at) > 1:
@@ -504,8 +504,8 @@ def variance_difference(basis, weights, middle, difference, variances):
 def _regression(values, target, density):
     """Return the slopes of the regression of some function of a column on its basis functions."""
     root = np.sqrt(density)
-    centred = root[:, None] * (values - density @ values)
-    return np.linalg.lstsq(centred, root * (target - density @ target), rcond=None)[0]
+    centered = root[:, None] * (values - density @ values)
+    return np.linalg.lstsq(centered, root * (target - density @ target), rcond=None)[0]
 
 
 def occurrence(counts, count_sd):

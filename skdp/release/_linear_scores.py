@@ -296,17 +296,17 @@ class _Inputs:
         if moments.covariance_noise is not None:
             noise = moments.shares**2 @ moments.covariance_noise
         if basis is None:
-            places, centre, scale = np.arange(p), np.zeros(p), np.ones(p)
+            places, center, scale = np.arange(p), np.zeros(p), np.ones(p)
             # Noise is equal in units that the owner found comparable.
             units = noise**-0.25 if noise.all() else np.ones(p)
             variances = np.maximum(within.diagonal(), np.sqrt(noise)) * units**2
             units = units / (np.sqrt(variances.mean()) or 1.0)
         else:
             places = basis.linear
-            centre, scale, units = basis.centre[places], basis.scale[places], np.ones(p)
+            center, scale, units = basis.center[places], basis.scale[places], np.ones(p)
         return cls(
             places,
-            (moments.shrunken_means() - centre) * scale,
+            (moments.shrunken_means() - center) * scale,
             within * np.outer(scale, scale),
             units,
             # A covariance has half the noise of a variance.
@@ -350,7 +350,7 @@ def _cosine_means(basis: BasisFunctions, moments: Moments, chosen):
     m = (moments.shrunken_means()[:, column] - low) / width
     squares = np.maximum(moments.within_covariance().diagonal()[column], 0) / width**2
     cosines = -np.cos(step * m) * np.exp(-(step**2) * squares / 2)
-    return (cosines - basis.centre[chosen]) * basis.scale[chosen]
+    return (cosines - basis.center[chosen]) * basis.scale[chosen]
 
 
 def linear_discriminant(moments):

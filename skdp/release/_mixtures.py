@@ -171,11 +171,11 @@ class Mixtures(Part):
         sizes = responsibilities.sum(axis=0, dtype=np.float64) + np.finfo(np.float32).tiny
         means, covariances = np.empty_like(here.means), np.empty_like(here.covariances)
         for k, (m, S) in enumerate(zip(here.means, here.covariances, strict=True)):
-            centre = responsibilities[:, k] @ rows / sizes[k]
-            deviations = rows - centre.astype(rows.dtype)
+            center = responsibilities[:, k] @ rows / sizes[k]
+            deviations = rows - center.astype(rows.dtype)
             scatter = (deviations.T * responsibilities[:, k]) @ deviations / sizes[k]
             G = np.linalg.solve(S + np.diag(noise), S)
-            means[k] = m + (centre - m) @ G
+            means[k] = m + (center - m) @ G
             covariances[k] = G.T @ scatter @ G + S - S @ G
         return sizes, means, covariances
 

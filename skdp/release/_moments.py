@@ -226,8 +226,8 @@ class Moments(Part):
     def total_covariance(self) -> np.ndarray:
         """Return the noise-corrected covariance of all rows, (n_features, n_features)."""
         within = self.within_covariance()
-        centred = self.means - self.mean
-        spread = (centred.T * self.frequencies) @ centred
+        centered = self.means - self.mean
+        spread = (centered.T * self.frequencies) @ centered
         if self.mean_noise is not None:
             # Means spread by f_c(1 − f_c) of their noise too, as the mean of all has some of it.
             remaining = self.frequencies * (1 - self.frequencies)

@@ -105,9 +105,9 @@ class Release:
     >>> source.fit(heart.data, heart.target).release_.save("hospitals.skdp")
     >>> release = Release.load("hospitals.skdp")
     >>> release
-    Release(2 classes, 34 features, (8, 1e-05)-DP per labelled record, add/remove)
+    Release(2 classes, 34 features, (8, 1e-05)-DP per labeled record, add/remove)
     >>> release.guarantee.epsilon, release.guarantee.unit
-    (8.0, 'labelled record')
+    (8.0, 'labeled record')
     >>> release.encoder.names[:3]
     ('age', 'sex', 'cp')
     """
@@ -412,7 +412,7 @@ class Release:
         the columns, and the results. ``skdp describe`` prints the same text.
 
         >>> print("\n".join(release.summary().splitlines()[:3]))
-        Release(2 classes, 34 features, (8, 1e-05)-DP per labelled record, add/remove)
+        Release(2 classes, 34 features, (8, 1e-05)-DP per labeled record, add/remove)
         <BLANKLINE>
         What is in the file
         """
@@ -449,7 +449,7 @@ class Release:
         Examples
         --------
         >>> release.restrict(["cp", "age"])
-        Release(2 classes, 6 features, (8, 1e-05)-DP per labelled record, add/remove)
+        Release(2 classes, 6 features, (8, 1e-05)-DP per labeled record, add/remove)
         """
         columns, encoder = chosen_columns(self, names)
         if np.array_equal(columns, np.arange(self.n_features)):

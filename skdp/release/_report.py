@@ -265,7 +265,7 @@ def _numbers(release):
     both = release.record_guarantee
     if both is not None and both is not own:
         lines[("a row with its label", both)] = None
-    names = ["what", "ε", "δ", "right at even odds", "right at 1 in 100", "unit", "neighbours"]
+    names = ["what", "ε", "δ", "right at even odds", "right at 1 in 100", "unit", "neighbors"]
     rows = [
         (
             *(what, each.epsilon, each.delta),
@@ -276,7 +276,7 @@ def _numbers(release):
     ]
     return (
         f"{grid(names, rows)}<p class='note'>Upper bounds, for somebody who knows all else: how "
-        "often a guess which of two neighbours was used is right, both being equally likely (50% "
+        "often a guess which of two neighbors was used is right, both being equally likely (50% "
         "without the file); and how many are named rightly by whoever names as many as there are, "
         "where that is 1 in 100 (1% without the file). They are those of the mechanism's noise, "
         "or of ε and δ alone where nothing else is known of it.</p>"

@@ -26,12 +26,12 @@ _TINY = 1e-9
 _HALF = 0.5
 
 
-def posterior_draws(histograms, centres, deviation, n_draws, random_state):
+def posterior_draws(histograms, centers, deviation, n_draws, random_state):
     """Return expected rows by class and bin, drawn from their posterior."""
     if deviation == 0:
         return random_state.gamma(np.maximum(histograms, _TINY), size=(n_draws, *histograms.shape))
     fits = [
-        _fit(histograms, centres, deviation, density, ratio)
+        _fit(histograms, centers, deviation, density, ratio)
         for density in _DENSITIES
         for ratio in _RATIOS
     ]
@@ -49,16 +49,16 @@ def posterior_draws(histograms, centres, deviation, n_draws, random_state):
     return draws
 
 
-def _fit(histograms, centres, deviation, density, ratio):
+def _fit(histograms, centers, deviation, density, ratio):
     """Return log evidence, posterior mode and lower root of the precision."""
-    n = len(centres)
+    n = len(centers)
     differences = np.diff(np.eye(n), 2, axis=0)
     smooth = differences.T @ differences
     precision = np.zeros((2 * n, 2 * n))
     precision[:n, :n] = density * smooth + _RIDGE * np.eye(n)
     precision[n:, n:] = ratio * smooth + _RIDGE * np.eye(n)
     rows = np.maximum(histograms.sum(axis=1), 1.0)
-    prior = np.concatenate([np.full(n, np.log(rows[0] / n)), centres])
+    prior = np.concatenate([np.full(n, np.log(rows[0] / n)), centers])
     target = histograms.ravel()
     both = np.block([[np.eye(n), np.zeros((n, n))], [np.eye(n), np.eye(n)]])
     x, variances = prior.copy(), np.repeat(rows / n, n) + deviation**2

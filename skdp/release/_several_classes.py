@@ -88,7 +88,7 @@ class _Simulation:
     scores : list of ndarray of shape (n_rows, n_scores)
         For each class.
 
-    centres : ndarray of shape (n_classes, n_scores)
+    centers : ndarray of shape (n_classes, n_scores)
         Scores of the posterior means of the classes.
 
     uncertainty : ndarray of shape (n_classes, n_scores, n_scores)
@@ -99,7 +99,7 @@ class _Simulation:
     """
 
     scores: list
-    centres: np.ndarray
+    centers: np.ndarray
     uncertainty: np.ndarray
     within: np.ndarray
 
@@ -111,7 +111,7 @@ class _Simulation:
         means, squares, variances = np.zeros((3, len(matrix), len(matrix)))
         for c, row in enumerate(matrix):
             apart = row - matrix  # of each pair, what its score is in the scores here
-            means[c] = (apart * (self.centres[c] - self.centres)).sum(axis=1)
+            means[c] = (apart * (self.centers[c] - self.centers)).sum(axis=1)
             squares[c] = ((apart @ self.uncertainty[c]) * apart).sum(axis=1)
             variances[c] = ((apart @ self.within[c]) * apart).sum(axis=1)
         # Of both classes of a pair.
@@ -169,16 +169,16 @@ def _simulate(population, covariance, basis, shrinkage, coefficients):
         deviations.append(scores - scores.mean(axis=0))
 
     simulated = sum(p * s.T @ s / len(s) for p, s in zip(pi, deviations, strict=True))
-    centres = offsets @ coefficients.T
-    between = centres - pi @ centres
+    centers = offsets @ coefficients.T
+    between = centers - pi @ centers
     between = (between.T * pi) @ between + np.tensordot(pi, uncertainty, 1)
     scale = _rescaling(simulated, coefficients @ population.covariance @ coefficients.T - between)
     scores = []
-    for centre, deviation, spread in zip(centres, deviations, uncertainty, strict=True):
+    for center, deviation, spread in zip(centers, deviations, uncertainty, strict=True):
         shifts = rng.standard_normal(deviation.shape) @ _root(spread)
-        scores.append(population.mean @ coefficients.T + centre + deviation @ scale + shifts)
+        scores.append(population.mean @ coefficients.T + center + deviation @ scale + shifts)
     within = np.array([s.T @ s / len(s) for s in (d @ scale for d in deviations)])
-    return _Simulation(scores, centres, uncertainty, within)
+    return _Simulation(scores, centers, uncertainty, within)
 
 
 def _rescaling(simulated, wanted):
@@ -268,8 +268,8 @@ class RowSimulator:
 
     def __init__(self, basis, covariance):
         self.n_basis, self.single = len(basis.column), basis.two_valued
-        self.low = (basis.scale * (basis.low - basis.centre))[self.single]
-        self.high = (basis.scale * (basis.high - basis.centre))[self.single]
+        self.low = (basis.scale * (basis.low - basis.center))[self.single]
+        self.high = (basis.scale * (basis.high - basis.center))[self.single]
         self.numeric = list(basis.numeric_tables())
         self.variances = covariance.diagonal()
         columns = [*self.single, *(at[0] for at, _ in self.numeric)]
@@ -295,8 +295,8 @@ class RowSimulator:
 def _tilted(values, density, mean):
     """Return a density times what is linear in some functions and gives these their means."""
     expected = density @ values
-    centred = values - expected
-    covariance = (centred.T * density) @ centred
+    centered = values - expected
+    covariance = (centered.T * density) @ centered
     covariance[np.diag_indices_from(covariance)] += _TILT_RIDGE * np.ptp(values, axis=0) ** 2
-    tilted = density * np.maximum(1 + centred @ np.linalg.solve(covariance, mean - expected), 0)
+    tilted = density * np.maximum(1 + centered @ np.linalg.solve(covariance, mean - expected), 0)
     return tilted + _TINY

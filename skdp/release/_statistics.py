@@ -235,7 +235,7 @@ def positive_counts(counts, deviation):
     return positive_mean(counts, deviation) + _HALF
 
 
-def measure_moments(statistics, basis, centre=0.0, shrinkage=1.0):
+def measure_moments(statistics, basis, center=0.0, shrinkage=1.0):
     """Return class counts, means and the covariance within classes, with their noise.
 
     With the sums :math:`s_c` of the classes and noisy counts :math:`n_c` of sum N,
@@ -265,8 +265,8 @@ def measure_moments(statistics, basis, centre=0.0, shrinkage=1.0):
     return Moments(
         class_counts=counts,
         effective_sizes=counts.copy(),
-        means=basis.centre[linear]
-        + np.broadcast_to(centre, basis.scale.shape)[linear] / unclipped
+        means=basis.center[linear]
+        + np.broadcast_to(center, basis.scale.shape)[linear] / unclipped
         + means[:, linear] / scale,
         covariances=within[np.triu_indices(p)][np.newaxis].astype(np.float32),
         noise=np.zeros(p),
@@ -383,8 +383,8 @@ class Statistics(Part):
         require(divided, f"{name}.basis", least)
         ranges = (np.abs(basis.scale) * (basis.high - basis.low))[basis.order == 1]
         require(ranges.min() >= _LEAST, f"{name}.basis", "must vary between the bounds")
-        ends = np.abs([basis.low - basis.centre, basis.high - basis.centre]).max(axis=0)
-        values = np.abs(basis.scale) * np.where(basis.order == 1, ends, 1 + np.abs(basis.centre))
+        ends = np.abs([basis.low - basis.center, basis.high - basis.center]).max(axis=0)
+        values = np.abs(basis.scale) * np.where(basis.order == 1, ends, 1 + np.abs(basis.center))
         small = max(values.max(), basis.variances.max()) <= _LARGEST_VALUE
         require(small, f"{name}.basis", f"must have values and variances up to {_LARGEST_VALUE:g}")
 

@@ -79,8 +79,8 @@ class SyntheticRows:
         self._low, self._width = basis.low[linear], (basis.high - basis.low)[linear]
         means = _believed(sums.row_counts @ clipping.means / n_rows, sums, basis)
         # Means of the encoded columns between their bounds.
-        centre = (basis.centre[linear] - self._low) / self._width
-        self._means = centre + means[linear] / (basis.scale[linear] * self._width)
+        center = (basis.center[linear] - self._low) / self._width
+        self._means = center + means[linear] / (basis.scale[linear] * self._width)
         covariance = sums.second / (n_rows * clipping.square_factors.mean())
         covariance -= np.outer(means, means)
         scale = basis.scale[linear] * self._width

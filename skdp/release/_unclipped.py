@@ -307,8 +307,8 @@ class _SquaredNorms:
 
 def regression(table, target, probabilities):
     """Return the slopes of the linear regression of a target on a table's columns."""
-    centred = table - probabilities @ table
-    weighted = centred * probabilities[:, np.newaxis]
+    centered = table - probabilities @ table
+    weighted = centered * probabilities[:, np.newaxis]
     return np.linalg.solve(
-        weighted.T @ centred + _RIDGE * np.eye(table.shape[1]), weighted.T @ target
+        weighted.T @ centered + _RIDGE * np.eye(table.shape[1]), weighted.T @ target
     )

@@ -135,15 +135,15 @@ class RowGrid:
     basis : BasisFunctions
         Public functions of single columns, which give z.
 
-    centre : ndarray of shape (n_basis,)
+    center : ndarray of shape (n_basis,)
         Public, or noisy: the origin of z.
 
     radius : float
-        R: rows farther from the centre are brought to this distance.
+        R: rows farther from the center are brought to this distance.
     """
 
     basis: BasisFunctions
-    centre: np.ndarray
+    center: np.ndarray
     radius: float
 
     @property
@@ -167,25 +167,25 @@ class RowGrid:
         return Q
 
     def is_same(self, other: Self) -> bool:
-        """Return whether another grid has the same basis functions, centre and radius."""
+        """Return whether another grid has the same basis functions, center and radius."""
         names = [field.name for field in fields(BasisFunctions)]
         same = all(
             np.array_equal(getattr(self.basis, name), getattr(other.basis, name)) for name in names
         )
-        return same and np.array_equal(self.centre, other.centre) and self.radius == other.radius
+        return same and np.array_equal(self.center, other.center) and self.radius == other.radius
 
     def to_features(self, Z: np.ndarray) -> np.ndarray:
-        """Return rows z around the centre as features, of which each function is linear."""
-        return self.basis.centre + (Z + self.centre) / self.basis.scale
+        """Return rows z around the center as features, of which each function is linear."""
+        return self.basis.center + (Z + self.center) / self.basis.scale
 
-    def at(self, centre: np.ndarray, radius: float) -> Self:
-        """Return the grid around another centre."""
-        return replace(self, centre=centre, radius=float(radius))
+    def at(self, center: np.ndarray, radius: float) -> Self:
+        """Return the grid around another center."""
+        return replace(self, center=center, radius=float(radius))
 
     def _fine(self, X):
         """Yield rows on a finer grid, each element clipped to the radius, and their norms."""
         for rows, Z in self.basis.encode_blocks(X):
-            Z -= self.centre
+            Z -= self.center
             Z *= self._steps / self.radius
             np.maximum(Z, -self._steps, out=Z)
             np.minimum(Z, self._steps, out=Z)

@@ -173,12 +173,12 @@ def _starts(mean, covariance, n_components, random_state):
         return mean[np.newaxis]
     draws = random_state.standard_normal((_DRAWS * n_components, len(mean)))
     draws = mean + draws @ np.linalg.cholesky(covariance).T
-    centres = draws[:n_components].copy()
+    centers = draws[:n_components].copy()
     for _ in range(_FIRST_STEPS):
-        nearest = ((centres**2).sum(axis=1) - 2 * draws @ centres.T).argmin(axis=1)
+        nearest = ((centers**2).sum(axis=1) - 2 * draws @ centers.T).argmin(axis=1)
         for k in np.unique(nearest):
-            centres[k] = draws[nearest == k].mean(axis=0)
-    return centres
+            centers[k] = draws[nearest == k].mean(axis=0)
+    return centers
 
 
 def _outer(means):

@@ -32,7 +32,7 @@ _SCALING_ROWS = 5_000
 # Properties of tables, chosen on four hospitals (benchmarks/bench_planning.py): positions of
 # numbers between their bounds, their spread, the correlation of columns, and how unequal their
 # effects and their categories are.
-_CENTRES = (0.2, 0.6)
+_CENTERS = (0.2, 0.6)
 _SPREADS = (0.08, 0.22)
 _LARGEST_LOADING = 0.6
 _SIZES = (0.1, 1.0)
@@ -372,7 +372,7 @@ class _Shape:
         self.column = column
         self._numeric = isinstance(column, NumericColumn)
         if self._numeric:
-            self._centre = random_state.uniform(*_CENTRES)
+            self._center = random_state.uniform(*_CENTERS)
             self._spread = random_state.uniform(*_SPREADS)
             return
         k = len(column.categories)
@@ -383,7 +383,7 @@ class _Shape:
     def numbers(self, places):
         """Return numbers for a linear model, of shape (n_samples, n_numbers)."""
         if self._numeric:
-            return np.clip(self._centre + self._spread * places, 0, 1)[:, np.newaxis]
+            return np.clip(self._center + self._spread * places, 0, 1)[:, np.newaxis]
         codes = self._codes(places)
         if self.column.ordered or len(self._order) == 2:
             return codes[:, np.newaxis].astype(float)

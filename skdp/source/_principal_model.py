@@ -70,7 +70,7 @@ class PrincipalDirectionsModel(StatisticsModel):
     def learn(self, rows, grid, queries):
         grid = estimate_location(rows, grid, queries)
         statistics = perturb_sums(rows.sums(grid), grid, queries)
-        moments = measure_moments(statistics, grid.basis, grid.centre)
+        moments = measure_moments(statistics, grid.basis, grid.center)
         subspace = Subspace.of_moments(moments, self.n_directions)
         # Identical rows have no spread; it is at least one step of the grid.
         step = (grid.step / grid.basis.scale).max()
@@ -89,7 +89,7 @@ class PrincipalDirectionsModel(StatisticsModel):
 
 def widest_grid(basis):
     """Return a grid about the middle of the bounds, whose radius covers all rows."""
-    ends = basis.scale * np.abs(np.stack([basis.low, basis.high]) - basis.centre)
+    ends = basis.scale * np.abs(np.stack([basis.low, basis.high]) - basis.center)
     return RowGrid(basis, np.zeros(len(basis.column)), float(np.linalg.norm(ends.max(axis=0))))
 
 

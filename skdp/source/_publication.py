@@ -94,7 +94,7 @@ def default_settings():
 
 def whole_guarantee(mechanism, mechanisms, n_features, *, by_group, covers, excludes):
     """Return the guarantee of whole records, or of whole people, added or removed."""
-    unit = "group" if by_group else "labelled record"
+    unit = "group" if by_group else "labeled record"
     return PrivacyGuarantee(
         mechanism=mechanism,
         mechanisms=mechanisms,

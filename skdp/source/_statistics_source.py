@@ -163,7 +163,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
     >>> source = DPStatisticsSource(epsilon=4.0, encoder=heart.schema, model="linear")
     >>> source = source.fit(heart.data, heart.target)
     >>> source.release_
-    Release(2 classes, 34 features, (4, 1e-05)-DP per labelled record, add/remove)
+    Release(2 classes, 34 features, (4, 1e-05)-DP per labeled record, add/remove)
     >>> source.guarantee_.relation
     'add/remove'
     >>> source.release_.save("hospitals.skdp")
@@ -310,7 +310,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         >>> source = DPStatisticsSource(epsilon=8.0, classes=["ill", "well"])
         >>> guarantee = source.guarantee_for(X, y)
         >>> round(guarantee.epsilon, 6), guarantee.delta, guarantee.unit
-        (8.0, 1e-05, 'labelled record')
+        (8.0, 1e-05, 'labeled record')
         """
         self._validate_params()
         with default_settings():
@@ -399,7 +399,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         >>> accumulator = source.accumulator(n_features=2)
         >>> accumulator.add(X, y)
         >>> source.fit_accumulated(accumulator).release_
-        Release(2 classes, 2 features, (8, 1e-05)-DP per labelled record, add/remove)
+        Release(2 classes, 2 features, (8, 1e-05)-DP per labeled record, add/remove)
         """
         forget_fit(self)
         self._validate_params()

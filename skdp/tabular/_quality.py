@@ -226,10 +226,10 @@ def _distance(column, *blocks):
 
 def _correlations(encoded):
     """Return correlations, none with a column that is constant."""
-    centred = encoded - encoded.mean(axis=0)
-    deviations = np.sqrt((centred**2).mean(axis=0))
-    centred /= np.where(deviations > 1e-9, deviations, np.inf)
-    return centred.T @ centred / len(encoded)
+    centered = encoded - encoded.mean(axis=0)
+    deviations = np.sqrt((centered**2).mean(axis=0))
+    centered /= np.where(deviations > 1e-9, deviations, np.inf)
+    return centered.T @ centered / len(encoded)
 
 
 def _told_apart(real, synthetic, seed):

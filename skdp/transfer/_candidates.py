@@ -23,7 +23,7 @@ from skdp.transfer._evidence import (
 from skdp.transfer._inspection import candidate_contributions
 from skdp.transfer._label_correction import (
     AveragedCorrection,
-    LabelledRows,
+    LabeledRows,
     Standardizer,
     sampling_offsets,
     warn_of_frequencies,
@@ -32,7 +32,7 @@ from skdp.transfer._scorers import (
     Scorer,
     adapted_class_means,
     adapted_mixtures,
-    normalised_log_posteriors,
+    normalized_log_posteriors,
     on_all_columns,
     source_scorer,
 )
@@ -78,7 +78,7 @@ class Candidate:
     adapt : callable or None, default=None
         ``adapt(labels=labels)`` returns a scorer adapted to labels.
 
-    held_out : ndarray of shape (n_labelled,) or None, default=None
+    held_out : ndarray of shape (n_labeled,) or None, default=None
         Held-out probability of the label of each labeled row. None without labels.
     """
 
@@ -103,7 +103,7 @@ class Candidate:
 
     def log_posteriors(self, X):
         """Return log-posteriors of target rows."""
-        log_posteriors = normalised_log_posteriors(self.scorer, X)
+        log_posteriors = normalized_log_posteriors(self.scorer, X)
         if self.correction is None or self.standardizer is None:
             return log_posteriors
         return self.correction.apply(log_posteriors, self.standardizer.transform(X))
@@ -137,7 +137,7 @@ class Candidates:
     def __init__(self, task):
         self._task = task
         self._standardizer = Standardizer(task.X)
-        self._known = ~task.unlabelled
+        self._known = ~task.unlabeled
         self._labels = task.labels[self._known]
         self._pairs = [pair for pair in task.pairs if pair.release.moments is not None]
         self.scorers: list = []  # of the sources
@@ -173,7 +173,7 @@ class Candidates:
         return np.exp(self._log_posteriors[0])
 
     @property
-    def labels_favour_target(self):
+    def labels_favor_target(self):
         """Whether there are labels, and they favor the target alone over the source."""
         alone = self.named("target alone")
         return bool(alone) and alone[0].log_odds > self._candidates[0].log_odds
@@ -208,7 +208,7 @@ class Candidates:
 
     def _add_source(self, name, scorer, log_odds, release=None):
         """Add the scores of a source, corrected by labels."""
-        log_posteriors = normalised_log_posteriors(scorer, self._task.X)
+        log_posteriors = normalized_log_posteriors(scorer, self._task.X)
         known: tuple = ()
         if release is not None and release.statistics is not None:
             spread = release.linear.intercept_sd
@@ -252,7 +252,7 @@ class Candidates:
         scorer = adapted_mixtures(pair)
         if scorer is None:
             return
-        log_posteriors = normalised_log_posteriors(scorer, self._task.X)
+        log_posteriors = normalized_log_posteriors(scorer, self._task.X)
         posteriors = np.exp(log_posteriors)
         better = certainty(posteriors) >= certainty(self.reference)
         if better and agrees_with_source(posteriors, self.reference):
@@ -268,14 +268,14 @@ class Candidates:
         scorer = Scorer(partial(constant_scores, np.log(frequencies)))
         candidate = Candidate("target alone", scorer, self.labels_log_odds, 0.0)
         correction = AveragedCorrection.of_labels_alone(self._task.sampling)
-        log_posteriors = normalised_log_posteriors(scorer, self._task.X)
+        log_posteriors = normalized_log_posteriors(scorer, self._task.X)
         self._add_corrected(candidate, correction, log_posteriors)
 
     def _learn_from_labels(self):
         """Let all candidates learn from the labeled rows, and weight them by these."""
         folds = stratified_folds(self._labels, _N_FOLDS, self._task.random_state)
         Z = self._standardizer.transform(self._task.X[self._known])
-        rows = LabelledRows(self._known, self._labels, folds, Z)
+        rows = LabeledRows(self._known, self._labels, folds, Z)
         if self._task.label_sampling == "auto" and self._pairs and not self._known.all():
             warn_of_frequencies(self._labels, self.reference.mean(axis=0), self._task.sampling)
         for candidate, log_posteriors in zip(self._candidates, self._log_posteriors, strict=True):
@@ -366,7 +366,7 @@ class EvidenceAverage(TransferModel):
 
 def log_linear_pool(scorers, weights, X):
     """Return log-posteriors of several scorers, averaged by weights that sum to 1."""
-    return np.tensordot(weights, [normalised_log_posteriors(scorer, X) for scorer in scorers], 1)
+    return np.tensordot(weights, [normalized_log_posteriors(scorer, X) for scorer in scorers], 1)
 
 
 def constant_scores(scores, X):

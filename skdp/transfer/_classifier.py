@@ -220,7 +220,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     DPSource : Makes a release of noisy rows.
     Release : The input of this classifier.
     SelfTrainingSchedule : Configures self-training.
-    LabeledSplit : Cross-validation that scores labelled rows only.
+    LabeledSplit : Cross-validation that scores labeled rows only.
 
     Notes
     -----

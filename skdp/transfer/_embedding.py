@@ -50,10 +50,10 @@ class Embedding:
     basis : ndarray of shape (n_target_features, n_source_features) or None
         B.
 
-    target_centre : ndarray of shape (n_target_features,) or None
+    target_center : ndarray of shape (n_target_features,) or None
         a.
 
-    source_centre : ndarray of shape (n_source_features,) or None
+    source_center : ndarray of shape (n_source_features,) or None
         b.
 
     scale : float
@@ -61,8 +61,8 @@ class Embedding:
     """
 
     basis: np.ndarray | None = None
-    target_centre: np.ndarray | None = None
-    source_centre: np.ndarray | None = None
+    target_center: np.ndarray | None = None
+    source_center: np.ndarray | None = None
     scale: float = 1.0
 
     @classmethod
@@ -71,7 +71,7 @@ class Embedding:
         # If dimensions differ, principal directions are paired in the order of their variances as
         # in paired_subspaces, and the target is scaled to the source.
         release, moments = pair.release, pair.moments
-        centre = release.alignment.mean if moments is None else moments.mean
+        center = release.alignment.mean if moments is None else moments.mean
         basis, scale = None, 1.0
         if not pair.same_columns:
             V_sr, V_tg = paired_subspaces(pair)
@@ -79,7 +79,7 @@ class Embedding:
             if moments is not None:
                 variance = np.trace(release.moments.total_covariance())
                 scale = float(np.sqrt(max(variance, 0) / pair.subspace.variances.sum())) or 1.0
-        return cls(basis, pair.subspace.mean, centre, scale)
+        return cls(basis, pair.subspace.mean, center, scale)
 
     def directions(self, components):
         """Return directions of the target as directions of the source."""
@@ -87,13 +87,13 @@ class Embedding:
 
     def rows(self, X):
         """Return target rows in the space of the source, in the dtype of X."""
-        rows = X if self.target_centre is None else X - self.target_centre
+        rows = X if self.target_center is None else X - self.target_center
         if self.basis is not None:
             rows = rows @ self.basis
         if self.scale != 1.0:
             rows = rows * self.scale
-        if self.source_centre is not None:
-            rows = rows + self.source_centre
+        if self.source_center is not None:
+            rows = rows + self.source_center
         return rows.astype(X.dtype, copy=False)
 
 

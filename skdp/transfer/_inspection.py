@@ -108,7 +108,7 @@ def warn_of_source(model):
     else:
         return
     warn(
-        f"The labelled rows {found}: the source has a weight of {model.source_weight:.2f}. Check "
+        f"The labeled rows {found}: the source has a weight of {model.source_weight:.2f}. Check "
         "that its columns, their units and its classes mean the same here, see report() for the "
         "weight of each part and its loss on the labels, or use no source (source=None)."
     )

@@ -82,7 +82,7 @@ class Standardizer:
 
 
 @dataclass(frozen=True)
-class LabelledRows:
+class LabeledRows:
     """The labeled rows of a target.
 
     Attributes
@@ -90,10 +90,10 @@ class LabelledRows:
     known : ndarray of shape (n_samples,), bool
         Mask of the labeled rows.
 
-    labels, folds : ndarrays of shape (n_labelled,)
+    labels, folds : ndarrays of shape (n_labeled,)
         Class indices, and folds of cross-validation.
 
-    Z : ndarray of shape (n_labelled, n_features)
+    Z : ndarray of shape (n_labeled, n_features)
         Standardized columns.
     """
 
@@ -318,7 +318,7 @@ def coefficient_variance(scores, n_columns):
     """Return the prior variance of coefficients around these scores."""
     # 1/300, or less if all columns together would have more than a quarter of the variance of the
     # scores; never below 1/1000, or .1 for all columns together.
-    centred = scores - scores.mean(axis=1, keepdims=True)
-    score_variance = centred.var(axis=0).mean()
+    centered = scores - scores.mean(axis=1, keepdims=True)
+    score_variance = centered.var(axis=0).mean()
     least = min(_MIN_VARIANCE, _MIN_TOGETHER / n_columns)
     return float(np.clip(_SHARE_OF_COLUMNS * score_variance / n_columns, least, MAX_VARIANCE))

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.tabular import canonical, spelled_as
 from skdp.utils._frames import as_frame
-from skdp.utils._labels import label_array, natural_labels, scorable_labels, unlabelled_rows
+from skdp.utils._labels import label_array, natural_labels, scorable_labels, unlabeled_rows
 from skdp.utils._sklearn import safe_indexing
 from skdp.utils._warnings import warn
 
@@ -59,7 +59,7 @@ class LabeledSplit:
     See Also
     --------
     DPTransferClassifier : Learns from such data.
-    LabeledScorer : Scores the labelled rows among training rows.
+    LabeledScorer : Scores the labeled rows among training rows.
 
     Examples
     --------
@@ -121,16 +121,16 @@ class LabeledSplit:
         >>> [test.tolist() for _, test in LabeledSplit(cv=2).split(X, y)]
         [[0, 2], [1, 3]]
         """
-        labelled, unlabelled, labels, groups = self._labelled_rows(y, groups)
-        if not len(labelled):
+        labeled, unlabeled, labels, groups = self._labeled_rows(y, groups)
+        if not len(labeled):
             raise ValueError(
-                f"LabeledSplit(unlabeled={self.unlabeled!r}) found no labelled row among "
-                f"{len(unlabelled)}. Label some, or name the value that marks the others."
+                f"LabeledSplit(unlabeled={self.unlabeled!r}) found no labeled row among "
+                f"{len(unlabeled)}. Label some, or name the value that marks the others."
             )
         if getattr(getattr(y, "dtype", None), "kind", None) == "O":
             _warn_of_numbers(labels)
         for train, test in self._splitter().split(labels, labels, groups):
-            yield np.sort(np.append(labelled[train], unlabelled)), labelled[test]
+            yield np.sort(np.append(labeled[train], unlabeled)), labeled[test]
 
     def get_n_splits(
         self, X: Any = None, y: ArrayLike | None = None, groups: ArrayLike | None = None
@@ -160,7 +160,7 @@ class LabeledSplit:
         """
         if y is None:
             return self._splitter().get_n_splits(X, y, groups)
-        _, _, labels, groups = self._labelled_rows(y, groups)
+        _, _, labels, groups = self._labeled_rows(y, groups)
         return self._splitter().get_n_splits(labels, labels, groups)
 
     def get_metadata_routing(self) -> Any:
@@ -174,17 +174,17 @@ class LabeledSplit:
         """
         return get_routing_for_object(self._splitter())
 
-    def _labelled_rows(self, y, groups):
+    def _labeled_rows(self, y, groups):
         """Return labeled rows, the other rows, and labels and groups of the former."""
         y = label_array(y)
         classes = None if self.classes is None else _forms(np.asarray(self.classes))
-        marked = unlabelled_rows(y, self.unlabeled, classes)
-        labelled = np.flatnonzero(~marked)
+        marked = unlabeled_rows(y, self.unlabeled, classes)
+        labeled = np.flatnonzero(~marked)
         if groups is not None:
             groups = label_array(groups)
             check_consistent_length(y, groups)
-            groups = groups[labelled]
-        return labelled, np.flatnonzero(marked), np.array(y[labelled].tolist()), groups
+            groups = groups[labeled]
+        return labeled, np.flatnonzero(marked), np.array(y[labeled].tolist()), groups
 
     def _splitter(self):
         if isinstance(self.cv, Integral):
@@ -222,7 +222,7 @@ class LabeledScorer:
 
     See Also
     --------
-    LabeledSplit : Folds of the labelled rows.
+    LabeledSplit : Folds of the labeled rows.
 
     Examples
     --------
@@ -243,22 +243,22 @@ class LabeledScorer:
     def __call__(self, estimator: Any, X: ArrayLike, y: ArrayLike) -> float:
         """Return the score of an estimator on the labeled rows."""
         labels = label_array(y)
-        marked = unlabelled_rows(labels, self.unlabeled, _forms(estimator.classes_))
+        marked = unlabeled_rows(labels, self.unlabeled, _forms(estimator.classes_))
         if marked.all():
             raise ValueError(
-                f"{self!r} found no labelled row among {len(labels)}. Label some, or name the "
+                f"{self!r} found no labeled row among {len(labels)}. Label some, or name the "
                 "value that marks the others."
             )
-        labelled = np.flatnonzero(~marked)
-        known = spelled_as(natural_labels(labels[labelled]), estimator.classes_)
-        return get_scorer(self.scoring)(estimator, safe_indexing(as_frame(X), labelled), known)
+        labeled = np.flatnonzero(~marked)
+        known = spelled_as(natural_labels(labels[labeled]), estimator.classes_)
+        return get_scorer(self.scoring)(estimator, safe_indexing(as_frame(X), labeled), known)
 
     def __repr__(self) -> str:
         return f"LabeledScorer({self.scoring!r}, unlabeled={self.unlabeled!r})"
 
 
 def _forms(classes):
-    """Return classes as :func:`unlabelled_rows` compares them with marks."""
+    """Return classes as :func:`unlabeled_rows` compares them with marks."""
     return list(map(canonical, classes.tolist()))
 
 
@@ -267,6 +267,6 @@ def _warn_of_numbers(labels):
     if labels.dtype.kind in "biuf":
         warn(
             "The labels in y are numbers in an array of objects, which scikit-learn's metrics "
-            "refuse: with scoring=, scores are NaN. Mark unlabelled rows in an array of numbers, "
+            "refuse: with scoring=, scores are NaN. Mark unlabeled rows in an array of numbers, "
             "by NaN, or by -1 if that is not a class; or use scoring=LabeledScorer(scoring).",
         )

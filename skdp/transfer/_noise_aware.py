@@ -39,9 +39,9 @@ _MIN_CERTAINTY = 0.3
 _N_FOLDS = 3
 
 # Number of neighbors of a row; rule of thumb.
-_N_NEIGHBOURS = 10
+_N_NEIGHBORS = 10
 # Weight of the neighbors in a posterior; rule of thumb.
-_FROM_NEIGHBOURS = 0.8
+_FROM_NEIGHBORS = 0.8
 # Number of steps, after which the remaining change is 0.8³⁰, a thousandth.
 _N_STEPS = 30
 
@@ -69,13 +69,13 @@ class NoiseAware:
                 "strategy='noise_aware', got 1: rows are scored by models that left them out."
             )
         can_train = task.labels_each_class and not task.has_indicators
-        if task.unlabelled.all() or any(pair.release.model.calibrated for pair in task.pairs):
+        if task.unlabeled.all() or any(pair.release.model.calibrated for pair in task.pairs):
             # Calibrated.
             candidates = Candidates(task).learn()
             # Class means that agree are adapted to the target's rows already.
             means, mixtures = map(candidates.named, ("adapted class means", "adapted mixtures"))
-            may_train = can_train and task.unlabelled.any()
-            if may_train and ((mixtures and not means) or candidates.labels_favour_target):
+            may_train = can_train and task.unlabeled.any()
+            if may_train and ((mixtures and not means) or candidates.labels_favor_target):
                 _add_trained_by_sources(task, training, candidates)
             return candidates.average()
         trained = None
@@ -104,12 +104,12 @@ def _add_trained_by_sources(task, training, candidates):
         return
     agreed = agrees_with_source(np.exp(trained.log_posteriors), candidates.reference)
     log_odds = AGREEMENT_LOG_ODDS if agreed else candidates.labels_log_odds
-    candidates.add_trained(trained, trained.log_posteriors[~task.unlabelled], log_odds)
+    candidates.add_trained(trained, trained.log_posteriors[~task.unlabeled], log_odds)
 
 
 def held_out_log_posteriors(task, training):
     """Return held-out log-posteriors of labeled rows by runs of self-training."""
-    known = np.flatnonzero(~task.unlabelled)
+    known = np.flatnonzero(~task.unlabeled)
     true = task.labels[known]
     if np.bincount(true).min() < 2:
         return None
@@ -180,12 +180,12 @@ class NoiseAwareRounds:
         self._task, self._training = task, training
         self._scorers = source_scorers(task) if scorers is None else scorers
         self._codes = task.subspace.encode(task.X)
-        self._known = ~task.unlabelled
+        self._known = ~task.unlabeled
         self._true = task.labels[self._known]
         self._trusted = self._known
         self._graph = None
-        if task.unlabelled.any():
-            self._graph = neighbour_graph(self._codes, task.n_jobs)
+        if task.unlabeled.any():
+            self._graph = neighbor_graph(self._codes, task.n_jobs)
         scores = [scorer.scores(task.X) for scorer in self._scorers]
         self._source_units = [mean_margin(each) for each in scores]
         self._source_scores = _in_units(scores, self._source_units)
@@ -248,8 +248,8 @@ class NoiseAwareRounds:
         posteriors = softmax(combined + offsets, axis=1)
         posteriors[self._known] = np.eye(posteriors.shape[1])[self._true]
         if self._graph is not None:
-            by_neighbours = spread_labels(self._graph, posteriors, self._known)
-            confirmed = by_neighbours.argmax(axis=1) == posteriors.argmax(axis=1)
+            by_neighbors = spread_labels(self._graph, posteriors, self._known)
+            confirmed = by_neighbors.argmax(axis=1) == posteriors.argmax(axis=1)
             self._trusted = self._known | confirmed
         self._combination = Combination(
             weights, [*self._source_units, unit], target_units, offsets
@@ -323,13 +323,13 @@ def _in_units(scores, units):
     return [each / unit for each, unit in zip(scores, units, strict=True)]
 
 
-def neighbour_graph(Z, n_jobs):
+def neighbor_graph(Z, n_jobs):
     """Return weights of the ten nearest neighbors of each row, which add up to 1.
 
     Weights are proportional to exp(−2(d/d₁₀)²), with d₁₀ the distance of the tenth.
     """
     n = len(Z)
-    k = min(_N_NEIGHBOURS, n - 1)
+    k = min(_N_NEIGHBORS, n - 1)
     # Without arguments, a row is not its own neighbor.
     distances, indices = NearestNeighbors(n_neighbors=k, n_jobs=n_jobs).fit(Z).kneighbors()
     farthest = np.maximum(distances[:, -1:], np.finfo(Z.dtype).tiny)
@@ -345,6 +345,6 @@ def spread_labels(graph, posteriors, known):
     """
     result = posteriors
     for _ in range(_N_STEPS):
-        result = _FROM_NEIGHBOURS * (graph @ result) + (1 - _FROM_NEIGHBOURS) * posteriors
+        result = _FROM_NEIGHBORS * (graph @ result) + (1 - _FROM_NEIGHBORS) * posteriors
         result[known] = posteriors[known]
     return result

@@ -101,7 +101,7 @@ def with_prior(result, task, prior):
     prior = task.frequencies if isinstance(prior, str) else prior
     offsets = prior_offsets(log_posteriors_of(result, task), prior)
     model = result.model.with_offsets(offsets)
-    moved = task.unlabelled[:, np.newaxis]
+    moved = task.unlabeled[:, np.newaxis]
     distributions = np.where(moved, model.probabilities(task.X), result.distributions)
     labels = distributions.argmax(axis=1)
     return replace(result, labels=labels, distributions=distributions, model=model)
@@ -116,7 +116,7 @@ def balanced_weights(result, task):
 
 def predicted_labels(result, task, class_weight):
     """Return the class index of each row: the given one, or the predicted one."""
-    hidden = task.unlabelled
+    hidden = task.unlabeled
     if (class_weight == class_weight[0]).all() or not hidden.any():
         return result.labels
     labels = result.labels.copy()

@@ -89,7 +89,7 @@ class Scorer:
         return scores if self.class_indices is None else scores[:, self.class_indices]
 
 
-def normalised_log_posteriors(scorer, X):
+def normalized_log_posteriors(scorer, X):
     """Return the scores of a scorer as log-posteriors, in float64."""
     return log_softmax(np.asarray(scorer.scores(X), dtype=np.float64), axis=1)
 
@@ -213,7 +213,7 @@ def source_scorer(pair):
     linear = Scorer(linear_discriminant(release.moments).scores, maps, pair.class_indices)
     if has_indicators(pair.X):
         return linear
-    posteriors = [np.exp(normalised_log_posteriors(each, pair.X)) for each in (densities, linear)]
+    posteriors = [np.exp(normalized_log_posteriors(each, pair.X)) for each in (densities, linear)]
     return densities if agrees_with_source(*posteriors) else linear
 
 

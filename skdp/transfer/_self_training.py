@@ -348,14 +348,14 @@ class SelfTraining:
         """Label the unlabeled rows round by round."""
         # In round 0 a model of the labeled rows alone predicts pseudo-labels. When hardly any of
         # these change in a round, the last round comes next.
-        n_unlabelled, last = int(np.count_nonzero(labels < 0)), len(self.rounds)
-        history, start = _History(n_unlabelled), time.perf_counter()
+        n_unlabeled, last = int(np.count_nonzero(labels < 0)), len(self.rounds)
+        history, start = _History(n_unlabeled), time.perf_counter()
         k, certainty = last, None
-        if n_unlabelled:
+        if n_unlabeled:
             k, settings = 1, first_round(labels[labels >= 0])
             first = rounds.start(settings, labels)
             labels = first.distributions.argmax(axis=1)
-            self._print_round(0, history.add(0, settings, n_unlabelled, first.details), start)
+            self._print_round(0, history.add(0, settings, n_unlabeled, first.details), start)
         while True:
             settings = self.rounds[k - 1]
             step = rounds.step(settings, labels)
@@ -371,7 +371,7 @@ class SelfTraining:
                     return None
             if k == last:
                 break
-            k = last if changed <= self.tol * n_unlabelled else k + 1
+            k = last if changed <= self.tol * n_unlabeled else k + 1
         model = rounds.finish(self.rounds[-1], labels)
         return SelfTrained(
             labels, step.distributions, history.lists, model, certainty, step.log_posteriors
@@ -389,8 +389,8 @@ class SelfTraining:
 class _History:
     """History of the rounds, as lists."""
 
-    def __init__(self, n_unlabelled):
-        self._n_unlabelled, self.lists = n_unlabelled, {}
+    def __init__(self, n_unlabeled):
+        self._n_unlabeled, self.lists = n_unlabeled, {}
 
     def add(self, k, settings, changed, details):
         """Record a round with its settings, changes and fractions; return it as text."""
@@ -400,13 +400,13 @@ class _History:
             "n_inducing": settings.n_inducing,
             "n_layers": settings.n_layers,
             "changed": changed,
-            "agreement": 1 - changed / max(self._n_unlabelled, 1),
+            "agreement": 1 - changed / max(self._n_unlabeled, 1),
             **details,
         }
         for name, value in entry.items():
             self.lists.setdefault(name, []).append(value)
         fractions = ", ".join(f"{name} {value:.0%}" for name, value in details.items())
-        return f"{changed} of {self._n_unlabelled} pseudo-labels changed, {fractions}"
+        return f"{changed} of {self._n_unlabeled} pseudo-labels changed, {fractions}"
 
 
 class ReconstructionScorer:

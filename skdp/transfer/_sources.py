@@ -371,16 +371,16 @@ def check_columns(estimator, matching, X, labels):
     # Equally many columns of other names are refused, and so are a release without the alignment
     # and a target without labels if the mapping depends on these. Rows in other units warn, see
     # Release.encode and far_columns.
-    labelled = len(np.unique(labels[labels >= 0])) > 1
+    labeled = len(np.unique(labels[labels >= 0])) > 1
     for k, release in enumerate(matching.releases):
         shared = X if matching.n_shared is None else X[:, : matching.n_shared]
         if shared.shape[1] != release.n_features:
-            _check_alignment(release, shared.shape[1], labelled)
+            _check_alignment(release, shared.shape[1], labeled)
             continue
         if matching.names is None:
             _check_names(release, list(getattr(estimator, "feature_names_in_", ())))
         if release.alignment is None and release.moments is None:
-            _check_alignment(release, shared.shape[1], labelled)
+            _check_alignment(release, shared.shape[1], labeled)
         if not matching.is_raw:  # otherwise encoding has warned already
             release.encode(shared)
         if release.moments is not None:
@@ -388,8 +388,8 @@ def check_columns(estimator, matching, X, labels):
             _warn_of_far_columns(release, shared, which)
 
 
-def _check_alignment(release, n_columns, labelled):
-    if not labelled:
+def _check_alignment(release, n_columns, labeled):
+    if not labeled:
         raise ValueError(
             f"The target has {n_columns} columns and labels of one class at most, the release has "
             f"{release.n_features}, which is too little to align them. Label a row of each class, "

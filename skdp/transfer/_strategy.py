@@ -65,7 +65,7 @@ class Task:
     single_sources: tuple = ()
 
     @property
-    def unlabelled(self):
+    def unlabeled(self):
         """Which rows have no label."""
         return self.labels < 0
 
@@ -104,7 +104,7 @@ class Task:
     @property
     def labels_each_class(self):
         """Whether each class has a labeled row."""
-        return len(np.unique(self.labels[~self.unlabelled])) == self.n_classes
+        return len(np.unique(self.labels[~self.unlabeled])) == self.n_classes
 
     @property
     def frequencies(self):

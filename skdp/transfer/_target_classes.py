@@ -5,7 +5,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 
 from skdp.tabular import Vocabulary, canonical, spelled_as
-from skdp.utils._labels import label_array, natural_labels, unlabelled_rows
+from skdp.utils._labels import label_array, natural_labels, unlabeled_rows
 from skdp.utils._warnings import warn
 
 # What NumPy makes of marks in a list of text.
@@ -15,54 +15,54 @@ _AS_OBJECTS = "If NumPy turned marks into text, make y an array of dtype object.
 _RECODED = (
     "OneVsRestClassifier, OneVsOneClassifier, VotingClassifier, StackingClassifier, "
     "BaggingClassifier, CalibratedClassifierCV(ensemble=False) and cross_val_predict of "
-    "probabilities number the labels 0, 1, ..., and treat marks of unlabelled rows as labels. "
+    "probabilities number the labels 0, 1, ..., and treat marks of unlabeled rows as labels. "
     "DPTransferClassifier handles many classes itself; fit it first, and pass "
-    "FrozenEstimator(fitted) and labelled rows to those that accept a fitted estimator."
+    "FrozenEstimator(fitted) and labeled rows to those that accept a fitted estimator."
 )
 
 
 def encode_labels(y, n_samples, releases, *, unlabeled, strategy):
     """Return the classes of a target, and the class index of each row, −1 where unlabeled."""
-    # Unlabeled rows are found by unlabelled_rows, with a release or without. The classes are
+    # Unlabeled rows are found by unlabeled_rows, with a release or without. The classes are
     # sorted, as in all of scikit-learn's classifiers, whose metrics rely on it. Labels that equal
     # a class of the first release in canonical form are spelled like that class: readers of tables
     # turn one cell into 1, 1.0 or "1".
     y = np.full(n_samples, None) if y is None else label_array(y, warn=True)
     check_consistent_length(np.empty(n_samples), y)
     known = [canonical(label) for release in releases for label in release.classes.tolist()]
-    unlabelled = unlabelled_rows(y, unlabeled, known if releases else None)
-    given = natural_labels(y[~unlabelled])
+    unlabeled = unlabeled_rows(y, unlabeled, known if releases else None)
+    given = natural_labels(y[~unlabeled])
     if releases:
         given = spelled_as(given, releases[0].classes)
-    _refuse_misread(given, unlabelled, releases)
+    _refuse_misread(given, unlabeled, releases)
     named, codes = np.unique(given, return_inverse=True)
     classes = named
-    if releases and _unlabelled_classes_stay(releases, len(named), strategy):
+    if releases and _unlabeled_classes_stay(releases, len(named), strategy):
         classes = releases[0].classes
         codes = np.array(match_classes(named, classes), dtype=int)[codes]
     elif len(named) < 2:
         raise ValueError(
             "The 'y' parameter of DPTransferClassifier.fit must name at least two classes, got "
             f"{len(named)} class{'es'[: 2 - 2 * len(named)]} {named.tolist()} and "
-            f"{unlabelled.sum()} unlabelled rows (unlabeled={unlabeled!r}). Label at least one "
+            f"{unlabeled.sum()} unlabeled rows (unlabeled={unlabeled!r}). Label at least one "
             "row of each class."
         )
     labels = np.full(n_samples, -1)
-    labels[~unlabelled] = codes
+    labels[~unlabeled] = codes
     return classes, labels
 
 
-def _refuse_misread(given, unlabelled, releases):
+def _refuse_misread(given, unlabeled, releases):
     """Raise or warn if labels were probably misread."""
     if given.size:
         check_classification_targets(given)
     if not releases:
         _warn_of_marks_as_text(given)
-    elif not unlabelled.any():
+    elif not unlabeled.any():
         _refuse_binary_codes(given, releases[0].classes)
 
 
-def _unlabelled_classes_stay(releases, n_named, strategy):
+def _unlabeled_classes_stay(releases, n_named, strategy):
     """Return whether the classes are those of the releases, whether or not they have a label."""
     # This is so if all releases have log-posteriors of the same classes (statistics and tables),
     # and for releases with any moments if at most one class is labeled.
@@ -71,7 +71,7 @@ def _unlabelled_classes_stay(releases, n_named, strategy):
     if not n_named and not same:
         raise ValueError(
             f"The sources have the classes {' and '.join(map(str, lists))}, and no row is "
-            "labelled: label one row of each class that the target has, and that all sources have."
+            "labeled: label one row of each class that the target has, and that all sources have."
         )
     if strategy.reconstructs_rows or not same or any(each.moments is None for each in releases):
         return False
@@ -92,7 +92,7 @@ def _refuse_binary_codes(labels, source_classes):
     named, forms = (set(map(canonical, each.tolist())) for each in (labels, source_classes))
     if len(known) > 2 and {0, 1} <= forms and named == {0, 1}:
         raise ValueError(
-            f"All rows in y are labelled 0 or 1, while the source has the classes {known}: a "
+            f"All rows in y are labeled 0 or 1, while the source has the classes {known}: a "
             f"meta-estimator may have recoded the classes. {_RECODED} If the target really has "
             "only the classes 0 and 1, leave one row without a label (None)."
         )
@@ -105,7 +105,7 @@ def match_classes(classes, source_classes):
     unknown = [label for label, index in zip(labels, indices, strict=True) if index < 0]
     if unknown:
         remedy = (
-            "Mark unlabelled rows by -1 or None (or set the 'unlabeled' parameter to their mark), "
+            "Mark unlabeled rows by -1 or None (or set the 'unlabeled' parameter to their mark), "
             "spell classes as the source does, and remove rows of classes that it does not have."
         )
         if len(labels) > 1 and set(labels) <= set(range(len(known) + 1)):

@@ -42,15 +42,15 @@ def check_points(estimator, name, n_features):
     return points
 
 
-def kmeans_centres(x, n_centres, random_state):
-    """Return at most n_centres cluster centroids of the rows of x, or all its distinct rows."""
+def kmeans_centers(x, n_centers, random_state):
+    """Return at most n_centers cluster centroids of the rows of x, or all its distinct rows."""
     # Centers are initialized with random rows. k-means++ spreads initial centers over outliers,
     # which helps with a few centers for a few clusters; with a center for every other row it took
     # six times as long and was slightly less accurate.
     distinct = np.unique(x, axis=0)
-    if n_centres >= len(distinct):
+    if n_centers >= len(distinct):
         return x.copy() if len(distinct) == len(x) else distinct
-    kmeans = KMeans(n_centres, init="random", n_init=1, random_state=random_state)
+    kmeans = KMeans(n_centers, init="random", n_init=1, random_state=random_state)
     return kmeans.fit(x).cluster_centers_
 
 
@@ -65,27 +65,27 @@ def inverse_squared_range(x):
     return np.where(varies, 1.0, 0.0) / np.where(varies, ranges, 1.0) ** 2
 
 
-def log_kernel(x, centres, weights):
+def log_kernel(x, centers, weights):
     """Return −½ Σ_k w_k (x_k − a_k)² for all pairs, as one matrix product, in the dtype of x."""
     # Expanding the square loses digits if both points are far from the origin, so that the origin
     # is moved to the centers first.
-    origin = centres.mean(axis=0)
+    origin = centers.mean(axis=0)
     scale = np.sqrt(weights)
     x = (x - origin) * scale
-    centres = (centres - origin) * scale
-    kernel = x @ centres.T
+    centers = (centers - origin) * scale
+    kernel = x @ centers.T
     kernel -= 0.5 * np.einsum("ij,ij->i", x, x)[:, np.newaxis]
-    kernel -= 0.5 * np.einsum("ij,ij->i", centres, centres)
+    kernel -= 0.5 * np.einsum("ij,ij->i", centers, centers)
     return np.minimum(kernel, 0.0, out=kernel)
 
 
-def squared_exponential(x, centres, weights):
+def squared_exponential(x, centers, weights):
     """Return exp(−½ Σ_k w_k (x_k − a_k)²) for all pairs, see :func:`log_kernel`."""
-    kernel = log_kernel(x, centres, weights)
+    kernel = log_kernel(x, centers, weights)
     return np.exp(kernel, out=kernel)
 
 
-def regularised(K):
+def regularized(K):
     """Return K plus the smallest multiple of the identity that makes it well-conditioned.
 
     Also returns the reciprocal condition number of that sum.
@@ -125,7 +125,7 @@ class DiagonalRegression:
             rcond = 1.0
             eigenvalues, basis = np.linalg.eigh(Phi)
         else:
-            K, rcond = regularised(K)
+            K, rcond = regularized(K)
             eigenvalues, basis = eigh(Phi, K, driver="gvd", check_finite=False)
         # Since R_m² ≤ λ_m‖Y‖², a direction whose eigenvalue is below rounding contains no signal.
         # If kept, its rounding error divided by a vanishing ridge would explode, and look like a

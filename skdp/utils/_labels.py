@@ -9,7 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from skdp.utils._frames import as_column
 
 
-def unlabelled_rows(y, marker="auto", classes=None):
+def unlabeled_rows(y, marker="auto", classes=None):
     """Return which entries of y mark an unlabeled row; None, NaN and pandas' NA are equivalent.
 
     "auto" are these, and −1 unless it is one of the ``classes``.
@@ -65,11 +65,11 @@ def checked_labels(y, where):
 def scorable_labels(y, where, marker, classes):
     """Return labels that metrics accept; ValueError if one of them is a mark."""
     y = label_array(y, warn=True)
-    unlabelled = unlabelled_rows(y, marker, classes)
-    if unlabelled.any():
+    unlabeled = unlabeled_rows(y, marker, classes)
+    if unlabeled.any():
         raise ValueError(
-            f"The 'y' parameter of {where} marks {unlabelled.sum()} of {len(y)} rows as "
-            "unlabelled. Score labelled rows only; in cross-validation, use cv=LabeledSplit(), "
+            f"The 'y' parameter of {where} marks {unlabeled.sum()} of {len(y)} rows as "
+            "unlabeled. Score labeled rows only; in cross-validation, use cv=LabeledSplit(), "
             "and scoring=LabeledScorer() for scores of training rows."
         )
     return natural_labels(y)

@@ -15,23 +15,23 @@ def row_blocks(n_rows):
         yield slice(first, min(first + _ROWS_AT_ONCE, n_rows))
 
 
-def principal_directions(Y, n_components, centre=True):
+def principal_directions(Y, n_components, center=True):
     """Return the leading eigenvectors of the covariance of Y, or uncentered moment, as rows."""
     # In double precision. At most n_components of them, and no more than the numerical rank of the
     # (centered) data, but at least one: a direction without variance would only add noise to the
     # kernel.
     n_samples, n_features = Y.shape
-    mean = Y.mean(axis=0, dtype=np.float64) if centre else 0.0
+    mean = Y.mean(axis=0, dtype=np.float64) if center else 0.0
     # The covariance (p, p) and the Gram matrix (N, N) share their non-zero spectrum.
     wide = n_samples < n_features
     if wide:
-        centred = np.subtract(Y, mean, dtype=np.float64)
-        moment = centred @ centred.T
+        centered = np.subtract(Y, mean, dtype=np.float64)
+        moment = centered @ centered.T
     else:
         moment = np.zeros((n_features, n_features))
         for rows in row_blocks(n_samples):
-            centred = np.subtract(Y[rows], mean, dtype=np.float64)
-            moment += centred.T @ centred
+            centered = np.subtract(Y[rows], mean, dtype=np.float64)
+            moment += centered.T @ centered
     size = len(moment)
     first = max(0, size - n_components)
     values, vectors = eigh(moment, subset_by_index=[first, size - 1], driver="evr")
@@ -41,7 +41,7 @@ def principal_directions(Y, n_components, centre=True):
         return np.eye(1, n_features)
     directions = vectors[:, resolved].T
     if wide:
-        directions = directions @ centred / np.sqrt(values[resolved])[:, np.newaxis]
+        directions = directions @ centered / np.sqrt(values[resolved])[:, np.newaxis]
         # Of variances that are all rounding, lengths are too (rule of thumb).
         lengths = np.linalg.norm(directions, axis=1)
         sound = np.abs(lengths - 1) < 1e-6

@@ -68,7 +68,7 @@ def test_people_and_classes(rows, run):
     [
         ((), "name no column"),
         (("--numeric", "weight"), "--numeric"),
-        (("--category", "colour"), "--category"),
+        (("--category", "color"), "--category"),
         (("--numeric", "age", "--schema", "public.json"), "are in the public 'schema'"),
         (("--numeric", "bmi", "--schema", "rows.csv"), "--schema 'rows.csv'"),
         (("--numeric", "bmi", "--group", "nobody"), "--group"),

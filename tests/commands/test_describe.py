@@ -41,7 +41,7 @@ def test_json_says_the_same(hospital, run):
     }
     guarantee = facts["guarantee"]
     assert (guarantee["epsilon"], guarantee["delta"]) == (4.0, 1e-5)
-    assert guarantee["unit"] == "labelled record"
+    assert guarantee["unit"] == "labeled record"
     assert guarantee["covers"] == release.guarantee.covers
     assert guarantee["guessed_right_at_most"] == release.guarantee.best_guess()
     assert guarantee["named_rightly_at_most_of_1_in_100"] == release.guarantee.precision_at(0.01)

@@ -51,7 +51,7 @@ def test_a_release_is_that_of_the_python_interface(
     np.testing.assert_allclose(release.moments.means, other.moments.means, atol=1e-2)
     assert release.encoder == other.encoder
     assert release.guarantee == other.guarantee
-    assert release.guarantee.unit == "labelled record"
+    assert release.guarantee.unit == "labeled record"
     assert shows_nothing_private(out, err)
 
 

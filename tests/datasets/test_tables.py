@@ -36,11 +36,11 @@ def test_scenario(name):
     parts = np.concatenate([table.source, table.learning, table.test])
     assert_array_equal(np.sort(parts), np.arange(400))
     assert len(table.learning) == 10
-    assert set(table.labelled) < set(table.learning)
-    assert_array_equal(table.target[table.labelled], [0, 0, 1, 1])
+    assert set(table.labeled) < set(table.learning)
+    assert_array_equal(table.target[table.labeled], [0, 0, 1, 1])
     for label in (0, 1):
         of_class = table.learning[table.target[table.learning] == label]
-        assert_array_equal(table.labelled[table.target[table.labelled] == label], of_class[:2])
+        assert_array_equal(table.labeled[table.target[table.labeled] == label], of_class[:2])
 
 
 @pytest.mark.usefixtures("small_files")
@@ -80,7 +80,7 @@ def test_real_tables(name):
         table = load_table(name, random_state=0)
     except OSError as error:
         pytest.skip(str(error))
-    sizes = map(len, (table.data, table.source, table.learning, table.labelled, table.test))
+    sizes = map(len, (table.data, table.source, table.learning, table.labeled, table.test))
     assert tuple(sizes) == SIZES[name]
     assert set(table.schema["columns"]) == set(table.data)
     assert table.schema["classes"] == np.unique(table.target).tolist()
@@ -100,7 +100,7 @@ def assert_within(schema, frame):
 def test_adult_needs_no_files(monkeypatch):
     monkeypatch.delenv("SKDP_DATA", raising=False)
     adult, again, other = (load_adult(random_state=seed) for seed in (0, 0, 1))
-    sizes = map(len, (adult.data, adult.source, adult.learning, adult.labelled, adult.test))
+    sizes = map(len, (adult.data, adult.source, adult.learning, adult.labeled, adult.test))
     assert tuple(sizes) == SIZES["adult"]
     assert_array_equal(adult.source, again.source)
     assert not np.array_equal(adult.source, other.source)

@@ -34,7 +34,7 @@ def release(table):
     return source.fit(*table).release_
 
 
-def gaussian(epsilon, unit="labelled record", relation="add/remove"):
+def gaussian(epsilon, unit="labeled record", relation="add/remove"):
     noise = [Mechanism("gaussian", epsilon, 1e-5)]
     what = {"unit": unit, "relation": relation}
     return PrivacyGuarantee("noisy sums", noise, None, 4, "sums", "nothing", **what)

@@ -32,12 +32,12 @@ plt = pytest.importorskip("matplotlib.pyplot")
 
 def gaussian(epsilon, delta=1e-5):
     noise = [Mechanism("gaussian", epsilon, delta)]
-    what = {"unit": "labelled record", "relation": "add/remove"}
+    what = {"unit": "labeled record", "relation": "add/remove"}
     return PrivacyGuarantee("noisy sums", noise, None, 4, "sums", "nothing", **what)
 
 
 def stated(epsilon, delta):
-    what = {"unit": "labelled record", "relation": "add/remove"}
+    what = {"unit": "labeled record", "relation": "add/remove"}
     return PrivacyGuarantee("m", [Mechanism("any", epsilon, delta)], None, 4, "c", "e", **what)
 
 

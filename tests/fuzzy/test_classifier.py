@@ -91,7 +91,7 @@ def test_noise_is_what_the_autoencoders_see(split):
     assert len(seen) == 3  # once for each participant
     for clean, noisy in seen:
         assert (clean != noisy).mean() > 0.999
-    # Without clustering, the sets' centres are the codes of the noisy rows.
+    # Without clustering, the sets' centers are the codes of the noisy rows.
     noisy = seen[0][1][y[groups == "anna"] == 0]
     exact = DeepFuzzyClassifier(n_inducing=1.0, max_layers=1, random_state=0)
     [alone] = exact.fit(noisy, np.zeros(len(noisy))).autoencoders_[0]

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skdp import DeepFuzzyAutoencoder, DeepFuzzyRegressor
-from skdp.fuzzy._model import normalised_memberships
+from skdp.fuzzy._model import normalized_memberships
 from skdp.utils._kernel_regression import inverse_squared_range
 
 N_ITER = 30
@@ -12,7 +12,7 @@ exactly = {"tol": 0.0, "max_iter": N_ITER}
 
 
 def slow_memberships(x, a, w):
-    """(2.110), with the exponentials as printed: only for inputs near the centres."""
+    """(2.110), with the exponentials as printed: only for inputs near the centers."""
     mu = np.array([[np.exp(-0.5 * np.sum(w * (xi - am) ** 2)) for am in a] for xi in x])
     return mu / mu.sum(axis=1, keepdims=True)
 
@@ -48,7 +48,7 @@ def test_one_layer_equals_direct_solves(problem):
     assert_allclose(std, np.sqrt(variance)[:, None] * np.ones(3), rtol=1e-6)
 
 
-def test_autoencoder_layers_share_centres_and_read_projected_outputs(problem):
+def test_autoencoder_layers_share_centers_and_read_projected_outputs(problem):
     _, Y, a = problem
     moment = Y.T @ Y / len(Y)
     V = np.linalg.eigh(moment)[1][:, ::-1][:, :2]
@@ -83,9 +83,9 @@ def test_layers_are_added_while_the_precision_grows(problem):
 
 
 def test_memberships_far_away_do_not_underflow():
-    centres = np.array([[0.0, 0.0], [1.0, 0.0]])
+    centers = np.array([[0.0, 0.0], [1.0, 0.0]])
     far = np.array([[1e6, 0.0], [-1e6, 0.0], [0.5, 1e6]])
-    K = normalised_memberships(far, centres, np.ones(2))
+    K = normalized_memberships(far, centers, np.ones(2))
     assert_allclose(K, [[0, 1], [1, 0], [0.5, 0.5]], atol=1e-9)
 
 

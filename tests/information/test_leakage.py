@@ -13,7 +13,7 @@ from sklearn.model_selection import GroupKFold
 from skdp import OptimalDPNoise, RandomizedResponse
 from skdp.information import InformationEstimate, information_leakage, noise_information
 from skdp.information._decoders import mixture_weights, student_log_density, student_scale
-from skdp.information._leakage import neighbour_entropies
+from skdp.information._leakage import neighbor_entropies
 
 
 def leakage(private, released, seed=0, **how):
@@ -206,11 +206,11 @@ def test_weights_of_a_mixture():
 
 
 @pytest.mark.parametrize(("d", "correlation"), product([2, 3], [0.0, 0.8]))
-def test_entropy_by_neighbours(d, correlation):
+def test_entropy_by_neighbors(d, correlation):
     covariance = np.full((d, d), correlation) + (1 - correlation) * np.eye(d)
     Z = np.random.default_rng(0).multivariate_normal(np.zeros(d), covariance, 4000)
     truth = 0.5 * (d * np.log(2 * np.pi * np.e) + np.linalg.slogdet(covariance)[1])
-    terms = neighbour_entropies(Z)
+    terms = neighbor_entropies(Z)
     error = terms.std() / np.sqrt(len(terms))
     assert abs(terms.mean() - truth) < 3 * error
     assert abs(terms.mean() - 1.1 * truth) > 3 * error

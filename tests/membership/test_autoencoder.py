@@ -170,11 +170,11 @@ def test_many_rows_are_partitioned_by_a_sample_of_them(rng, monkeypatch):
     subsets = kmeans_partition(X, 4, 0)
     drawn = np.random.RandomState(0)
     sample = np.sort(drawn.choice(500, 120, replace=False))
-    centres = KMeans(4, n_init=1, random_state=drawn).fit(X[sample]).cluster_centers_
-    nearest_centre = ((X[:, np.newaxis] - centres) ** 2).sum(axis=2).argmin(axis=1)
+    centers = KMeans(4, n_init=1, random_state=drawn).fit(X[sample]).cluster_centers_
+    nearest_center = ((X[:, np.newaxis] - centers) ** 2).sum(axis=2).argmin(axis=1)
     assert len(subsets) == 4
     for s, rows in enumerate(subsets):
-        assert_array_equal(rows, np.flatnonzero(nearest_centre == s))
+        assert_array_equal(rows, np.flatnonzero(nearest_center == s))
 
 
 def test_a_fit_of_a_memory_map_is_that_of_an_array(digits, tmp_path):

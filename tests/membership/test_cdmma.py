@@ -57,7 +57,7 @@ def test_codes_decode_to_the_reconstruction(digits):
         autoencoder.inverse_transform(codes[:, :9])
 
 
-def test_first_code_is_the_uncentred_projection(eights):
+def test_first_code_is_the_uncentered_projection(eights):
     autoencoder = CDMMA(4, n_layers=1, random_state=0).fit(eights)
     assert_allclose(autoencoder.transform(eights), eights @ autoencoder.components_.T)
 

@@ -122,7 +122,7 @@ def test_they_are_the_posterior_mode(simulated):
     def posterior(powers, offsets):
         logs = np.log(errors / scales.typical_error)
         chosen = softmax(offsets - powers * logs, axis=1)[np.arange(60), drawn]
-        # The common power that is best for these powers: minimises .01 a² + 10 Σ(p − a)².
+        # The common power that is best for these powers: minimizes .01 a² + 10 Σ(p − a)².
         common = 10 * powers.sum() / (10 * len(powers) + 0.01)
         deviations = powers - common
         return np.log(chosen).sum() - 5 * (

@@ -224,7 +224,7 @@ def test_autoencoders_of_different_feature_spaces_are_refused(packed, digits):
         head(dtype=8),
         head(parameters=None),
         head(parameters=[]),
-        parameter(colour="red"),
+        parameter(color="red"),
         parameter(n_jobs=2),
         lambda header, arrays: header["parameters"].pop("inference"),
         parameter(n_components=0),

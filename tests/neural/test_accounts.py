@@ -18,7 +18,7 @@ from skdp.neural import PrivacyAccount
 )
 def test_accounts_that_there_cannot_be(changes):
     sound = {"epsilon": 4.0, "delta": 0.0, "holds": True, "reason": "perturbed once"}
-    settings = {"counting": "one row", "protects": "a labelled record", **sound}
+    settings = {"counting": "one row", "protects": "a labeled record", **sound}
     PrivacyAccount(**settings)
     with pytest.raises(ValueError, match="A PrivacyAccount must have texts"):
         PrivacyAccount(**{**settings, **changes})
@@ -30,10 +30,10 @@ def test_an_account_that_does_not_hold_guarantees_nothing():
 
 
 def test_an_account_as_a_guarantee():
-    account = PrivacyAccount("one row", "a labelled record", 4.0, 1e-6, True, "perturbed once")
+    account = PrivacyAccount("one row", "a labeled record", 4.0, 1e-6, True, "perturbed once")
     guarantee = account.guarantee(7, "some noise", relation="add/remove")
     assert (guarantee.epsilon, guarantee.delta, guarantee.n_features) == (4.0, 1e-6, 7)
-    assert (guarantee.unit, guarantee.relation) == ("labelled record", "add/remove")
+    assert (guarantee.unit, guarantee.relation) == ("labeled record", "add/remove")
     assert guarantee.excludes.endswith("rows given to predict")
     more = account.guarantee(7, "some noise", also_excludes=", and more")
     assert more.excludes == guarantee.excludes + ", and more"

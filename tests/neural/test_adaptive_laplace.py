@@ -22,7 +22,7 @@ def counted(model):
 
 
 def row_epsilon_by_hand(epsilon, shares, n_rows, n_classes=10, first=6, last=4):
-    """ε of ε₂ and ε₃ for one labelled record, dense layers of 64 columns, from the paper's Δ."""
+    """ε of ε₂ and ε₃ for one labeled record, dense layers of 64 columns, from the paper's Δ."""
     input_scales = 2 * 64 * first / (n_rows * shares * epsilon[0])
     label_scale = n_classes * (last + last**2 / 4) / (n_rows * epsilon[1])
     rounding = (64 + 2) * 2.0**-24  # to the grid of the noise
@@ -187,7 +187,7 @@ def test_numpys_global_seed_fixes_no_noise(some_digits, small):
         model = AdaptiveLaplaceClassifier(1e-3, **{**small, "random_state": None})
         with warnings.catch_warnings():
             warnings.simplefilter("error", PrivacyLeakWarning)
-            warnings.filterwarnings("ignore", "[^:]*private for one labelled record")
+            warnings.filterwarnings("ignore", "[^:]*private for one labeled record")
             scores.append(model.fit(*some_digits).predict_proba(some_digits[0]))
     assert np.abs(scores[0] - scores[1]).max() > 0
 
@@ -300,7 +300,7 @@ def test_a_row_of_the_identical_mechanism(n_epochs, some_digits, small):
     assert (accounts["delta"] == 0).all()
     assert model.guarantee_.epsilon == accounts.loc[ROW, "epsilon"]
     assert (model.guarantee_.delta, model.guarantee_.relation) == (0, "replace-one")
-    assert model.guarantee_.unit == "labelled record"
+    assert model.guarantee_.unit == "labeled record"
 
 
 @quiet
@@ -351,7 +351,7 @@ def test_a_network_of_the_private_rows_guarantees_nothing(some_digits, small):
 def test_a_row_has_another_epsilon_than_the_parameter(some_digits, small):
     settings = {**small, "random_state": None, "mechanism": "identical"}
     expected = row_epsilon_by_hand((0.5, 0.5), np.ones(64), 50)
-    message = f"is {expected:.4g}-private for one labelled record, not 1-private"
+    message = f"is {expected:.4g}-private for one labeled record, not 1-private"
     with pytest.warns(PrivacyLeakWarning, match=message):
         AdaptiveLaplaceClassifier(1.0, **settings).fit(*some_digits)
 

@@ -30,7 +30,7 @@ def claim_of(epsilon):
     claim = (None, 64, "the network", "nothing")
     stated = [Mechanism("any", epsilon)]
     what = "the paper's count, for one row"
-    return PrivacyGuarantee(what, stated, *claim, unit="labelled record")
+    return PrivacyGuarantee(what, stated, *claim, unit="labeled record")
 
 
 def attacked(model, digits, guarantee):
@@ -109,7 +109,7 @@ def test_sums_of_noisy_rows_have_less_noise_than_the_proof_needs():
     variance = second_moments.sum() * (x[1] - x[0])
     needed = 2 * (SENSITIVITY / EPSILON) ** 2
     assert variance == pytest.approx(needed / n, rel=1e-6)
-    # Near the centre the two neighbours' densities differ by more than e^ε already, and far out
+    # Near the center the two neighbors' densities differ by more than e^ε already, and far out
     # by what one row alone has.
     ratios = log_density_of_sums(x, n, scale) - log_density_of_sums(x - 1, n, scale)
     assert np.abs(ratios[np.abs(x) < 1]).max() > 1.5 * EPSILON

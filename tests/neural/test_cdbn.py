@@ -154,7 +154,7 @@ def test_energies_of_a_batch_share_one_draw_of_each_layer_s_scale(monkeypatch):
 
 def test_the_guarantee_is_that_of_a_row_and_not_the_parameter():
     by_row = small(n_epochs=1, epsilon=0.5).fit(ROWS, LABELS)
-    assert by_row.guarantee_.unit == "labelled record"
+    assert by_row.guarantee_.unit == "labeled record"
     assert 0.5 < by_row.guarantee_.epsilon < np.inf
     more = small(n_epochs=5, pretrain_epochs=2, epsilon=0.5).fit(ROWS, LABELS)
     assert more.guarantee_.epsilon == by_row.guarantee_.epsilon  # epochs read what is private
@@ -175,7 +175,7 @@ def test_composition_counts_epochs_groups_and_classes():
     [
         ({"noise_per": "batch"}, "guarantees nothing for one row: layers read exact rows"),
         ({"epsilon": np.inf}, "guarantees nothing for one row: no noise is added"),
-        ({}, "-private for one labelled record, not 0.5-private"),
+        ({}, "-private for one labeled record, not 0.5-private"),
     ],
 )
 def test_what_a_row_has_is_said_and_nothing_else_is_wrong(parameters, message):
@@ -209,7 +209,7 @@ def planted(label):
     return hits
 
 
-# What the paper claims for neighbouring data sets, and networks trained on each of two.
+# What the paper claims for neighboring data sets, and networks trained on each of two.
 CLAIM, N_PLANTED = 0.5, 10
 
 

@@ -68,7 +68,7 @@ def fitted_dpsgd(some_digits):
 def test_the_guarantee_is_about_records_that_are_added_or_removed(some_digits, fitted_dpsgd):
     model = deepcopy(fitted_dpsgd)
     guarantee = model.guarantee_
-    assert (guarantee.relation, guarantee.unit) == ("add/remove", "labelled record")
+    assert (guarantee.relation, guarantee.unit) == ("add/remove", "labeled record")
     assert guarantee.epsilon == model.accounts_[0].epsilon
     assert guarantee.to_replace_one().epsilon == pytest.approx(2 * guarantee.epsilon)
     assert not hasattr(model, "budget_shares_")

@@ -163,7 +163,7 @@ CONTRADICTIONS = {
     "another kind": lambda h: stated_in(h).update(kind="laplace"),
     "more than one mechanism": lambda h: h["guarantee"]["mechanisms"].append(stated_in(h)),
     "another unit": forged("unit", "record"),
-    "other neighbours": forged("relation", "add/remove"),
+    "other neighbors": forged("relation", "add/remove"),
     "a step": forged("sensitivity", 1.0),
     "other columns": forged("n_features", 32),
     "other coverage": forged("covers", "the trained network, its rows and labels"),

@@ -244,9 +244,9 @@ def test_another_row_moves_the_average_by_no_more_than_the_noise_is_for(rng):
     average = relevances(network, rows).mean(dim=0)
     moves = []
     for _ in range(200):
-        neighbour = rows.clone()
-        neighbour[0] = torch.from_numpy(rng.randint(2, size=d).astype(float))
-        moves.append((relevances(network, neighbour).mean(dim=0) - average).abs().sum().item())
+        neighbor = rows.clone()
+        neighbor[0] = torch.from_numpy(rng.randint(2, size=d).astype(float))
+        moves.append((relevances(network, neighbor).mean(dim=0) - average).abs().sum().item())
     # d/n, half of the 2d/n by which the paper divides.
     assert 0.3 * d / n < max(moves) <= d / n
 

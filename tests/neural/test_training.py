@@ -67,7 +67,7 @@ def test_probabilities_keep_the_order_of_scores(rng):
 
 
 def test_the_error_bound_of_the_paper_holds_and_is_loose():
-    # Lemma 7 of Phan et al. (2017): what is lost, per class, by minimising the expansion in place
+    # Lemma 7 of Phan et al. (2017): what is lost, per class, by minimizing the expansion in place
     # of the loss is at most (e² + 2e − 1) / (e (1 + e)²) = 0.31, for scores in [−1, 1]. Their
     # proof adds ranges of third derivatives; the third derivative of the sum is odd, and the
     # remainder of the second order at most z⁴/192.
@@ -152,8 +152,8 @@ def test_the_epsilon_of_a_row_is_the_largest_log_ratio_of_densities(rng):
     perturbation = Perturbation(scales, label_scale, per_row=True)
 
     def log_density(output, row, label):
-        centre = np.append(row, 0.5 - np.eye(n_classes)[label])
-        return laplace.logpdf(output, centre, np.append(scales, [label_scale] * n_classes)).sum()
+        center = np.append(row, 0.5 - np.eye(n_classes)[label])
+        return laplace.logpdf(output, center, np.append(scales, [label_scale] * n_classes)).sum()
 
     largest = -np.inf
     for trial in range(400):

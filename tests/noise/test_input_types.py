@@ -1,4 +1,4 @@
-"""No type of input moves neighbours further apart than the sensitivity says."""
+"""No type of input moves neighbors further apart than the sensitivity says."""
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ def outputs(cls, value, sensitivity, wrap):
 
 
 def gap(one, other):
-    """Kolmogorov-Smirnov distance: at most 1 − e^−ε for ε-private outputs of neighbours."""
+    """Kolmogorov-Smirnov distance: at most 1 − e^−ε for ε-private outputs of neighbors."""
     return stats.ks_2samp(one, other).statistic
 
 

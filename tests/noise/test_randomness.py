@@ -55,14 +55,14 @@ def noise_made_by_the_child(generator):
     return lambda: OptimalDPNoise(random_state=generator).fit_transform(X)
 
 
-def randomised_labels(generator):
+def randomized_labels(generator):
     response = RandomizedResponse(random_state=generator).fit(Y)
     return lambda: response.transform(Y)
 
 
 @forks
 @quiet
-@pytest.mark.parametrize("make", [fitted_noise, noise_made_by_the_child, randomised_labels])
+@pytest.mark.parametrize("make", [fitted_noise, noise_made_by_the_child, randomized_labels])
 def test_children_repeat_neither_their_parent_nor_each_other(make):
     draw = make(np.random.RandomState(0))
     first, second = in_child(draw), in_child(draw)

@@ -33,7 +33,7 @@ def expected_probabilities(epsilon, label):
 
 @pytest.mark.parametrize("label", ["a", "c"])
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
-def test_labels_follow_the_distribution_and_not_its_neighbours(epsilon, label):
+def test_labels_follow_the_distribution_and_not_its_neighbors(epsilon, label):
     counts = transition_counts(epsilon, label)
     assert stats.chisquare(counts, N * expected_probabilities(epsilon, label)).pvalue > 1e-6
     for wrong in (0.8 * epsilon, 1.2 * epsilon):
@@ -197,7 +197,7 @@ def test_missing_labels_are_never_labels():
             response.transform([np.nan])
 
 
-def test_a_release_with_randomised_labels(digits, tmp_path):
+def test_a_release_with_randomized_labels(digits, tmp_path):
     X, y = digits
     response = RandomizedResponse(
         3.0, classes=np.arange(10), random_state=np.random.RandomState(0)

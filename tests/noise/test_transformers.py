@@ -320,7 +320,7 @@ def test_on_a_coarse_grid_exact_values_can_be_told(digits):
     with pytest.warns(PrivacyLeakWarning, match="released without noise"):
         noisy = noise.fit_transform(X)
     on_the_grid = noisy * 16 == np.rint(noisy * 16)
-    assert_array_equal(noisy[on_the_grid], X[on_the_grid])  # all of them are recognised
+    assert_array_equal(noisy[on_the_grid], X[on_the_grid])  # all of them are recognized
     assert stats.binomtest(int(on_the_grid.sum()), X.size, delta).pvalue > 1e-6
     for wrong in (0.5 * delta, 1.5 * delta):
         assert stats.binomtest(int(on_the_grid.sum()), X.size, wrong).pvalue < 1e-3

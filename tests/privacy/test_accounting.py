@@ -218,7 +218,7 @@ def exact_delta(epsilon, *mechanisms):
 
 
 @pytest.mark.parametrize("z", [0.0, 3.0, 7.0, 8.5])
-def test_many_randomised_labels_are_an_exact_binomial_sum(z):
+def test_many_randomized_labels_are_an_exact_binomial_sum(z):
     one = RandomizedResponse(0.005).fit([0, 1]).guarantee_
     many = one.compose(20_000)
     epsilon = 0.25 + z * 0.005 * np.sqrt(20_000)  # δ from 0.2 to 1e-19

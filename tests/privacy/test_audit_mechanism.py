@@ -196,7 +196,7 @@ def test_every_column_is_moved_and_every_output_looked_at(noise, event):
     audit = audit_mechanism(noise, n_trials=100_000, n_features=5)
     assert not audit.passed, str(audit)
     assert event in audit.event
-    assert audit.moved == "5 of 5 pairs of neighbours"
+    assert audit.moved == "5 of 5 pairs of neighbors"
 
 
 def test_a_column_with_most_of_its_noise_takes_more_trials():
@@ -451,7 +451,7 @@ class Generous(RandomizedResponse):
 
 
 @pytest.mark.parametrize("classes", [None, ["a", "b"], [3, 5, 7], range(10)])
-def test_randomised_labels_pass_and_are_found_out(classes):
+def test_randomized_labels_pass_and_are_found_out(classes):
     audit = audit_mechanism(RandomizedResponse(1.0, classes=classes), n_trials=N)
     assert audit.passed, str(audit)
     assert audit.epsilon_lower > 0.9
@@ -515,7 +515,7 @@ def test_a_claim_beyond_the_sample_cannot_be_refuted():
 
 @pytest.mark.parametrize(("claim", "delta"), [(0.0, 0.0), (1.0, 0.0), (1.0, 0.05), (3.0, 0.01)])
 def test_the_detectable_leak_is_detected_every_other_time(claim, delta):
-    # The most telling mechanism there is: randomised response that fails with probability δ.
+    # The most telling mechanism there is: randomized response that fails with probability δ.
     n, rng = 2000, np.random.default_rng(0)
     epsilon = detectable_epsilon(claim, n, n, delta, 0.9)
     assert epsilon > claim
@@ -556,7 +556,7 @@ def test_wrong_calls_are_named(changed, name):
 
 
 @pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
-def test_learned_bounds_have_no_neighbours():
+def test_learned_bounds_have_no_neighbors():
     with pytest.raises(ValueError, match="Give it public bounds"):
         audit_mechanism(OptimalDPNoise(bounds="data"))
 

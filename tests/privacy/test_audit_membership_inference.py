@@ -112,7 +112,7 @@ def digit_halves(digits):
 
 
 @pytest.mark.parametrize("attack", ["halfway", "canary"])
-def test_memorising_neighbours_are_given_away(digit_halves, attack):
+def test_memorizing_neighbors_are_given_away(digit_halves, attack):
     # Its predictions on members and others look alike: it is nearly always right.
     members, others = digit_halves
     model = KNeighborsClassifier(1).fit(*members)
@@ -505,7 +505,7 @@ def test_claims_about_records_that_are_added_are_held_to_replacement(data):
     X, y = data
     claim = PrivacyGuarantee(
         *("x", [Mechanism("any", 1.0, 1e-5)], None, X.shape[1], "all", "nothing"),
-        unit="labelled record",
+        unit="labeled record",
         relation="add/remove",
     )
     model = DecisionTreeClassifier(random_state=0).fit(X[::2], y[::2])

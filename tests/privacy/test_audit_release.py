@@ -118,7 +118,7 @@ class NoisyStatistics(BaseEstimator):
             covariances=covariance[np.triu_indices(2)][np.newaxis].astype(np.float32),
         )
         kind = "gaussian" if self.losses and mu else "any"
-        unit = "labelled record" if groups is None else "group"
+        unit = "labeled record" if groups is None else "group"
         guarantee = guarantee_of(kind, self.epsilon, unit, self.relation)
         self.release_ = made_of(moments=moments)
         self.release_.guarantee = guarantee
@@ -275,7 +275,7 @@ def test_what_cannot_be_audited_is_named():
         def fit(self, X, y, groups=None):
             return super().fit(X, y)
 
-    with pytest.raises(ValueError, match=r"'groups'.*per labelled record"):
+    with pytest.raises(ValueError, match=r"'groups'.*per labeled record"):
         audit_release(Ungrouped(), ROWS, LABELS, groups=LABELS)
 
 
@@ -284,7 +284,7 @@ def test_canaries_are_made_of_the_ends_of_columns():
     rows, labels = _with_canary(X, y, None, 1)
     assert_allclose(rows, [*X.tolist(), [1.0, 9.0]])
     assert labels.tolist() == ["ant", "ant", "bee", "bee"]
-    frame = pd.DataFrame(X, columns=["a", "b"]).assign(colour=["red", "red", "blue"])
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(color=["red", "red", "blue"])
     rows, labels = _with_canary(frame, y, None, 1)
     assert rows.iloc[-1].tolist() == [1.0, 9.0, "blue"]
     assert rows.dtypes.equals(frame.dtypes)

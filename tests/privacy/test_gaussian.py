@@ -11,7 +11,7 @@ SETTINGS = [(eps, delta) for eps in (0.1, 1.0, 8.0, 50.0) for delta in (1e-9, 1e
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0])
 @pytest.mark.parametrize("sigma", [0.5, 2.0])
 def test_delta_is_the_hockey_stick_divergence(epsilon, sigma):
-    # The definition: δ(ε) = ∫ max(0, p(v) − e^ε·q(v)) dv for the densities of two neighbours.
+    # The definition: δ(ε) = ∫ max(0, p(v) − e^ε·q(v)) dv for the densities of two neighbors.
     def gap(v):
         return max(
             0.0, stats.norm.pdf(v, 1, sigma) - np.exp(epsilon) * stats.norm.pdf(v, 0, sigma)

@@ -64,7 +64,7 @@ def test_it_says_what_it_covers(X, perturb, covered, excluded):
 
 
 def test_empirical_privacy_loss_stays_below_epsilon():
-    # Lower-bound ε from samples of two neighbours: the most telling half-lines, with counts
+    # Lower-bound ε from samples of two neighbors: the most telling half-lines, with counts
     # large enough that the ratio is known to a few percent.
     epsilon = 1.0
     zeros, ones = np.zeros((400_000, 1)), np.ones((400_000, 1))
@@ -166,14 +166,14 @@ def test_a_person_with_features_and_a_label_costs_both(X, noise, epsilon, delta)
     labels = RandomizedResponse(1.0).fit([0, 1]).guarantee_
     joint = record_guarantee(features, labels)
     assert_allclose([joint.epsilon, joint.delta], [epsilon, delta])
-    assert (joint.unit, joint.n_features, joint.sensitivity) == ("labelled record", 7, 1.0)
-    assert "per labelled record, by the" in str(joint)
+    assert (joint.unit, joint.n_features, joint.sensitivity) == ("labeled record", 7, 1.0)
+    assert "per labeled record, by the" in str(joint)
     assert "one record, each element by at most 1, and in its label" in str(joint)
     assert features.covers in joint.covers
     assert labels.covers in joint.covers
     assert joint.to_record() is joint
     assert joint.epsilon_at(max(delta, 1e-4)) <= joint.epsilon
-    with pytest.raises(ValueError, match="unit='labelled record' and unit='record'"):
+    with pytest.raises(ValueError, match="unit='labeled record' and unit='record'"):
         joint + features.to_record()  # of which nothing is said about labels
 
 
@@ -296,7 +296,7 @@ def gaussian(mu, delta=1e-5):
     return Mechanism("gaussian", gaussian_epsilon(1 / mu, delta), delta, squared_distance=mu * mu)
 
 
-def statistics_guarantee(mu=1.0, delta=1e-5, unit="labelled record", **fields):
+def statistics_guarantee(mu=1.0, delta=1e-5, unit="labeled record", **fields):
     """A guarantee as noisy statistics of whole records have it."""
     return PrivacyGuarantee(
         **{
@@ -316,18 +316,18 @@ def statistics_guarantee(mu=1.0, delta=1e-5, unit="labelled record", **fields):
 @pytest.mark.parametrize(
     ("unit", "more"),
     [
-        ("labelled record", "one record (with its label)"),
+        ("labeled record", "one record (with its label)"),
         ("group", "one group of rows (one person)"),
     ],
 )
 def test_what_is_added_or_removed_is_named(unit, more):
     guarantee = statistics_guarantee(unit=unit)
-    assert guarantee.neighbours == f"two data sets, one of which has {more} more"
+    assert guarantee.neighbors == f"two data sets, one of which has {more} more"
     assert f"per {unit}, by noisy statistics\n" in str(guarantee)
     replaced = guarantee.to_replace_one()
     assert f"({replaced.epsilon:g}, 1e-05), {more} in place of another" in str(guarantee)
-    assert "two data" in replaced.neighbours
-    assert "more" not in replaced.neighbours
+    assert "two data" in replaced.neighbors
+    assert "more" not in replaced.neighbors
     assert guarantee.to_record() is guarantee
     assert replaced.to_record() is replaced
     assert replaced.to_replace_one() is replaced
@@ -371,7 +371,7 @@ def test_a_file_that_lacks_a_key_or_has_another_one_is_refused(X):
 
 @pytest.mark.parametrize("unit", ["element", "record", "label"])
 def test_parts_of_a_record_are_neither_added_nor_removed(unit):
-    with pytest.raises(ValueError, match=f"'relation'.*unit='{unit}'.*unit='labelled record'"):
+    with pytest.raises(ValueError, match=f"'relation'.*unit='{unit}'.*unit='labeled record'"):
         statistics_guarantee(unit=unit)
 
 
@@ -387,7 +387,7 @@ def test_replacing_doubles_the_distance_of_gaussian_noise(mu):
     assert_allclose(guarantee.gaussian_distance, mu)
     replaced = guarantee.to_replace_one()
     assert (replaced.relation, replaced.unit, replaced.delta) == (
-        *("replace-one", "labelled record"),
+        *("replace-one", "labeled record"),
         1e-5,
     )
     # By the two normal distributions themselves, 2μ apart.
@@ -424,7 +424,7 @@ def test_relations_are_not_mixed(X):
     for total in (statistics.to_replace_one() + rows, rows + statistics.to_replace_one()):
         assert total.epsilon == statistics.to_replace_one().epsilon + 3.0
         assert (total.sensitivity, total.n_features) == (3.0, 7)
-    with pytest.raises(ValueError, match="unit='labelled record' and unit='group'"):
+    with pytest.raises(ValueError, match="unit='labeled record' and unit='group'"):
         statistics + statistics_guarantee(unit="group")
 
 
@@ -441,9 +441,9 @@ def test_the_weakest_holds_for_disjoint_data_of_one_relation():
     assert joint_guarantee([statistics[0], statistics[1].to_replace_one()]) is None
 
 
-def test_statistics_of_labels_too_are_the_guarantee_of_a_labelled_record():
+def test_statistics_of_labels_too_are_the_guarantee_of_a_labeled_record():
     labels = RandomizedResponse(1.0).fit([0, 1]).guarantee_
-    for unit in ("labelled record", "group"):
+    for unit in ("labeled record", "group"):
         statistics = statistics_guarantee(unit=unit)
         assert record_guarantee(statistics, None) is statistics
         with pytest.raises(ValueError, match=f"'label_guarantee'.*None.*per {unit}"):

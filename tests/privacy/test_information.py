@@ -20,7 +20,7 @@ from skdp.privacy._information import (
 EPSILONS = (0.01, 0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
 
 
-def guarantee_of(*mechanisms, relation="replace-one", unit="labelled record"):
+def guarantee_of(*mechanisms, relation="replace-one", unit="labeled record"):
     how = {"unit": unit, "relation": relation}
     return PrivacyGuarantee("m", list(mechanisms), None, 1, "c", "e", **how)
 
@@ -306,7 +306,7 @@ def test_mechanisms_add_up():
 
 @pytest.mark.parametrize("prior", priors(2, 5))
 def test_several_answers_by_all_of_them(prior):
-    """Of two and three randomised responses, of which one shows the data now and then."""
+    """Of two and three randomized responses, of which one shows the data now and then."""
     delta, epsilon = 0.02, 0.7
     shows = np.hstack([(1 - delta) * randomized_response(epsilon, 2), delta * np.eye(2)])
     channel = shows
@@ -421,7 +421,7 @@ def test_numbers_are_rounded_upwards():
 
 
 def test_tanh_bound_of_the_documents():
-    """ε tanh(ε/2) is the divergence of randomised response, hence of two neighbours."""
+    """ε tanh(ε/2) is the divergence of randomized response, hence of two neighbors."""
     for epsilon in EPSILONS:
         p, q = randomized_response(epsilon, 2)
         assert (p * np.log(p / q)).sum() == pytest.approx(epsilon * tanh(epsilon / 2))

@@ -85,7 +85,7 @@ def test_gaussian_releases_share_their_delta(X):
     assert ledger.total.epsilon < 2.0
 
 
-def test_releases_about_other_neighbours_are_refused(X):
+def test_releases_about_other_neighbors_are_refused(X):
     ledger = PrivacyLedger()
     ledger.release(OptimalDPNoise(0.5), X)
     with pytest.raises(ValueError, match=r"sensitivity=1.0 and sensitivity=2.0.*different"):
@@ -510,7 +510,7 @@ def test_a_source_is_refused_before_its_noise_is_drawn(rows):
     fitted = ledger.release(source, *rows, name="first")
     assert fitted is source
     [(name, entered)] = ledger.entries
-    assert (name, entered.epsilon, entered.unit) == ("first", 3.0, "labelled record")
+    assert (name, entered.epsilon, entered.unit) == ("first", 3.0, "labeled record")
     assert entered == fitted.release_.record_guarantee
     assert Watched.draws == 1
     features, labels = fitted.guarantee_.epsilon, fitted.label_guarantee_.epsilon
@@ -579,7 +579,7 @@ def test_what_fails_after_the_grant_stays_spent(rows, monkeypatch):
     assert ledger.total.epsilon == 0.5
 
 
-def test_randomised_labels_pass_too():
+def test_randomized_labels_pass_too():
     ledger, y = PrivacyLedger(epsilon=1.5), np.arange(40) % 2
     noisy = ledger.release(RandomizedResponse(1.0), y)
     assert noisy.shape == y.shape
@@ -769,7 +769,7 @@ def test_what_is_no_path_is_named(path):
         PrivacyLedger(path=path)
 
 
-def statistics(mu=1.0, unit="labelled record"):
+def statistics(mu=1.0, unit="labeled record"):
     return PrivacyGuarantee(
         mechanism="noisy statistics",
         mechanisms=[
@@ -784,7 +784,7 @@ def statistics(mu=1.0, unit="labelled record"):
     )
 
 
-@pytest.mark.parametrize("unit", ["labelled record", "group"])
+@pytest.mark.parametrize("unit", ["labeled record", "group"])
 def test_statistics_add_up_in_a_file(tmp_path, unit):
     path = tmp_path / "ledger.json"
     PrivacyLedger(path=path).spend(statistics(3.0, unit), "first")

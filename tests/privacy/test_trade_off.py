@@ -15,7 +15,7 @@ from .conftest import needs_accounting
 PRIORS = (0.5, 0.3, 0.1, 0.01)
 
 
-def guarantee_of(*mechanisms, relation="replace-one", unit="labelled record"):
+def guarantee_of(*mechanisms, relation="replace-one", unit="labeled record"):
     how = {"unit": unit, "relation": relation}
     return PrivacyGuarantee("m", list(mechanisms), None, 1, "c", "e", **how)
 
@@ -79,7 +79,7 @@ def test_even_odds_in_closed_form():
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize(("epsilon", "k"), [(0.4, 1), (1.0, 2), (0.7, 3)])
 def test_pure_mechanisms_by_all_sets_of_outcomes(epsilon, k, prior):
-    """k answers by randomised response, e^ε times as likely for one neighbour."""
+    """k answers by randomized response, e^ε times as likely for one neighbor."""
     one = np.array([expit(epsilon), expit(-epsilon)])
     p, q = one, one[::-1]
     for _ in range(k - 1):

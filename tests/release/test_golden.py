@@ -143,7 +143,7 @@ def test_golden_files_of_statistics_say_what_they_said(name):
     assert release.classes.tolist() == ["ant", "bee", "cow"]  # listed in another order
     guarantee = release.guarantee
     assert (guarantee.epsilon, guarantee.delta) == (8.0, 1e-5)
-    assert (guarantee.unit, guarantee.relation) == ("labelled record", "add/remove")
+    assert (guarantee.unit, guarantee.relation) == ("labeled record", "add/remove")
     assert (release.linear is not None, release.mixtures is None) == (name != "mixtures",) * 2
 
 

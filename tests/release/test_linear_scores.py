@@ -192,10 +192,10 @@ def test_noise_of_means_is_left_out(rng):
 def classes(rng, n, n_columns=6, n_classes=2):
     """Normal classes of one covariance, with the last column the same in both."""
     y = rng.choice(n_classes, n, p=[0.7, 0.3] if n_classes == 2 else [0.5, 0.3, 0.2])
-    centres = np.random.RandomState(1).rand(n_classes, n_columns)
-    centres[:, -1] = 0.5
+    centers = np.random.RandomState(1).rand(n_classes, n_columns)
+    centers[:, -1] = 0.5
     A = 0.3 * np.random.RandomState(2).randn(n_columns, n_columns) + np.eye(n_columns)
-    return centres[y] + 0.4 * rng.randn(n, n_columns) @ A, y
+    return centers[y] + 0.4 * rng.randn(n, n_columns) @ A, y
 
 
 def noisy_moments(rng, X, y, variance):
@@ -260,7 +260,7 @@ def test_one_column_and_no_difference_are_fine(rng):
 
 
 def test_a_class_that_nobody_has_leaves_finite_scores():
-    """Weights of randomised labels have either sign, and so have variances made of them."""
+    """Weights of randomized labels have either sign, and so have variances made of them."""
     keep = np.e / (np.e + 2)
     inverse = np.linalg.inv(np.full((3, 3), (1 - keep) / 2) + (1.5 * keep - 0.5) * np.eye(3))
     for seed in range(100):

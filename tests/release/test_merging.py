@@ -347,7 +347,7 @@ def test_other_units_of_the_guarantee_are_refused(sites):
     rows, (one, *_) = sites
     source = DPStatisticsSource(4.0, encoder=SCHEMA, model="linear", privacy_unit="group")
     people = source.fit(*rows[1], groups=np.arange(400)).release_
-    with pytest.raises(ValueError, match="guarantees are about unit='labelled record' and"):
+    with pytest.raises(ValueError, match="guarantees are about unit='labeled record' and"):
         Release.merge([one, people], disjoint=True)
 
 
@@ -422,7 +422,7 @@ def test_sums_that_are_none_are_refused(sites, change, message):
     [
         ("variances", -1.0, "must have scales of at least .* and variances of"),
         ("scale", 0.0, "must have scales of at least .* and variances of"),
-        ("centre", 1e12, "must have values and variances up to 1000"),
+        ("center", 1e12, "must have values and variances up to 1000"),
         ("order", 2, "must have"),
         ("variances", 1e4, "must have values and variances up to 1000"),
     ],

@@ -146,7 +146,7 @@ def test_denoised_is_the_posterior_mean(rng):
     assert_allclose(found[:, 0], z / 1.8)
 
 
-def test_without_an_anchor_adapting_is_expectation_maximisation(planted, monkeypatch):
+def test_without_an_anchor_adapting_is_expectation_maximization(planted, monkeypatch):
     rows, _, means, spread = planted
     monkeypatch.setattr(_mixtures, "_VARIANCE_FLOOR", 1e-9)
     covariances = np.stack([np.diag(s**2) for s in spread])

@@ -104,9 +104,9 @@ def test_projection_is_that_of_the_rows(rng, population):
 def test_selected_classes_come_in_the_order_asked_for(rng, population):
     rows, labels = population(rng)
     chosen = Moments.measure(rows, one_hot(labels), np.ones(5)).select([2, 0])
-    relabelled = np.select([labels == 2, labels == 0], [0, 1], -1)
-    kept = relabelled >= 0
-    expected = Moments.measure(rows[kept], one_hot(relabelled[kept]), np.ones(5))
+    relabeled = np.select([labels == 2, labels == 0], [0, 1], -1)
+    kept = relabeled >= 0
+    expected = Moments.measure(rows[kept], one_hot(relabeled[kept]), np.ones(5))
     for name in ("class_counts", "effective_sizes", "means", "covariances", "noise"):
         assert_allclose(getattr(chosen, name), getattr(expected, name))
 

@@ -200,7 +200,7 @@ def test_marks_are_not_scored(release, rows):
     for mark in (None, np.nan, -1):
         marked = y.astype(object)
         marked[:7] = mark
-        with pytest.raises(ValueError, match=r"Release\.score marks 7 of 150 rows as unlabelled"):
+        with pytest.raises(ValueError, match=r"Release\.score marks 7 of 150 rows as unlabeled"):
             release.score(X, marked)
 
 
@@ -277,7 +277,7 @@ def test_a_record_with_its_label_has_one_guarantee(release):
     features = OptimalDPNoise(2.0, 0.0, privacy_unit="record").fit(np.zeros((1, 6))).guarantee_
     both = replace(release, guarantee=features, label_guarantee=labels)
     joint = both.record_guarantee
-    assert (joint.epsilon, joint.delta, joint.unit) == (3.0, 0.0, "labelled record")
+    assert (joint.epsilon, joint.delta, joint.unit) == (3.0, 0.0, "labeled record")
     line = "epsilon = 3, delta = 0, for all features of a row and its label."
     assert f"\nA record with its label\n  {line}\n" in both.summary()
 

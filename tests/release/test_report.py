@@ -40,7 +40,7 @@ def made(tmp_path_factory):
     ledger = PrivacyLedger(epsilon=5, delta=1e-4, path=folder / "budget.json")
     other = PrivacyGuarantee(
         *("m", [Mechanism("laplace", 0.25)], None, 2, HOSTILE, "e"),
-        unit="labelled record",
+        unit="labeled record",
         relation="add/remove",
     )
     ledger.spend(other, HOSTILE)
@@ -94,7 +94,7 @@ def test_the_page_says_what_the_summary_says(made):
     assert sha256(path.read_bytes()).hexdigest() in found.text
     assert "This page was made on 2026-01-02" in found.text
     assert "in at most 59.91%" in found.text
-    assert re.search(r"one unit 2 1e-05 59\.90\d\d% 3\.33\d\d% labelled record", found.text)
+    assert re.search(r"one unit 2 1e-05 59\.90\d\d% 3\.33\d\d% labeled record", found.text)
     assert found.text.count(HOSTILE) >= 6  # owner, classes, column, ledger's entry, audit
     assert "age numeric 18 to 110" in found.text
     assert "What this release guarantees is what entry 2 was charged." in found.text

@@ -168,11 +168,11 @@ def test_separations_are_those_of_every_pair(rng):
     K = 4
     squares = rng.randn(2, K, K, K)
     uncertainty, within = squares @ squares.transpose(0, 1, 3, 2)
-    centres, matrix = rng.randn(K, K), rng.randn(K, K)
-    found = _Simulation([], centres, uncertainty, within).separations(matrix)
+    centers, matrix = rng.randn(K, K), rng.randn(K, K)
+    found = _Simulation([], centers, uncertainty, within).separations(matrix)
     for a in range(K):
         for b in range(K):
             w = matrix[a] - matrix[b]
             spread, width = uncertainty[a] + uncertainty[b], (within[a] + within[b]) / 2
-            expected = w @ (centres[a] - centres[b]), np.sqrt(w @ spread @ w), w @ width @ w
+            expected = w @ (centers[a] - centers[b]), np.sqrt(w @ spread @ w), w @ width @ w
             assert_allclose([each[a, b] for each in found], expected, atol=1e-12)

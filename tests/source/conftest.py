@@ -41,8 +41,8 @@ class Recorder:
 def clusters(rng):
     """Return integer rows of three classes of two clusters each, and their class indices."""
     y = rng.randint(3, size=900)
-    centres = rng.uniform(-1, 1, (3, 2, 6))
-    Z = centres[y, rng.randint(2, size=900)] + 0.3 * rng.randn(900, 6)
+    centers = rng.uniform(-1, 1, (3, 2, 6))
+    Z = centers[y, rng.randint(2, size=900)] + 0.3 * rng.randn(900, 6)
     norms = np.maximum(np.linalg.norm(Z, axis=1, keepdims=True), RADIUS)
     return np.trunc(Z / norms * 2.0**16 * (1 - 1e-12)), y
 

@@ -18,7 +18,7 @@ from sklearn.metrics import (
 from skdp import DPStatisticsSource, PrivacyLeakWarning, evaluate_privately
 from skdp.privacy import BudgetExceededError, PrivacyLedger, gaussian_sigma
 from skdp.release import N_BINS, PrivateEvaluation, bin_of
-from skdp.release._evaluation import CENTRES
+from skdp.release._evaluation import CENTERS
 from skdp.release._score_posterior import posterior_draws
 from skdp.source._evaluation import _counts, row_weights
 from skdp.source._integers import ROW
@@ -53,7 +53,7 @@ class TestWithoutNoise:
     def test_two_classes_are_judged_as_by_scikit_learn(self):
         X, y = scored(3000, 0)
         found = exact(Known([0, 1]), X, y)
-        binned = expit(CENTRES)[bin_of(X[:, 0])]
+        binned = expit(CENTERS)[bin_of(X[:, 0])]
         assert found.auc().value == pytest.approx(roc_auc_score(y, binned), abs=1e-12)
         assert found.log_loss().value == pytest.approx(log_loss(y, binned), abs=1e-12)
         assert found.brier_score().value == pytest.approx(brier_score_loss(y, binned), abs=1e-12)
@@ -193,7 +193,7 @@ def test_intervals_hold_what_they_promise():
         noisy = histograms(1500, np.random.default_rng(seed)) + rng.normal(
             0, deviation, (2, N_BINS)
         )
-        draws = posterior_draws(noisy, CENTRES, deviation, 200, rng)
+        draws = posterior_draws(noisy, CENTERS, deviation, 200, rng)
         found = PrivateEvaluation((0, 1), [noisy], deviation, guarantee)
         object.__setattr__(found, "_draws", draws[np.newaxis])
         ends = [measure(found) for measure in measures]

@@ -9,9 +9,9 @@ from skdp.source import RowGrid
 GRID = 2**16
 
 
-def grid(n_columns=5, radius=1.0, orders=(2, 3), centre=0.0):
+def grid(n_columns=5, radius=1.0, orders=(2, 3), center=0.0):
     basis = BasisFunctions.of_columns(np.zeros(n_columns, dtype=int), -1e6, 1e6, orders=orders)
-    return RowGrid(basis, np.full(len(basis.column), centre), radius)
+    return RowGrid(basis, np.full(len(basis.column), center), radius)
 
 
 def awkward(rng, n, p):
@@ -40,7 +40,7 @@ def test_rows_within_the_radius_are_truncated_towards_zero(rng):
 
 def test_what_a_row_becomes_depends_on_no_other_row(rng):
     X = awkward(rng, 999, 5)
-    rows = grid(radius=0.7, centre=0.1)
+    rows = grid(radius=0.7, center=0.1)
     together = rows.quantise(X)
     alone = np.vstack([rows.quantise(X[i : i + 1]) for i in range(len(X))])
     order = rng.permutation(len(X))
@@ -73,7 +73,7 @@ def test_terms_in_any_order_are_those_of_their_columns(rng):
     assert (a.quantise(X.astype(np.float32)) == a.quantise(X.astype(np.float32) * 1.0)).all()
 
 
-def test_another_centre_and_radius():
+def test_another_center_and_radius():
     rows = grid()
     moved = rows.at(np.ones(15), 2)
     assert moved.radius == 2.0

@@ -55,5 +55,5 @@ def test_noise_brings_no_mean_beyond_the_bounds_nor_a_radius_beyond_what_is_poss
     widest = widest_grid(basis)
     for seed in range(20):
         grid = estimate_location(private(np.ones((3, 4))), widest, make_queries(100.0, seed))
-        assert np.linalg.norm(grid.centre) <= widest.radius * (1 + 1e-9)
+        assert np.linalg.norm(grid.center) <= widest.radius * (1 + 1e-9)
         assert 0 < grid.radius <= 2 * widest.radius * (1 + 1 / GRID)

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 class Replayed:
     """Queries that add noise; or, where given, the answers that others gave to other rows.
 
-    Whatever a later query depends on is then the same for two neighbours, as the sensitivity of
+    Whatever a later query depends on is then the same for two neighbors, as the sensitivity of
     adaptively chosen queries wants it.
     """
 
@@ -173,7 +173,7 @@ def test_odd_rows_give_a_finite_release_that_can_be_kept(
     assert np.isfinite(probabilities).all()
     assert np.isfinite(kept.scores(X)).all()
     assert np.isfinite(kept.moments.means).all()
-    assert kept.guarantee.unit == ("group" if unit == "group" else "labelled record")
+    assert kept.guarantee.unit == ("group" if unit == "group" else "labeled record")
 
 
 def test_a_radius_is_only_for_sums_in_one_pass(clouds):

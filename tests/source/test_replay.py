@@ -1,6 +1,6 @@
-"""What neighbours can be told apart by, over all queries that were chosen from earlier answers.
+"""What neighbors can be told apart by, over all queries that were chosen from earlier answers.
 
-The answers that were given for D are given again for a neighbour D′. What was asked is then the
+The answers that were given for D are given again for a neighbor D′. What was asked is then the
 same, so that the exact difference of each pair of answers over the standard deviation of its
 noise, squared and summed, is the square of the real μ: at most that of ε and δ.
 """
@@ -61,10 +61,10 @@ class Tape:
             self.given.append(values + np.rint(noise).astype(np.int64))
         return self.given[len(self.asked) - 1]
 
-    def mu(self, source, data, neighbour):
+    def mu(self, source, data, neighbor):
         """Return the real μ of all queries to one data set, when another one is asked them."""
         self.given, both = [], []
-        for each in (data, neighbour):
+        for each in (data, neighbor):
             self.asked, self.deviations = [], []
             source.fit(*each)
             both.append(self.asked)
@@ -170,7 +170,7 @@ def test_rows_that_are_not_clipped_are_found_out(tape, monkeypatch):
     quantise = RowGrid.quantise
 
     def longer(self, X):
-        return quantise(self.at(self.centre, 2 * self.radius), X) * 2
+        return quantise(self.at(self.center, 2 * self.radius), X) * 2
 
     monkeypatch.setattr(RowGrid, "quantise", longer)
     assert worst_mu(tape, "linear") > CLAIMED

@@ -28,16 +28,16 @@ def _numbers(release):
 
 
 @pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
-@pytest.mark.parametrize("randomised", [False, True])
-def test_blocks_change_nothing_but_rounding(rng, monkeypatch, randomised):
+@pytest.mark.parametrize("randomized", [False, True])
+def test_blocks_change_nothing_but_rounding(rng, monkeypatch, randomized):
     X, y = rng.rand(300, 8), np.arange(300) % 3
     X[:, 0] += y
 
     def label_noise():
-        # Randomised labels give every row a weight in every class.
+        # Randomized labels give every row a weight in every class.
         state = np.random.RandomState(0)
         return (
-            RandomizedResponse(2.0, classes=range(3), random_state=state) if randomised else None
+            RandomizedResponse(2.0, classes=range(3), random_state=state) if randomized else None
         )
 
     whole = _numbers(_release(X, y, label_noise=label_noise()))

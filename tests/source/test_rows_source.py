@@ -119,10 +119,10 @@ def test_summary_says_what_is_guaranteed(noisy_release):
     assert "labels" in text
 
 
-def test_randomised_labels_do_not_make_mixtures_of_other_classes(rng):
-    centres = 0.5 + 0.12 * rng.randn(5, 10)
+def test_randomized_labels_do_not_make_mixtures_of_other_classes(rng):
+    centers = 0.5 + 0.12 * rng.randn(5, 10)
     y, y_test = rng.randint(0, 5, 6000), rng.randint(0, 5, 1000)
-    X, X_test = (centres[labels] + 0.1 * rng.randn(len(labels), 10) for labels in (y, y_test))
+    X, X_test = (centers[labels] + 0.1 * rng.randn(len(labels), 10) for labels in (y, y_test))
     settings = {"n_layers": 1, "n_inducing": 20, "n_components": 4, "random_state": 0}
 
     def mixtures(response):

@@ -70,7 +70,7 @@ def test_it_states_what_is_guaranteed(source):
     guarantee = source.guarantee_
     assert guarantee == source.release_.guarantee == source.release_.record_guarantee
     assert (guarantee.epsilon, guarantee.delta) == (2.0, 1e-5)
-    assert (guarantee.unit, guarantee.relation) == ("labelled record", "add/remove")
+    assert (guarantee.unit, guarantee.relation) == ("labeled record", "add/remove")
     [mechanism] = guarantee.mechanisms
     mu = guarantee.gaussian_distance
     assert gaussian_delta(1 / mu, 2.0 - mechanism.slack) <= 1e-5
@@ -288,8 +288,8 @@ def test_only_an_accumulator_can_be_released_as_one(rows):
             seeded(classes=CLASSES).fit_accumulated(wrong)
 
 
-def test_its_name_says_which_neighbours_are_meant(source):
-    text = "Release(2 classes, 4 features, (2, 1e-05)-DP per labelled record, add/remove)"
+def test_its_name_says_which_neighbors_are_meant(source):
+    text = "Release(2 classes, 4 features, (2, 1e-05)-DP per labeled record, add/remove)"
     assert repr(source.release_) == text
 
 
@@ -317,7 +317,7 @@ def test_a_ledger_adds_up_records_and_noisy_rows(rows):
     ledger.release(clone(source), X, y, name="again")
     total = ledger.total
     assert 1.0 < total.epsilon < 2.0  # Gaussian noise adds up to less
-    assert total.unit == "labelled record"
+    assert total.unit == "labeled record"
 
 
 def test_a_release_says_one_thing_about_labels(source):

@@ -111,7 +111,7 @@ def test_rows_of_other_classes_are_left_out(table):
         three.fit(X, np.where(listed, y == "ill", np.nan))
 
 
-def test_randomised_labels_are_among_the_classes_of_the_schema(table):
+def test_randomized_labels_are_among_the_classes_of_the_schema(table):
     X, y = table
     wide = SCHEMA | {"classes": ["dead", "ill", "well"]}
     source = DPSource(8.0, encoder=wide, label_noise=RandomizedResponse(1.0), **SETTINGS)

@@ -8,7 +8,7 @@ from scipy.special import log_softmax, softmax
 from skdp import DPStatisticsSource, DPTransferClassifier
 from skdp.datasets import hide_labels
 from skdp.transfer._candidates import Candidate, constant_scores, log_linear_pool
-from skdp.transfer._label_correction import LabelledRows, OffsetLogisticRegression, Standardizer
+from skdp.transfer._label_correction import LabeledRows, OffsetLogisticRegression, Standardizer
 from skdp.transfer._scorers import Scorer
 
 pytestmark = [
@@ -122,7 +122,7 @@ def linear(W):
     return Scorer(lambda X: X @ W)
 
 
-def test_columns_are_standardised_and_constant_ones_left_out(rng):
+def test_columns_are_standardized_and_constant_ones_left_out(rng):
     X = rng.randn(50, 4).astype(np.float32) * 3 + 7
     X[:, 2] = np.float32(0.1)
     Z = Standardizer(X).transform(X)
@@ -150,7 +150,7 @@ def test_rows_are_scored_by_corrections_that_have_not_seen_them(rng):
     candidate = Candidate("linear", linear(W), 0.0, 1.0, standardizer, correction)
     Z, base = standardizer.transform(X), log_softmax(X @ W, axis=1)
     assert_allclose(candidate.log_posteriors(X), base)
-    found = candidate.learn(base[known], LabelledRows(known, labels, folds, Z[known]), offsets)
+    found = candidate.learn(base[known], LabeledRows(known, labels, folds, Z[known]), offsets)
     for k in range(3):
         train, here = np.flatnonzero(folds != k), np.flatnonzero(folds == k)
         fewer = correction.fit(base[train], Z[train], labels[train], offsets)

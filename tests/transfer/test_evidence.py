@@ -107,7 +107,7 @@ def test_of_many_candidates_some_always_count():
     ("n_rows", "n_labels", "expected"),
     [(5.0, 10.0, 0.0), (10.0, 10.0, 0.0), (20.0, 10.0, -3 * np.log(2)), (1e4, 10.0, -6.0)],
 )
-def test_prior_odds_favour_a_source_that_stands_for_more_rows(n_rows, n_labels, expected):
+def test_prior_odds_favor_a_source_that_stands_for_more_rows(n_rows, n_labels, expected):
     assert_allclose(prior_odds(n_rows, n_labels), expected)
 
 

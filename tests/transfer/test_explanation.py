@@ -155,7 +155,7 @@ def test_only_one_row_of_the_columns_that_were_fitted_is_taken(fitted):
 
 @pytest.mark.filterwarnings("ignore:The columns .* of X are not among the source's")
 @pytest.mark.filterwarnings("ignore:X lacks the columns")
-@pytest.mark.filterwarnings("ignore:The labelled rows favor")
+@pytest.mark.filterwarnings("ignore:The labeled rows favor")
 def test_columns_that_one_side_alone_has(release):
     X, _ = table(400, 4)
     X = X.drop(columns="same").assign(dose=np.random.RandomState(4).uniform(0, 50, 400))
@@ -175,7 +175,7 @@ def test_columns_that_one_side_alone_has(release):
 
 
 @pytest.mark.filterwarnings("ignore:The columns .* of X are not among the source's")
-@pytest.mark.filterwarnings("ignore:The labelled rows favor")
+@pytest.mark.filterwarnings("ignore:The labeled rows favor")
 @pytest.mark.parametrize("encoded", [False, True])
 def test_numbers_that_only_the_target_has(rng, release, encoded):
     if encoded:

@@ -1,4 +1,4 @@
-"""The correction by few labels: against another optimiser, and in its limits."""
+"""The correction by few labels: against another optimizer, and in its limits."""
 
 import warnings
 
@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from skdp.transfer._label_correction import (
     MAX_VARIANCE,
     AveragedCorrection,
-    LabelledRows,
+    LabeledRows,
     OffsetLogisticRegression,
     coefficient_variance,
     sampling_of,
@@ -63,9 +63,9 @@ def test_few_labels_of_many_classes_scale_scores_and_keep_their_order(rng):
         Z, rows = rng.randn(2000, 100), np.zeros(2000, dtype=bool)
         rows[known] = True
         known = np.flatnonzero(rows)
-        labelled_rows = LabelledRows(rows, drawn[known], np.arange(50) % 5, Z[known])
+        labeled_rows = LabeledRows(rows, drawn[known], np.arange(50) % 5, Z[known])
         averaged = AveragedCorrection.of_source(s, 100, "stratified")
-        fitted, _ = averaged.cross_fit(s[known], labelled_rows, np.zeros(5))
+        fitted, _ = averaged.cross_fit(s[known], labeled_rows, np.zeros(5))
         kept.append(np.mean(fitted.apply(s, Z).argmax(axis=1) == s.argmax(axis=1)))
     assert np.mean(kept) > 0.99
 
@@ -97,17 +97,17 @@ def test_nothing_is_corrected_by_none(rng):
     assert_allclose(OffsetLogisticRegression(0.1).apply(s, Z), s)
 
 
-def labelled(rng, n, n_columns=3, intercept=0.0):
+def labeled(rng, n, n_columns=3, intercept=0.0):
     """Labels of two classes whose log-odds are s + intercept, and s as log-posteriors."""
     log_odds = 2 * rng.randn(n)
     s = log_softmax(np.column_stack([np.zeros(n), log_odds]), axis=1)
     labels = (rng.rand(n) < expit(log_odds + intercept)).astype(int)
-    rows = LabelledRows(np.ones(n, dtype=bool), labels, np.arange(n) % 5, rng.randn(n, n_columns))
+    rows = LabeledRows(np.ones(n, dtype=bool), labels, np.arange(n) % 5, rng.randn(n, n_columns))
     return s, rows
 
 
 def test_rotated_columns_do_as_well(rng):
-    s, rows = labelled(rng, 40, n_columns=60)
+    s, rows = labeled(rng, 40, n_columns=60)
     correction = OffsetLogisticRegression(0.1)
     fitted, held_out = correction.cross_fit(s, rows, np.zeros(2))
     plain = correction.fit(s, rows.Z, rows.labels, np.zeros(2))
@@ -119,7 +119,7 @@ def test_rotated_columns_do_as_well(rng):
 
 @pytest.mark.parametrize("sampling", ["random", "stratified"])
 def test_the_average_is_that_of_posteriors_by_evidence(rng, sampling):
-    s, rows = labelled(rng, 60, intercept=-1.0)
+    s, rows = labeled(rng, 60, intercept=-1.0)
     averaged = AveragedCorrection.of_source(s, 3, sampling)
     assert_allclose(averaged.apply(s, rows.Z), s)  # before labels, nothing is corrected
     fitted, held_out = averaged.cross_fit(s, rows, np.zeros(2))
@@ -140,7 +140,7 @@ def test_the_average_is_that_of_posteriors_by_evidence(rng, sampling):
 
 def test_a_random_sample_shows_other_frequencies_and_few_labels_of_the_same_do_not(rng):
     for n, intercept in ((200, -2.0), (200, 0.0), (12, 0.0)):
-        s, rows = labelled(rng, n, intercept=intercept)
+        s, rows = labeled(rng, n, intercept=intercept)
         fitted, _ = AveragedCorrection.of_source(s, 3, "random").cross_fit(s, rows, np.zeros(2))
         first = np.array([[np.log(0.5), np.log(0.5)]])
         log_odds = np.diff(fitted.apply(first, np.zeros((1, 3))))[0, 0]
@@ -150,9 +150,9 @@ def test_a_random_sample_shows_other_frequencies_and_few_labels_of_the_same_do_n
 
 
 def test_labels_alone_become_a_logistic_regression(rng):
-    _, rows = labelled(rng, 3000)
+    _, rows = labeled(rng, 3000)
     labels = (rng.rand(3000) < expit(rows.Z @ [1.0, -2.0, 0.5] + 1)).astype(int)
-    rows = LabelledRows(rows.known, labels, rows.folds, rows.Z)
+    rows = LabeledRows(rows.known, labels, rows.folds, rows.Z)
     constant = np.tile(np.log([0.5, 0.5]), (3000, 1))
     alone = AveragedCorrection.of_labels_alone("random")
     fitted, _ = alone.cross_fit(constant, rows, np.zeros(2))
@@ -161,7 +161,7 @@ def test_labels_alone_become_a_logistic_regression(rng):
     assert_allclose(found, model.decision_function(rows.Z), atol=0.1)
 
 
-def test_auto_takes_equal_counts_beside_unlabelled_rows_for_stratified():
+def test_auto_takes_equal_counts_beside_unlabeled_rows_for_stratified():
     given = np.array([0, 0, 1, 1, -1])
     assert sampling_of(given, "auto", None) == "stratified"
     assert sampling_of(given, "random", None) == "random"

@@ -79,7 +79,7 @@ def test_stratified_labels_keep_the_frequencies_that_the_source_expects(release,
 
 
 @pytest.mark.parametrize("label_sampling", ["auto", "random"])
-def test_nothing_jumps_where_the_last_unlabelled_row_goes(release, target, label_sampling):
+def test_nothing_jumps_where_the_last_unlabeled_row_goes(release, target, label_sampling):
     X, y, X_test, _ = target
     one_left = np.where(np.arange(len(y)) == 7, -1, y)
     before, after = (

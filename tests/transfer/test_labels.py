@@ -100,7 +100,7 @@ def test_labels_with_marks_can_be_scored_where_they_are_known(release, same):
     assert model.score(X[shown], objects[shown]) == expected
     scores = cross_val_score(model, X, objects, cv=LabeledSplit(2), error_score="raise")
     assert np.all(scores > 0.5)
-    with pytest.raises(ValueError, match="marks 450 of 500 rows as unlabelled"):
+    with pytest.raises(ValueError, match="marks 450 of 500 rows as unlabeled"):
         model.score(X, marked)
 
 
@@ -138,7 +138,7 @@ def test_minus_one_is_a_mark_without_a_source_too(same, strategy):
 
 
 @pytest.mark.parametrize(
-    ("y", "classes", "n_unlabelled"),
+    ("y", "classes", "n_unlabeled"),
     [
         ([-1, 1], [-1, 1], 0),  # the exception: as a mark it would leave one class
         ([-1, 0], [-1, 0], 0),
@@ -153,12 +153,12 @@ def test_minus_one_is_a_mark_without_a_source_too(same, strategy):
         ([False, True], [False, True], 0),
     ],
 )
-def test_what_marks_a_row_without_a_source(y, classes, n_unlabelled):
+def test_what_marks_a_row_without_a_source(y, classes, n_unlabeled):
     dtype = object if None in y or {str, int} <= set(map(type, y)) else None
     y = np.repeat(np.array(y, dtype=dtype), 10)
     found, labels = encode_labels(y, len(y), [], unlabeled="auto", strategy=NoiseAware())
     assert found.tolist() == classes
-    assert np.count_nonzero(labels < 0) == 10 * n_unlabelled
+    assert np.count_nonzero(labels < 0) == 10 * n_unlabeled
 
 
 def test_what_marks_a_row_can_be_said(rng):

@@ -51,7 +51,7 @@ def test_without_labels_it_is_the_merged_release(rng, releases):
     assert_allclose(fitted(merged, X).predict_proba(X), merged.predict_proba(X), atol=1e-10)
 
 
-def test_labels_may_favour_one_of_them(rng, releases):
+def test_labels_may_favor_one_of_them(rng, releases):
     # Two of three sources are misleading: their classes lie the other way round.
     misleading = [release_of(rng, 500, 0.5, sign=-1) for _ in range(2)]
     X, y = people(rng, 400, 0.5)

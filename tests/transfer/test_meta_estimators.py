@@ -48,7 +48,7 @@ ENCODER = TabularEncoder(SCHEMA).fit(pd.DataFrame(columns=["age", "ward"]))
 CLASSES = {"text": ["ill", "well"], "binary": [0, 1], "three": [0, 1, 2], "names": list("abc")}
 SCORING = ["roc_auc", "neg_log_loss", "balanced_accuracy"]
 MARKS = ["-1", "None", "NaN"]
-LABELLED = 40
+LABELED = 40
 
 
 def table(n, seed, classes):
@@ -93,7 +93,7 @@ def marked(y, mark):
     elif mark == "NaN":
         y = y.astype(float)
     y = y.copy()
-    y[LABELLED:] = {"-1": -1, "None": None, "NaN": np.nan}[mark]
+    y[LABELED:] = {"-1": -1, "None": None, "NaN": np.nan}[mark]
     return y
 
 
@@ -112,12 +112,12 @@ def held_out(release, X, y):
     return model, rows(X, held), np.array(y[held].tolist())
 
 
-# All rows labelled
+# All rows labeled
 
 
 @pytest.mark.parametrize("name", ["table", "text", "binary", "three", "names"])
 @pytest.mark.parametrize("cv", [2, LabeledSplit(2)])
-def test_calibration_of_labelled_rows(releases, name, cv):
+def test_calibration_of_labeled_rows(releases, name, cv):
     X, y = target(name)
     X_test, y_test = target(name, 200, 8)
     model = CalibratedClassifierCV(classifier(releases[name]), cv=cv).fit(X, y)
@@ -127,7 +127,7 @@ def test_calibration_of_labelled_rows(releases, name, cv):
 
 
 @pytest.mark.parametrize("name", ["table", "text", "binary"])
-def test_thresholds_of_labelled_rows(releases, name):
+def test_thresholds_of_labeled_rows(releases, name):
     X, y = target(name)
     tuned = TunedThresholdClassifierCV(classifier(releases[name]), cv=LabeledSplit(2)).fit(X, y)
     fixed = FixedThresholdClassifier(classifier(releases[name]), threshold=0.3).fit(X, y)
@@ -200,7 +200,7 @@ def test_two_of_three_classes_are_taken_where_nothing_recoded_them(releases):
 
 def test_a_mark_that_was_numbered_is_refused(releases):
     X, y = target("binary")
-    with pytest.raises(ValueError, match=r"labels \[2\] in y .* treat marks of unlabelled rows"):
+    with pytest.raises(ValueError, match=r"labels \[2\] in y .* treat marks of unlabeled rows"):
         VotingClassifier([("a", classifier(releases["binary"]))]).fit(X, marked(y, "-1"))
 
 
@@ -222,7 +222,7 @@ def test_missing_labels_are_no_classes_to_any_meta_estimator(releases, name, mar
             model.fit(X, y)
 
 
-# Unlabelled rows
+# Unlabeled rows
 
 
 @pytest.mark.filterwarnings("ignore:The labels in y are numbers in an array of objects")
@@ -233,7 +233,7 @@ def test_held_out_labels_calibrate_and_set_thresholds(releases, name):
     expected = None
     for mark in MARKS:
         model, X_held, y_held = held_out(releases[name], X, marked(y, mark))
-        assert len(y_held) == LABELLED // 2
+        assert len(y_held) == LABELED // 2
         frozen = FrozenEstimator(model)
         calibrated = CalibratedClassifierCV(frozen).fit(X_held, y_held)
         tuned = TunedThresholdClassifierCV(frozen, cv="prefit", refit=False).fit(X_held, y_held)
@@ -266,14 +266,14 @@ def test_a_model_without_labels_is_calibrated_on_all_of_them(releases, name):
     X, y = target(name)
     X_test, y_test = target(name, 200, 8)
     model = classifier(releases[name]).fit(X)
-    few = np.arange(LABELLED)
+    few = np.arange(LABELED)
     calibrated = CalibratedClassifierCV(FrozenEstimator(model)).fit(rows(X, few), y[few])
     uniform = np.log(len(model.classes_))
     assert log_loss(y_test, calibrated.predict_proba(X_test)) < 0.9 * uniform
 
 
 @pytest.mark.parametrize("name", ["table", "text", "binary"])
-def test_several_scores_of_labelled_rows(releases, name):
+def test_several_scores_of_labeled_rows(releases, name):
     X, y = target(name)
     expected = {}
     for scoring in SCORING:
@@ -299,7 +299,7 @@ def test_numbers_as_objects_warn_of_scores_that_are_no_number(releases):
     with pytest.warns(UserWarning, match="numbers in an array of objects"):
         scores = cross_val_score(each, X, marked(y, "None"), cv=split)
     assert_allclose(scores, cross_val_score(each, X, marked(y, "-1"), cv=split))
-    nullable = pd.Series(y, dtype="Int64").where(np.arange(len(y)) < LABELLED)
+    nullable = pd.Series(y, dtype="Int64").where(np.arange(len(y)) < LABELED)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for given in (nullable, marked(y, "NaN"), marked(target("text")[1], "None")):
@@ -308,7 +308,7 @@ def test_numbers_as_objects_warn_of_scores_that_are_no_number(releases):
     assert_allclose(areas, cross_val_score(each, X, marked(y, "NaN"), cv=split, scoring="roc_auc"))
 
 
-def test_scores_of_unlabelled_rows_are_refused(releases):
+def test_scores_of_unlabeled_rows_are_refused(releases):
     X, y = target("binary")
     y = marked(y, "-1")
     with pytest.raises(ValueError, match=r"use cv=LabeledSplit\(\)"):
@@ -318,10 +318,10 @@ def test_scores_of_unlabelled_rows_are_refused(releases):
 
 
 def scores_of(fits, X, y, scoring):
-    """Return the score of each fit on labelled training rows, and on test rows, one by one."""
+    """Return the score of each fit on labeled training rows, and on test rows, one by one."""
     found = []
     for model, train, test in fits:
-        known = train[train < LABELLED]
+        known = train[train < LABELED]
         parts = [(rows(X, part), y[part]) for part in (known, test)]
         found.append([get_scorer(scoring)(model, *part) for part in parts])
     return np.transpose(found)
@@ -330,7 +330,7 @@ def scores_of(fits, X, y, scoring):
 @pytest.mark.filterwarnings("ignore:The labels in y are numbers in an array of objects")
 @pytest.mark.parametrize("name", ["table", "heart"])
 @pytest.mark.parametrize("mark", MARKS)
-def test_curves_and_training_scores_are_of_labelled_rows(releases, name, mark):
+def test_curves_and_training_scores_are_of_labeled_rows(releases, name, mark):
     X, y = target(name)
     known, each = marked(y, mark), classifier(releases[name])
     split, scoring = LabeledSplit(2), "neg_log_loss"
@@ -367,14 +367,14 @@ def test_searches_that_halve(releases, name, mark):
         assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
-def test_the_scorer_takes_labelled_rows_and_says_what_it_lacks(releases):
+def test_the_scorer_takes_labeled_rows_and_says_what_it_lacks(releases):
     X, y = target("binary")
     model = classifier(releases["binary"]).fit(X, marked(y, "-1"))
     scorer = LabeledScorer("roc_auc")
-    expected = roc_auc_score(y[:LABELLED], model.predict_proba(X[:LABELLED])[:, 1])
+    expected = roc_auc_score(y[:LABELED], model.predict_proba(X[:LABELED])[:, 1])
     for mark in MARKS:
         assert scorer(model, X, marked(y, mark)) == pytest.approx(expected)
-    odd = np.where(np.arange(len(y)) < LABELLED, y, 7)
+    odd = np.where(np.arange(len(y)) < LABELED, y, 7)
     assert LabeledScorer("roc_auc", unlabeled=7)(model, X, odd) == pytest.approx(expected)
     with pytest.raises(ValueError, match=r"LabeledScorer\('roc_auc', unlabeled='auto'\) found no"):
         scorer(model, X, np.full(len(y), -1))
@@ -386,14 +386,14 @@ def test_the_scorer_takes_labelled_rows_and_says_what_it_lacks(releases):
 def test_predictions_out_of_fold_need_labels(releases, mark):
     X, y = target("binary")
     each, known = classifier(releases["binary"]), marked(y, mark)
-    with pytest.raises(ValueError, match="partitions"):  # unlabelled rows are in no test fold
+    with pytest.raises(ValueError, match="partitions"):  # unlabeled rows are in no test fold
         cross_val_predict(each, X, known, cv=LabeledSplit(2))
     with pytest.raises(ValueError, match=r"not among the classes|Input y"):
         cross_val_predict(each, X, known, cv=2, method="predict_proba")
 
 
 @pytest.mark.parametrize("mark", MARKS)
-def test_importances_on_labelled_rows(releases, mark):
+def test_importances_on_labeled_rows(releases, mark):
     X, y = target("table")
     X_test, y_test = target("table", 200, 8)
     model = classifier(releases["table"]).fit(X, marked(y, mark))

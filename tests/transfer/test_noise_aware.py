@@ -22,7 +22,7 @@ from skdp.transfer._candidates import EvidenceAverage
 from skdp.transfer._noise_aware import (
     NoiseAware,
     held_out_log_posteriors,
-    neighbour_graph,
+    neighbor_graph,
     spread_labels,
 )
 
@@ -171,10 +171,10 @@ def prepared(make_task, make_training):
     return prepare
 
 
-def clusters(rng, distance, n_labelled=10):
+def clusters(rng, distance, n_labeled=10):
     """Rows of two classes, and their class indices, of which some are known."""
     true = np.arange(120) % 2
-    labels = np.where(np.arange(120) < n_labelled, true, -1)
+    labels = np.where(np.arange(120) < n_labeled, true, -1)
     return rng.randn(120, 4) + distance * true[:, np.newaxis], true, labels
 
 
@@ -191,7 +191,7 @@ def test_it_stands_by_itself_where_classes_lie_apart(rng, prepared):
 
 
 def test_it_is_no_candidate_where_classes_overlap(rng, prepared):
-    X, _, labels = clusters(rng, 0.3, n_labelled=80)
+    X, _, labels = clusters(rng, 0.3, n_labeled=80)
     result = NoiseAware().learn(*prepared(X, labels))
     assert "self-training" not in names(result)
     assert result.history == {}
@@ -218,7 +218,7 @@ def test_held_out_labels_have_no_say(rng, prepared):
 
 
 def test_a_single_label_cannot_be_held_out(rng, prepared):
-    X, _, labels = clusters(rng, 1.0, n_labelled=3)
+    X, _, labels = clusters(rng, 1.0, n_labeled=3)
     assert held_out_log_posteriors(*prepared(X, labels)) is None
 
 
@@ -265,7 +265,7 @@ def test_records_do_no_harm(rng):
     )
 
 
-def test_the_target_alone_is_a_regularised_logistic_regression_on_records(rng):
+def test_the_target_alone_is_a_regularized_logistic_regression_on_records(rng):
     X, y = records(rng, 400, np.array([4.0, -3.0, 0.0, 1.5, 0.0, -1.5]))
     marked = few_labels(y, 20)
     model = DPTransferClassifier(unlabeled=-1, random_state=0).fit(X, marked)
@@ -285,7 +285,7 @@ def test_the_target_alone_is_a_regularised_logistic_regression_on_records(rng):
 
 
 @pytest.mark.parametrize("table", [True, False])
-def test_one_labelled_class_is_enough(rng, table):
+def test_one_labeled_class_is_enough(rng, table):
     weights = np.array([4.0, -3.0, 0.0, 1.5, 0.0, -1.5])
     rows, labels = records(rng, 3000, weights)
     release = DPSource(8.0, bounds=(0, 1), n_components=2, n_layers=1, random_state=0)
@@ -302,20 +302,20 @@ def test_one_labelled_class_is_enough(rng, table):
     assert model.score(X, y) > without.score(X, y) - 0.03
 
 
-def test_graph_is_that_of_the_nearest_neighbours(rng):
+def test_graph_is_that_of_the_nearest_neighbors(rng):
     Z = rng.randn(60, 3)
-    graph = neighbour_graph(Z, None).toarray()
+    graph = neighbor_graph(Z, None).toarray()
     distances = kneighbors_graph(Z, 10, mode="distance").toarray()
     assert_array_equal(graph > 0, distances > 0)
     weights = np.where(distances > 0, np.exp(-2 * (distances / distances.max(1)[:, None]) ** 2), 0)
     assert_allclose(graph, weights / weights.sum(axis=1, keepdims=True))
-    assert_allclose(neighbour_graph(Z[:4], None).sum(axis=1), 1)
-    assert_allclose(neighbour_graph(np.zeros((5, 2)), None).sum(axis=1), 1)  # all the same row
+    assert_allclose(neighbor_graph(Z[:4], None).sum(axis=1), 1)
+    assert_allclose(neighbor_graph(np.zeros((5, 2)), None).sum(axis=1), 1)  # all the same row
 
 
 def test_spreading_solves_its_equation(rng):
     Z = rng.randn(80, 2)
-    graph, posteriors = neighbour_graph(Z, None), rng.dirichlet(np.ones(3), 80)
+    graph, posteriors = neighbor_graph(Z, None), rng.dirichlet(np.ones(3), 80)
     known = np.zeros(80, dtype=bool)
     exact = np.linalg.solve(np.eye(80) - 0.8 * graph.toarray(), 0.2 * posteriors)
     assert_allclose(spread_labels(graph, posteriors, known), exact, atol=0.8**30)

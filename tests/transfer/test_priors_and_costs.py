@@ -68,7 +68,7 @@ def result_of(logs, marked):
 
 
 @pytest.mark.parametrize("n_labels", [0, 30, 200])
-def test_unlabelled_rows_follow_and_labelled_ones_stay(rng, make_task, n_labels):
+def test_unlabeled_rows_follow_and_labeled_ones_stay(rng, make_task, n_labels):
     logs, prior = 2 * rng.randn(200, 3), np.array([0.7, 0.2, 0.1])
     marked = np.where(np.arange(200) < n_labels, rng.randint(0, 3, 200), -1)
     task = make_task(logs, marked, class_indices=[0, 1, 2])

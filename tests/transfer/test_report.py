@@ -135,10 +135,10 @@ def test_a_source_that_self_training_ignores_is_warned_of(all_parts, same, rng):
     X, _, marked, _, _ = same
     settings = {"self_training": SelfTrainingSchedule(n_components=4), "random_state": 0}
     with warnings.catch_warnings():
-        warnings.filterwarnings("error", message="The labelled rows favor")
+        warnings.filterwarnings("error", message="The labeled rows favor")
         DPTransferClassifier(all_parts, **settings).fit(X, marked)
     shuffled = X[:, rng.permutation(X.shape[1])]  # the columns mean something else
-    with pytest.warns(UserWarning, match="The labelled rows favor"):
+    with pytest.warns(UserWarning, match="The labeled rows favor"):
         DPTransferClassifier(all_parts, **settings).fit(shuffled, marked)
 
 
@@ -159,9 +159,9 @@ def test_plot(helpful, target):
     assert all(" ± " in text for text in others)
     assert model.plot_report(ax) is ax
     plt.close(ax.figure)
-    unlabelled = DPTransferClassifier(helpful, random_state=0).fit(X).plot_report()
-    assert [text.get_text() for text in unlabelled.texts] == ["1.00"]
-    plt.close(unlabelled.figure)
+    unlabeled = DPTransferClassifier(helpful, random_state=0).fit(X).plot_report()
+    assert [text.get_text() for text in unlabeled.texts] == ["1.00"]
+    plt.close(unlabeled.figure)
 
 
 def test_a_plot_without_matplotlib_names_the_remedy(helpful, target, monkeypatch):

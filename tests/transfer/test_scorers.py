@@ -18,7 +18,7 @@ from skdp.transfer._scorers import (
     Scorer,
     discriminant,
     fit_mixtures,
-    normalised_log_posteriors,
+    normalized_log_posteriors,
     source_scorers,
     tied_columns,
 )
@@ -139,7 +139,7 @@ def test_without_noise_it_is_the_quadratic_discriminant(rng):
     moments = Moments.measure(rows, np.eye(2)[labels], np.zeros(6))
     expected = QuadraticDiscriminantAnalysis().fit(rows, labels).predict_proba(rows[:500])
     assert_allclose(
-        np.exp(normalised_log_posteriors(discriminant_of(moments), rows[:500])),
+        np.exp(normalized_log_posteriors(discriminant_of(moments), rows[:500])),
         expected,
         atol=0.04,
     )
@@ -155,7 +155,7 @@ def test_noise_makes_it_unsure_but_not_wrong(rng):
         found = [exact.class_counts, exact.effective_sizes, means, pooled, np.zeros(20)]
         for noise in (0.3, 0.0):
             moments = Moments(*found, np.full((2, 20), noise), np.full((1, 20), 0.01))
-            logs = normalised_log_posteriors(discriminant_of(moments), rows)
+            logs = normalized_log_posteriors(discriminant_of(moments), rows)
             losses.append(-logs[np.arange(4000), labels].mean())
     aware, blind = np.mean(np.reshape(losses, (20, 2)), axis=0)
     # Frequencies alone have 0.61.
@@ -222,13 +222,13 @@ def slow_adaptation(X, start, uncertainty, variance, labels):
 
 
 @pytest.mark.parametrize("guessed", [False, True])
-@pytest.mark.parametrize("labelled", [False, True])
-def test_it_is_tempered_expectation_maximisation(rng, labelled, guessed):
+@pytest.mark.parametrize("labeled", [False, True])
+def test_it_is_tempered_expectation_maximization(rng, labeled, guessed):
     rows, y = classes_apart(rng, 3000, 3.0)
     X, truth = classes_apart(rng, 80, 3.0, shift=1.0)
     moments = moments_of(rows, y, 0.01)
     labels = np.full(80, -1)
-    labels[:6] = truth[:6] if labelled else -1
+    labels[:6] = truth[:6] if labeled else -1
     posteriors = softmax(rng.randn(80, 3), axis=1) if guessed else None
     model = ClassMeans.adapt(X, moments, posteriors, labels)
     subspace = model.subspace

@@ -16,7 +16,7 @@ SCHEDULE = {"n_components": (2, 3, 4), "n_inducing": (0.1, 0.2, 0.25), "n_layers
 
 
 class Settling:
-    """Of twelve unlabelled rows, guesses one fewer of class 0 in every round."""
+    """Of twelve unlabeled rows, guesses one fewer of class 0 in every round."""
 
     def __init__(self, labels):
         self.labels, self.seen, self.settings = labels.copy(), [], []
@@ -103,7 +103,7 @@ def test_when_labels_settle_the_last_round_comes_next(labels):
     assert strategy.settings[-1] == SETTINGS[-1]
 
 
-def test_without_unlabelled_rows_the_last_round_is_the_only_one():
+def test_without_unlabeled_rows_the_last_round_is_the_only_one():
     class Sure(Settling):
         def step(self, settings, labels):
             return Step(np.eye(3)[labels], {})
@@ -174,7 +174,7 @@ def test_rounds_end_early_when_labels_settle(release, same):
 
 def test_settled_is_settled_at_the_boundary(release, same):
     X, _, marked, _, _ = same
-    X = np.concatenate([X, X[marked < 0]])  # many unlabelled rows beside the labelled ones
+    X = np.concatenate([X, X[marked < 0]])  # many unlabeled rows beside the labeled ones
     marked = np.append(marked, np.full(450, -1))
     settings = {
         "strategy": "alignment",

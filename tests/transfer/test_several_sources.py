@@ -51,11 +51,11 @@ def test_two_weak_sources_are_better_than_one(rng, target):
     assert together.score(X_test, y_test) > np.mean([m.score(X_test, y_test) for m in alone])
 
 
-@pytest.mark.parametrize("labelled", [True, False])
-def test_the_precise_source_decides(rng, target, labelled):
+@pytest.mark.parametrize("labeled", [True, False])
+def test_the_precise_source_decides(rng, target, labeled):
     X, marked, X_test, y_test = target
     good, poor = statistics_of(rng, 8.0, 6000), statistics_of(rng, 0.1, 100)
-    y = marked if labelled else None
+    y = marked if labeled else None
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message="Release . has so much noise")  # it stays apart
         both = DPTransferClassifier([poor, good], random_state=0).fit(X, y)

@@ -20,7 +20,7 @@ MARKED = np.array([0, -1, 1, 0, -1, 1, 0, 1, -1, 0, 1, -1])
 
 
 @pytest.mark.parametrize("cv", [2, np.int64(3), RepeatedStratifiedKFold(n_splits=2, n_repeats=2)])
-def test_folds_partition_labelled_rows_and_train_on_all_others(cv):
+def test_folds_partition_labeled_rows_and_train_on_all_others(cv):
     splitter = LabeledSplit(cv)
     folds = list(splitter.split(MARKED[:, np.newaxis], MARKED))
     assert len(folds) == splitter.get_n_splits()
@@ -49,11 +49,11 @@ def test_missing_labels(y):
 def test_groups_go_to_the_inner_splitter():
     groups = np.arange(12) % 3
     for train, test in LabeledSplit(GroupKFold(3)).split(MARKED, MARKED, groups):
-        labelled = train[MARKED[train] >= 0]
-        assert not set(groups[labelled]) & set(groups[test])
+        labeled = train[MARKED[train] >= 0]
+        assert not set(groups[labeled]) & set(groups[test])
 
 
-def test_scores_are_those_of_labelled_rows(rng):
+def test_scores_are_those_of_labeled_rows(rng):
     X = rng.rand(12, 2)
     scores = cross_val_score(KNeighborsClassifier(1), X, MARKED, cv=LabeledSplit(2))
     for score, (train, test) in zip(scores, LabeledSplit(2).split(X, MARKED), strict=True):
@@ -61,7 +61,7 @@ def test_scores_are_those_of_labelled_rows(rng):
         assert score == np.mean(model.predict(X[test]) == MARKED[test])
 
 
-def test_number_of_folds_counts_labelled_rows(rng):
+def test_number_of_folds_counts_labeled_rows(rng):
     splitter = LabeledSplit(LeaveOneOut())
     assert splitter.get_n_splits(y=MARKED) == np.count_nonzero(MARKED >= 0)
     scores = cross_val_score(KNeighborsClassifier(1), rng.rand(12, 2), MARKED, cv=splitter)
@@ -79,8 +79,8 @@ def test_groups_of_the_wrong_length_are_refused():
         next(LabeledSplit(GroupKFold(2)).split(MARKED, MARKED, [0, 1]))
 
 
-def test_nothing_labelled_is_refused():
-    with pytest.raises(ValueError, match="found no labelled row among 3"):
+def test_nothing_labeled_is_refused():
+    with pytest.raises(ValueError, match="found no labeled row among 3"):
         next(LabeledSplit(2).split(np.zeros((3, 1)), [-1, None, -1]))
 
 
@@ -151,7 +151,7 @@ def test_splitter_scorer_and_classifier_have_one_rule_for_minus_one(rng, classes
     # The scorer takes as many rows for labeled ones.
     assert LabeledScorer(lambda model, X, y: len(y))(model, X, y) == len(tested)
     if len(tested) < len(y):
-        with pytest.raises(ValueError, match="marks 20 of 60 rows as unlabelled"):
+        with pytest.raises(ValueError, match="marks 20 of 60 rows as unlabeled"):
             CalibrationDisplay.from_estimator(model, X, y)
     elif model.classes_.dtype.kind in "if":
         curve = CalibrationDisplay.from_estimator(model, X, y, positive=-1).curve

@@ -1,4 +1,4 @@
-"""Kernel regression: centres, kernel, and its diagonal form."""
+"""Kernel regression: centers, kernel, and its diagonal form."""
 
 import numpy as np
 import pytest
@@ -7,9 +7,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from skdp.utils._kernel_regression import (
     DiagonalRegression,
     inverse_squared_range,
-    kmeans_centres,
+    kmeans_centers,
     log_kernel,
-    regularised,
+    regularized,
     resolve_count,
     squared_exponential,
 )
@@ -23,18 +23,18 @@ def test_resolve_count(value, n, expected):
     assert resolve_count(value, n) == expected
 
 
-def test_centres_are_a_fixed_point_of_lloyds_iteration(rng):
+def test_centers_are_a_fixed_point_of_lloyds_iteration(rng):
     x = rng.rand(200, 2)
-    centres = kmeans_centres(x, 5, np.random.RandomState(0))
-    labels = ((x[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+    centers = kmeans_centers(x, 5, np.random.RandomState(0))
+    labels = ((x[:, None] - centers) ** 2).sum(axis=2).argmin(axis=1)
     means = np.array([x[labels == k].mean(axis=0) for k in range(5)])
-    np.testing.assert_allclose(centres, means, atol=0.02)
+    np.testing.assert_allclose(centers, means, atol=0.02)
 
 
-def test_no_more_centres_than_distinct_rows():
+def test_no_more_centers_than_distinct_rows():
     x = np.repeat(np.eye(3), 4, axis=0)
-    assert_array_equal(kmeans_centres(x, 12, None), np.unique(x, axis=0))
-    assert len(kmeans_centres(x, 2, np.random.RandomState(0))) == 2
+    assert_array_equal(kmeans_centers(x, 12, None), np.unique(x, axis=0))
+    assert len(kmeans_centers(x, 2, np.random.RandomState(0))) == 2
 
 
 def kr(x, z, w):
@@ -75,18 +75,18 @@ def test_negligible_coordinates_have_no_weight():
     assert_array_equal(inverse_squared_range(np.ones((3, 2))), [0.0, 0.0])
 
 
-def test_regularised_leaves_good_matrices_alone_and_mends_bad_ones(rng):
+def test_regularized_leaves_good_matrices_alone_and_mends_bad_ones(rng):
     A = rng.randn(5, 5)
     good = A @ A.T + np.eye(5)
-    kept, rcond = regularised(good)
+    kept, rcond = regularized(good)
     assert_array_equal(kept, good)
     assert 0.1 < rcond * np.linalg.cond(good, 1) < 10
     singular = np.ones((5, 5))
-    mended, _ = regularised(singular)
+    mended, _ = regularized(singular)
     assert_allclose(mended, singular, atol=1e-8)
     np.linalg.cholesky(mended)
     with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
-        regularised(-np.eye(3))
+        regularized(-np.eye(3))
 
 
 @pytest.fixture

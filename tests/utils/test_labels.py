@@ -1,4 +1,4 @@
-"""Which labels mark an unlabelled row, and folds that keep classes together."""
+"""Which labels mark an unlabeled row, and folds that keep classes together."""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from skdp import (
     RandomizedResponse,
     WideCDMMAClassifier,
 )
-from skdp.utils._labels import checked_labels, is_missing, stratified_folds, unlabelled_rows
+from skdp.utils._labels import checked_labels, is_missing, stratified_folds, unlabeled_rows
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ from skdp.utils._labels import checked_labels, is_missing, stratified_folds, unl
     ],
 )
 def test_marks(y, marker, classes, expected):
-    assert_array_equal(np.flatnonzero(unlabelled_rows(y, marker, classes)), expected)
+    assert_array_equal(np.flatnonzero(unlabeled_rows(y, marker, classes)), expected)
 
 
 def test_missing_labels():

@@ -25,14 +25,14 @@ def test_principal_directions_are_those_of_pca(shape, rng):
 
 
 @pytest.mark.parametrize(("n_rows", "rank"), [(1, 1), (2, 1), (4, 3)])
-def test_directions_never_exceed_the_rank_of_the_centred_rows(n_rows, rank, rng):
+def test_directions_never_exceed_the_rank_of_the_centered_rows(n_rows, rank, rng):
     assert len(principal_directions(rng.randn(n_rows, 10), 20)) == rank
 
 
 @pytest.mark.parametrize("shape", [(50, 8), (8, 50)])
-def test_uncentred_directions_are_those_of_the_second_moment(shape, rng):
+def test_uncentered_directions_are_those_of_the_second_moment(shape, rng):
     Y = rng.randn(*shape) + 3
-    P = principal_directions(Y, 4, centre=False)
+    P = principal_directions(Y, 4, center=False)
     _, _, expected = np.linalg.svd(Y, full_matrices=False)
     assert_allclose(np.abs(np.sum(P * expected[:4], axis=1)), 1, rtol=1e-9)
 
@@ -88,12 +88,12 @@ def test_blocks_cover_each_row_once(n_rows):
     assert all(0 < rows.stop - rows.start <= 512 for rows in blocks)
 
 
-@pytest.mark.parametrize("centre", [True, False])
-def test_directions_of_many_rows_are_those_of_one_block(rng, monkeypatch, centre):
+@pytest.mark.parametrize("center", [True, False])
+def test_directions_of_many_rows_are_those_of_one_block(rng, monkeypatch, center):
     X = (rng.rand(500, 6) @ rng.rand(6, 6)).astype(np.float32)
-    whole = principal_directions(X, 4, centre=centre)
+    whole = principal_directions(X, 4, center=center)
     monkeypatch.setattr(_linalg, "_ROWS_AT_ONCE", 7)
-    assert_allclose(principal_directions(X, 4, centre=centre), whole, rtol=1e-9)
+    assert_allclose(principal_directions(X, 4, center=center), whole, rtol=1e-9)
 
 
 def test_directions_of_few_rows_have_length_one():

@@ -200,8 +200,8 @@ def _rough_bound(hits, n, other_hits, other_n, delta, confidence):
 def _wilson(hits, n, z):
     p = hits / n
     reach = z * np.sqrt(p * (1 - p) / n + (z / (2 * n)) ** 2)
-    centre = p + z**2 / (2 * n)
-    return (centre - reach) / (1 + z**2 / n), (centre + reach) / (1 + z**2 / n)
+    center = p + z**2 / (2 * n)
+    return (center - reach) / (1 + z**2 / n), (center + reach) / (1 + z**2 / n)
 
 
 def find_repeats(outputs, again, chance):

@@ -184,7 +184,7 @@ def audit_mechanism(
     outputs = subject.draw(0, n_trials)
     pairs = _tried(subject, outputs[:n_train], confidence)
     untried = len(subject.pairs) - len(pairs)
-    moved = f"{len(pairs)} of {len(subject.pairs)} pairs of neighbours"
+    moved = f"{len(pairs)} of {len(subject.pairs)} pairs of neighbors"
     if untried and subject.on_grid:
         moved = f"{len(pairs)} of {len(subject.pairs)} columns were moved"
 
@@ -319,7 +319,7 @@ class _NoiseSubject:
         # With perturb="fit", what is guaranteed is what fit_transform returns.
         passes = getattr(transformer, "perturb", "always") == "fit"
         self._perturb = transformer.fit_transform if passes else transformer.transform
-        self._low, self._distance = _neighbours(transformer, self.guarantee, n_features, value)
+        self._low, self._distance = _neighbors(transformer, self.guarantee, n_features, value)
         self.joint = self.guarantee.unit == "record"  # whether one move changes all columns
         # Inputs that are neighbors, and in which way; 0 is in at least one of them.
         if self.joint or n_features == 1:
@@ -340,14 +340,14 @@ class _NoiseSubject:
         return (self._perturb(rows) - self._low) / self._distance
 
 
-def _neighbours(transformer, guarantee, n_features, value):
+def _neighbors(transformer, guarantee, n_features, value):
     """Return where the first neighbor lies, and how far each element may move."""
     if guarantee.sensitivity is not None:
         return np.full(n_features, value), np.full(n_features, guarantee.sensitivity)
     if isinstance(transformer.bounds, str):
         raise ValueError(
             f"The 'transformer' parameter of audit_mechanism has bounds={transformer.bounds!r}: "
-            "no two data sets are known to be neighbours. Give it public bounds."
+            "no two data sets are known to be neighbors. Give it public bounds."
         )
     low, high = (np.broadcast_to(end, n_features).astype(float) for end in transformer.bounds)
     return low, high - low

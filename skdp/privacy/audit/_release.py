@@ -153,12 +153,12 @@ class ReleaseAudit(AuditReport):
     >>> from skdp.privacy.audit._evidence import GaussianEvidence
     >>> claim = PrivacyGuarantee(
     ...     *("statistics", [Mechanism("any", 1.0, 1e-5)], None, 2, "all", "nothing"),
-    ...     unit="labelled record",
+    ...     unit="labeled record",
     ...     relation="add/remove",
     ... )
     >>> evidence = GaussianEvidence(1.0, 1e-5, 0.7, 0.96, 1500, 1500, "this canary")
     >>> print(ReleaseAudit(claim, evidence, 0.2, 0.1, 1, ("moments", "linear"), ("linear",)))
-    claimed:  (1, 1e-05) per labelled record, add/remove, by statistics
+    claimed:  (1, 1e-05) per labeled record, add/remove, by statistics
     found:    epsilon >= 0.7 at this delta, by mu >= 0.2 of Gaussian losses, with confidence 0.96
               epsilon >= 0.1 whatever the losses are
     at most:  24.71, by perfect separation in so many fits
@@ -317,7 +317,7 @@ def audit_release(
     >>> from skdp.privacy.audit import audit_release
     >>> claim = PrivacyGuarantee(
     ...     *("a noisy count", [Mechanism("gaussian", 1.0, 1e-5)], None, 1, "all", "nothing"),
-    ...     unit="labelled record",
+    ...     unit="labeled record",
     ...     relation="add/remove",
     ... )
     >>> class Count(BaseEstimator):

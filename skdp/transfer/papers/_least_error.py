@@ -92,19 +92,19 @@ class LeastErrorRounds:
     def __init__(self, side, task, training):
         self._side, self._task, self._training = side, task, training
         self._rows = side.rows(task.X)
-        self._unlabelled = task.unlabelled
-        n_unlabelled = np.count_nonzero(self._unlabelled)
-        self._out_of_fold = n_unlabelled >= training.n_folds > 1
+        self._unlabeled = task.unlabeled
+        n_unlabeled = np.count_nonzero(self._unlabeled)
+        self._out_of_fold = n_unlabeled >= training.n_folds > 1
         self._folds = np.full(len(task.labels), -1)
-        self._source_scores = side.follow(task.X[self._unlabelled])
+        self._source_scores = side.follow(task.X[self._unlabeled])
         self._target: Any = None
         self._source_share = 0.0
 
     def start(self, settings, labels):
         """Return the predictions of a classifier of the labeled rows alone."""
-        known = ~self._unlabelled
+        known = ~self._unlabeled
         scorer = self._training.fit_autoencoders(settings, self._rows[known], labels[known])
-        return self._step(labels, scorer.scores(self._rows[self._unlabelled]))
+        return self._step(labels, scorer.scores(self._rows[self._unlabeled]))
 
     def step(self, settings, labels):
         """Return predictions by the smaller error of target and source."""
@@ -112,7 +112,7 @@ class LeastErrorRounds:
         if not self._out_of_fold:
             self._target = self._training.fit_autoencoders(settings, self._rows, labels)
         self._source_share = 0.0
-        if not self._unlabelled.any():
+        if not self._unlabeled.any():
             return self._step(labels, None)
         target, source = self._target_scores(settings, labels), self._source_scores()
         self._source_share = float(np.mean(source.max(axis=1) > target.max(axis=1)))
@@ -121,15 +121,15 @@ class LeastErrorRounds:
     def _target_scores(self, settings, labels):
         """Return scores of the unlabeled rows, by a model of all rows or of other folds."""
         if not self._out_of_fold:
-            return self._target.scores(self._rows[self._unlabelled])
-        n_unlabelled = np.count_nonzero(self._unlabelled)
-        order = self._task.random_state.permutation(n_unlabelled)
-        self._folds[self._unlabelled] = order % self._training.n_folds
+            return self._target.scores(self._rows[self._unlabeled])
+        n_unlabeled = np.count_nonzero(self._unlabeled)
+        order = self._task.random_state.permutation(n_unlabeled)
+        self._folds[self._unlabeled] = order % self._training.n_folds
         # Only the final model is deep.
         settings, everyone = replace(settings, n_layers=1), np.ones(len(labels), dtype=bool)
         data = (self._rows, labels, everyone, self._folds)
         scores = out_of_fold_scores(self._training.fit_autoencoders, settings, *data)
-        return scores[self._unlabelled]
+        return scores[self._unlabeled]
 
     def _step(self, labels, scores):
         """Return distributions of zeros and ones, since errors have no common scale.
@@ -138,7 +138,7 @@ class LeastErrorRounds:
         """
         if scores is not None:
             labels = labels.copy()
-            labels[self._unlabelled] = scores.argmax(axis=1)
+            labels[self._unlabeled] = scores.argmax(axis=1)
         distributions = np.eye(self._task.n_classes)[labels]
         return Step(distributions, {"source_share": self._source_share})
 

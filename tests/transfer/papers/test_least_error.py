@@ -9,7 +9,7 @@ from skdp.transfer._self_training import Round
 from skdp.transfer.papers._least_error import LeastErrorModel, LeastErrorRounds, SourceSide
 
 
-def test_folds_are_labelled_by_models_that_left_them_out(same, slow):
+def test_folds_are_labeled_by_models_that_left_them_out(same, slow):
     X, _, marked, X_test, _ = same
     X, marked = slow.fewer(X, marked)
     settings = {
@@ -70,7 +70,7 @@ def test_settings_reach_the_target_classifier(release, same):
     assert max(len(a.autoencoders_) for a in target.autoencoders_) > 1
 
 
-def test_without_unlabelled_rows_there_is_one_round(release, same):
+def test_without_unlabeled_rows_there_is_one_round(release, same):
     X, y, _, X_test, _ = same
     model = DPTransferClassifier(release, strategy="alignment", random_state=0).fit(X, y)
     assert model.history_["round"] == [4]
@@ -93,10 +93,10 @@ class Knowing(SourceSide):
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 def test_the_least_error_decides(same, make_task, make_training, share):
     X, y, marked, _, _ = same
-    unlabelled = marked < 0
+    unlabeled = marked < 0
     known = np.arange(450) < share * 450
     task = make_task(X, marked)
-    side = Knowing(y[unlabelled], known)
+    side = Knowing(y[unlabeled], known)
     strategy = LeastErrorRounds(side, task, make_training(task))
     start = strategy.start(Round(2, 1.0, 1), marked)
     assert start.details == {"source_share": 0.0}
@@ -104,8 +104,8 @@ def test_the_least_error_decides(same, make_task, make_training, share):
     assert step.details == {"source_share": share}
     guesses = step.distributions.argmax(axis=1)
     # Errors of the source are 0 for the class, and no autoencoder is as good.
-    assert_array_equal(guesses[unlabelled][known], y[unlabelled][known])
-    assert_array_equal(guesses[~unlabelled], y[~unlabelled])
+    assert_array_equal(guesses[unlabeled][known], y[unlabeled][known])
+    assert_array_equal(guesses[~unlabeled], y[~unlabeled])
     assert set(step.distributions.ravel()) == {0.0, 1.0}
 
 

@@ -12,7 +12,7 @@ How accurate is the network if its noise protects a batch, as in the paper, or o
 does not protect a single row: its ε is about sums over a batch.
 
 All results take half a minute, and PyTorch (``pip install 'skdp[neural]'``); the figure is drawn
-from stored ones, which ``python plot_behaviour_cdbn.py --compute`` makes and prints.
+from stored ones, which ``python plot_behavior_cdbn.py --compute`` makes and prints.
 """
 
 import argparse
