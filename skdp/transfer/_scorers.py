@@ -220,7 +220,9 @@ def source_scorer(pair):
 def at_another_site(release, rows):
     """Return log-posteriors at a site whose intercept differs from that of the sources."""
     # The mean of the logistic function of x + N(0, s²) is about that of x/√(1 + π s²/8) (MacKay,
-    # 1992).
+    # 1992). Of more than two classes the spread of intercepts is not known.
+    if len(release.classes) > 2:
+        return release.model.score(rows)
     known = release.linear.intercept_sd
     spread = _SPREAD_OF_SITES if known is None else float(known[0])
     return release.model.score(rows) / np.sqrt(1 + np.pi * spread**2 / 8)
