@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from sklearn.datasets import load_digits
 
 from skdp import DPSource, OptimalDPNoise, PrivacyLeakWarning
@@ -37,6 +38,21 @@ def _altered(release, **changes):
 @pytest.fixture(scope="session")
 def altered():
     return _altered
+
+
+def _at_another_site(release, X):
+    """Probabilities of two classes averaged over intercepts, by quadrature."""
+    known = release.linear.intercept_sd
+    spread = 0.7 if known is None else known[0]
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+    log_odds = np.diff(release.scores(X), axis=1)
+    p = expit(log_odds + spread * nodes) @ (weights / weights.sum())
+    return np.column_stack([1 - p, p])
+
+
+@pytest.fixture(scope="session")
+def at_another_site():
+    return _at_another_site
 
 
 @pytest.fixture

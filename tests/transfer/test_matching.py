@@ -62,13 +62,13 @@ def test_the_order_of_columns_does_not_matter(release, target):
     assert_array_equal(other.feature_names_in_, names)
 
 
-def test_fewer_columns_use_the_marginal_of_the_release(release, target):
+def test_fewer_columns_use_the_marginal_of_the_release(release, target, at_another_site):
     X, _, X_test, y_test = target
     names = ["ward", "bmi"]
     with pytest.warns(UserWarning, match=r"lacks the columns \['age'\] of the source"):
         model = DPTransferClassifier(release, random_state=0).fit(X[names])
-    expected = release.restrict(["bmi", "ward"]).predict_proba(X_test)
-    assert_allclose(model.predict_proba(X_test), expected)
+    expected = at_another_site(release.restrict(["bmi", "ward"]), X_test)
+    assert_allclose(model.predict_proba(X_test), expected, atol=0.02)
     # bmi tells much of what age does.
     without = DPTransferClassifier(release.restrict(["ward"]), random_state=0).fit(X[["ward"]])
     assert auc(model, X_test, y_test) > auc(without, X_test, y_test) + 0.05
