@@ -236,7 +236,11 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
       .. math:: \log p(c \mid x) = a s_c(x) + b_c + u_c^T x + \mathrm{const}, \quad
          a \sim N(1, \sigma_a^2), \; b_c \sim N(0, \sigma_b^2), \; u_{jc} \sim N(0, v),
 
-      averaged over several prior variances. The narrowest lets few labels change little; a second
+      averaged over several prior variances. A target is another site than the source, whose
+      intercept is not known: the log-odds of two classes are those of the source divided by
+      :math:`\sqrt{1 + π τ^2 / 8}`, which is nearly their mean over an intercept of standard
+      deviation τ (MacKay, 1992): that between the sites of a merged release, or 0.7. The narrowest
+      prior lets few labels change little; a second
       one (:math:`\sigma_b = 1`) lets a random sample of labels show that class frequencies differ;
       wider ones let many labels correct all coefficients or, with more than two classes, the slope
       alone.
