@@ -17,7 +17,10 @@ from skdp.utils._storage import require
 
 
 def error_temperature(sums, n_features):
-    """Return the temperature T that turns squared errors into log-probabilities −e/T."""
+    """Return the temperature T that turns squared errors e into log-probabilities −e/T.
+
+    ``sums`` (n_groups, 3) has Σ1, Σe and Σe² of each group of autoencoders.
+    """
     # A residual that is Gaussian in k directions of equal variance v has a squared norm of mean kv
     # and variance 2kv², and a log-density −e/(2v). Matching both moments gives T = 2v =
     # variance/mean. A residual has at most p directions, hence T ≥ 2·mean/p.

@@ -72,7 +72,8 @@ def gamma_precision(regression, tau, *, tol, max_iter):
 
 
 def empirical_precision(regression, tau, scale, *, tol, max_iter):
-    """Iterate SERUMS D3.3 (2022), equations (1.49) and (1.58); return β and the iterations."""
+    """Return the precision β of residuals, and the number of iterations to its fixed point."""
+    # SERUMS D3.3 (2022), equations (1.49) and (1.58).
     # β is the inverse of the mean squared residual. ``tau`` is the smoothing τ(M, 1) of a kernel
     # of unit variance, ``scale`` that of the kernel, σ²: scaling K and Ψ by σ² and Φ by σ⁴ is the
     # same as dividing 1/β by σ², so it enters here and nowhere else.

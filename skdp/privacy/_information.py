@@ -231,11 +231,11 @@ def gaussian_information(squared_distance, n_dimensions=inf, prior=None):
     if not squared_distance:
         return 0.0
     d = n_dimensions
-    radius = 0.5 if d == inf else d / (2 * (d + 1))
+    trace_share = 0.5 if d == inf else d / (2 * (d + 1))
     if prior is not None:
         p = np.asarray(prior)
-        radius = min(radius, float(p @ (1 - p)) / 2)
-    trace = squared_distance * radius
+        trace_share = min(trace_share, float(p @ (1 - p)) / 2)
+    trace = squared_distance * trace_share
     return trace / 2 if d == inf else d / 2 * log1p(trace / d)
 
 

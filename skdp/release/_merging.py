@@ -1,4 +1,4 @@
-"""Conditions for merging releases, and their joint guarantee."""
+"""Whether releases may be merged, and their joint guarantee; ``_statistics.py`` adds the sums."""
 
 from dataclasses import replace
 

@@ -210,7 +210,7 @@ class Separation:
             Equally likely variances of the scores of all rows, before distances are seen.
 
         guess : float
-            Of the variance within classes, which :func:`likely_variances` took for that of all.
+            Prior median of the variance within classes, as :func:`likely_variances` returns it.
         """
         between = frequency * (1 - frequency)
         nodes, shares = _DISTANCE_NODES
@@ -218,9 +218,11 @@ class Separation:
         distances = found.means[:, np.newaxis] + _WIDER * np.outer(np.sqrt(found.variances), nodes)
         distances = np.maximum(distances, 0) + np.zeros_like(totals)
         variances = np.maximum(totals - between * distances**2, _LEAST_SHARE * totals)
-        away = found.d_primes[:, np.newaxis] / (_MEDIAN_D_PRIME * np.sqrt(variances))
-        likely = found.log_evidence[:, np.newaxis] - (np.log(away) / _D_PRIME_SPREAD) ** 2 / 2
+        # The prior is about d' in units of the variance within classes.
+        relative = found.d_primes[:, np.newaxis] / (_MEDIAN_D_PRIME * np.sqrt(variances))
+        likely = found.log_evidence[:, np.newaxis] - (np.log(relative) / _D_PRIME_SPREAD) ** 2 / 2
         likely = likely - distances * np.sqrt(between / totals) / _SHARE_SCALE
+        # Totals were drawn by the prior at the total, which is due at the variance within.
         likely = likely + _log_prior(variances, guess) - _log_prior(totals, guess)
         likely = np.exp(likely - likely.max()) * shares
         likely /= likely.sum()

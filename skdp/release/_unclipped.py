@@ -43,7 +43,10 @@ _UNKNOWN_ERROR = 0.015
 
 
 def maximum_entropy(table, means):
-    """Return the distributions over places with given means and maximum entropy."""
+    """Return distributions (…, n_places) of maximum entropy whose means of a table are as given.
+
+    The table is (n_places, n_functions), the means (…, n_functions); impossible ones are allowed.
+    """
     wanted = np.atleast_2d(means)
     n_functions = table.shape[1]
     products = (table[:, :, np.newaxis] * table[:, np.newaxis]).reshape(len(table), -1)

@@ -185,6 +185,7 @@ class BinnedRows:
         codes, scores, class_indices, weights = [], [], [], []
         for X, classes, sizes in rows.blocks(_CHUNK):
             Z = grid.basis.encode(X)
+            # No matrix product, whose last bits may depend on the other rows.
             total = np.tile(linear.intercepts, (len(Z), 1))
             for column, coefficients in zip(Z.T, linear.coefficients.T, strict=True):
                 total += column[:, np.newaxis] * coefficients

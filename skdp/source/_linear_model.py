@@ -109,36 +109,43 @@ def shares_of_sums(fractions, n_classes, n_basis):
 
 
 def perturb_sums(sums, grid, queries, first=None):
-    """Return noisy statistics; spends the shares "counts", "total", "contrast" and "second"."""
+    """Return noisy statistics; spends the shares "counts", "total", "contrast" and "second".
+
+    With ``first``, of the same sums, they are perturbed again, and the mean of both is returned.
+    """
     K, t = sums.sums.shape
     ending = "" if first is None else AGAIN
     names = {name: f"{name}{ending}" for name in ("counts", "total", "contrast", "second")}
     counts = queries.add(names["counts"], sums.counts, ROW) / ROW
     count_sd = queries.deviation(names["counts"], 1.0)
     if first is None:
-        parts = frequency_steps(counts, count_sd)
+        steps = frequency_steps(counts, count_sd)
     else:
-        parts = np.rint(first.frequencies[0] * _FREQUENCY_STEPS).astype(np.int64)
+        # Of the one source.
+        steps = np.rint(first.frequencies[0] * _FREQUENCY_STEPS).astype(np.int64)
     total = sums.sums.sum(axis=0)
-    contrast = _FREQUENCY_STEPS * sums.sums - np.outer(parts, total)
-    spread = np.linalg.norm(_FREQUENCY_STEPS * np.eye(K) - parts, axis=1).max() * _ROUNDING
+    contrast = _FREQUENCY_STEPS * sums.sums - np.outer(steps, total)
+    contrast_norm = np.linalg.norm(_FREQUENCY_STEPS * np.eye(K) - steps, axis=1).max() * _ROUNDING
     upper = np.triu_indices(t)
+    # Off the diagonal half the variance, as ‖zzᵀ‖ counts each product twice.
     scales = np.where(upper[0] == upper[1], 1.0, np.sqrt(0.5))
     packed = queries.add(names["second"], sums.second[upper], GRID**2, scales)
     second = np.zeros((t, t))
     second[upper] = packed * grid.step**2
     noisy_total = queries.add(names["total"], total, GRID)
-    noisy_contrast = queries.add(names["contrast"], contrast, GRID * spread)
+    noisy_contrast = queries.add(names["contrast"], contrast, GRID * contrast_norm)
     statistics = NoisyStatistics(
         counts=counts,
         total=noisy_total * grid.step,
         contrast=noisy_contrast * (grid.step / _FREQUENCY_STEPS),
-        frequencies=parts / _FREQUENCY_STEPS,
+        frequencies=steps / _FREQUENCY_STEPS,
         second=second + np.triu(second, 1).T,
         radius=grid.radius,
         count_sd=count_sd,
         total_sd=queries.deviation(names["total"], grid.radius),
-        contrast_sd=queries.deviation(names["contrast"], grid.radius * spread / _FREQUENCY_STEPS),
+        contrast_sd=queries.deviation(
+            names["contrast"], grid.radius * contrast_norm / _FREQUENCY_STEPS
+        ),
         second_sd=queries.deviation(names["second"], grid.radius**2),
     )
     return statistics if first is None else _mean(first, statistics)

@@ -190,10 +190,13 @@ class WhitenedRows:
         return counts, sums
 
     def second_moments(self, groups, n_groups):
-        """Return sums of rrᵀ of groups, upper triangles by rows, int64, in multiples of 2⁻³²."""
+        """Return Σ rrᵀ by group, upper triangles by rows, int64, in multiples of 2⁻³².
+
+        r is a row times the root of its weight; ``groups`` has one index for each row.
+        """
         d = self.codes.shape[1]
         upper = np.triu_indices(d)
-        second_moments = np.zeros((n_groups, len(upper[0])), dtype=np.int64)
+        sums = np.zeros((n_groups, len(upper[0])), dtype=np.int64)
         start = 0
         for codes, _, weights in self.chunks():
             here = groups[start : start + len(codes)]
@@ -201,8 +204,8 @@ class WhitenedRows:
             rows = weighted_roots(codes, weights)
             for k in np.unique(here):
                 members = rows[here == k]
-                second_moments[k] += (members.T @ members)[upper].astype(np.int64)
-        return second_moments
+                sums[k] += (members.T @ members)[upper].astype(np.int64)
+        return sums
 
 
 def length_edges(n_directions):

@@ -156,7 +156,7 @@ def row_probabilities(scores):
 
 
 def _discriminant(means, covariance, frequencies):
-    """Return coefficients and intercepts of a linear discriminant, shrunk towards zero."""
+    """Return ``_TRUST`` times a linear discriminant of whitened rows, where the descent starts."""
     ridge = _RIDGE * np.trace(covariance) / len(covariance)
     coefficients = np.linalg.solve(covariance + ridge * np.eye(len(covariance)), means.T).T
     intercepts = np.log(frequencies) - 0.5 * np.einsum("cj,cj->c", coefficients, means)

@@ -448,12 +448,13 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
 
     def _perturb_and_learn(self, noise, response, X, y, columns):
         """Return the release of rows and labels, from noisy copies alone."""
-        labels, needed = perturb_labels(response, y), self.parts != "papers"
+        labels = perturb_labels(response, y)
+        learns_denoised = self.parts != "papers"
         schema = None if columns is None else columns.schema
-        noisy = perturb_rows(noise, X, needs_variance=needed, schema=schema)
+        noisy = perturb_rows(noise, X, needs_variance=learns_denoised, schema=schema)
         del X, y  # below there is only the noisy copy
         check_magnitude(noisy.rows, "X (with the noise of 'sensitivity' and 'epsilon')")
-        of_denoised = self._learn_denoised(noisy, labels, columns) if needed else RowsModel()
+        model = self._learn_denoised(noisy, labels, columns) if learns_denoised else RowsModel()
         return Release(
             classes=labels.classes,
             n_features=noisy.rows.shape[1],
@@ -463,7 +464,7 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
             feature_names=self._names() if columns is None else columns.names,
             bounds=None if columns is None else columns.bounds,
             encoder=schema,
-            model=self._with_papers(of_denoised, noisy, labels),
+            model=self._with_papers(model, noisy, labels),
         )
 
     def _learn_denoised(self, noisy, labels, columns):

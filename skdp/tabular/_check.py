@@ -340,25 +340,25 @@ def _number_findings(name, values):
 
 
 def _clipped_finding(column, values, outside):
-    """Return why values may lie outside the bounds of a column."""
+    """Return a finding that says why values may lie outside the bounds of a column."""
     name, low, high = column.name, column.low, column.high
-    n, count, kind, share = len(values), len(outside), "clipped", MANY
+    n, count, kind, tolerated = len(values), len(outside), "clipped", MANY
     text = f"{_of(count, n)} lie outside {low:g} to {high:g}."
     # A few values just beyond a bound are extreme, not in other units.
-    stops = _is_many(count, n, MANY) or mostly_far_outside(outside, low, high)
-    if stops and (ways := conversions(name, outside, low, high)):
+    maybe_units = _is_many(count, n, MANY) or mostly_far_outside(outside, low, high)
+    if maybe_units and (ways := conversions(name, outside, low, high)):
         text += f" They would lie inside if they were {', or '.join(ways)}."
         kind = "units" if count > MOST * n else kind
     elif mostly_far_outside(values, low, high):
         kind, text = "units", f"{text} Are they in other units?"
-    several, times = np.unique(outside, return_counts=True)
+    distinct, times = np.unique(outside, return_counts=True)
     if kind == "clipped" and times.max() >= _LEAST and times.max() > MOST * count:
-        kind, share = "codes", _FEW
+        kind, tolerated = "codes", _FEW
         text += (
-            f" {times.max():,} of these are {several[times.argmax()]:g}: if this is a code for "
+            f" {times.max():,} of these are {distinct[times.argmax()]:g}: if this is a code for "
             "missing values, empty these cells."
         )
-    return TableFinding(name, kind, text, _is_many(count, n, share))
+    return TableFinding(name, kind, text, _is_many(count, n, tolerated))
 
 
 def _unread_findings(name, cells, n):

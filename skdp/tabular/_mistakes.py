@@ -189,15 +189,15 @@ class Spelling:
     """
 
     def __init__(self, values, listed):
-        self._listed: dict = {}  # by what remains of it; None where several agree
+        self._by_form: dict = {}  # by what remains of it; None where several agree
         for value in listed:
             form = same_spelling(value)
-            self._listed[form] = None if form in self._listed else value
+            self._by_form[form] = None if form in self._by_form else value
         counts = Counter(_as_text(value) for value in as_elements(values).tolist())
         alike: list = []
         other: list = []
         for text, count in counts.most_common():
-            sure = self._listed.get(same_spelling(text))
+            sure = self._by_form.get(same_spelling(text))
             if sure is not None:
                 alike.append((text, count, sure))
             else:
@@ -209,10 +209,10 @@ class Spelling:
     def _near(self, text):
         """Return the listed value that a text abbreviates or misspells, or None."""
         form = same_spelling(text)
-        begun = [listed for listed in self._listed if listed.startswith(form)]
-        if len(begun) != 1 and len(form) >= _LONG:
-            begun = get_close_matches(form, self._listed, n=1, cutoff=_SIMILAR)
-        return self._listed[begun[0]] if len(begun) == 1 else None
+        matches = [other for other in self._by_form if other.startswith(form)]
+        if len(matches) != 1 and len(form) >= _LONG:
+            matches = get_close_matches(form, self._by_form, n=1, cutoff=_SIMILAR)
+        return self._by_form[matches[0]] if len(matches) == 1 else None
 
 
 def most_frequent(values):

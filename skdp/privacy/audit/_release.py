@@ -80,6 +80,7 @@ def _read_statistics(release, arrays):
 
 
 def _read_moments(release, arrays):
+    """Return counts, Σx and Σxxᵀ by class, and the other arrays, which are left in ``arrays``."""
     counts, means = arrays.pop("class_counts"), arrays.pop("means")
     covariances = arrays.pop("covariances").astype(np.float64)
     rows, columns = np.triu_indices(means.shape[1])
