@@ -167,7 +167,7 @@ class PrivacyGuarantee:
     (0.5, 2.0, 1.5)
     >>> print(guarantee)
     (0.5, 0)-differential privacy per element, by the optimal noise
-      neighbors: two data matrices that differ in one element by at most 8
+      neighbors:  two data matrices that differ in one element by at most 8
       a record:   (2, 0), all 4 elements of a row free to move by 8 each
       covers:     the features of every row that transform returns
       excludes:   labels, and the number of rows and of rows per class
@@ -346,7 +346,7 @@ class PrivacyGuarantee:
         >>> counts = PrivacyGuarantee("counts", laplace, None, 4, "counts", "nothing", **what)
         >>> print(counts)
         (0.5, 0)-differential privacy per labeled record, by counts
-          neighbors: two data sets, one of which has one record (with its label) more
+          neighbors:  two data sets, one of which has one record (with its label) more
           replaced:   (1, 0), one record (with its label) in place of another
           covers:     counts
           excludes:   nothing

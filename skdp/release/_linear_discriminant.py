@@ -3,7 +3,7 @@ r"""From noisy sums to log-odds: the posterior mean of a linear discriminant, st
 Rows are :math:`z`, functions of the columns clipped to :math:`\|z\| ≤ R`. The release holds their
 noisy counts :math:`n_c`, totals :math:`t = \sum z`, contrasts
 :math:`d_c = \sum (e_{yc} - p_c) z` about public frequencies p, and second moments
-:math:`S = \sum z z^T`; all noise is normal, of known variance. :func:`linear_scores` takes them to
+:math:`S = \sum z z^T`; all noise is normal, of known variance. ``linear_scores`` takes them to
 log-odds in these steps, whose numbers stand in the code:
 
 1. Counts: the posterior mean of each :math:`n_c ≥ 0`, half a row more; their sum is N, and
@@ -20,13 +20,13 @@ log-odds in these steps, whose numbers stand in the code:
    without correlations, and of the linear functions alone.
 7. Separation: the posterior of the distance :math:`u^T δ` of the classes and of the variance along
    u within them; the slope a is that of least expected log loss over it, and the expected AUC
-   follows from the same distances and variances (:class:`Separation`).
+   follows from the same distances and variances (``Separation``).
 8. Intercept b: the mean probability is the frequency of the class, over normal scores.
 9. Log-odds of a row that is not clipped: :math:`a \sqrt{s}\, u^T z + b`, s the mean of
    :math:`c^2` where clipping made rows cz.
 
 More than two classes have the weights of step 5, each against the rest, and a map of all scores
-that is learned on simulated rows (:func:`scores_of_several_classes`).
+that is learned on simulated rows (``scores_of_several_classes``).
 """
 
 from dataclasses import dataclass
