@@ -305,7 +305,7 @@ class PrivacyGuarantee:
         >>> noise = OptimalDPNoise(epsilon=2.0, bounds=(0, 1)).fit([[0.0, 1.0, 0.0]])
         >>> print(noise.guarantee_.to_value(2))
         (4, 0)-differential privacy per value, by the optimal noise
-          neighbors: two tables that differ in one value, anywhere within the bounds
+          neighbors:  two tables that differ in one value, anywhere within the bounds
           covers:     the features of every row that transform returns
           excludes:   labels, and the number of rows and of rows per class
         """
