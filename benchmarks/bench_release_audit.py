@@ -17,6 +17,7 @@ from skdp import DPStatisticsSource
 from skdp.noise import GaussianQueries
 from skdp.privacy import gaussian_sigma
 from skdp.privacy.audit import audit_release
+from skdp.release import PrincipalModel
 
 DELTA = 1e-5
 FOUND = ("mu_lower", "epsilon_lower", "event_epsilon_lower", "epsilon_detectable")
@@ -26,7 +27,8 @@ class ExactScores(DPStatisticsSource):
     def fit(self, X, y, groups=None):
         super().fit(X, y)
         exact = DPStatisticsSource(np.inf, classes=[0, 1]).fit(X, y)
-        self.release_ = replace(self.release_, linear=exact.release_.linear)
+        model = PrincipalModel(self.release_.moments, exact.release_.linear)
+        self.release_ = replace(self.release_, model=model)
         return self
 
 
@@ -34,7 +36,7 @@ class ExactSizes(DPStatisticsSource):
     def fit(self, X, y, groups=None):
         super().fit(X, y)
         moments = replace(self.release_.moments, effective_sizes=np.bincount(y).astype(float))
-        self.release_ = replace(self.release_, moments=moments)
+        self.release_ = replace(self.release_, model=PrincipalModel(moments, self.release_.linear))
         return self
 
 

@@ -22,8 +22,6 @@ _MOST_STEPS = 60
 _TOLERANCE = 1e-6
 _LARGEST_STEP = 2.0
 _TINY = 1e-9
-# Of a row more in each bin where there is no noise.
-_HALF = 0.5
 
 
 def posterior_draws(histograms, centers, deviation, n_draws, random_state):
