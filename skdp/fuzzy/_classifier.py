@@ -128,6 +128,8 @@ class FuzzyExplanation(Explanation):
 
     Examples
     --------
+    Examples of methods go on from here:
+
     >>> from sklearn.datasets import load_digits
     >>> from skdp import DeepFuzzyClassifier
     >>> X, y = load_digits(n_class=2, return_X_y=True)
@@ -150,11 +152,7 @@ class FuzzyExplanation(Explanation):
 
         Examples
         --------
-        >>> from sklearn.datasets import load_digits
-        >>> from skdp import DeepFuzzyClassifier
-        >>> X, y = load_digits(n_class=2, return_X_y=True)
-        >>> model = DeepFuzzyClassifier(5, 20, random_state=0).fit(X / 16, y)
-        >>> model.explain(X[0] / 16).to_frame().shape
+        >>> explanation.to_frame().shape
         (64, 8)
         """
         return super().to_frame().assign(error_difference=self.error_differences)

@@ -2,6 +2,10 @@
 
 A field made by :func:`array` or :func:`part` says all that is checked, stored and
 made read-only; a class adds to that only what such a statement cannot say.
+
+The shape of an array names its lengths: "K" are the classes, "p" the features, a number is itself,
+and any other name stands for the same length in all parts of a model; "tri(p)" is the length of an
+upper triangle. The empty shape is that of a single float, which a file holds as an array.
 """
 
 from collections.abc import Mapping
@@ -44,7 +48,11 @@ def array(
     symmetric: bool = False,
     optional: bool = False,
 ) -> Any:
-    """Return a field of an array of real numbers."""
+    """Return a field of an array of real numbers: its shape, kinds of dtype, bounds and file key.
+
+    Magnitudes are below ``below``, numbers at least ``least``; "" is the name of the field as key,
+    and of a symmetric one the file holds the upper triangle.
+    """
     statement = _Array(tuple(shape.split()), kind, below, least, key, symmetric)
     return _field({"array": statement}, optional)
 

@@ -344,7 +344,7 @@ def d_primes(means, sds, variances, present):
     -------
     d_primes, sds : ndarray of shape (n_classes, n_classes)
     """
-    unit = np.sqrt(np.maximum(variances, np.finfo(np.float64).tiny))
+    unit = np.sqrt(np.maximum(variances, _TINY))
     d_primes = np.clip(means / unit, 0, _LARGEST)
     squares = np.minimum(sds / unit, _LARGEST) ** 2 + (_RELATIVE_ERROR * d_primes) ** 2
     both = np.outer(present, present)

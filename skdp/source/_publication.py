@@ -36,7 +36,11 @@ _SETTINGS = {
 
 
 def publish(what, guarantee, make, private, rehearsals, *, ledger=None, name="", doubt=None):
-    """Charge for a result, make it of private rows with noise, and return it."""
+    """Charge for a result, make it of private rows with noise, and return it.
+
+    The result is ``make(*private)``, of checked rows and a source of noise; each of ``rehearsals``
+    has arguments of the same kind that depend on nothing private. ``doubt(result)`` may warn.
+    """
     account = opened_ledger(ledger)
     warn_of_weak_privacy(what.partition(".")[0], guarantee.epsilon, guarantee.delta)
     _rehearse(what, make, rehearsals)
