@@ -110,8 +110,8 @@ def linear_scores(statistics, basis):
 def _estimates(statistics, basis, clipping, within):
     """Return :class:`ScoredClasses`, and variance and errors of the intercepts of sites.
 
-    These are None where there are more than two classes. ``within`` is the share of the differences
-    between sites that is taken out, by site, see :func:`_sites`; None for all.
+    These are None where there are more than two classes. ``within`` is the share of what a
+    site differs by that is taken out, see :func:`_sites`; None for all.
     """
     population = _population(statistics, basis.variances, within)
     W, errors = _within_covariance(statistics, population, basis.variances)
