@@ -130,8 +130,8 @@ class BasisFunctions(Part):
 
     def check(self, name: str, release: Any) -> None:
         """Raise ValueError unless these are functions of the columns of a release."""
-        known = self.column.max() < release.n_features
-        require(known, f"{name}.column", f"must be from 0 to {release.n_features - 1}")
+        in_range = self.column.max() < release.n_features
+        require(in_range, f"{name}.column", f"must be from 0 to {release.n_features - 1}")
         require((self.low < self.high).all(), f"{name}.low", f"must be below {name}.high")
 
     def select(self, columns: np.ndarray) -> "tuple[BasisFunctions, np.ndarray]":
@@ -212,8 +212,8 @@ class BasisFunctions(Part):
 
         ``numbers`` and ``whole`` are memory for as many elements as Z has.
         """
-        for order, here, columns in places:
-            low, high = self.low[here], self.high[here]
+        for order, functions, columns in places:
+            low, high = self.low[functions], self.high[functions]
             shape = len(X), len(low)
             x = numbers[: shape[0] * shape[1]].reshape(shape)
             np.maximum(X[:, columns], low, out=x, dtype=np.float64)
@@ -228,9 +228,9 @@ class BasisFunctions(Part):
                 steps *= order
                 steps &= _PERIOD - 1  # the remainder, as the period is a power of two
                 np.take(_MINUS_COSINES, steps, out=x, mode="clip")
-            x -= self.center[here]
-            x *= self.scale[here]
-            Z[:, here] = x
+            x -= self.center[functions]
+            x *= self.scale[functions]
+            Z[:, functions] = x
 
 
 def column_density(values, mean, variance):

@@ -110,12 +110,12 @@ def describe_columns(release, confidence=0.95):
             "The 'confidence' parameter of Release.describe_columns must be a number between 0 "
             f"and 1, got {confidence!r}. 0.95 is usual."
         )
-    known = release.statistics is not None
-    groups = _groups_of_sums(release) if known else _groups_of_moments(release)
+    has_statistics = release.statistics is not None
+    groups = _groups_of_sums(release) if has_statistics else _groups_of_moments(release)
     quantile = norm.isf((1 - confidence) / 2)
     lines = []
     for group in groups:
-        half = quantile * np.sqrt(group.count_noise) if known else np.nan
+        half = quantile * np.sqrt(group.count_noise) if has_statistics else np.nan
         ends = np.maximum([group.count, group.count - half, group.count + half], 0.0)
         lines.append((None, "rows", group.label, *ends.tolist()))
     for column, numbers in _columns(release):
@@ -214,27 +214,27 @@ def _spreads(release, clipping, weights, counts, noise, doubt):
     rows = np.maximum(counts, 1.0)
     for number, f in numeric_functions(statistics.basis, release.encoder).items():
         p, missing = f.distributions(means)
-        there = weights * (1 - missing)
-        groups = (there @ p) / there.sum(axis=1, keepdims=True)
+        present = weights * (1 - missing)
+        groups = (present @ p) / present.sum(axis=1, keepdims=True)
         deviations = _squares(f.values, groups)
         variances = np.maximum((groups * deviations).sum(axis=1), _TINY)
         square = groups[-1] @ f.table[:, 0] ** 2
-        measured, error = _measured_square(statistics, clipping, f.places[0], there[-1].sum())
+        measured, error = _measured_square(statistics, clipping, f.places[0], present[-1].sum())
         # The part of the mean square that is no variance follows from the means.
         scale = (f.table[-1, 0] - f.table[0, 0]) / (f.values[-1] - f.values[0])
-        within = there[-1] / there[-1].sum() @ (p * _squares(f.values, p)).sum(axis=1)
+        within = present[-1] / present[-1].sum() @ (p * _squares(f.values, p)).sum(axis=1)
         within = max(within, _LEAST_VARIANCE) * scale**2
         change = (measured - square) / within
         error = (error / within) ** 2
-        known = _MODEL_ERROR / (_MODEL_ERROR + error)
-        factor = np.exp(known * np.log(max(1 + change, _LEAST_FACTOR)))
+        reliability = _MODEL_ERROR / (_MODEL_ERROR + error)
+        factor = np.exp(reliability * np.log(max(1 + change, _LEAST_FACTOR)))
         for g, of_group in enumerate(groups):
             slopes = regression(f.table, deviations[g], of_group)
-            n = rows[g] * there[g].sum()
+            n = rows[g] * present[g].sum()
             nearest = f.table @ slopes
             sampling = (of_group @ nearest**2 - (of_group @ nearest) ** 2) / n
             sampling += slopes**2 @ (noise[g] / n**2 + doubt[g, f.places])
-            systematic = known * error + _CLASS_ERROR
+            systematic = reliability * error + _CLASS_ERROR
             spreads[g][number] = (
                 variances[g] * factor,
                 sampling / variances[g] ** 2 + systematic,
@@ -247,10 +247,10 @@ def _squares(values, p):
     return (values - (p @ values)[:, np.newaxis]) ** 2
 
 
-def _measured_square(statistics, clipping, place, there):
+def _measured_square(statistics, clipping, place, present_share):
     """Return the mean square of a linear function of nonmissing values, and its noise."""
     sums = statistics.sums
-    divisor = sums.row_counts.sum() * clipping.square_factors[place] * there
+    divisor = sums.row_counts.sum() * clipping.square_factors[place] * present_share
     return sums.second[place, place] / divisor, sums.second_sd / divisor
 
 

@@ -111,17 +111,17 @@ def numeric_columns(schema, X):
 
 def warn_of_unread(schema, X):
     """Warn of columns in which many values are no number, or no category of the schema."""
-    found = []
+    names = []
     for column in schema.columns:
         missing, unread = cells_without_value(column, X[column.name])
         if unread.sum() > MANY * (~missing).sum():
-            found.append(column.name)
-    if found:
-        lines = schema.restrict(found[:_SHOWN]).summary().splitlines()[1:]
+            names.append(column.name)
+    if names:
+        lines = schema.restrict(names[:_SHOWN]).summary().splitlines()[1:]
         expected = "; ".join(line.strip() for line in lines)
-        more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+        more = f"; and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         warn(
-            f"Many values of the columns {found!r:.300} of X are no number, or no category, that "
+            f"Many values of the columns {names!r:.300} of X are no number, or no category, that "
             "the schema of this release allows, and count as missing. Write them as the schema "
             "says, categories spelled alike, and numbers with a decimal point and without units: "
             f"{expected:.800}{more}.",
@@ -130,9 +130,9 @@ def warn_of_unread(schema, X):
 
 def warn_of_units(columns):
     """Warn of columns most of whose values lie far outside their public bounds."""
-    found = [name for name, values, *bounds in columns if mostly_far_outside(values, *bounds)]
-    if found:
+    names = [name for name, values, *bounds in columns if mostly_far_outside(values, *bounds)]
+    if names:
         warn(
-            f"Most values of the columns {found!r:.300} of X lie outside the public bounds of "
+            f"Most values of the columns {names!r:.300} of X lie outside the public bounds of "
             "this release: are they in other units? Convert them to the units of the source.",
         )

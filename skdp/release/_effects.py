@@ -38,8 +38,8 @@ def _contrast(release, positive):
             f"The 'positive' parameter of Release.effects must be one of the classes {classes}, "
             f"got {positive!r:.100}."
         )
-    here = np.array([label == positive for label in classes])
-    return np.where(here, 1.0, -1 / (len(classes) - 1))
+    is_positive = np.array([label == positive for label in classes])
+    return np.where(is_positive, 1.0, -1 / (len(classes) - 1))
 
 
 def _deviations(release):

@@ -142,9 +142,9 @@ class PrivateEvaluation:
         _require(small, "histograms", "must be numbers of rows")
         number = isinstance(self.deviation, int | float) and 0 <= self.deviation < _LARGEST_COUNT
         _require(number, "deviation", "must be a number from 0")
-        own = isinstance(self.guarantee, PrivacyGuarantee)
-        own = own and self.guarantee.unit in WHOLE
-        _require(own, "guarantee", "must be one of records or people")
+        protects_rows = isinstance(self.guarantee, PrivacyGuarantee)
+        protects_rows = protects_rows and self.guarantee.unit in WHOLE
+        _require(protects_rows, "guarantee", "must be one of records or people")
         digest = sha256(histograms.astype("<f8").tobytes()).hexdigest()
         parts = tuple(self.parts) or ((digest,) if self.deviation else ())
         object.__setattr__(self, "parts", parts)
@@ -158,8 +158,8 @@ class PrivateEvaluation:
         random_state = check_random_state(0)  # noise is in the histograms already
         return np.stack(
             [
-                posterior_draws(each, CENTERS, self.deviation, _DRAWS, random_state)
-                for each in self.histograms
+                posterior_draws(histograms, CENTERS, self.deviation, _DRAWS, random_state)
+                for histograms in self.histograms
             ]
         )
 
@@ -296,11 +296,11 @@ class PrivateEvaluation:
         group = np.minimum((middle * n_groups).astype(int), n_groups - 1)
         lines = []
         for number in np.unique(group):
-            here = group == number
-            hits = rows[:, 1, here].sum(axis=1) / rows[:, :, here].sum(axis=(1, 2))
+            in_group = group == number
+            hits = rows[:, 1, in_group].sum(axis=1) / rows[:, :, in_group].sum(axis=(1, 2))
             low, frequency, high = np.quantile(hits, [0.025, 0.5, 0.975])
-            share = total[here].sum()
-            probability = total[here] @ _PROBABILITIES[here] / share
+            share = total[in_group].sum()
+            probability = total[in_group] @ _PROBABILITIES[in_group] / share
             lines.append((probability, frequency, low, high, share / total.sum()))
         names = ["probability", "frequency", "low", "high", "rows"]
         return pd.DataFrame(lines, columns=names)
@@ -345,12 +345,12 @@ class PrivateEvaluation:
             rows = rows[class_index]
             above, below = rows[..., first:].sum(axis=-1), rows[..., :first].sum(axis=-1)
             total = rows.sum(axis=(-2, -1))
-            found = [above[:, 1], above[:, 0], below[:, 1], below[:, 0]]
-            found = [each / total for each in found]
+            outcomes = [above[:, 1], above[:, 0], below[:, 1], below[:, 0]]
+            outcomes = [count / total for count in outcomes]
             return np.stack(
                 [
-                    *found,
-                    found[0] + found[3],
+                    *outcomes,
+                    outcomes[0] + outcomes[3],
                     above[:, 1] / (above[:, 1] + below[:, 1]),
                     below[:, 0] / (above[:, 0] + below[:, 0]),
                 ],
@@ -363,7 +363,8 @@ class PrivateEvaluation:
         )
         columns = zip(*self._estimate(shares), strict=True)
         return {
-            name: Estimate(*map(float, each)) for name, each in zip(names, columns, strict=True)
+            name: Estimate(*map(float, estimate))
+            for name, estimate in zip(names, columns, strict=True)
         }
 
     def summary(self) -> str:
@@ -391,8 +392,8 @@ class PrivateEvaluation:
             decisions = self.confusion()
             figures |= {k: decisions[k] for k in ("accuracy", "sensitivity", "specificity")}
         lines += [
-            f"  {name:<12}  {each.value:.3f} (95 %: {each.low:.3f} to {each.high:.3f})"
-            for name, each in figures.items()
+            f"  {name:<12}  {estimate.value:.3f} (95 %: {estimate.low:.3f} to {estimate.high:.3f})"
+            for name, estimate in figures.items()
         ]
         return "\n".join(lines)
 
@@ -470,11 +471,11 @@ class PrivateEvaluation:
                 f"{disjoint!r:.100}. Say whether nobody is in two of them."
             )
         first = evaluations[0]
-        for each in evaluations[1:]:
-            if each.classes != first.classes:
+        for evaluation in evaluations[1:]:
+            if evaluation.classes != first.classes:
                 raise ValueError(
                     f"Evaluations of other classes cannot be merged: {first.classes!r:.200} and "
-                    f"{each.classes!r:.200}."
+                    f"{evaluation.classes!r:.200}."
                 )
         for (j, one), (k, other) in combinations(enumerate(evaluations), 2):
             if set(one.parts) & set(other.parts):
@@ -485,10 +486,10 @@ class PrivateEvaluation:
                 )
         return cls(
             first.classes,
-            np.sum([each.histograms for each in evaluations], axis=0),
-            float(np.linalg.norm([each.deviation for each in evaluations])),
-            merged_guarantee([each.guarantee for each in evaluations], disjoint),
-            tuple(part for each in evaluations for part in each.parts),
+            np.sum([evaluation.histograms for evaluation in evaluations], axis=0),
+            float(np.linalg.norm([evaluation.deviation for evaluation in evaluations])),
+            merged_guarantee([evaluation.guarantee for evaluation in evaluations], disjoint),
+            tuple(part for evaluation in evaluations for part in evaluation.parts),
         )
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
@@ -568,15 +569,15 @@ class PrivateEvaluation:
 
 
 def _of_numbers(estimate):
-    return Estimate(*(float(each) for each in estimate))
+    return Estimate(*(float(number) for number in estimate))
 
 
 def _areas(rows):
     """Return the area of each score, ties counted half: (n_scores, n_draws)."""
-    others, own = rows[..., 0, :], rows[..., 1, :]
+    others, positives = rows[..., 0, :], rows[..., 1, :]
     below = np.cumsum(others, axis=-1) - others / 2
-    return (own * below).sum(axis=-1) / np.maximum(
-        others.sum(axis=-1) * own.sum(axis=-1), np.finfo(float).tiny
+    return (positives * below).sum(axis=-1) / np.maximum(
+        others.sum(axis=-1) * positives.sum(axis=-1), np.finfo(float).tiny
     )
 
 

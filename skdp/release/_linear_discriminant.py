@@ -97,14 +97,14 @@ def linear_scores(statistics, basis):
     if len(statistics.counts) > 1 and statistics.counts.shape[1] == 2:
         _, variance, errors = _estimates(statistics, basis, clipping, within)
         within = 1 - np.sqrt(errors / np.maximum(errors + variance, _TINY))
-    found, variance, errors = _estimates(statistics, basis, clipping, within)
+    scored, variance, errors = _estimates(statistics, basis, clipping, within)
     if within is not None:
         spread = np.sqrt([variance + 1 / (1 / (variance + errors)).sum()])
     present = occurrence(*statistics.pooled_counts)
-    apart, uncertainty = d_primes(found.means, found.sds, found.variances, present)
+    apart, uncertainty = d_primes(scored.means, scored.sds, scored.variances, present)
     # Step 9: rows that are asked about are not clipped, and longer.
-    coefficients = found.coefficients * np.sqrt(clipping[0])
-    return LinearScores(coefficients, found.intercepts, apart, basis, uncertainty, spread)
+    coefficients = scored.coefficients * np.sqrt(clipping[0])
+    return LinearScores(coefficients, scored.intercepts, apart, basis, uncertainty, spread)
 
 
 def _estimates(statistics, basis, clipping, within):
@@ -117,8 +117,8 @@ def _estimates(statistics, basis, clipping, within):
     W, errors = _within_covariance(statistics, population, basis.variances)
     if len(population.sizes) == 2:
         return _two_classes(statistics, population, W, errors, basis, *clipping)
-    found = scores_of_several_classes(population, W, errors, basis, clipping[0])
-    return found, None, None
+    scored = scores_of_several_classes(population, W, errors, basis, clipping[0])
+    return scored, None, None
 
 
 def known_clipping(statistics, basis):
@@ -172,8 +172,10 @@ def _population(statistics, guesses, within=None):
     sites = _sites(statistics, guesses, pi, mean, within)  # step 2
     # Step 3. Without noise the contrasts sum to zero; what they sum to is noise.
     contrast = statistics.contrast - statistics.contrast.mean(axis=0)
-    for site, own, total in zip(sites, statistics.frequencies, statistics.total, strict=True):
-        contrast = contrast + np.outer(own - site.frequencies, total)
+    for site, public_frequencies, total in zip(
+        sites, statistics.frequencies, statistics.total, strict=True
+    ):
+        contrast = contrast + np.outer(public_frequencies - site.frequencies, total)
         contrast -= np.outer(site.counts - site.n_rows * site.frequencies, site.mean)
     sizes = sum(site.size for site in sites)
     covariance = statistics.second / n
@@ -198,14 +200,14 @@ def _sites(statistics, guesses, pi, mean, within=None):
     counts = statistics.row_counts_by_source
     sizes = counts.sum(axis=1)
     shares = sizes / sizes.sum()
-    own, raw = counts / sizes[:, None], statistics.total / sizes[:, None]
+    raw_frequencies, raw = counts / sizes[:, None], statistics.total / sizes[:, None]
     spread = (1 - pi) ** 2 + (len(pi) - 1) * pi**2
     errors = (statistics.count_sd / sizes)[:, None] ** 2 * spread
     errors = np.minimum(errors, _UNIFORM_VARIANCE)
     noise = (statistics.total_sd / sizes) ** 2
     # About the mean of all, a site's own noise is left but for its share.
     left = shares * (1 - shares)
-    varies = np.maximum(shares @ (own - pi) ** 2 - left @ errors, 0)
+    varies = np.maximum(shares @ (raw_frequencies - pi) ** 2 - left @ errors, 0)
     apart = raw - shares @ raw
     excess = shares @ (apart**2).sum(axis=1) - len(guesses) * (left @ noise)
     between = max(excess / guesses.sum(), 0.0) * guesses
@@ -213,9 +215,9 @@ def _sites(statistics, guesses, pi, mean, within=None):
     sites = []
     for k, size in enumerate(sizes):
         credible = varies / np.maximum(varies + errors[k], _TINY)
-        square = (credible * (own[k] - pi)) ** 2 + credible * errors[k]
+        square = (credible * (raw_frequencies[k] - pi)) ** 2 + credible * errors[k]
         of_frequency = taken_out[k] * credible
-        frequencies = pi + of_frequency * (own[k] - pi)
+        frequencies = pi + of_frequency * (raw_frequencies[k] - pi)
         of_mean = taken_out[k] * between / np.maximum(between + noise[k], _TINY)
         # Where sites differ in frequencies alone, what is left of these and of the means they
         # make counts as well.
@@ -380,14 +382,14 @@ def _spread_of_intercepts(sites, intercept, weights):
     # are 0.
     if len(sites) < 2:
         return 0.0, np.zeros(1)
-    found, errors = [], []
+    intercepts, errors = [], []
     for site in sites:
-        own = site.counts / site.n_rows
-        found.append(intercept(own[1]) - weights @ site.raw_mean)
-        binomial = own[0] * own[1]
+        raw_frequencies = site.counts / site.n_rows
+        intercepts.append(intercept(raw_frequencies[1]) - weights @ site.raw_mean)
+        binomial = raw_frequencies[0] * raw_frequencies[1]
         of_frequency = site.frequency_noise[1] / binomial**2 + 1 / (site.n_rows * binomial)
         errors.append(of_frequency + site.mean_noise * (weights @ weights))
-    return max(np.var(found, ddof=1) - np.mean(errors), 0.0), np.array(errors)
+    return max(np.var(intercepts, ddof=1) - np.mean(errors), 0.0), np.array(errors)
 
 
 def square_before_clipping(clipped, radius, expected):
@@ -492,14 +494,14 @@ def variance_difference(basis, weights, middle, difference, variances):
     # both classes, and so are variances of numeric columns without cosines.
     single = basis.two_valued
     ends = basis.scale * (basis.low + basis.high - 2 * basis.center)
-    found = (weights**2 * difference * (ends - 2 * middle))[single].sum()
+    excess = (weights**2 * difference * (ends - 2 * middle))[single].sum()
     for at, values in basis.numeric_tables():
         if len(at) > 1:
             w, mean, apart = weights[at], middle[at], difference[at]
             density = column_density(values[:, 0], mean[0], variances[at[0]])
             slopes = _regression(values, (values @ w) ** 2, density)
-            found += slopes @ apart - 2 * (w @ mean) * (w @ apart)
-    return float(found)
+            excess += slopes @ apart - 2 * (w @ mean) * (w @ apart)
+    return float(excess)
 
 
 def _regression(values, target, density):

@@ -157,8 +157,8 @@ class LinearScores(Part):
                 distances = np.allclose(apart, apart.T) and not apart.diagonal().any()
                 wanted = "must be symmetric and not negative, with 0 for a class and itself"
                 require(distances, f"{name}.{key}", wanted)
-        known = self.d_primes is not None or self.d_prime_sds is None
-        require(known, f"{name}.d_prime_sds", "must be left out where d_primes is")
+        consistent = self.d_primes is not None or self.d_prime_sds is None
+        require(consistent, f"{name}.d_prime_sds", "must be left out where d_primes is")
 
     def result_lines(self, release: Any) -> list[str]:
         """Return lines about the separation of two classes, where it is known."""
@@ -251,10 +251,12 @@ def regress(covariance, left, gone, noise, n_rows):
     sound = values > _PRECISION * max(values[-1], 0)
     values, vectors = values[sound], vectors[:, sound]
     y = covariance[np.ix_(gone, left)] @ vectors
-    own = np.maximum(covariance.diagonal()[gone], np.sqrt(noise))[:, np.newaxis]
+    variances = np.maximum(covariance.diagonal()[gone], np.sqrt(noise))[:, np.newaxis]
     scales = _SCALES[:, np.newaxis, np.newaxis] ** 2
     signal = scales * values**2
-    total = np.maximum(signal + noise * (1 + len(left) * scales) + values * own / n_rows, _TINY)
+    total = np.maximum(
+        signal + noise * (1 + len(left) * scales) + values * variances / n_rows, _TINY
+    )
     evidence = -(y**2 / total + np.log(total)).sum(axis=2) / 2
     gain = scales * values / total
     return np.einsum("tg,tgd->gd", softmax(evidence, axis=0), gain * y) @ vectors.T
@@ -335,8 +337,8 @@ def _squares(coefficients, covariance):
 def _unexplained(covariance, A, left, gone):
     """Return the covariance of some columns given others."""
     cross = A @ covariance[np.ix_(left, gone)]
-    own = covariance[np.ix_(gone, gone)]
-    covariance = own - cross - cross.T + A @ covariance[np.ix_(left, left)] @ A.T
+    marginal = covariance[np.ix_(gone, gone)]
+    covariance = marginal - cross - cross.T + A @ covariance[np.ix_(left, left)] @ A.T
     return positive_definite_floor(covariance)
 
 
@@ -375,9 +377,9 @@ def linear_discriminant(moments):
             for difference, size in zip(differences, sizes[:, 0], strict=True)
         ]
     )
-    found, spread = (weights * differences).sum(axis=1), ((weights @ within) * weights).sum(axis=1)
+    gaps, spread = (weights * differences).sum(axis=1), ((weights @ within) * weights).sum(axis=1)
     spread = np.maximum(spread, _TINY)
-    slopes = np.clip(_SLOPE * found, 0, spread) / spread
+    slopes = np.clip(_SLOPE * gaps, 0, spread) / spread
     weights *= slopes[:, np.newaxis]
     # A class mean is (1 − π) times as far from that of all rows as from that of the rest.
     coefficients, offsets = (1 - pi) * weights, (1 - pi) * differences

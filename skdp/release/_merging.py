@@ -84,9 +84,9 @@ def _difference(first, release):
     if first.classes.tolist() != release.classes.tolist():
         return f"their classes are {first.classes.tolist()} and {release.classes.tolist()}."
     for name in ("unit", "relation"):
-        own, other = getattr(first.guarantee, name), getattr(release.guarantee, name)
-        if own != other:
-            return f"their guarantees are about {name}={own!r} and {name}={other!r}."
+        of_first, other = getattr(first.guarantee, name), getattr(release.guarantee, name)
+        if of_first != other:
+            return f"their guarantees are about {name}={of_first!r} and {name}={other!r}."
     lines = _column_differences(first, release)
     if lines:
         more = f"; and {len(lines) - _MOST} more" if len(lines) > _MOST else ""
@@ -133,15 +133,16 @@ def _column_differences(first, release):
     """Return a line for each column that differs."""
     encoders = first.encoder, release.encoder
     if None not in encoders:
-        here, there = (Schema(encoder.columns) for encoder in encoders)
-        return here.difference(there)
+        schema, other = (Schema(encoder.columns) for encoder in encoders)
+        return schema.difference(other)
     if encoders != (None, None):
         return ("one is of tables that a schema encodes, and the other one of numbers",)
-    here, there = (_bounds(each) for each in (first, release))
+    bounds, other = _bounds(first), _bounds(release)
     return tuple(
-        f"{name!r:.100}: {here.get(name, 'not there')} here; {there.get(name, 'not there')} there"
-        for name in here | there
-        if here.get(name) != there.get(name)
+        f"{name!r:.100}: {bounds.get(name, 'not there')} here; "
+        f"{other.get(name, 'not there')} there"
+        for name in bounds | other
+        if bounds.get(name) != other.get(name)
     )
 
 
@@ -173,6 +174,6 @@ def merged_guarantee(guarantees, disjoint):
         "has claimed"
     )
     # Nothing is protected that one of the sources does not protect.
-    excludes = "; ".join(dict.fromkeys([*(each.excludes for each in guarantees), claim]))
-    covers = "; ".join(dict.fromkeys(each.covers for each in guarantees))
+    excludes = "; ".join(dict.fromkeys([*(guarantee.excludes for guarantee in guarantees), claim]))
+    covers = "; ".join(dict.fromkeys(guarantee.covers for guarantee in guarantees))
     return replace(weakest, excludes=excludes, covers=covers)

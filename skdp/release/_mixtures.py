@@ -166,11 +166,11 @@ class Mixtures(Part):
 
     def _step(self, c, rows, noise):
         """Return expected sizes, means and covariances of the components of a class."""
-        here = self.select([c])
-        responsibilities = here.responsibilities(rows, noise)
+        mixture = self.select([c])
+        responsibilities = mixture.responsibilities(rows, noise)
         sizes = responsibilities.sum(axis=0, dtype=np.float64) + np.finfo(np.float32).tiny
-        means, covariances = np.empty_like(here.means), np.empty_like(here.covariances)
-        for k, (m, S) in enumerate(zip(here.means, here.covariances, strict=True)):
+        means, covariances = np.empty_like(mixture.means), np.empty_like(mixture.covariances)
+        for k, (m, S) in enumerate(zip(mixture.means, mixture.covariances, strict=True)):
             center = responsibilities[:, k] @ rows / sizes[k]
             deviations = rows - center.astype(rows.dtype)
             scatter = (deviations.T * responsibilities[:, k]) @ deviations / sizes[k]
@@ -211,9 +211,11 @@ class Mixtures(Part):
             sizes = responsibilities.sum(axis=0, dtype=np.float64) + np.finfo(np.float32).tiny
             means, covariances = np.empty_like(self.means), np.empty_like(self.covariances)
             for k, n in enumerate(sizes):
-                own = n * np.linalg.inv(adapted.covariances[k])
-                total = precisions[k] @ self.means[k] + own @ (responsibilities[:, k] @ Z / n)
-                means[k] = np.linalg.solve(precisions[k] + own, total)
+                row_precision = n * np.linalg.inv(adapted.covariances[k])
+                total = precisions[k] @ self.means[k] + row_precision @ (
+                    responsibilities[:, k] @ Z / n
+                )
+                means[k] = np.linalg.solve(precisions[k] + row_precision, total)
                 deviations = Z - means[k].astype(Z.dtype)
                 scatter = (deviations.T * responsibilities[:, k]) @ deviations
                 n_behind = for_covariance[k]
@@ -228,8 +230,8 @@ class Mixtures(Part):
         """Return the mixtures of some of the classes, numbered anew."""
         members = [np.flatnonzero(self.class_indices == c) for c in class_indices]
         new = np.repeat(np.arange(len(members)), [len(numbers) for numbers in members])
-        here = np.concatenate(members)
-        return Mixtures(new, self.weights[here], self.means[here], self.covariances[here])
+        chosen = np.concatenate(members)
+        return Mixtures(new, self.weights[chosen], self.means[chosen], self.covariances[chosen])
 
     def responsibilities(self, Z: np.ndarray, noise: np.ndarray) -> np.ndarray:
         """Return the probability of each component for each row."""
@@ -295,11 +297,14 @@ class Mixtures(Part):
         """
         denoised = np.empty_like(Z)
         for c in np.unique(labels):
-            here, members = self.select([c]), labels == c
+            mixture, members = self.select([c]), labels == c
             rows = Z[members]
             expected = np.zeros(rows.shape)
             for responsibility, m, S in zip(
-                here.responsibilities(rows, noise).T, here.means, here.covariances, strict=True
+                mixture.responsibilities(rows, noise).T,
+                mixture.means,
+                mixture.covariances,
+                strict=True,
             ):
                 gain = np.linalg.solve(S + np.diag(noise), S)
                 expected += responsibility[:, np.newaxis] * (m + (rows - m) @ gain)
@@ -311,9 +316,9 @@ class Mixtures(Part):
         which = random_state.choice(len(self.weights), n, p=self.weights)
         codes = np.empty((n, self.means.shape[1]))
         for k in np.unique(which):
-            here = np.flatnonzero(which == k)
-            normal = random_state.standard_normal((len(here), codes.shape[1]))
-            codes[here] = self.means[k] + normal @ normal_root(self.covariances[k])
+            rows = np.flatnonzero(which == k)
+            normal = random_state.standard_normal((len(rows), codes.shape[1]))
+            codes[rows] = self.means[k] + normal @ normal_root(self.covariances[k])
         return codes
 
     def check(self, name: str, release: Any) -> None:
@@ -355,15 +360,15 @@ class Mixtures(Part):
         inside = new.components @ V[:, columns].T
         outside = -inside @ V
         outside[:, columns] += new.components
-        T, own = new.scale / subspace.scale * inside, self.class_indices
+        T, class_indices = new.scale / subspace.scale * inside, self.class_indices
         left_out = _credible_means(moments, outside) - subspace.mean @ outside.T
         shift = new.components @ (subspace.mean[columns] - new.mean)
         spread = new.scale**2 * positive_definite_floor(
             outside @ moments.within_covariance() @ outside.T
         )
         covariances = [_definite(T @ covariance @ T.T + spread) for covariance in self.covariances]
-        means = self.means @ T.T + new.scale * (left_out + shift)[own]
-        return Mixtures(own, self.weights, means, np.stack(covariances))
+        means = self.means @ T.T + new.scale * (left_out + shift)[class_indices]
+        return Mixtures(class_indices, self.weights, means, np.stack(covariances))
 
     def contents(self) -> str:
         """Return what these are, in a few words."""
@@ -400,12 +405,14 @@ def _shrunk(covariances, sizes, class_indices, noise):
     prior_size, common = _PRIOR_ROWS * d, _average(covariances, sizes)
     shrunk = np.empty_like(covariances)
     for c in np.unique(class_indices):
-        here = np.flatnonzero(class_indices == c)
-        n = sizes[here].sum()
-        own = n * _average(covariances[here], sizes[here]) + prior_size * common
-        own /= n + prior_size
-        for k in here:
-            S = (sizes[k] * covariances[k] + prior_size * own) / (sizes[k] + prior_size)
+        members = np.flatnonzero(class_indices == c)
+        n = sizes[members].sum()
+        class_covariance = n * _average(covariances[members], sizes[members]) + prior_size * common
+        class_covariance /= n + prior_size
+        for k in members:
+            S = (sizes[k] * covariances[k] + prior_size * class_covariance) / (
+                sizes[k] + prior_size
+            )
             shrunk[k] = _floored(S, _variance_floor(noise, sizes[k]))
     return shrunk
 
@@ -502,8 +509,8 @@ class ClassModel:
             Variances of all rows in the directions, which are uncorrelated.
         """
         means, covariances, noise = moments.project(directions)
-        own = moments.project_noise(directions)
-        return cls.shrink(means, covariances, noise, moments.effective_sizes, total, *own)
+        moment_noise = moments.project_noise(directions)
+        return cls.shrink(means, covariances, noise, moments.effective_sizes, total, *moment_noise)
 
     @classmethod
     def shrink(
@@ -555,8 +562,8 @@ class ClassModel:
         deviations = covariances / np.outer(scale, scale) - W
         if len(covariances) < K:
             sizes = sizes.sum(keepdims=True)
-        own = np.sqrt(covariance_noise) / total * np.ones((len(sizes), d))
-        deviations = cls._shrink_deviations(deviations, np.diag(W) + v, sizes, own)
+        moment_noise = np.sqrt(covariance_noise) / total * np.ones((len(sizes), d))
+        deviations = cls._shrink_deviations(deviations, np.diag(W) + v, sizes, moment_noise)
         values, vectors = np.linalg.eigh(W)
         root, inverse = vectors * np.sqrt(values), vectors / np.sqrt(values)
         shrunk = []

@@ -162,8 +162,8 @@ class Moments(Part):
 
     def covariance(self, class_index: int) -> np.ndarray:
         """Return the covariance of rows of a class, (n_features, n_features), noise included."""
-        own = self.covariances[class_index if len(self.covariances) > 1 else 0]
-        return _unpack(own, self.means.shape[1])
+        packed = self.covariances[class_index if len(self.covariances) > 1 else 0]
+        return _unpack(packed, self.means.shape[1])
 
     def within_covariance(self) -> np.ndarray:
         """Return the noise-corrected covariance within classes, (n_features, n_features)."""

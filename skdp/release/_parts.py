@@ -122,12 +122,12 @@ class Part:
 
     def freeze(self, copy: bool) -> Self:
         """Return this with arrays that cannot be written to, see ``read_only``."""
-        frozen = {key: read_only(value, copy) for key, value in _own(self).items()}
-        same = all(frozen[key] is value for key, value in _own(self).items())
+        frozen = {key: read_only(value, copy) for key, value in _field_values(self).items()}
+        same = all(frozen[key] is value for key, value in _field_values(self).items())
         return self if same else replace(self, **frozen)
 
 
-def _own(value):
+def _field_values(value):
     """Return the fields of a part, without what was computed from them and kept."""
     return {inner.name: getattr(value, inner.name) for inner in fields(value)}
 

@@ -250,29 +250,29 @@ def _frame(release, file, owner, date):
 
 def _numbers(release):
     """Return a table with a line for each guarantee that is stated."""
-    own = release.guarantee
-    lines = {("one unit", own): None}
-    if own.relation == "add/remove":
-        lines[("the same, replaced", own.to_replace_one())] = None
-    value = value_guarantee(own, release.encoder)
-    if value is not own:
+    guarantee = release.guarantee
+    lines = {("one unit", guarantee): None}
+    if guarantee.relation == "add/remove":
+        lines[("the same, replaced", guarantee.to_replace_one())] = None
+    value = value_guarantee(guarantee, release.encoder)
+    if value is not guarantee:
         lines[("a value of the table", value)] = None
-    if own.unit == "element":
-        moved = elements_per_record(release.encoder, own.n_features)
-        lines[("a whole row", own.to_record(moved))] = None
+    if guarantee.unit == "element":
+        moved = elements_per_record(release.encoder, guarantee.n_features)
+        lines[("a whole row", guarantee.to_record(moved))] = None
     if release.label_guarantee is not None:
         lines[("labels", release.label_guarantee)] = None
     both = release.record_guarantee
-    if both is not None and both is not own:
+    if both is not None and both is not guarantee:
         lines[("a row with its label", both)] = None
     names = ["what", "ε", "δ", "right at even odds", "right at 1 in 100", "unit", "neighbors"]
     rows = [
         (
-            *(what, each.epsilon, each.delta),
-            *(_at_most(each.best_guess()), _at_most(each.precision_at(RARE))),
-            *(each.unit, each.relation),
+            *(what, stated.epsilon, stated.delta),
+            *(_at_most(stated.best_guess()), _at_most(stated.precision_at(RARE))),
+            *(stated.unit, stated.relation),
         )
-        for what, each in lines
+        for what, stated in lines
     ]
     return (
         f"{grid(names, rows)}<p class='note'>Upper bounds, for somebody who knows all else: how "
@@ -324,9 +324,9 @@ def _budget(release, ledger):
     if same:
         which = ", ".join(map(str, same))
         entries = f"entries {which} were each" if len(same) > 1 else f"entry {which} was"
-        found = f"What this release guarantees is what {entries} charged."
+        charge = f"What this release guarantees is what {entries} charged."
     else:
-        found = (
+        charge = (
             "No entry has the guarantee of this release: it was charged to another account, to "
             "none, or in several parts."
         )
@@ -338,7 +338,7 @@ def _budget(release, ledger):
     rows = [(k, *row) for k, row in enumerate(table.to_numpy().tolist(), 1)]
     names = ["entry", *(name.replace("_", " ") for name in table.columns)]
     return (
-        f"<p>The rows may spend {', and '.join(limits)}. {found}</p>{grid(names, rows)}"
+        f"<p>The rows may spend {', and '.join(limits)}. {charge}</p>{grid(names, rows)}"
         "<p class='note'>This account is the owner's, and names other releases of the same rows: "
         "a copy of this page for others can be made without it.</p>"
     )
@@ -347,17 +347,17 @@ def _budget(release, ledger):
 def _audits(audits):
     """Return the printed reports of audits."""
     audits = [audits] if isinstance(audits, str) else list(audits)
-    for each in audits:
-        if not isinstance(each, str) and not hasattr(each, "verdict"):
+    for audit in audits:
+        if not isinstance(audit, str) and not hasattr(audit, "verdict"):
             raise ValueError(
                 "The 'audits' parameter must hold reports of skdp.privacy.audit, or their texts, "
-                f"got a {type(each).__name__}. Pass the result of audit_release."
+                f"got a {type(audit).__name__}. Pass the result of audit_release."
             )
     if not audits:
         return "<p>No audit was given.</p>"
     texts = "".join(
-        f"<pre>{escape(chr(10).join(map(inline, str(each).strip().split(chr(10)))))}</pre>"
-        for each in audits
+        f"<pre>{escape(chr(10).join(map(inline, str(audit).strip().split(chr(10)))))}</pre>"
+        for audit in audits
     )
     return (
         f"{texts}<p class='note'>An audit looks for a leak larger than what is claimed. It can "

@@ -142,8 +142,8 @@ class RowsModel(PrincipalModel):
         header, arrays = super().pack_file()
         for key in _CLASSIFIERS:
             if getattr(self, key) is not None:
-                header[key], own = pack_classifier(getattr(self, key), f"{key}/")
-                arrays |= own
+                header[key], classifier_arrays = pack_classifier(getattr(self, key), f"{key}/")
+                arrays |= classifier_arrays
         return header, arrays
 
     @classmethod

@@ -38,12 +38,14 @@ def posterior_draws(histograms, centers, deviation, n_draws, random_state):
     chosen = random_state.choice(len(fits), n_draws, p=weights / weights.sum())
     draws = np.empty((n_draws, *histograms.shape))
     for k in np.unique(chosen):
-        here = np.flatnonzero(chosen == k)
+        of_fit = np.flatnonzero(chosen == k)
         _, mode, root = fits[k]
-        normal = random_state.standard_normal((mode.size, len(here)))
+        normal = random_state.standard_normal((mode.size, len(of_fit)))
         x = mode[:, np.newaxis] + solve_triangular(root, normal, lower=True, trans="T")
         first, ratio = np.split(x, 2)
-        draws[here] = np.exp(np.clip(np.stack([first, first + ratio]), -30, 30)).transpose(2, 0, 1)
+        draws[of_fit] = np.exp(np.clip(np.stack([first, first + ratio]), -30, 30)).transpose(
+            2, 0, 1
+        )
     return draws
 
 

@@ -131,12 +131,12 @@ class Distances:
         """
         joint, of_frequency = by_frequency or (np.zeros(len(direction)), 0.0)
         diagonal = np.diag(covariance.diagonal()), np.diag(errors.diagonal())
-        found = []
+        by_scale = []
         for W, of_entries in ((covariance, errors), diagonal):
-            square, known = W @ W + np.diag(of_entries.sum(axis=1)), noise + W / size
+            square, error_covariance = W @ W + np.diag(of_entries.sum(axis=1)), noise + W / size
             for tau in WEIGHT_SCALES:
                 prior = tau**2 * square
-                total = prior + known
+                total = prior + error_covariance
                 scale = 1 / np.sqrt(total.diagonal())
                 total = total * np.outer(scale, scale)
                 total[np.diag_indices_from(total)] += RIDGE
@@ -151,8 +151,8 @@ class Distances:
                 error = scale * joint @ solved[:, 0]
                 left = of_frequency - scale * joint @ solved[:, 2]
                 d_prime = tau * np.sqrt(W.trace())
-                found.append((d_prime, evidence, along @ solved[:, 0], variance, error, left))
-        return cls(*np.transpose(found))
+                by_scale.append((d_prime, evidence, along @ solved[:, 0], variance, error, left))
+        return cls(*np.transpose(by_scale))
 
     def frequency(self, noisy, variance):
         """Return the frequency of the second class, by its noisy value and the difference.
@@ -170,9 +170,9 @@ class Distances:
         away = np.log(self.d_primes / _MEDIAN_D_PRIME) / _D_PRIME_SPREAD
         likely = softmax(self.log_evidence - away**2 / 2)
         left = np.clip(likely @ self.error_variances, 0, variance)
-        found = noisy - variance / (variance + left) * (likely @ self.errors)
+        corrected = noisy - variance / (variance + left) * (likely @ self.errors)
         sd = np.sqrt(2 * variance * left / (variance + left))
-        shares = positive_mean([1 - found, found], sd)
+        shares = positive_mean([1 - corrected, corrected], sd)
         return float(shares[1] / shares.sum())
 
 
@@ -194,7 +194,7 @@ class Separation:
     frequency: float
 
     @classmethod
-    def of(cls, found, frequency, totals, guess):
+    def of(cls, by_scale, frequency, totals, guess):
         """Return the posterior, by what is known of distances and of all rows' variance.
 
         Scales count by their evidence, and by how likely two classes are to be so far apart in
@@ -202,7 +202,7 @@ class Separation:
 
         Parameters
         ----------
-        found : Distances
+        by_scale : Distances
 
         frequency : float
 
@@ -215,12 +215,16 @@ class Separation:
         between = frequency * (1 - frequency)
         nodes, shares = _DISTANCE_NODES
         totals = np.asarray(totals)[:, np.newaxis, np.newaxis]
-        distances = found.means[:, np.newaxis] + _WIDER * np.outer(np.sqrt(found.variances), nodes)
+        distances = by_scale.means[:, np.newaxis] + _WIDER * np.outer(
+            np.sqrt(by_scale.variances), nodes
+        )
         distances = np.maximum(distances, 0) + np.zeros_like(totals)
         variances = np.maximum(totals - between * distances**2, _LEAST_SHARE * totals)
         # The prior is about d' in units of the variance within classes.
-        relative = found.d_primes[:, np.newaxis] / (_MEDIAN_D_PRIME * np.sqrt(variances))
-        likely = found.log_evidence[:, np.newaxis] - (np.log(relative) / _D_PRIME_SPREAD) ** 2 / 2
+        relative = by_scale.d_primes[:, np.newaxis] / (_MEDIAN_D_PRIME * np.sqrt(variances))
+        likely = (
+            by_scale.log_evidence[:, np.newaxis] - (np.log(relative) / _D_PRIME_SPREAD) ** 2 / 2
+        )
         likely = likely - distances * np.sqrt(between / totals) / _SHARE_SCALE
         # Totals were drawn by the prior at the total, which is due at the variance within.
         likely = likely + _log_prior(variances, guess) - _log_prior(totals, guess)
@@ -267,8 +271,8 @@ class Separation:
             excess = weights * (p - [[0], [1]])
             curvature = weights * p * (1 - p)
             gradient = np.array([(excess * scores).sum(), excess.sum()])
-            cross, own = (curvature * scores).sum(), (curvature * scores**2).sum()
-            hessian = np.array([[own, cross], [cross, curvature.sum()]])
+            cross, slope_curvature = (curvature * scores).sum(), (curvature * scores**2).sum()
+            hessian = np.array([[slope_curvature, cross], [cross, curvature.sum()]])
             step = np.linalg.lstsq(hessian, gradient, rcond=None)[0]
             step /= max(np.abs(step).max(), 1.0)
             slope, intercept = slope - step[0], intercept - step[1]

@@ -121,15 +121,15 @@ class _Simulation:
 
 def _class_weights(population, covariance, errors):
     """Return the posterior mean of the weights of each class against the rest."""
-    found = [
+    by_class = [
         weights_by_scale(difference, covariance, errors, noise, size)
         for difference, noise, size in zip(
             population.differences, population.noise, population.sizes, strict=True
         )
     ]
-    evidence = sum(log_evidence for _, log_evidence in found)
+    evidence = sum(log_evidence for _, log_evidence in by_class)
     likely = np.exp(evidence - evidence.max())
-    return np.array([likely @ means for means, _ in found]) / likely.sum()
+    return np.array([likely @ means for means, _ in by_class]) / likely.sum()
 
 
 def _posterior_offsets(population, covariance, coefficients):

@@ -98,7 +98,7 @@ class ShapeFunctions(Part):
             Public bounds.
         """
         n_bins = np.where(np.asarray(group_sizes) == 0, _N_BINS, 3)
-        ends = (np.asarray(each, dtype=np.float64) for each in (low, high))
+        ends = (np.asarray(bounds, dtype=np.float64) for bounds in (low, high))
         start, width, one_hot = _places(None, len(n_bins))
         return cls._zero(n_classes, start, width, one_hot, n_bins, *ends)
 
@@ -191,11 +191,11 @@ class ShapeFunctions(Part):
 
     def smoothed_deviations(self) -> np.ndarray:
         """Return the root of the sum of squared weights of the bins in :meth:`smoothed`."""
-        found = np.ones(self.offsets[-1])
+        norms = np.ones(self.offsets[-1])
         for j, first in enumerate(self.offsets[:-1]):
             n = self._n_on_scale(j)
-            found[first : first + n] = np.sqrt((_kernel(n) ** 2).sum(axis=0))
-        return found
+            norms[first : first + n] = np.sqrt((_kernel(n) ** 2).sum(axis=0))
+        return norms
 
     def effects(self, j: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the values of one column and their deviations, by bin.
@@ -205,8 +205,8 @@ class ShapeFunctions(Part):
         j : int
             Number of the column.
         """
-        here = slice(self.offsets[j], self.offsets[j + 1])
-        return self.values[:, here], self.deviations[here]
+        bins = slice(self.offsets[j], self.offsets[j + 1])
+        return self.values[:, bins], self.deviations[bins]
 
     def has_bins_of(self, other: Self) -> bool:
         """Return whether the other has the same columns and bins, so that values add."""
@@ -281,14 +281,14 @@ class ShapeFunctions(Part):
         rows = np.zeros((self.offsets[-1] + 1, n_features))
         for j, first in enumerate(self.offsets[:-1]):
             start, n = self.start[j], int(self.n_bins[j])
-            here = rows[first : first + n]
+            block = rows[first : first + n]
             if self.one_hot[j]:
-                here[np.arange(n - 1), start + np.arange(n - 1)] = 1.0
+                block[np.arange(n - 1), start + np.arange(n - 1)] = 1.0
                 continue
             places = self._n_on_scale(j)
-            here[:places, start] = np.linspace(self.low[j], self.high[j], places)
+            block[:places, start] = np.linspace(self.low[j], self.high[j], places)
             if places < n:  # missing
-                here[-1, start : start + 2] = (self.low[j] + self.high[j]) / 2, 1.0
+                block[-1, start : start + 2] = (self.low[j] + self.high[j]) / 2, 1.0
         return rows
 
     def contents(self) -> str:

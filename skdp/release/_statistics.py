@@ -132,8 +132,8 @@ class NoisyStatistics(Part):
         require(whole, f"{name}.frequencies", "must be positive and add up to 1")
         if self.of_all_columns is not None:
             _, shrinkage, widening = self.of_all_columns
-            known = _LEAST <= shrinkage <= 1 <= widening <= 1 / _LEAST
-            require(known, f"{name}.of_all_columns", "must be a bound, a share, and 1 or more")
+            in_range = _LEAST <= shrinkage <= 1 <= widening <= 1 / _LEAST
+            require(in_range, f"{name}.of_all_columns", "must be a bound, a share, and 1 or more")
 
     @classmethod
     def added(cls, parts: Sequence[Self]) -> Self:
@@ -147,9 +147,9 @@ class NoisyStatistics(Part):
         of_all_columns = None
         if parts[0].of_all_columns is not None:
             sizes = [s.row_counts.sum() for s in parts]
-            known = np.array([s.of_all_columns for s in parts])
-            of_all_columns = np.average(known, axis=0, weights=sizes)
-            of_all_columns[0] = known[:, 0].sum()
+            by_part = np.array([s.of_all_columns for s in parts])
+            of_all_columns = np.average(by_part, axis=0, weights=sizes)
+            of_all_columns[0] = by_part[:, 0].sum()
         kept_apart = ("counts", "total", "frequencies", "count_sd", "total_sd")
         together = {name: np.concatenate([getattr(s, name) for s in parts]) for name in kept_apart}
         return cls(
@@ -173,15 +173,15 @@ class NoisyStatistics(Part):
         clipping : tuple of float or None
             What ``clipping_effect`` returns for all; None where these are all.
         """
-        known = self.of_all_columns
+        of_all_columns = self.of_all_columns
         if clipping is not None:
-            known = np.array([self._least_rows, *clipping])
+            of_all_columns = np.array([self._least_rows, *clipping])
         return replace(
             self,
             total=self.total[:, places],
             contrast=self.contrast[:, places],
             second=self.second[np.ix_(places, places)],
-            of_all_columns=known,
+            of_all_columns=of_all_columns,
         )
 
     def limits(self, n_rows: float) -> Iterator[tuple[str, np.ndarray, np.ndarray, float]]:

@@ -181,10 +181,10 @@ def _whole_record(release):
 def _labels(release):
     if release.guarantee.unit in WHOLE:
         return "Protected together with the columns."
-    own = release.label_guarantee
-    if own is None:
+    guarantee = release.label_guarantee
+    if guarantee is None:
         return "Not protected: they were used as they are."
-    return f"Protected by themselves: {_numbers(own)}. {trade_off(own)}"
+    return f"Protected by themselves: {_numbers(guarantee)}. {trade_off(guarantee)}"
 
 
 def _together(release):

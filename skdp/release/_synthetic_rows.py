@@ -90,9 +90,9 @@ class SyntheticRows:
         functions = numeric_functions(basis, schema)
         self._columns = list(_columns(schema, functions, len(linear), covariance))
         self._distributions = {
-            id(each): each.functions.distributions(means[np.newaxis])[0][0]
-            for each in self._columns
-            if each.functions is not None
+            id(column): column.functions.distributions(means[np.newaxis])[0][0]
+            for column in self._columns
+            if column.functions is not None
         }
         self._root = np.eye(len(self._columns))
         self._fit_correlations(statistics)
@@ -140,7 +140,7 @@ class SyntheticRows:
         n_rows = sums.row_counts.sum()
         wanted = self._covariance(sums.second / n_rows, sums.total.sum(axis=0) / n_rows, scores)
         noise = scores**2 @ self._noise
-        found = np.zeros_like(wanted)
+        correlations = np.zeros_like(wanted)
         for _ in range(_ROUNDS):
             Z = statistics.basis.encode(self.draw(_SIMULATED, check_random_state(0)))
             lengths = np.sqrt((Z**2).sum(axis=1))
@@ -148,13 +148,13 @@ class SyntheticRows:
             drawn = self._covariance(Z.T @ Z / _SIMULATED, Z.mean(axis=0), scores)
             # Correlations, because variances differ a little; noisy small variances are left out.
             variances = np.maximum(drawn.diagonal(), _LEAST_VARIANCE)
-            known = np.maximum(wanted.diagonal(), variances / 2)
-            change = wanted / np.sqrt(np.outer(known, known))
+            wanted_variances = np.maximum(wanted.diagonal(), variances / 2)
+            change = wanted / np.sqrt(np.outer(wanted_variances, wanted_variances))
             change -= drawn / np.sqrt(np.outer(variances, variances))
-            found += change / np.outer(attenuation, attenuation)
+            correlations += change / np.outer(attenuation, attenuation)
             # Noise of entries off the diagonal: half the geometric mean of those on it, squared.
-            doubt = noise / (known * attenuation**2)
-            self._root = _root_of_believed(found, np.outer(doubt, doubt) / 2)
+            doubt = noise / (wanted_variances * attenuation**2)
+            self._root = _root_of_believed(correlations, np.outer(doubt, doubt) / 2)
 
     def _covariance(self, second, mean, scores):
         """Return the covariance of the columns' scores, by moments of clipped rows."""
@@ -177,12 +177,12 @@ class SyntheticRows:
                 place = np.searchsorted(np.cumsum(p) / p.sum(), PLACES)
                 u = values[np.minimum(place, len(values) - 1)]
                 if np.ptp(u) > 0:
-                    attenuation[k] = np.corrcoef(u, _NORMAL)[0, 1] * self._known(column, u)
+                    attenuation[k] = np.corrcoef(u, _NORMAL)[0, 1] * self._attenuation(column, u)
             elif len(column.numbers) == 1:
                 scores[k, column.numbers[0]] = 1.0
                 share = np.clip(self._means[column.numbers[0]], 0.01, 0.99)
                 attenuation[k] = norm.pdf(ndtri(share)) / np.sqrt(share * (1 - share))
-                attenuation[k] *= self._known(column, (share < PLACES).astype(float))
+                attenuation[k] *= self._attenuation(column, (share < PLACES).astype(float))
             else:
                 order = np.array(column.numbers)[column.order]
                 shares = np.maximum(self._means[order], _LEAST_SHARE)
@@ -194,14 +194,14 @@ class SyntheticRows:
                 attenuation[k] = np.sqrt(max(shares @ values**2, _LEAST_VARIANCE))
         return scores, attenuation
 
-    def _known(self, column, values):
+    def _attenuation(self, column, values):
         """Return the attenuation of a correlation by missing values in the middle."""
         if column.missing is None:
             return 1.0
         missing = np.clip(self._means[column.missing], 0, 0.99)
-        there = values.var()
-        shown = (1 - missing) * (there + missing * (values.mean() - 0.5) ** 2)
-        return (1 - missing) * np.sqrt(there / max(shown, _LEAST_VARIANCE))
+        variance = values.var()
+        shown = (1 - missing) * (variance + missing * (values.mean() - 0.5) ** 2)
+        return (1 - missing) * np.sqrt(variance / max(shown, _LEAST_VARIANCE))
 
 
 def _believed(means, sums, basis):
@@ -210,12 +210,12 @@ def _believed(means, sums, basis):
     return means * basis.variances / (basis.variances + noise)
 
 
-def _root_of_believed(found, doubt):
+def _root_of_believed(correlations, doubt):
     """Return a root of correlations, each shrunk towards zero by its noise."""
-    pairs = ~np.eye(len(found), dtype=bool)
-    excess = found[pairs] ** 2 - doubt[pairs]
+    pairs = ~np.eye(len(correlations), dtype=bool)
+    excess = correlations[pairs] ** 2 - doubt[pairs]
     true = max(excess.mean(), _LEAST_VARIANCE) if len(excess) else 1.0
-    believed = np.clip(found * true / (true + doubt), -_LARGEST, _LARGEST)
+    believed = np.clip(correlations * true / (true + doubt), -_LARGEST, _LARGEST)
     np.fill_diagonal(believed, 1.0)
     values, vectors = np.linalg.eigh(believed)
     believed = (vectors * np.maximum(values, _LEAST_EIGENVALUE)) @ vectors.T

@@ -123,8 +123,8 @@ class NumericFunctions:
         missing = np.zeros(len(means))
         if self.missing is not None:
             missing = np.clip(means[:, self.missing] + 0.5, 0.0, _MOST_MISSING)
-        there = means[:, self.places] - missing[:, np.newaxis] * self.middle
-        return maximum_entropy(self.table, there / (1 - missing)[:, np.newaxis]), missing
+        without_missing = means[:, self.places] - missing[:, np.newaxis] * self.middle
+        return maximum_entropy(self.table, without_missing / (1 - missing)[:, np.newaxis]), missing
 
 
 def numeric_functions(basis, schema):
@@ -135,7 +135,7 @@ def numeric_functions(basis, schema):
             steps[block.start] = _steps(column)
             if column.missing and not column.is_one_hot:
                 missing[block.start] = int(linear[block.start + 1])
-    found = {}
+    functions = {}
     for places, table in basis.numeric_tables():
         column = int(basis.column[places[0]])
         low, high = basis.low[places[0]], basis.high[places[0]]
@@ -144,8 +144,8 @@ def numeric_functions(basis, schema):
             values = steps[column]
             table = _functions(basis, places, low + values * (high - low))
         middle = _functions(basis, places, np.array([(low + high) / 2]))[0]
-        found[column] = NumericFunctions(places, values, table, missing.get(column), middle)
-    return found
+        functions[column] = NumericFunctions(places, values, table, missing.get(column), middle)
+    return functions
 
 
 def _steps(column):
@@ -226,9 +226,9 @@ def clipping_by_class(statistics, schema):
         # The mean over all rows is then moved towards the measured one, depending on its noise.
         expected = frequencies @ squares
         prior = (_SHRINKAGE_ERROR * expected) ** 2
-        known = prior / (prior + noise)
-        shrinkage = expected + (measured - expected) * known
-        uncertain = prior * (1 - known) / shrinkage**2
+        reliability = prior / (prior + noise)
+        shrinkage = expected + (measured - expected) * reliability
+        uncertain = prior * (1 - reliability) / shrinkage**2
         scale = np.sqrt(shrinkage / expected)
         factors, shifts = np.minimum(factors * scale, 1.0), shifts * scale
     means = (clipped - shifts) / factors[:, np.newaxis]
@@ -258,11 +258,11 @@ def _reliable_means(sums, counts):
     """Return means of clipped rows of each class, shrunk towards that of all by their noise."""
     together = sums.total.sum(axis=0) / counts.sum()
     contrast = sums.contrast - sums.contrast.mean(axis=0)
-    own = (contrast + sums.frequencies.T @ sums.total) / counts[:, np.newaxis]
-    excess = ((own - together) ** 2).sum(axis=1)
-    noise = own.shape[1] * (sums.contrast_sd / counts) ** 2
+    class_means = (contrast + sums.frequencies.T @ sums.total) / counts[:, np.newaxis]
+    excess = ((class_means - together) ** 2).sum(axis=1)
+    noise = class_means.shape[1] * (sums.contrast_sd / counts) ** 2
     reliable = np.maximum(0.0, 1 - noise / np.maximum(excess, _TINY))
-    return together + reliable[:, np.newaxis] * (own - together)
+    return together + reliable[:, np.newaxis] * (class_means - together)
 
 
 @dataclass(frozen=True)
@@ -279,25 +279,25 @@ class _SquaredNorms:
     def of(cls, functions, means, frequencies, within):
         """Return it for means of the classes, their frequencies and the covariance within them."""
         K, t = means.shape
-        expected, variances, own = np.zeros(K), np.zeros(K), np.zeros((K, t))
+        expected, variances, within_column = np.zeros(K), np.zeros(K), np.zeros((K, t))
         with_squares = np.zeros(t)
         slopes = np.zeros(t)  # of squares, as linear functions of the basis functions
         for f in functions:
             at, squares = f.places, (f.table**2).sum(axis=1)
-            there, missing = f.distributions(means)
+            distributions, missing = f.distributions(means)
             values = np.vstack([f.table, f.middle])
             both = np.append(squares, (f.middle**2).sum())
             moments = np.zeros(2)
             for c in range(K):
-                p = np.append((1 - missing[c]) * there[c], missing[c])
+                p = np.append((1 - missing[c]) * distributions[c], missing[c])
                 mean = p @ both
                 expected[c] += mean
                 variances[c] += p @ both**2 - mean**2
-                own[c, at] = p @ (values * (both - mean)[:, np.newaxis])
+                within_column[c, at] = p @ (values * (both - mean)[:, np.newaxis])
                 linear = values[:, 0] ** 2
                 moments += frequencies[c] * np.array([p @ (linear * (both - mean)), p @ linear])
             with_squares[at[0]] = moments[0] / max(moments[1], _TINY)
-            slopes[at] = regression(f.table, squares, frequencies @ there)
+            slopes[at] = regression(f.table, squares, frequencies @ distributions)
         cross = slopes @ within
         inner = 0.0
         for f in functions:
@@ -305,7 +305,9 @@ class _SquaredNorms:
             cross[f.places] -= block
             inner += block @ slopes[f.places]
         between = slopes @ within @ slopes - inner
-        return cls(expected, np.maximum(variances + between, _TINY), cross + own, with_squares)
+        return cls(
+            expected, np.maximum(variances + between, _TINY), cross + within_column, with_squares
+        )
 
 
 def regression(table, target, probabilities):
