@@ -15,9 +15,10 @@ log-odds in these steps, whose numbers stand in the code:
 4. Covariance within classes: :math:`W = S/N - \sum_k (N_k/N)\, m_k m_k^T - B`, where B is that
    between classes; its variances are shrunk to public guesses, its correlations to zero.
 5. Weights: with :math:`δ = W w + e`, e the noise and sampling of δ and of W, and
-   :math:`w ∼ N(0, τ^2 I)`, the posterior mean of w over scales τ, each by its evidence.
-6. Direction: :math:`u ∝ 2 u_1 + u_2 + u_3` of unit variance each: of all functions, of these
-   without correlations, and of the linear functions alone.
+   :math:`w ∼ N(0, τ^2 I)`, the posterior of w for each of many scales τ, with the correlations
+   in W and without.
+6. Direction: u, of unit variance, along the posterior mean of w over all of these, each by its
+   evidence and by how far apart two classes usually are.
 7. Separation: the posterior of the distance :math:`u^T δ` of the classes and of the variance along
    u within them; the slope a is that of least expected log loss over it, and the expected AUC
    follows from the same distances and variances (``Separation``).
@@ -38,12 +39,13 @@ from scipy.stats import gamma, norm
 
 from skdp.release._basis import column_density
 from skdp.release._linear_scores import LinearScores
-from skdp.release._posterior import positive_mean, posterior_weights, shrunk_correlations
+from skdp.release._posterior import difference_posteriors, positive_mean, shrunk_correlations
 from skdp.release._separation import (
     Distances,
     ScoredClasses,
     Separation,
     d_primes,
+    likely_scales,
     likely_variances,
 )
 from skdp.release._several_classes import scores_of_several_classes
@@ -53,9 +55,6 @@ from skdp.release._several_classes import scores_of_several_classes
 _VARIANCE_SPREAD = 0.2
 # Least variance of a basis function, in units of its public guess: what a constant column has.
 _LEAST_VARIANCE = 1e-4
-# What the full model counts for in the average of three. On six tables at ε = 1 the AUC is .7588
-# with two and .7581 with one; of the full model alone .7591, but .004 less on one table.
-_FULL_WEIGHT = 2
 # Variance of a frequency of which nothing is known.
 _UNIFORM_VARIANCE = 1 / 12
 # Least variance of the score in a class, in units of that within both (rule of thumb).
@@ -290,36 +289,15 @@ def _within_covariance(statistics, population, guesses):
     return covariance, np.where(off, errors * shrinkage, np.diag(remaining))
 
 
-def _weights(population, covariance, errors, included, c):
-    """Return weights for a class against the rest, 0 for what is excluded, and log-evidence."""
-    chosen = np.ix_(included, included)  # step 5
-    w = np.zeros(len(included))
-    w[included], evidence = posterior_weights(
-        population.differences[c, included],
-        covariance[chosen],
-        errors[chosen],
-        population.noise[c][chosen],
-        population.sizes[c],
-    )
-    return w, evidence
-
-
-def _direction(population, covariance, errors, linear):
+def _direction(posteriors, covariance):
     """Return a direction of unit variance, and the posterior mean of how two classes differ."""
-    # Step 6. The direction is the average of three models, the difference that of those of all
-    # functions, by their evidence.
-    everything = np.ones_like(linear)
-    diagonal = np.diag(covariance.diagonal()), np.diag(errors.diagonal())
-    full, with_correlations = _weights(population, covariance, errors, everything, 1)
-    plain, without = _weights(population, *diagonal, everything, 1)
-    short, _ = _weights(population, covariance, errors, linear, 1)
-    likely = expit(with_correlations - without)
-    difference = likely * (covariance @ full) + (1 - likely) * (diagonal[0] @ plain)
-
-    def unit(w):
-        return w / np.sqrt(max(w @ covariance @ w, _TINY))
-
-    return unit(_FULL_WEIGHT * unit(full) + unit(plain) + unit(short)), difference
+    likely = likely_scales(  # step 6
+        np.array([posterior.d_prime for posterior in posteriors]),
+        np.array([posterior.log_evidence for posterior in posteriors]),
+    )
+    direction = likely @ [posterior.weights for posterior in posteriors]
+    direction /= np.sqrt(max(direction @ covariance @ direction, _TINY))
+    return direction, likely @ [posterior.difference for posterior in posteriors]
 
 
 def _two_classes(statistics, population, covariance, errors, basis, shrinkage, widening):
@@ -327,12 +305,12 @@ def _two_classes(statistics, population, covariance, errors, basis, shrinkage, w
 
     Of these, what :func:`_spread_of_intercepts` returns.
     """
-    direction, difference = _direction(population, covariance, errors, basis.order == 1)
-    n, differs = population.n_rows, (population.differences[1], population.noise[1])
-    by_frequency = _noise_of_frequency(population)
-    distances = Distances.along(
-        direction, *differs, population.sizes[1], covariance, errors, by_frequency
-    )
+    differs = population.differences[1], covariance, errors
+    # Step 5.
+    posteriors = difference_posteriors(*differs, population.noise[1], population.sizes[1])
+    direction, difference = _direction(posteriors, covariance)
+    n, by_frequency = population.n_rows, _noise_of_frequency(population)
+    distances = Distances.along(direction, posteriors, by_frequency)
     pi = distances.frequency(population.frequencies[1], by_frequency[1])
     noise = statistics.second_sd / n
     totals, guess = likely_variances(direction, population.covariance, noise, n, basis.variances)

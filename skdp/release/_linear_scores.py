@@ -10,7 +10,12 @@ from scipy.stats import norm
 from skdp.release._basis import BasisFunctions
 from skdp.release._moments import Moments
 from skdp.release._parts import Part, array, check_shape, class_names, part, require
-from skdp.release._posterior import positive_mean, posterior_weights, shrunk_correlations
+from skdp.release._posterior import (
+    difference_posteriors,
+    positive_mean,
+    posterior_weights,
+    shrunk_correlations,
+)
 from skdp.release._separation import Distances, Separation, d_primes
 from skdp.utils._linalg import positive_definite_floor
 
@@ -371,9 +376,7 @@ def linear_discriminant(moments):
     sizes = n * pi * (1 - pi)
     weights = np.array(
         [
-            posterior_weights(difference, covariance, errors, np.diag(moments.noise / size), size)[
-                0
-            ]
+            posterior_weights(difference, covariance, errors, np.diag(moments.noise / size), size)
             for difference, size in zip(differences, sizes[:, 0], strict=True)
         ]
     )
@@ -390,9 +393,9 @@ def linear_discriminant(moments):
     if len(pi) == 2:
         direction = coefficients[1] - coefficients[0]
         noise = np.diag(moments.noise / sizes[1])
-        distances = Distances.along(
-            direction, differences[1], noise, sizes[1, 0], covariance, errors
-        )
+        differs = differences[1], covariance, errors
+        posteriors = difference_posteriors(*differs, noise, sizes[1, 0])
+        distances = Distances.along(direction, posteriors)
         variance = max(direction @ within @ direction, _TINY)
         likely = softmax(distances.log_evidence) @ distances.means
         total = variance + pi[0, 0] * pi[1, 0] * likely**2

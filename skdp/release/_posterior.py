@@ -1,8 +1,10 @@
 """Posterior means under normal noise: positive numbers, correlations, weights."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
-from scipy.special import log_ndtr
+from scipy.special import log_ndtr, softmax
 
 from skdp.utils._linalg import positive_definite_floor
 
@@ -43,31 +45,83 @@ def shrunk_correlations(covariance, variances, errors, largest=np.inf):
     return definite * np.sqrt(squares), shrinkage
 
 
-def posterior_weights(difference, covariance, errors, noise, size):
-    """Return the posterior mean of the weights w of a linear discriminant, and the evidence."""
-    # The mean is over the scales τ of weights_by_scale, equally likely before the difference is
-    # seen.
-    means, evidence = weights_by_scale(difference, covariance, errors, noise, size)
-    likely = np.exp(evidence - max(evidence))
-    log_evidence = max(evidence) + np.log(likely.mean())
-    return likely @ means / likely.sum(), float(log_evidence)
+@dataclass(frozen=True)
+class ScaledPosterior:
+    """What a noisy difference of two means says of linear weights, for one prior scale of these.
 
+    The difference is W w + e with w ~ N(0, τ² I), and e normal of covariance
+    noise + diag(Σ_j errors_ij E[w_j²]) + W/size: noise in the difference, noise in W, and the
+    sampling of rows.
 
-def weights_by_scale(difference, covariance, errors, noise, size):
-    """Return the posterior mean of the weights w of a linear discriminant for each prior scale."""
-    # The noisy difference of two means is W w + e, w ~ N(0, τ² I), and e is normal of covariance
-    # noise + diag(Σ_j errors_ij E[w_j²]) + W/size: noise in the difference, noise in W, and the
-    # sampling of rows.
-    square = covariance @ covariance
-    evidence, means = [], []
-    for tau in WEIGHT_SCALES:
-        total = tau**2 * square + covariance / size + noise
-        total[np.diag_indices_from(total)] += tau**2 * errors.sum(axis=1)
+    Attributes
+    ----------
+    d_prime : float
+        The scale: d' that is expected of all functions together, in units of W.
+
+    log_evidence : float
+
+    weights : ndarray of shape (n_basis,)
+        Posterior mean.
+
+    solved : ndarray of shape (n_basis,)
+        The inverse covariance of the noisy difference, times the difference.
+    """
+
+    d_prime: float
+    log_evidence: float
+    weights: np.ndarray
+    solved: np.ndarray
+    _tau: float
+    _square: np.ndarray
+    _scale: np.ndarray
+    _factor: tuple
+
+    @classmethod
+    def of(cls, tau, square, rest, difference, covariance):
+        """Return it, by the covariances of W w for τ = 1 and of the rest of the difference."""
+        total = tau**2 * square + rest
         scale = 1 / np.sqrt(total.diagonal())
-        total = total * np.outer(scale, scale)
+        total *= np.outer(scale, scale)
         total[np.diag_indices_from(total)] += RIDGE
-        factor = cho_factor(total, lower=True)
+        factor = cho_factor(total, lower=True, overwrite_a=True)
         solved = scale * cho_solve(factor, scale * difference)
-        evidence.append(np.log(scale / factor[0].diagonal()).sum() - difference @ solved / 2)
-        means.append(tau**2 * covariance @ solved)
-    return np.array(means), np.array(evidence)
+        log_evidence = np.log(scale / factor[0].diagonal()).sum() - difference @ solved / 2
+        d_prime, weights = tau * np.sqrt(covariance.trace()), tau**2 * covariance @ solved
+        return cls(d_prime, log_evidence, weights, solved, tau, square, scale, factor)
+
+    @property
+    def difference(self):
+        """Return the posterior mean of the difference of the means."""
+        return self.between(self.solved)
+
+    def between(self, vector):
+        """Return the prior covariance of the difference of the means, times a vector."""
+        return self._tau**2 * (self._square @ vector)
+
+    def solve(self, vector):
+        """Return the inverse covariance of the noisy difference, times a vector."""
+        return self._scale * cho_solve(self._factor, self._scale * vector)
+
+
+def posteriors_by_scale(difference, covariance, errors, noise, size):
+    """Return a :class:`ScaledPosterior` for each of the equally likely prior scales."""
+    square = covariance @ covariance + np.diag(errors.sum(axis=1))
+    rest = covariance / size + noise
+    return [ScaledPosterior.of(tau, square, rest, difference, covariance) for tau in WEIGHT_SCALES]
+
+
+def difference_posteriors(difference, covariance, errors, noise, size):
+    """Return these for a covariance with correlations, and then for one without."""
+    diagonal = np.diag(covariance.diagonal()), np.diag(errors.diagonal())
+    return [
+        posterior
+        for within in ((covariance, errors), diagonal)
+        for posterior in posteriors_by_scale(difference, *within, noise, size)
+    ]
+
+
+def posterior_weights(difference, covariance, errors, noise, size):
+    """Return the posterior mean of the weights of a linear discriminant over all scales."""
+    posteriors = posteriors_by_scale(difference, covariance, errors, noise, size)
+    likely = softmax([posterior.log_evidence for posterior in posteriors])
+    return likely @ [posterior.weights for posterior in posteriors]

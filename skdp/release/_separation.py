@@ -9,10 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.integrate import cumulative_trapezoid
-from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit, softmax
 
-from skdp.release._posterior import RIDGE, WEIGHT_SCALES, positive_mean
+from skdp.release._posterior import positive_mean
 
 # Median and standard deviation of the logarithm of d' between two classes before they are seen, of
 # all functions together. What follows is measured on five tables (136 cells of 100 to 4,000 rows,
@@ -104,54 +103,29 @@ class Distances:
     error_variances: np.ndarray
 
     @classmethod
-    def along(cls, direction, difference, noise, size, covariance, errors, by_frequency=None):
+    def along(cls, direction, posteriors, by_frequency=None):
         """Return the distances along a direction.
-
-        The difference of the means is W w with w ~ N(0, τ² I), of a covariance W with
-        correlations or without, as :func:`weights_by_scale` has it; noise in W is part of it.
 
         Parameters
         ----------
         direction : ndarray of shape (n_basis,)
 
-        difference : ndarray of shape (n_basis,)
-            Of the means, with noise.
-
-        noise : ndarray of shape (n_basis, n_basis)
-            Covariance of the noise in it.
-
-        size : float
-            Effective sample size N π (1 − π).
-
-        covariance, errors : ndarray of shape (n_basis, n_basis)
-            Within classes, and the posterior variances of its entries.
+        posteriors : list of ScaledPosterior
+            Of the difference of the means.
 
         by_frequency : tuple of ndarray of shape (n_basis,) and float, or None, default=None
-            Covariance of the noise with that in the frequency, and the variance of the latter.
+            Covariance of the noise in the difference with that in the frequency, and the variance
+            of the latter.
         """
         joint, of_frequency = by_frequency or (np.zeros(len(direction)), 0.0)
-        diagonal = np.diag(covariance.diagonal()), np.diag(errors.diagonal())
         by_scale = []
-        for W, of_entries in ((covariance, errors), diagonal):
-            square, error_covariance = W @ W + np.diag(of_entries.sum(axis=1)), noise + W / size
-            for tau in WEIGHT_SCALES:
-                prior = tau**2 * square
-                total = prior + error_covariance
-                scale = 1 / np.sqrt(total.diagonal())
-                total = total * np.outer(scale, scale)
-                total[np.diag_indices_from(total)] += RIDGE
-                factor = cho_factor(total, lower=True)
-                along = scale * (prior @ direction)
-                solved = cho_solve(
-                    factor, np.column_stack([scale * difference, along, scale * joint])
-                )
-                evidence = np.log(scale / factor[0].diagonal()).sum()
-                evidence -= scale * difference @ solved[:, 0] / 2
-                variance = max(direction @ prior @ direction - along @ solved[:, 1], 0.0)
-                error = scale * joint @ solved[:, 0]
-                left = of_frequency - scale * joint @ solved[:, 2]
-                d_prime = tau * np.sqrt(W.trace())
-                by_scale.append((d_prime, evidence, along @ solved[:, 0], variance, error, left))
+        for posterior in posteriors:
+            between = posterior.between(direction)
+            variance = direction @ between - between @ posterior.solve(between)
+            error = joint @ posterior.solved
+            left = of_frequency - joint @ posterior.solve(joint)
+            distance = (between @ posterior.solved, max(variance, 0.0))
+            by_scale.append((posterior.d_prime, posterior.log_evidence, *distance, error, left))
         return cls(*np.transpose(by_scale))
 
     def frequency(self, noisy, variance):
@@ -167,13 +141,22 @@ class Distances:
         """
         if not variance > 0:
             return noisy
-        away = np.log(self.d_primes / _MEDIAN_D_PRIME) / _D_PRIME_SPREAD
-        likely = softmax(self.log_evidence - away**2 / 2)
+        likely = likely_scales(self.d_primes, self.log_evidence)
         left = np.clip(likely @ self.error_variances, 0, variance)
         corrected = noisy - variance / (variance + left) * (likely @ self.errors)
         sd = np.sqrt(2 * variance * left / (variance + left))
         shares = positive_mean([1 - corrected, corrected], sd)
         return float(shares[1] / shares.sum())
+
+
+def likely_scales(d_primes, log_evidence):
+    """Return probabilities of scales d', by the evidence for them and by what tables have."""
+    return softmax(log_evidence + _log_prior_of_scales(d_primes, 1.0))
+
+
+def _log_prior_of_scales(d_primes, unit):
+    """Return the log-density of d' before the classes are seen; a unit is a score's deviation."""
+    return -((np.log(d_primes / (_MEDIAN_D_PRIME * unit)) / _D_PRIME_SPREAD) ** 2) / 2
 
 
 @dataclass(frozen=True)
@@ -221,10 +204,8 @@ class Separation:
         distances = np.maximum(distances, 0) + np.zeros_like(totals)
         variances = np.maximum(totals - between * distances**2, _LEAST_SHARE * totals)
         # The prior is about d' in units of the variance within classes.
-        relative = by_scale.d_primes[:, np.newaxis] / (_MEDIAN_D_PRIME * np.sqrt(variances))
-        likely = (
-            by_scale.log_evidence[:, np.newaxis] - (np.log(relative) / _D_PRIME_SPREAD) ** 2 / 2
-        )
+        likely = _log_prior_of_scales(by_scale.d_primes[:, np.newaxis], np.sqrt(variances))
+        likely = likely + by_scale.log_evidence[:, np.newaxis]
         likely = likely - distances * np.sqrt(between / totals) / _SHARE_SCALE
         # Totals were drawn by the prior at the total, which is due at the variance within.
         likely = likely + _log_prior(variances, guess) - _log_prior(totals, guess)

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import log_softmax, ndtr, ndtri
+from scipy.special import log_softmax, ndtr, ndtri, softmax
 
 from skdp.release._basis import column_density
-from skdp.release._posterior import weights_by_scale
+from skdp.release._posterior import posteriors_by_scale
 from skdp.release._separation import ScoredClasses
 
 # Added to variances of the functions of a column, in units of their guesses, to be inverted.
@@ -121,15 +121,13 @@ class _Simulation:
 
 def _class_weights(population, covariance, errors):
     """Return the posterior mean of the weights of each class against the rest."""
-    by_class = [
-        weights_by_scale(difference, covariance, errors, noise, size)
-        for difference, noise, size in zip(
-            population.differences, population.noise, population.sizes, strict=True
-        )
-    ]
-    evidence = sum(log_evidence for _, log_evidence in by_class)
-    likely = np.exp(evidence - evidence.max())
-    return np.array([likely @ means for means, _ in by_class]) / likely.sum()
+    weights, evidence = [], 0.0
+    differs = zip(population.differences, population.noise, population.sizes, strict=True)
+    for difference, noise, size in differs:
+        posteriors = posteriors_by_scale(difference, covariance, errors, noise, size)
+        weights.append(np.array([posterior.weights for posterior in posteriors]))
+        evidence = evidence + np.array([posterior.log_evidence for posterior in posteriors])
+    return softmax(evidence) @ np.array(weights)
 
 
 def _posterior_offsets(population, covariance, coefficients):

@@ -166,7 +166,7 @@ class TestIntervals:
         expected = by_hand(frame, labels)
         ratios = {"mean": [], "share": []}
         rng = np.random.default_rng(2)
-        for seed in range(30):
+        for seed in range(60):
             chosen = rng.integers(len(frame), size=1500)
             release = (
                 source(3.0, random_state=seed).fit(frame.iloc[chosen], labels[chosen]).release_

@@ -440,12 +440,14 @@ def test_basis_functions_of_no_use_are_refused(sites, name, value, message):
 def test_small_noisy_owners_add_up(rng):
     # Ten owners of a hundred rows: alone they tell little, merged as much as one with their noise.
     X, y = people(rng, 3000)
-    tables = [people(rng, 100) for _ in range(10)]
-    releases = [release_of(*each, 1.0, seed=k) for k, each in enumerate(tables)]
-    merged = log_loss(y, Release.merge(releases, disjoint=True).predict_proba(X))
-    single = [log_loss(y, release.predict_proba(X)) for release in releases]
-    assert merged < np.mean(single) - 0.01
-    assert merged < log_loss(y, np.full(len(y), np.mean(y == "ill"))) - 0.02
+    merged, single = [], []
+    for draw in range(4):
+        tables = [people(rng, 100) for _ in range(10)]
+        releases = [release_of(*each, 1.0, seed=10 * draw + k) for k, each in enumerate(tables)]
+        merged.append(log_loss(y, Release.merge(releases, disjoint=True).predict_proba(X)))
+        single += [log_loss(y, release.predict_proba(X)) for release in releases]
+    assert np.mean(merged) < np.mean(single) - 0.02
+    assert np.mean(merged) < log_loss(y, np.full(len(y), np.mean(y == "ill"))) - 0.05
 
 
 def test_one_with_much_noise_is_warned_of(rng):

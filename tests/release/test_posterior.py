@@ -9,7 +9,12 @@ from scipy.integrate import quad
 from scipy.stats import multivariate_normal
 
 from skdp.release import positive_mean
-from skdp.release._posterior import WEIGHT_SCALES, posterior_weights, shrunk_correlations
+from skdp.release._posterior import (
+    WEIGHT_SCALES,
+    posterior_weights,
+    posteriors_by_scale,
+    shrunk_correlations,
+)
 
 
 @pytest.mark.parametrize("estimate", [-300.0, -4.0, -0.5, 0.0, 1.0, 3.0, 80.0])
@@ -48,17 +53,23 @@ def test_weights_are_the_posterior_mean(rng):
         precision = np.eye(t) / tau**2 + W @ np.linalg.inv(e) @ W
         means.append(np.linalg.solve(precision, W @ np.linalg.solve(e, difference)))
     expected = np.average(means, axis=0, weights=likelihood)
-    weights, evidence = posterior_weights(difference, W, errors, noise, size)
-    assert_allclose(weights, expected, rtol=1e-6)
-    density = np.exp(evidence) / (2 * np.pi) ** (t / 2)
-    assert_allclose(density, np.mean(likelihood), rtol=1e-6)
+    assert_allclose(posterior_weights(difference, W, errors, noise, size), expected, rtol=1e-6)
+    posteriors = posteriors_by_scale(difference, W, errors, noise, size)
+    evidence = np.array([posterior.log_evidence for posterior in posteriors])
+    assert_allclose(np.exp(evidence) / (2 * np.pi) ** (t / 2), likelihood, rtol=1e-6)
+    for posterior, mean in zip(posteriors, means, strict=True):
+        assert_allclose(posterior.weights, mean, rtol=1e-6)
 
 
 def test_weights_without_noise_are_those_of_the_discriminant(rng):
     A = rng.randn(5, 5)
     W, w = A @ A.T + np.eye(5), rng.randn(5)
-    weights, _ = posterior_weights(W @ w, W, np.zeros((5, 5)), np.zeros((5, 5)), 1e7)
+    weights = posterior_weights(W @ w, W, np.zeros((5, 5)), np.zeros((5, 5)), 1e7)
     assert_allclose(weights, w, rtol=1e-3)
+
+
+def log_evidence(posteriors):
+    return np.logaddexp.reduce([posterior.log_evidence for posterior in posteriors])
 
 
 @pytest.mark.parametrize("correlated", [False, True])
@@ -70,7 +81,7 @@ def test_the_evidence_chooses_between_models_of_the_difference(rng, correlated):
     evidence = np.array(
         [
             [
-                posterior_weights(d, V, none, noise * np.eye(t), size)[1]
+                log_evidence(posteriors_by_scale(d, V, none, noise * np.eye(t), size))
                 for V in (W, 0.1 * np.eye(t))
             ]
             for d in differences

@@ -8,6 +8,7 @@ from scipy.special import ndtr, softmax
 from scipy.stats import norm
 
 from skdp.release import LinearScores
+from skdp.release._posterior import difference_posteriors
 from skdp.release._separation import (
     _D_PRIME_SPREAD,
     _LARGEST,
@@ -19,6 +20,7 @@ from skdp.release._separation import (
     Distances,
     Separation,
     d_primes,
+    likely_scales,
     likely_variances,
 )
 
@@ -42,7 +44,7 @@ def test_without_noise_the_difference_is_known(rng):
     exact, _ = drawn(rng, W, 1.0, 1.0)
     u = np.linalg.solve(W, exact)
     distance, variance = u @ exact, u @ W @ u
-    found = Distances.along(u, exact, none, 1e9, W, none)
+    found = Distances.along(u, difference_posteriors(exact, W, none, none, 1e9))
     separation = Separation.of(found, 0.3, [variance + 0.3 * 0.7 * distance**2], variance)
     assert separation.mean_distance == pytest.approx(distance, rel=1e-3)
     assert separation.mean_variance == pytest.approx(variance, rel=1e-3)
@@ -85,7 +87,8 @@ def test_frequency_is_learned_from_the_difference(rng):
     for noise, expected in ((1e-6, 0.4), (1e6, 0.5)):
         known = noise * np.eye(20) + (n / size) ** 2 * variance * np.outer(mean, mean)
         difference = -n / size * wrong * mean
-        found = Distances.along(mean, difference, known, size, W, none, (joint, variance))
+        posteriors = difference_posteriors(difference, W, none, known, size)
+        found = Distances.along(mean, posteriors, (joint, variance))
         assert found.frequency(0.5, variance) == pytest.approx(expected, abs=0.02)
     assert found.frequency(0.5, 0.0) == 0.5
 
@@ -99,9 +102,11 @@ def test_posterior_has_its_spread(rng, noise):
             W = np.diag(W.diagonal())  # both models are the same
             exact, noisy = drawn(rng, W, noise, 200.0, factor)
             u = np.linalg.solve(W, noisy)  # a direction that follows the noise
-            posterior = Distances.along(u, noisy, noise * np.eye(6), 200.0, W, none)
+            posteriors = difference_posteriors(noisy, W, none, noise * np.eye(6), 200.0)
+            posterior = Distances.along(u, posteriors)
             away = np.log(posterior.d_primes / _MEDIAN_D_PRIME) / _D_PRIME_SPREAD
             likely = softmax(posterior.log_evidence - away**2 / 2)
+            assert_allclose(likely_scales(posterior.d_primes, posterior.log_evidence), likely)
             mean = likely @ posterior.means
             square = likely @ (posterior.variances + (posterior.means - mean) ** 2)
             errors.append((u @ exact - mean) / np.sqrt(square))
