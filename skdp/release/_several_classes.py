@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, ndtr, ndtri, softmax
 
 from skdp.release._basis import column_density
-from skdp.release._posterior import posteriors_by_scale
+from skdp.release._posterior import WEIGHT_SCALES, posteriors_by_scale
 from skdp.release._separation import ScoredClasses
 
 # Added to variances of the functions of a column, in units of their guesses, to be inverted.
@@ -121,7 +121,7 @@ class _Simulation:
 
 def _class_weights(population, covariance, errors):
     """Return the posterior mean of the weights of each class against the rest."""
-    weights, evidence = [], 0.0
+    weights, evidence = [], np.zeros(len(WEIGHT_SCALES))
     differs = zip(population.differences, population.noise, population.sizes, strict=True)
     for difference, noise, size in differs:
         posteriors = posteriors_by_scale(difference, covariance, errors, noise, size)

@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skdp.release._basis import BasisFunctions
 from skdp.release._parts import Part, array, check_shape, require
 from skdp.tabular import Schema
 
@@ -23,6 +24,8 @@ _MOST_BINS = 200_000
 _RIDGE = 20.0
 # Synthetic rows by which columns that are left out are replaced (rule of thumb).
 _N_ROWS = 4000
+# Relative size of singular values that count in regressions on basis functions in bins.
+_PRECISION = 1e-8
 # What is public, and equal in releases that are merged.
 _PUBLIC = ("start", "width", "one_hot", "n_bins", "low", "high")
 
@@ -266,6 +269,27 @@ class ShapeFunctions(Part):
         gram = indicators.T @ indicators + _RIDGE * np.eye(indicators.shape[1])
         more = np.linalg.solve(gram, indicators.T @ (scores - mean)).T
         return replace(self, values=self.values + more, intercepts=self.intercepts + mean)
+
+    def less_linear(self, basis: BasisFunctions, share: float) -> Self:
+        """Return functions without a share of what linear scores of basis functions could add.
+
+        Parameters
+        ----------
+        basis : BasisFunctions
+
+        share : float
+            From 0 to 1.
+        """
+        encoded = basis.encode(self.representatives(len(basis.linear)))
+        encoded = encoded[:-1] - encoded[-1]
+        values = self.values.copy()
+        for j, (start, width) in enumerate(zip(self.start, self.width, strict=True)):
+            bins = slice(self.offsets[j], self.offsets[j + 1])
+            own = (basis.column >= start) & (basis.column < start + width)
+            design = np.column_stack([np.ones(self.n_bins[j]), encoded[bins, own]])
+            fitted = np.linalg.lstsq(design, values[:, bins].T, rcond=_PRECISION)[0]
+            values[:, bins] -= share * (design @ fitted).T
+        return replace(self, values=values, intercepts=(1 - share) * self.intercepts)
 
     def representatives(self, n_features: int) -> np.ndarray:
         """Return a row of each bin of each column, whose other columns are zero; and such a one.
