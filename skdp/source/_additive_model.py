@@ -202,11 +202,11 @@ class BinnedRows:
         for codes, scores, class_indices, weights in chunks:
             residuals = balanced_residuals(scores, class_indices, weights)
             for j, first in enumerate(bins.offsets[:-1]):
-                here = slice(first, bins.offsets[j + 1])
+                column = slice(first, bins.offsets[j + 1])
                 for c in range(n_classes):
                     # Whole numbers below 2^53, whose sums are exact in any order.
-                    found = np.bincount(codes[:, j], residuals[:, c], bins.n_bins[j])
-                    sums[c, here] += found.astype(np.int64)
+                    bin_sums = np.bincount(codes[:, j], residuals[:, c], bins.n_bins[j])
+                    sums[c, column] += bin_sums.astype(np.int64)
         return sums
 
     def add(self, bins, values):
@@ -221,8 +221,8 @@ def balanced_residuals(scores, class_indices, weights):
     # any class, so that they have norm 1 at most.
     probabilities = np.rint(row_probabilities(scores) * WEIGHT_GRID)
     # Squared norms of whole numbers, which are exact.
-    own = squared_norms(probabilities)
-    longest = own + WEIGHT_GRID**2 - 2 * WEIGHT_GRID * probabilities.min(axis=1)
+    squares = squared_norms(probabilities)
+    longest = squares + WEIGHT_GRID**2 - 2 * WEIGHT_GRID * probabilities.min(axis=1)
     residuals = -probabilities
     residuals[np.arange(len(scores)), class_indices] += WEIGHT_GRID
     factors = _LONGEST / np.sqrt(longest) * weights * 2.0**-WEIGHT_BITS

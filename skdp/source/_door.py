@@ -113,14 +113,14 @@ def class_list(given, schema, y):
     labels = y.tolist()
     different: list = sorted(set(labels), reverse=True) if _alike(labels) else [None]
     # Of several spellings of a class, as "1" and "1.0", the first.
-    known = {canonical(label): label for label in different}
-    if None in known:
+    spellings = {canonical(label): label for label in different}
+    if None in spellings:
         raise ValueError(
             "Input y contains NaN, or None, or labels that are not all numbers or all text. List "
             "the classes in the 'classes' parameter: rows of no class of the list are left out."
         )
     check_classification_targets(natural_labels(y))
-    classes = np.array(sorted(known.values()))
+    classes = np.array(sorted(spellings.values()))
     if len(classes) < 2:
         raise ValueError(
             "The 'y' parameter of DPStatisticsSource.fit must hold at least two classes, got "

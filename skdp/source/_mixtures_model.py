@@ -114,7 +114,7 @@ def lloyd_mixtures(whitened, subspace, n_classes, queries):
     for step in range(N_STEPS + 1):
         last = step == N_STEPS
         assigned = assignments(whitened, mixtures)
-        here = noisy_statistics(
+        components = noisy_statistics(
             whitened,
             assigned,
             len(indices),
@@ -122,8 +122,8 @@ def lloyd_mixtures(whitened, subspace, n_classes, queries):
             "component" if last else "step",
             with_second_moments=last,
         )
-        within = _within(classes, here, indices, last)
-        mixtures = _mixtures(indices, here, within, last)
+        within = _within(classes, components, indices, last)
+        mixtures = _mixtures(indices, components, within, last)
     units = subspace.scale * np.sqrt(subspace.variances) * whitened.radius
     return Mixtures(
         indices,
@@ -145,17 +145,19 @@ def assignments(whitened, mixtures):
         constants.append(np.log(weight) + np.log(np.diag(inverse)).sum())
     assigned = []
     for codes, class_indices, _ in whitened.chunks():
-        here = np.zeros(len(codes), dtype=np.int64)
+        likeliest = np.zeros(len(codes), dtype=np.int64)
         for c in np.unique(class_indices):
             members = np.flatnonzero(class_indices == c)
-            own = np.flatnonzero(mixtures.class_indices == c)
-            if len(own) == 1:
-                here[members] = own[0]
+            candidates = np.flatnonzero(mixtures.class_indices == c)
+            if len(candidates) == 1:
+                likeliest[members] = candidates[0]
                 continue
             rows = codes[members]
-            logs = [squared_norms(maps[k](rows)) * (-0.5 / GRID**2) + constants[k] for k in own]
-            here[members] = own[np.argmax(logs, axis=0)]
-        assigned.append(here)
+            logs = [
+                squared_norms(maps[k](rows)) * (-0.5 / GRID**2) + constants[k] for k in candidates
+            ]
+            likeliest[members] = candidates[np.argmax(logs, axis=0)]
+        assigned.append(likeliest)
     return np.concatenate([np.zeros(0, dtype=np.int64), *assigned])
 
 
@@ -195,33 +197,36 @@ def _within(classes, components, indices, last):
     second_moments, within = classes.second_moments, np.empty_like(classes.second_moments)
     if last:
         total = np.array([components.second_moments[indices == c].sum(axis=0) for c in range(K)])
-        own = numbers * components.deviation**2
-        weight = own / np.maximum(own + variances, np.finfo(np.float64).tiny)
+        total_variances = numbers * components.deviation**2
+        weight = total_variances / np.maximum(
+            total_variances + variances, np.finfo(np.float64).tiny
+        )
         second_moments = weight[:, np.newaxis, np.newaxis] * second_moments
         second_moments = second_moments + (1 - weight)[:, np.newaxis, np.newaxis] * total
-        variances = weight**2 * variances + (1 - weight) ** 2 * own
+        variances = weight**2 * variances + (1 - weight) ** 2 * total_variances
     for c in range(K):
-        here = indices == c
-        weights = components.counts[here] / components.counts[here].sum()
-        between = (components.means[here].T * weights) @ components.means[here]
+        of_class = indices == c
+        weights = components.counts[of_class] / components.counts[of_class].sum()
+        between = (components.means[of_class].T * weights) @ components.means[of_class]
         within[c] = second_moments[c] / classes.counts[c] - between
     return pooled_covariances(within, classes.counts, np.sqrt(variances.mean()))
 
 
-def _mixtures(indices, components, within, own):
-    """Return mixtures whose components have covariances of their class, or of their own."""
+def _mixtures(indices, components, within, by_component):
+    """Return mixtures whose components have covariances of their class, or their own."""
     weights = components.counts / np.bincount(indices, components.counts)[indices]
     covariances = within[indices]
-    if own and len(indices) > len(within):
+    if by_component and len(indices) > len(within):
         n = components.counts
         spread = components.second_moments / n[:, np.newaxis, np.newaxis] - _outer(
             components.means
         )
-        own = [
-            shrunk(S, base, components.deviation / size)
-            for S, base, size in zip(spread, covariances, n, strict=True)
-        ]
-        covariances = np.array(own)
+        covariances = np.array(
+            [
+                shrunk(S, base, components.deviation / size)
+                for S, base, size in zip(spread, covariances, n, strict=True)
+            ]
+        )
     return Mixtures(indices, weights, components.means, covariances)
 
 

@@ -42,23 +42,23 @@ def _fragments(path, names):
         ) from None
     with _files_that_can_be_read(path):
         dataset = ds.dataset(path, format="parquet", partitioning="hive")
-        found = [
+        fragments = [
             (f, ds.get_partition_keys(f.partition_expression)) for f in dataset.get_fragments()
         ]
-        columns = [{*fragment.physical_schema.names, *keys} for fragment, keys in found]
-    if not found:
+        columns = [{*fragment.physical_schema.names, *keys} for fragment, keys in fragments]
+    if not fragments:
         raise ValueError(
             f"The 'path' parameter, {str(path)!r:.200}, holds no Parquet file. Name a file, or a "
             "folder that has some."
         )
-    for (fragment, _), known in zip(found, columns, strict=True):
-        absent = [name for name in matched(names, known) if name not in known]
+    for (fragment, _), present in zip(fragments, columns, strict=True):
+        absent = [name for name in matched(names, present) if name not in present]
         if absent:
             raise ValueError(
                 f"The Parquet file {fragment.path!r} lacks the columns {listed(absent)}. Give all "
                 "files the announced columns, and name those of 'label' and 'group' as they do."
             )
-    return found
+    return fragments
 
 
 def _tables(fragments, names, batch_size):

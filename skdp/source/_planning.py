@@ -119,12 +119,12 @@ class ReleasePlan:
         return self._needed("n_rows", "epsilon", auc)
 
     def _needed(self, wanted, given, auc):
-        found = {
+        crossings = {
             key: _crossing(part[wanted].to_numpy(float), part["auc"].to_numpy(), auc)
             for key, part in self.table.groupby(["effects", given], sort=False)
         }
-        names = pd.MultiIndex.from_tuples(found, names=["effects", given])
-        return pd.Series(list(found.values()), index=names, name=wanted)
+        names = pd.MultiIndex.from_tuples(crossings, names=["effects", given])
+        return pd.Series(list(crossings.values()), index=names, name=wanted)
 
     def summary(self) -> str:
         """Return the plan as text, a line for each number of rows and ε.
@@ -351,8 +351,8 @@ class _World:
 
     def _noise(self, n):
         common = self._random.standard_normal((n, 1)) * self._loadings
-        own = self._random.standard_normal((n, len(self._loadings)))
-        return common + np.sqrt(1 - self._loadings**2) * own
+        specific = self._random.standard_normal((n, len(self._loadings)))
+        return common + np.sqrt(1 - self._loadings**2) * specific
 
     def rows(self, n):
         """Return a simulated table and its labels."""
@@ -510,7 +510,7 @@ def _checked_numbers(name, given, kind, least, what):
 def _checked_effects(schema, given):
     """Return what effects are to be, by name: an AUC, or standardized differences by column."""
     several = isinstance(given, list | tuple)
-    found: dict = {}
+    effects: dict = {}
     for effect in given if several else [given]:
         if isinstance(effect, Mapping):
             unknown = [name for name in effect if name not in schema.names]
@@ -519,17 +519,17 @@ def _checked_effects(schema, given):
                     f"The 'effects' parameter of plan_release is {effect!r:.200}. Give finite "
                     f"numbers by names of columns, of {list(schema.names)!r:.200}."
                 )
-            found[f"given {len(found) + 1}" if several else "given"] = dict(effect)
+            effects[f"given {len(effects) + 1}" if several else "given"] = dict(effect)
         elif isinstance(effect, str) and effect in EFFECTS:
-            found[effect] = EFFECTS[effect]
+            effects[effect] = EFFECTS[effect]
         elif isinstance(effect, Real) and 0.5 < float(effect) < 1:
-            found[f"AUC {effect:g}"] = float(effect)
+            effects[f"AUC {effect:g}"] = float(effect)
         else:
             raise ValueError(
                 f"The 'effects' parameter of plan_release is {effect!r:.100}. Use 'weak', "
                 "'moderate' or 'strong', an AUC between 0.5 and 1, or a mapping of columns to "
                 "differences of the classes in standard deviations."
             )
-    if not found:
+    if not effects:
         raise ValueError("The 'effects' parameter of plan_release is empty. Leave it out.")
-    return found
+    return effects

@@ -152,9 +152,9 @@ class WhitenedRows:
         # Rows Q of the grid are whole numbers of steps of radius/2¹⁶, so that Z is in multiples of
         # 2⁻¹⁶ standard deviations; of a person there are ``sizes`` rows.
         for Q, classes, sizes in rows.chunks(grid):
-            for here in _slices(len(Q)):
-                Z = project(Q[here])
-                units = integer_weights(None if sizes is None else sizes[here], len(Z))
+            for block in _slices(len(Q)):
+                Z = project(Q[block])
+                units = integer_weights(None if sizes is None else sizes[block], len(Z))
                 histogram += norm_histogram(squared_norms(Z), units, edges)
                 codes.append(Z.astype(np.int32))
                 weights.append(units)
@@ -172,9 +172,9 @@ class WhitenedRows:
 
     def chunks(self):
         """Yield codes in float64, class indices and weights of some rows."""
-        for here in _slices(len(self.codes)):
-            codes = self.codes[here].astype(np.float64)
-            yield codes, self.class_indices[here], self.weights[here]
+        for block in _slices(len(self.codes)):
+            codes = self.codes[block].astype(np.float64)
+            yield codes, self.class_indices[block], self.weights[block]
 
     def sums(self, groups, n_groups):
         """Return counts and sums of groups of rows, int64, in multiples of 2⁻²⁰ and 2⁻¹⁶."""
@@ -182,10 +182,10 @@ class WhitenedRows:
         sums = np.zeros((n_groups, self.codes.shape[1]), dtype=np.int64)
         start = 0
         for codes, _, weights in self.chunks():
-            here = groups[start : start + len(codes)]
+            chunk_groups = groups[start : start + len(codes)]
             start += len(codes)
-            np.add.at(counts, here, weights)
-            indicator = (here == np.arange(n_groups)[:, np.newaxis]).astype(np.float64)
+            np.add.at(counts, chunk_groups, weights)
+            indicator = (chunk_groups == np.arange(n_groups)[:, np.newaxis]).astype(np.float64)
             sums += (indicator @ weighted(codes, weights)).astype(np.int64)
         return counts, sums
 
@@ -199,11 +199,11 @@ class WhitenedRows:
         sums = np.zeros((n_groups, len(upper[0])), dtype=np.int64)
         start = 0
         for codes, _, weights in self.chunks():
-            here = groups[start : start + len(codes)]
+            chunk_groups = groups[start : start + len(codes)]
             start += len(codes)
             rows = weighted_roots(codes, weights)
-            for k in np.unique(here):
-                members = rows[here == k]
+            for k in np.unique(chunk_groups):
+                members = rows[chunk_groups == k]
                 sums[k] += (members.T @ members)[upper].astype(np.int64)
         return sums
 

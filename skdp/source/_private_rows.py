@@ -258,10 +258,10 @@ class PrivateRows:
     def blocks(self, n):
         """Yield some of n rows each, their class indices, and their people's numbers of rows."""
         for start in range(0, len(self.X), n):
-            here = start + np.flatnonzero(self.class_indices[start : start + n] >= 0)
-            here = as_slice(here)
-            sizes = None if self.sizes is None else self.sizes[here]
-            yield self.X[here], self.class_indices[here], sizes
+            indices = start + np.flatnonzero(self.class_indices[start : start + n] >= 0)
+            indices = as_slice(indices)
+            sizes = None if self.sizes is None else self.sizes[indices]
+            yield self.X[indices], self.class_indices[indices], sizes
 
     def none(self, grid):
         """Return no rows, for a rehearsal."""
@@ -391,8 +391,8 @@ def read_rows(columns, X):
     reader = BaseEstimator()
     X = read_numbers(reader, X, ensure_min_samples=0)
     names = getattr(reader, "feature_names_in_", None)
-    known = names is None or np.array_equal(names, columns.names)
-    if X.shape[1] != columns.n_features or not known:
+    same_names = names is None or np.array_equal(names, columns.names)
+    if X.shape[1] != columns.n_features or not same_names:
         raise ValueError(
             f"X has other columns than the {columns.n_features} that were announced by "
             "DPStatisticsSource.accumulator. Give every chunk the same columns, in the same "

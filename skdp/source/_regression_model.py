@@ -92,8 +92,10 @@ class RegressionModel(PrincipalDirectionsModel):
         units = subspace.components.T / np.sqrt(subspace.variances)
         means = (moments.means - subspace.mean) @ units
         start = _discriminant(means, units.T @ within @ units, moments.frequencies)
-        own, intercepts = softmax_regression(whitened, start, moments.class_counts.sum(), queries)
-        coefficients = own @ units.T
+        slopes, intercepts = softmax_regression(
+            whitened, start, moments.class_counts.sum(), queries
+        )
+        coefficients = slopes @ units.T
         intercepts = intercepts - coefficients @ subspace.mean
         # Gradients contain more about the classes than the moments, whose expectation is too low.
         return PrincipalModel(moments, LinearScores(coefficients, intercepts))

@@ -574,11 +574,11 @@ def _likely_mixtures(codes, labels, noise, variances, random_state):
     held &= np.bincount(labels)[labels] > 1
     if not held.any():
         return None
-    rest, known = codes[~held], labels[~held]
-    moments = Moments.measure(rest, np.eye(labels.max() + 1)[known], noise)
+    rest, rest_labels = codes[~held], labels[~held]
+    moments = Moments.measure(rest, np.eye(labels.max() + 1)[rest_labels], noise)
     model = ClassModel.of_moments(moments, np.eye(len(noise)), variances)
     normals = Mixtures.single(model.means + moments.mean, model.covariances)
-    mixtures = Mixtures.fit(rest, known, noise, random_state)
+    mixtures = Mixtures.fit(rest, rest_labels, noise, random_state)
     rows = np.arange(held.sum())
     likelihoods = [
         model.log_likelihood(codes[held], noise)[rows, labels[held]].mean(dtype=np.float64)

@@ -137,8 +137,8 @@ class Candidates:
     def __init__(self, task):
         self._task = task
         self._standardizer = Standardizer(task.X)
-        self._known = ~task.unlabeled
-        self._labels = task.labels[self._known]
+        self._is_labeled = ~task.unlabeled
+        self._labels = task.labels[self._is_labeled]
         self._pairs = [pair for pair in task.pairs if pair.release.moments is not None]
         self.scorers: list = []  # of the sources
         self._candidates: list = []
@@ -150,14 +150,14 @@ class Candidates:
         if self._pairs:
             self._add_sources()
             self._add_adapted()
-        if self._known.any():
+        if self._is_labeled.any():
             self._add_target_alone()
             self._learn_from_labels()
         return self
 
     def named(self, name):
         """Return the candidates with a name."""
-        return [each for each in self._candidates if each.name == name]
+        return [candidate for candidate in self._candidates if candidate.name == name]
 
     @property
     def labels_log_odds(self):
@@ -197,7 +197,7 @@ class Candidates:
         else:
             pool = Scorer(partial(log_linear_pool, self.scorers, rows / rows.sum()))
             self._add_source("source", pool, 0.0)
-        if not self._known.any():
+        if not self._is_labeled.any():
             return
         several = [] if len(pairs) == 1 else zip(pairs, self.scorers, strict=True)
         singles = self._task.single_pairs
@@ -209,12 +209,12 @@ class Candidates:
     def _add_source(self, name, scorer, log_odds, release=None):
         """Add the scores of a source, corrected by labels."""
         log_posteriors = normalized_log_posteriors(scorer, self._task.X)
-        known: tuple = ()
+        sites: tuple = ()
         if release is not None and release.statistics is not None:
             spread = release.linear.intercept_sd
-            known = () if spread is None else (float(spread[0]), release.statistics.n_sources)
+            sites = () if spread is None else (float(spread[0]), release.statistics.n_sources)
         size = self._task.X.shape[1], self._task.sampling
-        correction = AveragedCorrection.of_source(log_posteriors, *size, *known)
+        correction = AveragedCorrection.of_source(log_posteriors, *size, *sites)
         self._add_corrected(Candidate(name, scorer, log_odds), correction, log_posteriors)
 
     def _add_adapted(self):
@@ -235,12 +235,12 @@ class Candidates:
         if scorers[0] is None:
             return
         scores = [np.asarray(scorer.scores(self._task.X), np.float64) for scorer in scorers]
-        best = np.argmax([logsumexp(each, axis=1).mean() for each in scores])
+        best = np.argmax([logsumexp(log_densities, axis=1).mean() for log_densities in scores])
         log_posteriors = log_softmax(scores[best], axis=1)
         posteriors = np.exp(log_posteriors)
         agrees = agrees_with_source(posteriors, self.reference)
         if agrees and errs_as_claimed(posteriors, self.reference):
-            adapt = starts[best] if self._known.any() else None
+            adapt = starts[best] if self._is_labeled.any() else None
             name = "adapted class means"
             candidate = Candidate(name, scorers[best], _MEANS_LOG_ODDS, adapt=adapt)
             self._add_corrected(candidate, AveragedCorrection.of_slope(), log_posteriors)
@@ -274,13 +274,13 @@ class Candidates:
     def _learn_from_labels(self):
         """Let all candidates learn from the labeled rows, and weight them by these."""
         folds = stratified_folds(self._labels, _N_FOLDS, self._task.random_state)
-        Z = self._standardizer.transform(self._task.X[self._known])
-        rows = LabeledRows(self._known, self._labels, folds, Z)
-        if self._task.label_sampling == "auto" and self._pairs and not self._known.all():
+        Z = self._standardizer.transform(self._task.X[self._is_labeled])
+        rows = LabeledRows(self._is_labeled, self._labels, folds, Z)
+        if self._task.label_sampling == "auto" and self._pairs and not self._is_labeled.all():
             warn_of_frequencies(self._labels, self.reference.mean(axis=0), self._task.sampling)
         for candidate, log_posteriors in zip(self._candidates, self._log_posteriors, strict=True):
             offsets = self._sampling_offsets(np.exp(log_posteriors))
-            held_out = candidate.learn(log_posteriors[self._known], rows, offsets)
+            held_out = candidate.learn(log_posteriors[self._is_labeled], rows, offsets)
             self._weigh(candidate, held_out, offsets)
 
     def _sampling_offsets(self, posteriors):
@@ -311,9 +311,11 @@ class Candidates:
         weights = candidate_weights([candidate.log_odds for candidate in self._candidates])
         model = EvidenceAverage(self._candidates, weights)
         if self._pairs:
-            model.is_contradicted = contradicts(self._labels, self._log_posteriors[0][self._known])
+            model.is_contradicted = contradicts(
+                self._labels, self._log_posteriors[0][self._is_labeled]
+            )
         distributions = model.probabilities(self._task.X)
-        distributions[self._known] = np.eye(distributions.shape[1])[self._labels]
+        distributions[self._is_labeled] = np.eye(distributions.shape[1])[self._labels]
         return TransferResult(distributions.argmax(axis=1), distributions, self._history, model)
 
 

@@ -322,10 +322,10 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     >>> rows = adult.source[:4000]
     >>> source = DPStatisticsSource(epsilon=2.0, encoder=adult.schema)
     >>> release = source.fit(X.iloc[rows], y[rows]).release_
-    >>> known = y[adult.learning]
-    >>> known[20:] = None  # the labels of most rows are unknown
+    >>> labels = y[adult.learning]
+    >>> labels[20:] = None  # the labels of most rows are unknown
     >>> model = DPTransferClassifier(release, random_state=0)
-    >>> model = model.fit(X.iloc[adult.learning], known)
+    >>> model = model.fit(X.iloc[adult.learning], labels)
     >>> bool(model.score(X.iloc[adult.test], y[adult.test]) > 0.8)
     True
     >>> model.guarantee_.epsilon

@@ -96,7 +96,7 @@ def agrees_with_source(posteriors, reference):
         return False
     guesses, source_guesses = posteriors.argmax(axis=1), reference.argmax(axis=1)
     K = reference.shape[1]
-    counts = [np.bincount(each, minlength=K) for each in (guesses, source_guesses)]
+    counts = [np.bincount(predicted, minlength=K) for predicted in (guesses, source_guesses)]
     chance = counts[0] @ counts[1] / len(guesses) ** 2
     claimed = max(reference.max(axis=1).mean() - chance, _MIN_CLAIM)
     return bool(np.mean(guesses == source_guesses) - chance >= _MIN_AGREEMENT * claimed)

@@ -87,7 +87,7 @@ class LabeledRows:
 
     Attributes
     ----------
-    known : ndarray of shape (n_samples,), bool
+    is_labeled : ndarray of shape (n_samples,), bool
         Mask of the labeled rows.
 
     labels, folds : ndarrays of shape (n_labeled,)
@@ -97,7 +97,7 @@ class LabeledRows:
         Standardized columns.
     """
 
-    known: np.ndarray
+    is_labeled: np.ndarray
     labels: np.ndarray
     folds: np.ndarray
     Z: np.ndarray
@@ -105,8 +105,8 @@ class LabeledRows:
     @property
     def all_labels(self):
         """Class indices of all rows, −1 where unlabeled."""
-        labels = np.full(len(self.known), -1)
-        labels[self.known] = self.labels
+        labels = np.full(len(self.is_labeled), -1)
+        labels[self.is_labeled] = self.labels
         return labels
 
     @cached_property
@@ -147,11 +147,11 @@ def warn_of_frequencies(labels, expected, sampling):
         "stratified": "They count as chosen class by class: predictions follow the frequencies "
         "that the source expects. If they are a random sample, set label_sampling='random'",
     }[sampling]
-    found, known = (np.round(each, 2).tolist() for each in (shares, expected))
+    observed, expected = (np.round(p, 2).tolist() for p in (shares, expected))
     warn(
-        f"The {len(labels)} labels name the classes with frequencies {found}, where the source "
-        f"expects {known} (in the order of classes_). {consequence}; name it either way, or give "
-        "class_prior, to end this warning."
+        f"The {len(labels)} labels name the classes with frequencies {observed}, where the source "
+        f"expects {expected} (in the order of classes_). {consequence}; name it either way, or "
+        "give class_prior, to end this warning."
     )
 
 
@@ -266,9 +266,9 @@ class AveragedCorrection:
         corrections, log_odds = [OffsetLogisticRegression(few)], [0.0]
         level = _SAME_FREQUENCIES
         if sampling == "random":
-            level, known = _OTHER_FREQUENCIES, n_sources - 1
+            level, n_others = _OTHER_FREQUENCIES, n_sources - 1
             if spread is not None:
-                level = np.sqrt((_SITES * level**2 + known * spread**2) / (_SITES + known))
+                level = np.sqrt((_SITES * level**2 + n_others * spread**2) / (_SITES + n_others))
             corrections.append(OffsetLogisticRegression(few, level))
             log_odds.append(_OTHER_LOG_ODDS)
         corrections += [OffsetLogisticRegression(v, level, _LOOSER_SLOPE) for v, _ in _LOOSER]
@@ -295,14 +295,14 @@ class AveragedCorrection:
 
         The parameters are those of :meth:`OffsetLogisticRegression.cross_fit`.
         """
-        fits = [each.cross_fit(scores, rows, offsets) for each in self.corrections]
-        probabilities = [held_out_probabilities(each, rows.labels, offsets) for _, each in fits]
-        evidence = [log_likelihood(each, scores.shape[1]) for each in probabilities]
+        fits = [correction.cross_fit(scores, rows, offsets) for correction in self.corrections]
+        corrections, log_posteriors = zip(*fits, strict=True)
+        probabilities = [held_out_probabilities(p, rows.labels, offsets) for p in log_posteriors]
+        evidence = [log_likelihood(p, scores.shape[1]) for p in probabilities]
         weights = softmax(np.add(evidence, self.log_odds))
         weights = np.where(weights < _MIN_WEIGHT, 0.0, weights)
         weights /= weights.sum()
-        corrections = tuple(fitted for fitted, _ in fits)
-        held_out = average_posteriors([each for _, each in fits], weights)
+        held_out = average_posteriors(log_posteriors, weights)
         return replace(self, corrections=corrections, weights=weights), held_out
 
     def apply(self, scores, Z):

@@ -97,7 +97,7 @@ class NoiseAware:
 
 def _add_trained_by_sources(task, training, candidates):
     """Add self-training by the candidates' source scorers, if classes are separated."""
-    mixtures = [each.scorer for each in candidates.named("adapted mixtures")]
+    mixtures = [candidate.scorer for candidate in candidates.named("adapted mixtures")]
     rounds = NoiseAwareRounds(task, training, [*candidates.scorers, *mixtures])
     trained = training.run(rounds, task.labels, _SEPARATED)
     if trained is None:
@@ -109,14 +109,14 @@ def _add_trained_by_sources(task, training, candidates):
 
 def held_out_log_posteriors(task, training):
     """Return held-out log-posteriors of labeled rows by runs of self-training."""
-    known = np.flatnonzero(~task.unlabeled)
-    true = task.labels[known]
+    labeled = np.flatnonzero(~task.unlabeled)
+    true = task.labels[labeled]
     if np.bincount(true).min() < 2:
         return None
     folds = stratified_folds(true, _N_FOLDS, task.random_state)
-    log_posteriors = np.zeros((len(known), task.n_classes))
+    log_posteriors = np.zeros((len(labeled), task.n_classes))
     for k in range(folds.max() + 1):
-        labels, hidden = task.labels.copy(), known[folds == k]
+        labels, hidden = task.labels.copy(), labeled[folds == k]
         labels[hidden] = -1
         rounds = NoiseAwareRounds(replace(task, labels=labels), training)
         log_posteriors[folds == k] = training.run(rounds, labels).log_posteriors[hidden]
@@ -180,14 +180,14 @@ class NoiseAwareRounds:
         self._task, self._training = task, training
         self._scorers = source_scorers(task) if scorers is None else scorers
         self._codes = task.subspace.encode(task.X)
-        self._known = ~task.unlabeled
-        self._true = task.labels[self._known]
-        self._trusted = self._known
+        self._is_labeled = ~task.unlabeled
+        self._true = task.labels[self._is_labeled]
+        self._trusted = self._is_labeled
         self._graph = None
         if task.unlabeled.any():
             self._graph = neighbor_graph(self._codes, task.n_jobs)
         scores = [scorer.scores(task.X) for scorer in self._scorers]
-        self._source_units = [mean_margin(each) for each in scores]
+        self._source_units = [mean_margin(array) for array in scores]
         self._source_scores = _in_units(scores, self._source_units)
         self._target_fits = (training.fit_autoencoders, self._fit_mixtures)
         self._combination = None
@@ -220,16 +220,16 @@ class NoiseAwareRounds:
 
         Zeros for labeled rows if a class has a single one.
         """
-        codes, true = self._codes[self._known], self._true
+        codes, true = self._codes[self._is_labeled], self._true
         n_classes, random_state = true.max() + 1, self._task.random_state
         scores = np.zeros((len(self._codes), n_classes))
-        queries = self._codes[~self._known]
-        scores[~self._known] = scores_by(fit, settings, codes, true, queries, n_classes)
+        queries = self._codes[~self._is_labeled]
+        scores[~self._is_labeled] = scores_by(fit, settings, codes, true, queries, n_classes)
         if np.bincount(true).min() > 1:
             folds = stratified_folds(true, self._training.n_folds, random_state)
             fewer = first_round(true[folds != 0])
             everyone = np.ones(len(true), dtype=bool)
-            scores[self._known] = out_of_fold_scores(fit, fewer, codes, true, everyone, folds)
+            scores[self._is_labeled] = out_of_fold_scores(fit, fewer, codes, true, everyone, folds)
         return scores
 
     def _combine(self, scores):
@@ -237,20 +237,20 @@ class NoiseAwareRounds:
 
         ``scores`` has one array (n_samples, n_classes) for each target model.
         """
-        target_units = [mean_margin(each) for each in scores]
+        target_units = [mean_margin(array) for array in scores]
         target = np.mean(_in_units(scores, target_units), axis=0)
         unit = mean_margin(target)
         stacked = np.stack([*self._source_scores, target / unit])
-        weights = scorer_weights(stacked[:, self._known], self._true)
+        weights = scorer_weights(stacked[:, self._is_labeled], self._true)
         combined = np.tensordot(weights, stacked, 1)
         offsets = self._offsets(combined)
         log_posteriors = log_softmax(combined + offsets, axis=1)
         posteriors = softmax(combined + offsets, axis=1)
-        posteriors[self._known] = np.eye(posteriors.shape[1])[self._true]
+        posteriors[self._is_labeled] = np.eye(posteriors.shape[1])[self._true]
         if self._graph is not None:
-            by_neighbors = spread_labels(self._graph, posteriors, self._known)
+            by_neighbors = spread_labels(self._graph, posteriors, self._is_labeled)
             confirmed = by_neighbors.argmax(axis=1) == posteriors.argmax(axis=1)
-            self._trusted = self._known | confirmed
+            self._trusted = self._is_labeled | confirmed
         self._combination = Combination(
             weights, [*self._source_units, unit], target_units, offsets
         )
@@ -263,9 +263,9 @@ class NoiseAwareRounds:
     def _offsets(self, scores):
         """Return the prior-shift correction; 0 without frequencies or without predictions."""
         frequencies = self._task.frequencies
-        if frequencies is None or self._known.all():
+        if frequencies is None or self._is_labeled.all():
             return np.zeros(scores.shape[1])
-        return prior_shift_offsets(scores[~self._known], frequencies)
+        return prior_shift_offsets(scores[~self._is_labeled], frequencies)
 
 
 class ScorerAverage(TransferModel):
@@ -320,7 +320,7 @@ class ScorerAverage(TransferModel):
 
 def _in_units(scores, units):
     """Return arrays of scores, each divided by its unit."""
-    return [each / unit for each, unit in zip(scores, units, strict=True)]
+    return [array / unit for array, unit in zip(scores, units, strict=True)]
 
 
 def neighbor_graph(Z, n_jobs):
@@ -338,13 +338,13 @@ def neighbor_graph(Z, n_jobs):
     return csr_array((weights.ravel(), indices.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
 
 
-def spread_labels(graph, posteriors, known):
+def spread_labels(graph, posteriors, fixed):
     """Return posteriors in which the neighbors have a weight of four fifths.
 
-    Zhou et al. (2004), "Learning with local and global consistency", with known rows fixed.
+    Zhou et al. (2004), "Learning with local and global consistency", with rows ``fixed``.
     """
     result = posteriors
     for _ in range(_N_STEPS):
         result = _FROM_NEIGHBORS * (graph @ result) + (1 - _FROM_NEIGHBORS) * posteriors
-        result[known] = posteriors[known]
+        result[fixed] = posteriors[fixed]
     return result

@@ -213,7 +213,9 @@ def source_scorer(pair):
     linear = Scorer(linear_discriminant(release.moments).scores, maps, pair.class_indices)
     if has_indicators(pair.X):
         return linear
-    posteriors = [np.exp(normalized_log_posteriors(each, pair.X)) for each in (densities, linear)]
+    posteriors = [
+        np.exp(normalized_log_posteriors(scorer, pair.X)) for scorer in (densities, linear)
+    ]
     return densities if agrees_with_source(*posteriors) else linear
 
 
@@ -223,8 +225,8 @@ def at_another_site(release, rows):
     # 1992). Of more than two classes the spread of intercepts is not known.
     if len(release.classes) > 2:
         return release.model.score(rows)
-    known = release.linear.intercept_sd
-    spread = _SPREAD_OF_SITES if known is None else float(known[0])
+    deviations = release.linear.intercept_sd
+    spread = _SPREAD_OF_SITES if deviations is None else float(deviations[0])
     return release.model.score(rows) / np.sqrt(1 + np.pi * spread**2 / 8)
 
 
@@ -324,16 +326,16 @@ class ClassMeans:
             start, uncertainty = posteriors.T @ Z / np.maximum(sizes, _MIN_SIZE), 0.0
         K, (n, d) = len(start), Z.shape
         counts, certain = np.ones((n, 1)), np.zeros((0, K))
-        known = np.zeros(n, dtype=bool) if labels is None else labels >= 0
+        is_labeled = np.zeros(n, dtype=bool) if labels is None else labels >= 0
         if labels is not None:
-            counts[known], certain = _LABEL_ROWS, np.eye(K)[labels[known]]
+            counts[is_labeled], certain = _LABEL_ROWS, np.eye(K)[labels[is_labeled]]
         squares = (counts * Z).T @ Z
         means, frequencies = start, np.full(K, 1 / K)
         covariance = np.eye(d) * subspace.variances.mean()
         for _ in range(_STEPS):
             model = cls(subspace, means, covariance, frequencies)
             r = softmax(_TEMPERATURE * model.log_posteriors(Z), axis=1)
-            r[known] = certain
+            r[is_labeled] = certain
             r *= counts
             sizes, sums = r.sum(axis=0), r.T @ Z
             held = 1 / (1 / _PRIOR_ROWS + uncertainty / covariance.diagonal())

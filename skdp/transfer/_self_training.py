@@ -445,8 +445,9 @@ def scores_by(fit, settings, rows, labels, queries, n_classes):
     present = np.unique(labels)
     if len(present) < 2:
         return np.zeros((len(queries), n_classes))
-    known = fit(settings, rows, labels).scores(queries)
-    best, worst = known.max(axis=1, keepdims=True), known.min(axis=1, keepdims=True)
+    seen_scores = fit(settings, rows, labels).scores(queries)
+    best = seen_scores.max(axis=1, keepdims=True)
+    worst = seen_scores.min(axis=1, keepdims=True)
     scores = np.repeat(2 * worst - best, n_classes, axis=1)
-    scores[:, present] = known
+    scores[:, present] = seen_scores
     return scores

@@ -102,8 +102,10 @@ class LeastErrorRounds:
 
     def start(self, settings, labels):
         """Return the predictions of a classifier of the labeled rows alone."""
-        known = ~self._unlabeled
-        scorer = self._training.fit_autoencoders(settings, self._rows[known], labels[known])
+        is_labeled = ~self._unlabeled
+        scorer = self._training.fit_autoencoders(
+            settings, self._rows[is_labeled], labels[is_labeled]
+        )
         return self._step(labels, scorer.scores(self._rows[self._unlabeled]))
 
     def step(self, settings, labels):
