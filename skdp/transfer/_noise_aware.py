@@ -25,7 +25,7 @@ from skdp.transfer._self_training import (
     out_of_fold_scores,
     scores_by,
 )
-from skdp.transfer._strategy import TransferModel
+from skdp.transfer._strategy import Strategy, TransferModel
 from skdp.utils._labels import stratified_folds
 
 # Certainty after the first round from which self-training is used alone. Digits have .93 or more
@@ -46,53 +46,53 @@ _FROM_NEIGHBORS = 0.8
 _N_STEPS = 30
 
 
-class NoiseAware:
-    """The default strategy, which uses the distribution of the source's noise."""
-
-    name = "noise_aware"
-    has_probabilities = True
-    reconstructs_rows = False
-    # The number of components depends on that of rows.
-    schedule = SelfTrainingSchedule(n_inducing=0.5, n_layers=1, n_folds=4, inference="gamma")
-
-    def learn(self, task, training):
-        """Return the result of a task, in one of four regimes."""
-        # - *Calibrated*: a release of statistics or of a table, or no labels. Candidates are
-        #   weighted by evidence, as pseudo-labels of overlapping classes confirm themselves.
-        #   Self-training is added if an adaptation to the target is still missing.
-        # - *Overlapping*: self-training is impossible or uncertain. Candidates only.
-        # - *Separated*: self-training is certain after its first round, and is used alone.
-        # - *In between*: self-training is one of the candidates.
-        if training.n_folds == 1:
-            raise ValueError(
-                "The 'n_folds' parameter of SelfTrainingSchedule must be at least 2 with "
-                "strategy='noise_aware', got 1: rows are scored by models that left them out."
-            )
-        can_train = task.labels_each_class and not task.has_indicators
-        if task.unlabeled.all() or any(pair.release.model.calibrated for pair in task.pairs):
-            # Calibrated.
-            candidates = Candidates(task).learn()
-            # Class means that agree are adapted to the target's rows already.
-            means, mixtures = map(candidates.named, ("adapted class means", "adapted mixtures"))
-            may_train = can_train and task.unlabeled.any()
-            if may_train and ((mixtures and not means) or candidates.labels_favor_target):
-                _add_trained_by_sources(task, training, candidates)
-            return candidates.average()
-        trained = None
-        if can_train:
-            trained = training.run(NoiseAwareRounds(task, training), task.labels, _MIN_CERTAINTY)
-        if trained is None:
-            # Overlapping.
-            return Candidates(task).learn().average()
-        if trained.certainty >= _SEPARATED:
-            # Separated.
-            return trained
-        # In between.
-        log_posteriors = held_out_log_posteriors(task, training)
+def _learn(task, training):
+    """Return the result of a task, in one of four regimes."""
+    # - *Calibrated*: a release of statistics or of a table, or no labels. Candidates are
+    #   weighted by evidence, as pseudo-labels of overlapping classes confirm themselves.
+    #   Self-training is added if an adaptation to the target is still missing.
+    # - *Overlapping*: self-training is impossible or uncertain. Candidates only.
+    # - *Separated*: self-training is certain after its first round, and is used alone.
+    # - *In between*: self-training is one of the candidates.
+    if training.n_folds == 1:
+        raise ValueError(
+            "The 'n_folds' parameter of SelfTrainingSchedule must be at least 2 with "
+            "strategy='noise_aware', got 1: rows are scored by models that left them out."
+        )
+    can_train = task.labels_each_class and not task.has_indicators
+    if task.unlabeled.all() or any(pair.release.model.calibrated for pair in task.pairs):
+        # Calibrated.
         candidates = Candidates(task).learn()
-        if log_posteriors is not None:
-            candidates.add_trained(trained, log_posteriors, candidates.labels_log_odds)
+        # Class means that agree are adapted to the target's rows already.
+        means, mixtures = map(candidates.named, ("adapted class means", "adapted mixtures"))
+        may_train = can_train and task.unlabeled.any()
+        if may_train and ((mixtures and not means) or candidates.labels_favor_target):
+            _add_trained_by_sources(task, training, candidates)
         return candidates.average()
+    trained = None
+    if can_train:
+        trained = training.run(NoiseAwareRounds(task, training), task.labels, _MIN_CERTAINTY)
+    if trained is None:
+        # Overlapping.
+        return Candidates(task).learn().average()
+    if trained.certainty >= _SEPARATED:
+        # Separated.
+        return trained
+    # In between.
+    log_posteriors = held_out_log_posteriors(task, training)
+    candidates = Candidates(task).learn()
+    if log_posteriors is not None:
+        candidates.add_trained(trained, log_posteriors, candidates.labels_log_odds)
+    return candidates.average()
+
+
+# The default strategy, which uses the distribution of the source's noise. The number of components
+# depends on that of rows.
+NOISE_AWARE = Strategy(
+    "noise_aware",
+    _learn,
+    SelfTrainingSchedule(n_inducing=0.5, n_layers=1, n_folds=4, inference="gamma"),
+)
 
 
 def _add_trained_by_sources(task, training, candidates):

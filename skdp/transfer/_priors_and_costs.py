@@ -103,8 +103,7 @@ def with_prior(result, task, prior):
     model = result.model.with_offsets(offsets)
     moved = task.unlabeled[:, np.newaxis]
     distributions = np.where(moved, model.probabilities(task.X), result.distributions)
-    labels = distributions.argmax(axis=1)
-    return replace(result, labels=labels, distributions=distributions, model=model)
+    return replace(result, distributions=distributions, model=model)
 
 
 def balanced_weights(result, task):
@@ -119,7 +118,7 @@ def predicted_labels(result, task, class_weight):
     hidden = task.unlabeled
     if (class_weight == class_weight[0]).all() or not hidden.any():
         return result.labels
-    labels = result.labels.copy()
+    labels = result.labels
     if hasattr(result.model, "probabilities"):
         labels[hidden] = (result.distributions[hidden] * class_weight).argmax(axis=1)
     else:
@@ -134,7 +133,7 @@ def check_class_prior(class_prior, strategy, classes, frequencies):
     if class_prior is None:
         return None
     what = "The 'class_prior' parameter of DPTransferClassifier"
-    if not strategy.has_probabilities:
+    if strategy.reconstructs_rows:
         raise ValueError(
             f"{what} changes probabilities, which strategy={strategy.name!r} does not have. Use "
             "strategy='noise_aware', or class_prior=None."

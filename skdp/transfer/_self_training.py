@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -267,36 +267,6 @@ class Step:
     log_posteriors: np.ndarray | None = None
 
 
-class Rounds(Protocol):
-    """Interface of a strategy for the loop. Labels are class indices, −1 where unknown."""
-
-    def start(self, settings: Round, labels: np.ndarray) -> Step:
-        """Return class distributions by the labeled rows alone."""
-
-    def step(self, settings: Round, labels: np.ndarray) -> Step:
-        """Return class distributions by all rows and the labels of the round before."""
-
-    def finish(self, settings: Round, labels: np.ndarray) -> Any:
-        """Return the final model, learned from the labels of the last round."""
-
-
-@dataclass(frozen=True)
-class SelfTrained(TransferResult):
-    """Result of self-training.
-
-    Attributes
-    ----------
-    certainty : float
-        Of the first round, see :class:`Step`.
-
-    log_posteriors : ndarray of shape (n_samples, n_classes) or None
-        Of the last round, see :class:`Step`.
-    """
-
-    certainty: float
-    log_posteriors: np.ndarray | None
-
-
 @dataclass(frozen=True)
 class SelfTraining:
     """Self-training by a schedule without "auto".
@@ -343,9 +313,14 @@ class SelfTraining:
         return ReconstructionScorer(classifier.fit(rows, labels))
 
     def run(
-        self, rounds: Rounds, labels: np.ndarray, min_certainty: float = -np.inf
-    ) -> SelfTrained | None:
-        """Label the unlabeled rows round by round."""
+        self, rounds: Any, labels: np.ndarray, min_certainty: float = -np.inf
+    ) -> TransferResult | None:
+        """Label the unlabeled rows round by round; None if the first is less certain.
+
+        Labels are class indices, −1 where unknown. ``rounds.start(settings, labels)`` returns the
+        :class:`Step` by the labeled rows alone, ``rounds.step(settings, labels)`` that by all rows
+        and the labels of the round before, and ``rounds.finish(settings, labels)`` the model.
+        """
         # In round 0 a model of the labeled rows alone predicts pseudo-labels. When hardly any of
         # these change in a round, the last round comes next.
         n_unlabeled, last = int(np.count_nonzero(labels < 0)), len(self.rounds)
@@ -373,8 +348,8 @@ class SelfTraining:
                 break
             k = last if changed <= self.tol * n_unlabeled else k + 1
         model = rounds.finish(self.rounds[-1], labels)
-        return SelfTrained(
-            labels, step.distributions, history.lists, model, certainty, step.log_posteriors
+        return TransferResult(
+            step.distributions, history.lists, model, certainty, step.log_posteriors
         )
 
     def _print_round(self, k, text, start):
