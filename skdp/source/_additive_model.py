@@ -6,7 +6,14 @@ import numpy as np
 
 from skdp.noise import Share
 from skdp.release import ShapeFunctions, Statistics, TableModel
-from skdp.source._integers import WEIGHT_BITS, WEIGHT_GRID, RowGrid, integer_weights, squared_norms
+from skdp.source._integers import (
+    SLACK,
+    WEIGHT_BITS,
+    WEIGHT_GRID,
+    RowGrid,
+    integer_weights,
+    squared_norms,
+)
 from skdp.source._linear_model import AGAIN, LinearModel, StatisticsModel, is_narrow, perturb_sums
 from skdp.source._regression_model import row_probabilities
 
@@ -27,7 +34,7 @@ _NOISE, _MOST_STEPS = 0.1, 200.0
 # are up to .01 higher, and once .007 lower (six tables and four hospitals, ε = .5 to 4).
 _LEAST_SIGNAL = 50.0
 # Norm of a row's residuals, in multiples of 2^-20, with a margin for rounding.
-_LONGEST = WEIGHT_GRID * (1 - 2.0**-50)
+_LONGEST = WEIGHT_GRID * SLACK
 # Rows at a time (measured: 2^12 to 2^15 take equally long).
 _CHUNK = 2**14
 

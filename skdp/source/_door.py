@@ -20,8 +20,6 @@ from skdp.utils._labels import natural_labels
 from skdp.utils._private_data import validate_private_data
 from skdp.utils._warnings import warn
 
-# Of the widest numbers that a release can hold.
-_BYTES = 8
 # Most classes that are taken from numbers, or from text that hardly repeats (rule of thumb).
 _MOST_CLASSES = 50
 # Names of the kinds of labels that are no text.
@@ -173,7 +171,8 @@ def _alike(labels):
     if not all(isinstance(label, Real | np.bool_) for label in labels):
         return False
     numbers = np.array(labels)  # of objects, where one is too large
-    stored = numbers.dtype.kind in "biuf" and numbers.itemsize <= _BYTES
+    # A release holds numbers of 64 bits at most.
+    stored = numbers.dtype.kind in "biuf" and numbers.itemsize <= 8
     return stored and bool(np.isfinite(numbers).all())
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from skdp.noise import Share
 from skdp.release import Mixtures, PrincipalModel
 from skdp.source._integers import GRID, WEIGHT_GRID, IntegerMap, squared_norms
-from skdp.source._principal_model import PrincipalDirectionsModel
+from skdp.source._principal_model import PRECISION, PrincipalDirectionsModel
 from skdp.utils._linalg import positive_definite_floor
 
 # Largest number of mixture components of a class: with 3 and 6, mixtures classify 96.9 and 97.6 %
@@ -20,11 +20,6 @@ _BEARABLE = 0.05
 # Noisy steps of Lloyd's algorithm on the private rows: more steps cost more budget than they are
 # worth (rule of thumb).
 N_STEPS = 2
-# Steps of Lloyd's algorithm on rows drawn from a normal distribution, for the start (rule of
-# thumb).
-_FIRST_STEPS = 5
-# Number of these rows for each component (rule of thumb).
-_DRAWS = 200
 
 # Smallest variance in a mixture, relative to the largest and the average of all rows; without
 # noise a direction may have none, which has no density (rule of thumb).
@@ -36,8 +31,6 @@ _LEAST_RATIO = 0.5
 # Floor of the pooled variances in units of the largest eigenvalue of their noise. With 1, 2 and
 # 4 normal distributions classify 92.0, 93.7 and 94.8 % of the test digits of MNIST at ε = 1.
 _FLOOR = 4.0
-# Smallest pooled variance, relative to the largest (rule of thumb).
-_PRECISION = 1e-6
 
 
 class MixturesModel(PrincipalDirectionsModel):
@@ -173,10 +166,11 @@ def _starts(mean, covariance, n_components, random_state):
     """Return centers of a normal distribution, by Lloyd's algorithm on rows drawn from it."""
     if n_components == 1:
         return mean[np.newaxis]
-    draws = random_state.standard_normal((_DRAWS * n_components, len(mean)))
+    # Five steps of Lloyd's algorithm on 200 draws for each component (rules of thumb).
+    draws = random_state.standard_normal((200 * n_components, len(mean)))
     draws = mean + draws @ np.linalg.cholesky(covariance).T
     centers = draws[:n_components].copy()
-    for _ in range(_FIRST_STEPS):
+    for _ in range(5):
         nearest = ((centers**2).sum(axis=1) - 2 * draws @ centers.T).argmin(axis=1)
         for k in np.unique(nearest):
             centers[k] = draws[nearest == k].mean(axis=0)
@@ -284,7 +278,7 @@ def pooled_covariances(covariances, counts, deviation):
     pooled = np.tensordot(counts / counts.sum(), covariances, 1)
     noise = np.sqrt(K) * deviation / counts.sum() * np.sqrt(2 * d)
     pooled = positive_definite_floor(
-        pooled, max(_FLOOR * noise, np.finfo(np.float32).tiny), _PRECISION
+        pooled, max(_FLOOR * noise, np.finfo(np.float32).tiny), PRECISION
     )
     return np.array(
         [shrunk(S, pooled, deviation / n) for S, n in zip(covariances, counts, strict=True)]

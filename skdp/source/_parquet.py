@@ -9,10 +9,6 @@ from skdp.utils._frames import as_elements
 from skdp.utils._text import matched
 from skdp.utils._validation import listed
 
-# Bytes read ahead of each column. Otherwise Arrow would load a whole row group, often a million
-# rows.
-_BUFFER_BYTES = 2**16
-
 
 def parquet_batches(columns, path, label, group, batch_size):
     """Yield tables of private rows, their labels and IDs, without splitting people.
@@ -68,7 +64,8 @@ def _tables(fragments, names, batch_size):
 
     for fragment, keys in fragments:
         with _files_that_can_be_read(fragment.path), fragment.open() as source:
-            file = ParquetFile(source, pre_buffer=False, buffer_size=_BUFFER_BYTES)
+            # Otherwise Arrow would load a whole row group, often a million rows.
+            file = ParquetFile(source, pre_buffer=False, buffer_size=2**16)
             given = matched(names, [*file.schema_arrow.names, *keys])
             stored = [name for name in given if name not in keys]
             for batch in file.iter_batches(batch_size, columns=stored):

@@ -34,8 +34,6 @@ _DEFAULT_SENSITIVITY = 1.0
 _FARTHEST = 50
 # Types of labels in a column of objects.
 _LABELS = (bool, int, float, str, np.bool_, np.number, type(None))
-# Public bounds of every column that an encoder makes.
-_ENCODED = (0, 1)
 
 
 @dataclass(frozen=True)
@@ -112,7 +110,7 @@ def _public_bounds(estimator):
             f"The 'bounds' parameter of DPSource is {estimator.bounds!r:.100} beside an "
             "'encoder', whose schema has the bounds of each column. Leave out 'bounds'."
         )
-    bounds = estimator.bounds if estimator.encoder is None else _ENCODED
+    bounds = estimator.bounds if estimator.encoder is None else (0, 1)
     if bounds is not None and estimator.sensitivity is not None:
         given = "bounds" if estimator.encoder is None else "encoder"
         raise ValueError(

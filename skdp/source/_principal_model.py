@@ -25,14 +25,11 @@ from skdp.source._linear_model import StatisticsModel, perturb_sums, shares_of_s
 
 # Fraction of the rows within the radius; the others are clipped to it. Rule of thumb.
 _QUANTILE = 0.95
-# Bins of distances span this fraction of the largest possible one, and it (rule of thumb).
-_NEAREST = 1 / 64
 # Bins for each factor of two: the radius is at most 19 % too large, which costs less than the
 # noise of more bins (rule of thumb).
 _BINS_PER_OCTAVE = 4
-# Bins of norms span these multiples of √n_directions, the norm of a row of unit variances
-# (rule of thumb).
-_SHORTEST, _LONGEST = 0.25, 8.0
+# Smallest variance relative to the largest, in the precision of float32 (rule of thumb).
+PRECISION = 1e-6
 
 
 class PrincipalDirectionsModel(StatisticsModel):
@@ -114,7 +111,8 @@ def estimate_location(rows, grid, queries):
 
 def distance_edges():
     """Return the squared edges of the bins of distances from the mean; public."""
-    return geometric_edges(GRID * _NEAREST, GRID)
+    # From a 64th of the largest possible distance (rule of thumb).
+    return geometric_edges(GRID * (1 / 64), GRID)
 
 
 @dataclass(frozen=True)
@@ -210,8 +208,9 @@ class WhitenedRows:
 
 def length_edges(n_directions):
     """Return the squared edges of the bins of the lengths of whitened rows; public."""
+    # From a quarter to eight times the norm of a row of unit variances (rule of thumb).
     middle = GRID * np.sqrt(n_directions)
-    return geometric_edges(_SHORTEST * middle, _LONGEST * middle)
+    return geometric_edges(0.25 * middle, 8.0 * middle)
 
 
 def _slices(n):

@@ -38,14 +38,6 @@ _POWERS = _LARGEST - _SMALLEST + 1
 _N_COARSE = 2 * _POWERS + 2
 # Bins of equal width between the powers of two that are occupied.
 _N_FINE = 64
-# A bin counts as occupied from so many standard deviations of the noise (of 183 empty bins one
-# does in 1 of 19,000 columns), and a sum of bins from so many.
-_OCCUPIED, _SUMMED = 5.0, 3.0
-# Quantiles are searched up to this share, and extrapolated from there by this factor at most,
-# towards this share at least (rules of thumb).
-_MOST_LEVEL, _MOST_BEYOND, _LEAST_SHARE = 0.4, 4.0, 1e-3
-# Share of the rows in isolated occupied bins beyond which these bins hold all rows.
-_FEW = 0.8
 # Largest number of different values in a column of categories.
 _MOST_CATEGORIES = 1000
 
@@ -390,6 +382,28 @@ def coarse_edges():
     return low, high
 
 
+@dataclass(frozen=True)
+class _Search:
+    """How quantiles are found in noisy counts."""
+
+    # Standard deviations of the noise from which a bin counts as occupied: of 183 empty bins one
+    # does in 1 of 19,000 columns.
+    occupied: float = 5.0
+    # The same of a sum of bins (rule of thumb).
+    summed: float = 3.0
+    # Quantiles are searched up to this share, and extrapolated from there by this factor at most,
+    # towards this share at least (rules of thumb).
+    most_level: float = 0.4
+    most_beyond: float = 4.0
+    least_share: float = 1e-3
+    # Share of the rows in isolated occupied bins beyond which these bins hold all rows (rule of
+    # thumb).
+    few: float = 0.8
+
+
+_SEARCH = _Search()
+
+
 class _Noise:
     """The queries to the columns, in two rounds for numbers and one for categories."""
 
@@ -448,7 +462,7 @@ class _Noise:
             return {}
         bins = [coarse_bin(column) for column in values.values()]
         coarse = self._answer("coarse", _histograms(bins, weights, _N_COARSE))
-        least = _OCCUPIED * self._deviation("coarse")
+        least = _SEARCH.occupied * self._deviation("coarse")
         ranges = [_occupied_range(counts, least) for counts in coarse]
         bins = [
             _fine_bin(x, occupied) for x, occupied in zip(values.values(), ranges, strict=True)
@@ -533,18 +547,18 @@ def _between(counts, occupied, quantiles, deviation):
 def _quantile(counts, edges, share, deviation, middle):
     """Return the value that a share of rows is below, of less than a half."""
     n_rows = max(counts.sum(), deviation)
-    noise = _SUMMED * deviation * np.sqrt(np.arange(1, len(counts) + 1))
+    noise = _SEARCH.summed * deviation * np.sqrt(np.arange(1, len(counts) + 1))
     levels = np.maximum(share, noise / n_rows)
-    reached = (np.cumsum(counts) > levels * n_rows) & (levels < _MOST_LEVEL)
+    reached = (np.cumsum(counts) > levels * n_rows) & (levels < _SEARCH.most_level)
     if not reached.any():
-        occupied = counts > _OCCUPIED * deviation
-        few = counts[occupied].sum() > _FEW * n_rows  # that hold nearly all rows
+        occupied = counts > _SEARCH.occupied * deviation
+        few = counts[occupied].sum() > _SEARCH.few * n_rows  # that hold nearly all rows
         return edges[np.argmax(occupied)] if few else edges[0]
     place = int(np.argmax(reached))
     quantile, level = min(edges[place], middle), levels[place]
     if level == share:
         return quantile
-    beyond = min(float(ndtri(max(share, _LEAST_SHARE)) / ndtri(level)), _MOST_BEYOND)
+    beyond = min(float(ndtri(max(share, _SEARCH.least_share)) / ndtri(level)), _SEARCH.most_beyond)
     return middle - (middle - quantile) * beyond
 
 

@@ -39,8 +39,6 @@ from skdp.transfer._scorers import (
 from skdp.transfer._strategy import TransferModel, TransferResult
 from skdp.utils._labels import stratified_folds
 
-# Folds of the labeled rows; rule of thumb.
-_N_FOLDS = 5
 # Prior log-odds of adapted class means, compared with the source. On human activity with 10 labels
 # per class, 0, 1, 2 and 3 gain 10.7, 11.2, 11.6 and 12.1 points; without labels, log loss is
 # .2-.45 with 0, at the same accuracy.
@@ -268,7 +266,7 @@ class Candidates:
 
     def _learn_from_labels(self):
         """Let all candidates learn from the labeled rows, and weight them by these."""
-        folds = stratified_folds(self._labels, _N_FOLDS, self._task.random_state)
+        folds = stratified_folds(self._labels, 5, self._task.random_state)
         Z = self._standardizer.transform(self._task.X[self._is_labeled])
         rows = LabeledRows(self._is_labeled, self._labels, folds, Z)
         if self._task.label_sampling == "auto" and self._pairs and not self._is_labeled.all():

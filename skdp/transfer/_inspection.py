@@ -13,8 +13,6 @@ from skdp.utils._warnings import warn
 
 # Floor of probabilities, as in scikit-learn's log loss.
 _MIN_PROBABILITY = np.finfo(np.float64).eps
-# Default bounds of numbers.
-_UNIT = np.array([[0.0], [1.0]])
 
 
 @dataclass(frozen=True)
@@ -167,10 +165,10 @@ def readable_columns(row, matching, names):
     bounds = [release.bounds for release in same if release.bounds is not None]
     columns: tuple = ()
     low, width = np.zeros(len(row)), np.ones(len(row))
-    extra = matching.extra_encoder
+    extra, unit = matching.extra_encoder, np.array([[0.0], [1.0]])
     parts = [
-        (slice(0, n), encoders[0] if encoders else None, bounds[0] if bounds else _UNIT),
-        (slice(n, len(row)), None if extra is None else extra.schema_, _UNIT),
+        (slice(0, n), encoders[0] if encoders else None, bounds[0] if bounds else unit),
+        (slice(n, len(row)), None if extra is None else extra.schema_, unit),
     ]
     for part, schema, limits in parts:
         if schema is not None:

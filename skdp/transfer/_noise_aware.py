@@ -35,15 +35,6 @@ _SEPARATED = 0.75
 # Certainty below which self-training is not used. Images by their local features (Office) have .36
 # or more; rule of thumb.
 _MIN_CERTAINTY = 0.3
-# Folds of labels for held-out runs of self-training; rule of thumb.
-_N_FOLDS = 3
-
-# Number of neighbors of a row; rule of thumb.
-_N_NEIGHBORS = 10
-# Weight of the neighbors in a posterior; rule of thumb.
-_FROM_NEIGHBORS = 0.8
-# Number of steps, after which the remaining change is 0.8³⁰, a thousandth.
-_N_STEPS = 30
 
 
 def _learn(task, training):
@@ -113,7 +104,7 @@ def held_out_log_posteriors(task, training):
     true = task.labels[labeled]
     if np.bincount(true).min() < 2:
         return None
-    folds = stratified_folds(true, _N_FOLDS, task.random_state)
+    folds = stratified_folds(true, 3, task.random_state)
     log_posteriors = np.zeros((len(labeled), task.n_classes))
     for k in range(folds.max() + 1):
         labels, hidden = task.labels.copy(), labeled[folds == k]
@@ -329,7 +320,7 @@ def neighbor_graph(Z, n_jobs):
     Weights are proportional to exp(−2(d/d₁₀)²), with d₁₀ the distance of the tenth.
     """
     n = len(Z)
-    k = min(_N_NEIGHBORS, n - 1)
+    k = min(10, n - 1)  # rule of thumb
     # Without arguments, a row is not its own neighbor.
     distances, indices = NearestNeighbors(n_neighbors=k, n_jobs=n_jobs).fit(Z).kneighbors()
     farthest = np.maximum(distances[:, -1:], np.finfo(Z.dtype).tiny)
@@ -343,8 +334,8 @@ def spread_labels(graph, posteriors, fixed):
 
     Zhou et al. (2004), "Learning with local and global consistency", with rows ``fixed``.
     """
-    result = posteriors
-    for _ in range(_N_STEPS):
-        result = _FROM_NEIGHBORS * (graph @ result) + (1 - _FROM_NEIGHBORS) * posteriors
+    result, from_neighbors = posteriors, 0.8  # rule of thumb
+    for _ in range(30):  # after which the remaining change is 0.8³⁰, a thousandth
+        result = from_neighbors * (graph @ result) + (1 - from_neighbors) * posteriors
         result[fixed] = posteriors[fixed]
     return result

@@ -12,10 +12,6 @@ from scipy.special import log_softmax, logsumexp, softmax
 
 from skdp.tabular import spelled_as
 
-# Floor of probabilities, so that their logarithm is finite.
-_MIN_PROBABILITY = np.finfo(np.float64).tiny
-# Tolerance of the frequencies.
-_TOLERANCE = 1e-8
 # Largest deviation of given probabilities from a sum of 1: rule of thumb, for rounded decimals.
 MAX_ROUNDING = 1e-3
 
@@ -62,9 +58,10 @@ def prior_offsets(log_posteriors, prior):
     # it also corrects wrong intercepts.
     loss = _ShiftLoss(log_posteriors, prior)
     # A start that would be exact if each row were certain of its class.
-    start = np.log(prior) - np.log(softmax(log_posteriors, axis=1).mean(axis=0) + _MIN_PROBABILITY)
+    means = softmax(log_posteriors, axis=1).mean(axis=0)
+    start = np.log(prior) - np.log(means + np.finfo(np.float64).tiny)
     start -= start.mean()
-    settings = {"method": "trust-exact", "options": {"gtol": _TOLERANCE}}
+    settings = {"method": "trust-exact", "options": {"gtol": 1e-8}}  # of the frequencies
     fit = minimize(loss, start, jac=True, hess=loss.curvature, **settings)
     return fit.x - fit.x.mean()
 

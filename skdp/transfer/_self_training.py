@@ -18,12 +18,6 @@ from skdp.utils._kernel_regression import COUNT_OR_FRACTION
 from skdp.utils._parallel import draw_seeds
 from skdp.utils._sklearn import Interval, StrOptions
 
-# Rounds of a schedule that adapts to the number of rows; labels rarely change afterwards; rule
-# of thumb.
-_N_ROUNDS = 8
-# Rows of a class for each component of the codes in such a schedule: larger autoencoders
-# reconstruct rows of other classes as well; rule of thumb.
-_ROWS_PER_COMPONENT = 12
 # Largest number of components, as in all experiments of the papers.
 _MAX_COMPONENTS = 20
 
@@ -209,12 +203,11 @@ def _is_auto(value):
 
 
 def _adapted_sizes(rows_per_class):
-    """Return one component for every 12 rows of a class, at most 20; half of that at first.
-
-    Larger autoencoders of so few rows reconstruct rows of other classes as well.
-    """
-    most = int(np.clip(rows_per_class // _ROWS_PER_COMPONENT, 1, _MAX_COMPONENTS))
-    return [-(-most // 2)] * 2 + [most] * (_N_ROUNDS - 2)
+    """Return one component for every 12 rows of a class, at most 20; half of that at first."""
+    # Rules of thumb: larger autoencoders of so few rows reconstruct rows of other classes as well,
+    # and after eight rounds labels rarely change.
+    most = int(np.clip(rows_per_class // 12, 1, _MAX_COMPONENTS))
+    return [-(-most // 2)] * 2 + [most] * 6
 
 
 def _sequence(value):
