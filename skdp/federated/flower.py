@@ -68,8 +68,8 @@ def answer(message: Any, context: Any) -> Any:
     """Answer with the owner's release, or that there is none; see :func:`owner_answer`."""
     config = context.node_config
     paths = {name: config.get(name.replace("_", "-")) for name in ("path", "error_path")}
-    found = loaded_answer(str(config.get("loader", "")), str(config.get("owner", "")), **paths)
-    return Message(RecordDict({_KEY: ConfigRecord(found)}), reply_to=message)
+    content = loaded_answer(str(config.get("loader", "")), str(config.get("owner", "")), **paths)
+    return Message(RecordDict({_KEY: ConfigRecord(content)}), reply_to=message)
 
 
 @server.main()
@@ -131,8 +131,8 @@ def _names(nodes, answers, absent):
         node: name if isinstance(name, str) and name else f"node {node}"
         for node, name in given.items()
     }
-    known = [*names.values(), *absent]
+    all_names = [*names.values(), *absent]
     return {
-        node: f"{name} (node {node})" if known.count(name) > 1 or name.endswith(")") else name
+        node: f"{name} (node {node})" if all_names.count(name) > 1 or name.endswith(")") else name
         for node, name in names.items()
     }

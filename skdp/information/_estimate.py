@@ -37,10 +37,10 @@ class InformationEstimate:
     Examples
     --------
     >>> from skdp.information import InformationEstimate
-    >>> found = InformationEstimate(0.2, 0.03, 500, "age", null=(-0.01, 0.01, 0.0))
-    >>> round(found.low, 2), found.p_value
+    >>> estimate = InformationEstimate(0.2, 0.03, 500, "age", null=(-0.01, 0.01, 0.0))
+    >>> round(estimate.low, 2), estimate.p_value
     (0.14, 0.25)
-    >>> print(found)
+    >>> print(estimate)
     0.2 nats (0.289 bits) or more about age; standard error 0.03, 500 rows, above 3 permutations
     """
 

@@ -133,8 +133,8 @@ def information_leakage(
     >>> rng = np.random.default_rng(0)
     >>> age = rng.normal(50, 10, 400)
     >>> noisy = age + rng.normal(0, 10, 400)  # 0.347 nats
-    >>> found = information_leakage(age, noisy[:, np.newaxis], n_permutations=0, random_state=0)
-    >>> bool(abs(found.nats - 0.347) < 2 * found.standard_error)
+    >>> leakage = information_leakage(age, noisy[:, np.newaxis], n_permutations=0, random_state=0)
+    >>> bool(abs(leakage.nats - 0.347) < 2 * leakage.standard_error)
     True
     """
     if kind not in {"auto", "categories", "numbers"}:

@@ -101,12 +101,12 @@ def transferability(
     >>> from skdp.datasets import load_heart_disease
     >>> from skdp.information import transferability
     >>> heart = load_heart_disease()
-    >>> here = heart.hospital == "Budapest"
+    >>> rows = heart.hospital == "Budapest"
     >>> def owner(hospital, epsilon):
     ...     rows = heart.hospital == hospital
     ...     source = DPStatisticsSource(epsilon, encoder=heart.schema, model="linear")
     ...     return source.fit(heart.data[rows], heart.target[rows]).release_
-    >>> X, y = heart.data[here], heart.target[here]
+    >>> X, y = heart.data[rows], heart.target[rows]
     >>> good = transferability(owner("Cleveland", 100.0), X, y, random_state=0)
     >>> bool(0.1 < good.low < good.nats < 0.4)
     True

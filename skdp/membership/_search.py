@@ -127,20 +127,20 @@ class _Race:
         self.search, self.Y, self.pairs, self.n_jobs = search, Y, pairs, n_jobs
         self.bounds = bounds
         self.errors = np.full(bounds.shape, np.inf, dtype=Y.dtype)
-        self.known = np.zeros(bounds.shape, dtype=bool)
+        self.computed = np.zeros(bounds.shape, dtype=bool)
 
     def compute(self, wanted):
-        """Compute errors that are not known yet."""
+        """Compute errors that are not computed yet."""
         errors = self.search.pair_errors(self.Y, self.pairs, wanted, self.n_jobs)
         self.errors = np.minimum(self.errors, errors)
-        self.known |= wanted
+        self.computed |= wanted
 
     def compute_promising(self, groups):
         """Compute the error with the least bound for each row and group, or all without bounds."""
         if not self.bounds.any():
-            self.compute(~self.known)
+            self.compute(~self.computed)
             return
-        wanted = np.zeros_like(self.known)
+        wanted = np.zeros_like(self.computed)
         for group in groups:
             entrants, depths = _least(self.bounds[:, group])
             wanted[np.arange(len(wanted)), group.start + entrants, depths] = True
@@ -151,7 +151,7 @@ class _Race:
         self.compute_promising(self.pairs.groups())
         least = np.minimum.reduceat(self.errors.min(axis=2), self.pairs.ends[:-1], axis=1)
         least = np.repeat(least, np.diff(self.pairs.ends), axis=1)[:, :, np.newaxis]
-        self.compute((self.bounds < least) & ~self.known)
+        self.compute((self.bounds < least) & ~self.computed)
         rows, errors, winners = np.arange(len(self.Y)), [], []
         for group in self.pairs.groups():
             entrants, depths = _least(self.errors[:, group])
@@ -170,7 +170,7 @@ class _Race:
             best = self.errors[rows, entrants, depths][:, np.newaxis, np.newaxis]
             # By how much the leading group leads does not matter.
             others = (group_of != leading[:, np.newaxis])[:, :, np.newaxis]
-            wanted = (self.bounds < best) & ~self.known & others
+            wanted = (self.bounds < best) & ~self.computed & others
             if not wanted.any():
                 return leading
             self.compute(wanted)
@@ -275,7 +275,7 @@ class ReconstructionSearch:
                 self._fill_bounds(bounds, Y[some], along[some], pairs, n_jobs)
             race = _Race(self, Y[some], pairs, bounds, n_jobs)
             finished.append(finish(race))
-            bounded = bounded and race.known.mean() <= 0.7
+            bounded = bounded and race.computed.mean() <= 0.7
         return [np.concatenate(parts) for parts in zip(*finished, strict=True)]
 
     def _pairs(self, Y, along, ends):

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from skdp.neural._accounts import PrivacyAccount
 from skdp.neural._network import Architecture
 from skdp.neural._training import find_device
-from skdp.noise import Bounds, PrivateRandomness, check_bounds
+from skdp.noise import Bounds, PrivateRandomness, check_bounds, warn_of_seeds
 from skdp.privacy import (
     PrivacyGuarantee,
     PrivacyLeakWarning,
@@ -108,7 +108,8 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         Warns
         -----
         PrivacyLeakWarning
-            If a seed is given, or a row has a larger ε than ``epsilon``, or none at all.
+            If a seed or NumPy's global generator is given, or a row has a larger ε than
+            ``epsilon``, or none at all.
 
         UserWarning
             If there is so much noise that nothing can be learned.
@@ -144,7 +145,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
             )
         bounds = self.bounds_ if resumed else self._find_bounds(values)
         architecture = self._make_architecture(values.shape[1], len(classes))
-        self._warn_of_seed()
+        warn_of_seeds(type(self).__name__, self.random_state)
         # Not NumPy's global generator, the usual meaning of None, which np.random.seed could fix.
         fresh = np.random.RandomState() if self.random_state is None else self.random_state
         random_state = check_random_state(fresh)
@@ -256,15 +257,6 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
     def _to_unit(X, bounds):
         unit = Bounds(*bounds).to_unit(X)
         return torch.from_numpy(np.ascontiguousarray(unit, dtype=np.float64))
-
-    def _warn_of_seed(self):
-        if isinstance(self.random_state, Integral):
-            warn(
-                f"{type(self).__name__}(random_state={self.random_state}): anyone who guesses "
-                "this seed can recompute the noise and remove it. Use random_state=None for "
-                "anything that you share.",
-                PrivacyLeakWarning,
-            )
 
     def _warn_of_noise(self, perturbation, n):
         """Warn, before training, if there is too much noise to learn from."""

@@ -21,6 +21,7 @@ from skdp.noise._randomness import (
     PrivateRandomness,
     RandomBits,
     private_bits,
+    warn_of_seeds,
     warn_of_weak_privacy,
 )
 

@@ -106,7 +106,7 @@ def warn_of_seeds(name, random_state):
     if isinstance(random_state, Integral):
         warn(
             f"{name}(random_state={random_state}): anyone who guesses this seed can "
-            "recompute the noise and subtract it, and every transform adds the same noise, "
+            "recompute the noise and subtract it, and every call adds the same noise, "
             "so that two outputs differ exactly as their inputs do. Either voids the guarantee. "
             "Use random_state=None for anything that you share.",
             PrivacyLeakWarning,

@@ -130,24 +130,24 @@ class IntegerNoise:
         order = np.argsort(-weights, kind="stable")[: np.count_nonzero(weights)]
         total = float(weights.sum())
         self._tables, self.proposals = [], np.zeros(len(weights))
-        outcomes, own, reached = order, weights[order], 1.0
+        outcomes, cell_weights, reached = order, weights[order], 1.0
         while True:
-            least = own.sum() * _SMALLEST_WEIGHT
-            n_own = int((own >= least).sum())
-            later, left = outcomes[n_own:], own[n_own:]
-            outcomes, own = outcomes[:n_own], own[:n_own].copy()
+            least = cell_weights.sum() * _SMALLEST_WEIGHT
+            n_cells = int((cell_weights >= least).sum())
+            later, left = outcomes[n_cells:], cell_weights[n_cells:]
+            outcomes, cell_weights = outcomes[:n_cells], cell_weights[:n_cells].copy()
             further = 0.0
             if len(later):
                 if left.sum() < least:
                     # Too small for an integer of 2^33: the largest cell is in both tables.
-                    own[0] -= least
+                    cell_weights[0] -= least
                     later, left = np.append(outcomes[0], later), np.append(least, left)
                 # Relative to what remains, so that rounding errors do not accumulate.
                 further = left.sum() / (total * reached)
-            reached = self._add_table(outcomes, own, further, reached)
+            reached = self._add_table(outcomes, cell_weights, further, reached)
             if not len(later):
                 break
-            outcomes, own = later, left
+            outcomes, cell_weights = later, left
         error = np.abs(self.proposals[order] * total / weights[order] - 1).max()
         if not error <= CELL_PRECISION:
             raise ArithmeticError(f"A cell's probability has a relative error of {error:g}.")
@@ -165,10 +165,10 @@ class IntegerNoise:
         outcomes, weights = outcomes[order], weights[order]
         table = AliasTable(weights)
         self._tables.append((table, outcomes))
-        found = reached * np.array(table.weights, dtype=np.float64) / 2.0**_BITS
-        known = outcomes != _FURTHER
-        self.proposals[outcomes[known]] += found[known]
-        return float(found[~known].sum())
+        probabilities = reached * np.array(table.weights, dtype=np.float64) / 2.0**_BITS
+        is_outcome = outcomes != _FURTHER
+        self.proposals[outcomes[is_outcome]] += probabilities[is_outcome]
+        return float(probabilities[~is_outcome].sum())
 
     def _draw_cells(self, n, bits):
         table, outcomes = self._tables[0]

@@ -80,10 +80,10 @@ class PrivacyLeakWarning(UserWarning):
     --------
     >>> import warnings
     >>> from skdp import OptimalDPNoise
-    >>> with warnings.catch_warnings(record=True) as found:
+    >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     noise = OptimalDPNoise(random_state=0).fit([[0.2, 0.8]])
-    >>> found[0].category.__name__
+    >>> caught[0].category.__name__
     'PrivacyLeakWarning'
     """
 

@@ -6,7 +6,14 @@ import numpy as np
 
 from skdp.noise import Share
 from skdp.release import ShapeFunctions, Statistics, TableModel
-from skdp.source._integers import WEIGHT_BITS, WEIGHT_GRID, RowGrid, integer_weights, squared_norms
+from skdp.source._integers import (
+    SLACK,
+    WEIGHT_BITS,
+    WEIGHT_GRID,
+    RowGrid,
+    integer_weights,
+    squared_norms,
+)
 from skdp.source._linear_model import AGAIN, LinearModel, StatisticsModel, is_narrow, perturb_sums
 from skdp.source._regression_model import row_probabilities
 
@@ -28,7 +35,7 @@ _NOISE, _MOST_STEPS = 0.1, 200.0
 # 8,000 .002 higher (eight tables, ε = .5, 1 and 4, four draws; the log loss is lower from 700).
 _LEAST_SIGNAL = 200.0
 # Norm of a row's residuals, in multiples of 2^-20, with a margin for rounding.
-_LONGEST = WEIGHT_GRID * (1 - 2.0**-50)
+_LONGEST = WEIGHT_GRID * SLACK
 # Rows at a time (measured: 2^12 to 2^15 take equally long).
 _CHUNK = 2**14
 
@@ -203,11 +210,11 @@ class BinnedRows:
         for codes, scores, class_indices, weights in chunks:
             residuals = balanced_residuals(scores, class_indices, weights)
             for j, first in enumerate(bins.offsets[:-1]):
-                here = slice(first, bins.offsets[j + 1])
+                column = slice(first, bins.offsets[j + 1])
                 for c in range(n_classes):
                     # Whole numbers below 2^53, whose sums are exact in any order.
-                    found = np.bincount(codes[:, j], residuals[:, c], bins.n_bins[j])
-                    sums[c, here] += found.astype(np.int64)
+                    bin_sums = np.bincount(codes[:, j], residuals[:, c], bins.n_bins[j])
+                    sums[c, column] += bin_sums.astype(np.int64)
         return sums
 
     def add(self, bins, values):
@@ -222,8 +229,8 @@ def balanced_residuals(scores, class_indices, weights):
     # any class, so that they have norm 1 at most.
     probabilities = np.rint(row_probabilities(scores) * WEIGHT_GRID)
     # Squared norms of whole numbers, which are exact.
-    own = squared_norms(probabilities)
-    longest = own + WEIGHT_GRID**2 - 2 * WEIGHT_GRID * probabilities.min(axis=1)
+    squares = squared_norms(probabilities)
+    longest = squares + WEIGHT_GRID**2 - 2 * WEIGHT_GRID * probabilities.min(axis=1)
     residuals = -probabilities
     residuals[np.arange(len(scores)), class_indices] += WEIGHT_GRID
     factors = _LONGEST / np.sqrt(longest) * weights * 2.0**-WEIGHT_BITS

@@ -20,8 +20,6 @@ from skdp.utils._labels import natural_labels
 from skdp.utils._private_data import validate_private_data
 from skdp.utils._warnings import warn
 
-# Of the widest numbers that a release can hold.
-_BYTES = 8
 # Most classes that are taken from numbers, or from text that hardly repeats (rule of thumb).
 _MOST_CLASSES = 50
 # Names of the kinds of labels that are no text.
@@ -113,14 +111,14 @@ def class_list(given, schema, y):
     labels = y.tolist()
     different: list = sorted(set(labels), reverse=True) if _alike(labels) else [None]
     # Of several spellings of a class, as "1" and "1.0", the first.
-    known = {canonical(label): label for label in different}
-    if None in known:
+    spellings = {canonical(label): label for label in different}
+    if None in spellings:
         raise ValueError(
             "Input y contains NaN, or None, or labels that are not all numbers or all text. List "
             "the classes in the 'classes' parameter: rows of no class of the list are left out."
         )
     check_classification_targets(natural_labels(y))
-    classes = np.array(sorted(known.values()))
+    classes = np.array(sorted(spellings.values()))
     if len(classes) < 2:
         raise ValueError(
             "The 'y' parameter of DPStatisticsSource.fit must hold at least two classes, got "
@@ -173,7 +171,8 @@ def _alike(labels):
     if not all(isinstance(label, Real | np.bool_) for label in labels):
         return False
     numbers = np.array(labels)  # of objects, where one is too large
-    stored = numbers.dtype.kind in "biuf" and numbers.itemsize <= _BYTES
+    # A release holds numbers of 64 bits at most.
+    stored = numbers.dtype.kind in "biuf" and numbers.itemsize <= 8
     return stored and bool(np.isfinite(numbers).all())
 
 

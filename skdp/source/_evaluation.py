@@ -172,10 +172,10 @@ def _counts(model, X, labels, weights):
     if probabilities.shape != (len(labels), K):
         raise ValueError("predict_proba returned another shape")
     codes = Vocabulary(np.asarray(model.classes_).tolist()).codes(labels)
-    known = codes >= 0
+    has_class = codes >= 0
     scored = [1] if K == 2 else range(K)
     counts = np.zeros((len(scored), 2, N_BINS), dtype=np.int64)
     for number, c in enumerate(scored):
         cells = ((codes == c).astype(np.int64), bin_of(probabilities[:, c]))
-        np.add.at(counts[number], tuple(each[known] for each in cells), weights[known])
+        np.add.at(counts[number], tuple(index[has_class] for index in cells), weights[has_class])
     return counts

@@ -29,7 +29,7 @@ _EXACT_BITS = 52
 # Elements are clipped here, so that squared norms of up to 2^11 elements are exact.
 _LARGEST = 2.0**21
 # A factor with this relative slack, twice rounded, lifts no norm above its bound.
-_SLACK = 1 - 2.0**-50
+SLACK = 1 - 2.0**-50
 # Rows of one product of matrices: sums stay below 2^11 · 2^16 · 2^20 = 2^47, and the rows in
 # the processor's cache (0.06 s for 60,000 rows of 200; 0.13 s with 2^13 at once).
 ROWS_AT_ONCE = 2**11
@@ -37,16 +37,9 @@ ROWS_AT_ONCE = 2**11
 ROW = 2**30
 # Most rows: sums of squares, up to 2^32 a row, stay whole numbers of 64 bits.
 MAX_ROWS = 2**30
-# Rows of one matrix product, whose sums stay below 2^53, hence exact in float64 ...
-_MAX_CHUNK = 2**20
-# ... and elements of one, so that the workspace stays small; but at least this many rows for each
-# column, so that the products, not adding them up, take the time (measured).
-_CHUNK_ELEMENTS = 2**20
-_CHUNK_ROWS_PER_TERM = 2
 # Bits of finer steps on which the norm of a row is computed before it is clipped; fewer where many
 # squares are summed, so that their sum stays below 2^53, hence exact in any order.
 _MOST_FINE_BITS = 22
-_FLOAT_BITS = 53
 # Keeps a clipped norm below its bound in spite of rounding.
 _SAFETY = 1 - 2.0**-40
 
@@ -97,7 +90,7 @@ def squared_norms(rows):
 def rescaled(rows, radius):
     """Return rows as whole numbers of radius/2¹⁶, clipped to a squared norm of at most 4¹⁶."""
     norms = np.sqrt(squared_norms(rows))
-    factors = GRID / np.maximum(norms, radius) * _SLACK
+    factors = GRID / np.maximum(norms, radius) * SLACK
     return np.trunc(rows * factors[:, np.newaxis]).astype(np.int32)
 
 
@@ -122,7 +115,7 @@ def weighted_roots(rows, weights):
     The outer product of such a row with itself has at most weight · norm² as its norm.
     """
     # Row by row: the result for a row must not depend on the others in its block.
-    roots = np.sqrt(weights * 2.0**-WEIGHT_BITS) * np.where(weights == WEIGHT_GRID, 1.0, _SLACK)
+    roots = np.sqrt(weights * 2.0**-WEIGHT_BITS) * np.where(weights == WEIGHT_GRID, 1.0, SLACK)
     return np.trunc(rows * roots[:, np.newaxis])
 
 
@@ -195,7 +188,7 @@ class RowGrid:
     @cached_property
     def _steps(self):
         """Return the finer steps in the radius."""
-        return 2.0 ** min(_MOST_FINE_BITS, (_FLOAT_BITS - self.n_basis.bit_length()) // 2)
+        return 2.0 ** min(_MOST_FINE_BITS, (_EXACT_BITS + 1 - self.n_basis.bit_length()) // 2)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -299,7 +292,7 @@ def _divided_by_root(Q, sizes):
         return Q
     by_root = Q / np.sqrt(np.asarray(sizes, dtype=np.float64))[:, np.newaxis]
     # A square root that was rounded down must not lift a norm.
-    by_root *= 1 - 2.0**-50
+    by_root *= SLACK
     return np.trunc(by_root)
 
 
@@ -309,5 +302,7 @@ def _whole(sums):
 
 def chunk_rows(n_basis):
     """Return how many rows to sum at a time."""
-    least = _CHUNK_ROWS_PER_TERM * n_basis
-    return min(max(_CHUNK_ELEMENTS // max(n_basis, 1), least, 1), _MAX_CHUNK)
+    # 2^20 elements, so that the workspace stays small, but at least two rows for each column, so
+    # that the products, not adding them up, take the time (measured); and no more than 2^20 rows,
+    # whose sums of products stay below 2^53, hence exact in float64.
+    return min(max(2**20 // max(n_basis, 1), 2 * n_basis, 1), 2**20)

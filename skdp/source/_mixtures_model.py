@@ -7,7 +7,7 @@ import numpy as np
 from skdp.noise import Share
 from skdp.release import Mixtures, PrincipalModel
 from skdp.source._integers import GRID, WEIGHT_GRID, IntegerMap, squared_norms
-from skdp.source._principal_model import PrincipalDirectionsModel
+from skdp.source._principal_model import PRECISION, PrincipalDirectionsModel
 from skdp.utils._linalg import positive_definite_floor
 
 # Largest number of mixture components of a class: with 3 and 6, mixtures classify 96.9 and 97.6 %
@@ -20,11 +20,6 @@ _BEARABLE = 0.05
 # Noisy steps of Lloyd's algorithm on the private rows: more steps cost more budget than they are
 # worth (rule of thumb).
 N_STEPS = 2
-# Steps of Lloyd's algorithm on rows drawn from a normal distribution, for the start (rule of
-# thumb).
-_FIRST_STEPS = 5
-# Number of these rows for each component (rule of thumb).
-_DRAWS = 200
 
 # Smallest variance in a mixture, relative to the largest and the average of all rows; without
 # noise a direction may have none, which has no density (rule of thumb).
@@ -36,8 +31,6 @@ _LEAST_RATIO = 0.5
 # Floor of the pooled variances in units of the largest eigenvalue of their noise. With 1, 2 and
 # 4 normal distributions classify 92.0, 93.7 and 94.8 % of the test digits of MNIST at ε = 1.
 _FLOOR = 4.0
-# Smallest pooled variance, relative to the largest (rule of thumb).
-_PRECISION = 1e-6
 
 
 class MixturesModel(PrincipalDirectionsModel):
@@ -114,7 +107,7 @@ def lloyd_mixtures(whitened, subspace, n_classes, queries):
     for step in range(N_STEPS + 1):
         last = step == N_STEPS
         assigned = assignments(whitened, mixtures)
-        here = noisy_statistics(
+        components = noisy_statistics(
             whitened,
             assigned,
             len(indices),
@@ -122,8 +115,8 @@ def lloyd_mixtures(whitened, subspace, n_classes, queries):
             "component" if last else "step",
             with_second_moments=last,
         )
-        within = _within(classes, here, indices, last)
-        mixtures = _mixtures(indices, here, within, last)
+        within = _within(classes, components, indices, last)
+        mixtures = _mixtures(indices, components, within, last)
     units = subspace.scale * np.sqrt(subspace.variances) * whitened.radius
     return Mixtures(
         indices,
@@ -145,17 +138,19 @@ def assignments(whitened, mixtures):
         constants.append(np.log(weight) + np.log(np.diag(inverse)).sum())
     assigned = []
     for codes, class_indices, _ in whitened.chunks():
-        here = np.zeros(len(codes), dtype=np.int64)
+        likeliest = np.zeros(len(codes), dtype=np.int64)
         for c in np.unique(class_indices):
             members = np.flatnonzero(class_indices == c)
-            own = np.flatnonzero(mixtures.class_indices == c)
-            if len(own) == 1:
-                here[members] = own[0]
+            candidates = np.flatnonzero(mixtures.class_indices == c)
+            if len(candidates) == 1:
+                likeliest[members] = candidates[0]
                 continue
             rows = codes[members]
-            logs = [squared_norms(maps[k](rows)) * (-0.5 / GRID**2) + constants[k] for k in own]
-            here[members] = own[np.argmax(logs, axis=0)]
-        assigned.append(here)
+            logs = [
+                squared_norms(maps[k](rows)) * (-0.5 / GRID**2) + constants[k] for k in candidates
+            ]
+            likeliest[members] = candidates[np.argmax(logs, axis=0)]
+        assigned.append(likeliest)
     return np.concatenate([np.zeros(0, dtype=np.int64), *assigned])
 
 
@@ -171,10 +166,11 @@ def _starts(mean, covariance, n_components, random_state):
     """Return centers of a normal distribution, by Lloyd's algorithm on rows drawn from it."""
     if n_components == 1:
         return mean[np.newaxis]
-    draws = random_state.standard_normal((_DRAWS * n_components, len(mean)))
+    # Five steps of Lloyd's algorithm on 200 draws for each component (rules of thumb).
+    draws = random_state.standard_normal((200 * n_components, len(mean)))
     draws = mean + draws @ np.linalg.cholesky(covariance).T
     centers = draws[:n_components].copy()
-    for _ in range(_FIRST_STEPS):
+    for _ in range(5):
         nearest = ((centers**2).sum(axis=1) - 2 * draws @ centers.T).argmin(axis=1)
         for k in np.unique(nearest):
             centers[k] = draws[nearest == k].mean(axis=0)
@@ -195,33 +191,36 @@ def _within(classes, components, indices, last):
     second_moments, within = classes.second_moments, np.empty_like(classes.second_moments)
     if last:
         total = np.array([components.second_moments[indices == c].sum(axis=0) for c in range(K)])
-        own = numbers * components.deviation**2
-        weight = own / np.maximum(own + variances, np.finfo(np.float64).tiny)
+        total_variances = numbers * components.deviation**2
+        weight = total_variances / np.maximum(
+            total_variances + variances, np.finfo(np.float64).tiny
+        )
         second_moments = weight[:, np.newaxis, np.newaxis] * second_moments
         second_moments = second_moments + (1 - weight)[:, np.newaxis, np.newaxis] * total
-        variances = weight**2 * variances + (1 - weight) ** 2 * own
+        variances = weight**2 * variances + (1 - weight) ** 2 * total_variances
     for c in range(K):
-        here = indices == c
-        weights = components.counts[here] / components.counts[here].sum()
-        between = (components.means[here].T * weights) @ components.means[here]
+        of_class = indices == c
+        weights = components.counts[of_class] / components.counts[of_class].sum()
+        between = (components.means[of_class].T * weights) @ components.means[of_class]
         within[c] = second_moments[c] / classes.counts[c] - between
     return pooled_covariances(within, classes.counts, np.sqrt(variances.mean()))
 
 
-def _mixtures(indices, components, within, own):
-    """Return mixtures whose components have covariances of their class, or of their own."""
+def _mixtures(indices, components, within, by_component):
+    """Return mixtures whose components have covariances of their class, or their own."""
     weights = components.counts / np.bincount(indices, components.counts)[indices]
     covariances = within[indices]
-    if own and len(indices) > len(within):
+    if by_component and len(indices) > len(within):
         n = components.counts
         spread = components.second_moments / n[:, np.newaxis, np.newaxis] - _outer(
             components.means
         )
-        own = [
-            shrunk(S, base, components.deviation / size)
-            for S, base, size in zip(spread, covariances, n, strict=True)
-        ]
-        covariances = np.array(own)
+        covariances = np.array(
+            [
+                shrunk(S, base, components.deviation / size)
+                for S, base, size in zip(spread, covariances, n, strict=True)
+            ]
+        )
     return Mixtures(indices, weights, components.means, covariances)
 
 
@@ -279,7 +278,7 @@ def pooled_covariances(covariances, counts, deviation):
     pooled = np.tensordot(counts / counts.sum(), covariances, 1)
     noise = np.sqrt(K) * deviation / counts.sum() * np.sqrt(2 * d)
     pooled = positive_definite_floor(
-        pooled, max(_FLOOR * noise, np.finfo(np.float32).tiny), _PRECISION
+        pooled, max(_FLOOR * noise, np.finfo(np.float32).tiny), PRECISION
     )
     return np.array(
         [shrunk(S, pooled, deviation / n) for S, n in zip(covariances, counts, strict=True)]

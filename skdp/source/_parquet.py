@@ -9,10 +9,6 @@ from skdp.utils._frames import as_elements
 from skdp.utils._text import matched
 from skdp.utils._validation import listed
 
-# Bytes read ahead of each column. Otherwise Arrow would load a whole row group, often a million
-# rows.
-_BUFFER_BYTES = 2**16
-
 
 def parquet_batches(columns, path, label, group, batch_size):
     """Yield tables of private rows, their labels and IDs, without splitting people.
@@ -42,23 +38,23 @@ def _fragments(path, names):
         ) from None
     with _files_that_can_be_read(path):
         dataset = ds.dataset(path, format="parquet", partitioning="hive")
-        found = [
+        fragments = [
             (f, ds.get_partition_keys(f.partition_expression)) for f in dataset.get_fragments()
         ]
-        columns = [{*fragment.physical_schema.names, *keys} for fragment, keys in found]
-    if not found:
+        columns = [{*fragment.physical_schema.names, *keys} for fragment, keys in fragments]
+    if not fragments:
         raise ValueError(
             f"The 'path' parameter, {str(path)!r:.200}, holds no Parquet file. Name a file, or a "
             "folder that has some."
         )
-    for (fragment, _), known in zip(found, columns, strict=True):
-        absent = [name for name in matched(names, known) if name not in known]
+    for (fragment, _), present in zip(fragments, columns, strict=True):
+        absent = [name for name in matched(names, present) if name not in present]
         if absent:
             raise ValueError(
                 f"The Parquet file {fragment.path!r} lacks the columns {listed(absent)}. Give all "
                 "files the announced columns, and name those of 'label' and 'group' as they do."
             )
-    return found
+    return fragments
 
 
 def _tables(fragments, names, batch_size):
@@ -68,7 +64,8 @@ def _tables(fragments, names, batch_size):
 
     for fragment, keys in fragments:
         with _files_that_can_be_read(fragment.path), fragment.open() as source:
-            file = ParquetFile(source, pre_buffer=False, buffer_size=_BUFFER_BYTES)
+            # Otherwise Arrow would load a whole row group, often a million rows.
+            file = ParquetFile(source, pre_buffer=False, buffer_size=2**16)
             given = matched(names, [*file.schema_arrow.names, *keys])
             stored = [name for name in given if name not in keys]
             for batch in file.iter_batches(batch_size, columns=stored):

@@ -34,8 +34,6 @@ _DEFAULT_SENSITIVITY = 1.0
 _FARTHEST = 50
 # Types of labels in a column of objects.
 _LABELS = (bool, int, float, str, np.bool_, np.number, type(None))
-# Public bounds of every column that an encoder makes.
-_ENCODED = (0, 1)
 
 
 @dataclass(frozen=True)
@@ -91,12 +89,12 @@ def make_noise(estimator):
             f"The 'noise' parameter of DPSource is the class {estimator.noise.__name__}. Make a "
             f"transformer of it: noise={estimator.noise.__name__}()."
         )
-    own = {name: getattr(estimator, name) for name in BUDGET}
-    own = {name: value for name, value in own.items() if value is not None}
+    budget = {name: getattr(estimator, name) for name in BUDGET}
+    budget = {name: value for name, value in budget.items() if value is not None}
     if isinstance(estimator.noise, str):
-        return NOISES[estimator.noise](**own, bounds=bounds)
+        return NOISES[estimator.noise](**budget, bounds=bounds)
     theirs = estimator.noise.get_params(deep=False)
-    for name, value in own.items():
+    for name, value in budget.items():
         if theirs.get(name, value) != value:
             raise ValueError(
                 f"The {name!r} parameter of DPSource is {value!r}, but that of its noise is "
@@ -112,7 +110,7 @@ def _public_bounds(estimator):
             f"The 'bounds' parameter of DPSource is {estimator.bounds!r:.100} beside an "
             "'encoder', whose schema has the bounds of each column. Leave out 'bounds'."
         )
-    bounds = estimator.bounds if estimator.encoder is None else _ENCODED
+    bounds = estimator.bounds if estimator.encoder is None else (0, 1)
     if bounds is not None and estimator.sensitivity is not None:
         given = "bounds" if estimator.encoder is None else "encoder"
         raise ValueError(
@@ -143,8 +141,8 @@ def warn_of_unstated_range(estimator):
         return
     if not isinstance(estimator.noise, str):
         theirs = estimator.noise.get_params(deep=False)
-        own = theirs.get("sensitivity") != _DEFAULT_SENSITIVITY
-        if own or theirs.get("bounds") is not None:
+        has_sensitivity = theirs.get("sensitivity") != _DEFAULT_SENSITIVITY
+        if has_sensitivity or theirs.get("bounds") is not None:
             return
     warn(
         "DPSource without 'bounds', 'encoder' or 'sensitivity' protects changes of one value by "
@@ -228,14 +226,14 @@ def class_labels(labels):
         raise ValueError("The 'X' and 'y' parameters of DPSource.fit hold no rows.")
     if labels.dtype.kind == "O":
         listed = labels.tolist()
-        known = all(isinstance(label, _LABELS) or label is pd.NA for label in listed)
-        if known and any(is_missing(label) for label in listed):
+        supported = all(isinstance(label, _LABELS) or label is pd.NA for label in listed)
+        if supported and any(is_missing(label) for label in listed):
             raise ValueError(
                 "The 'y' parameter of DPSource.fit has rows without a label (None, NaN or NA). "
                 "Leave them out, or list the classes in the schema of an encoder: rows of no "
                 "class are left out, where labels are not private."
             )
-        labels = np.array(listed) if known else labels
+        labels = np.array(listed) if supported else labels
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError("Input y contains NaN or infinity. Leave out rows without a label.")
     if labels.dtype.kind not in "biufU" or labels.dtype == np.longdouble:
@@ -303,17 +301,19 @@ def public_stand_ins(noise, response, X, y, columns):
     """Return arguments for a rehearsal that depend on what is public alone."""
     # Two rows of each class, at either end of the bounds, and the noise and the randomized
     # response with randomness of their own.
-    own = {name: clone(each) for name, each in (("noise", noise), ("response", response)) if each}
-    for each in own.values():
-        if "random_state" in each.get_params(deep=False):
-            each.set_params(random_state=None)
+    clones = {"noise": clone(noise)}
+    if response is not None:
+        clones["response"] = clone(response)
+    for mechanism in clones.values():
+        if "random_state" in mechanism.get_params(deep=False):
+            mechanism.set_params(random_state=None)
     classes = np.unique(y)
-    if "response" in own:
+    if "response" in clones:
         classes = np.unique(classes if response.classes is None else np.asarray(response.classes))
-        own["response"].set_params(classes=classes)
+        clones["response"].set_params(classes=classes)
     low, high = 0.0, float(noise.get_params(deep=False).get("sensitivity", _DEFAULT_SENSITIVITY))
     if columns is not None:
         low, high = columns.bounds
     rows = np.empty((2 * len(classes), X.shape[1]), dtype=X.dtype)
     rows[::2], rows[1::2] = low, high
-    return own["noise"], own.get("response"), rows, np.repeat(classes, 2)
+    return clones["noise"], clones.get("response"), rows, np.repeat(classes, 2)

@@ -27,20 +27,8 @@ EFFECTS = {"weak": 0.65, "moderate": 0.75, "strong": 0.85}
 # Largest number of simulated rows; more rows are represented by smaller noise (rule of thumb:
 # the sampling error of an AUC of so many is below .01).
 _MOST_ROWS = 20_000
-_TEST_ROWS = 10_000
+# Number of those that bring effects to an AUC (rule of thumb).
 _SCALING_ROWS = 5_000
-# Properties of tables, chosen on four hospitals (benchmarks/bench_planning.py): positions of
-# numbers between their bounds, their spread, the correlation of columns, and how unequal their
-# effects and their categories are.
-_CENTERS = (0.2, 0.6)
-_SPREADS = (0.08, 0.22)
-_LARGEST_LOADING = 0.6
-_SIZES = (0.1, 1.0)
-_CONCENTRATION = 1.5
-_SHARE_MISSING = 0.05
-# Bisection steps that bring effects to an AUC.
-_STEPS = 12
-_LARGEST_SCALE = 20.0
 
 
 @dataclass(frozen=True)
@@ -119,12 +107,12 @@ class ReleasePlan:
         return self._needed("n_rows", "epsilon", auc)
 
     def _needed(self, wanted, given, auc):
-        found = {
+        crossings = {
             key: _crossing(part[wanted].to_numpy(float), part["auc"].to_numpy(), auc)
             for key, part in self.table.groupby(["effects", given], sort=False)
         }
-        names = pd.MultiIndex.from_tuples(found, names=["effects", given])
-        return pd.Series(list(found.values()), index=names, name=wanted)
+        names = pd.MultiIndex.from_tuples(crossings, names=["effects", given])
+        return pd.Series(list(crossings.values()), index=names, name=wanted)
 
     def summary(self) -> str:
         """Return the plan as text, a line for each number of rows and ε.
@@ -282,7 +270,7 @@ def plan_release(
     for name, effect in wanted.items():
         for draw in range(n_draws):
             world = _World(schema, frequencies, effect, random_state)
-            frame, labels = world.rows(_TEST_ROWS)
+            frame, labels = world.rows(10_000)  # to test on
             test = TabularEncoder(schema).fit_transform(frame), labels
             for n in sizes:
                 rows = world.rows(min(n, _MOST_ROWS))
@@ -308,6 +296,26 @@ def plan_release(
     return ReleasePlan(table.reset_index(), draws)
 
 
+@dataclass(frozen=True)
+class _Tables:
+    """Properties of simulated tables, chosen on four hospitals (benchmarks/bench_planning.py)."""
+
+    # Positions of numbers between their bounds, and their spread, both from and to.
+    centers: tuple = (0.2, 0.6)
+    spreads: tuple = (0.08, 0.22)
+    # Largest loading of a column on the factor that all columns share.
+    largest_loading: float = 0.6
+    # Effects of the columns, relative to each other, from and to.
+    sizes: tuple = (0.1, 1.0)
+    # Of the Dirichlet distribution of the shares of categories.
+    concentration: float = 1.5
+    # Share of missing cells.
+    missing: float = 0.05
+
+
+_TABLES = _Tables()
+
+
 class _World:
     """Tables of one kind: a public schema, and effects of classes on its columns.
 
@@ -321,23 +329,23 @@ class _World:
         self._classes = np.array(schema.classes)
         K, p = len(frequencies), len(schema.columns)
         signs = random_state.choice([-1.0, 1.0], p)
-        self._loadings = signs * random_state.uniform(0, _LARGEST_LOADING, p)
+        self._loadings = signs * random_state.uniform(0, _TABLES.largest_loading, p)
         self._shapes = [_Shape(column, random_state) for column in schema.columns]
         if isinstance(effect, Mapping):
             distances = np.array([float(effect.get(name, 0.0)) for name in schema.names])
             self._means = np.linspace(0, 1, K)[:, np.newaxis] * distances
             return
-        sizes = random_state.uniform(*_SIZES, p)
+        sizes = random_state.uniform(*_TABLES.sizes, p)
         places = np.array([[-0.5], [0.5]]) * signs
         self._means = sizes * (places if K == 2 else random_state.standard_normal((K, p)))
         self._means *= self._scale(effect)
 
     def _scale(self, auc):
-        """Return what brings effects to an AUC of a linear model of many rows."""
+        """Return what brings effects to an AUC of a linear model of many rows, by bisection."""
         classes = self._random.choice(len(self._frequencies), _SCALING_ROWS, p=self._frequencies)
         noise = self._noise(_SCALING_ROWS)
-        half, low, high = _SCALING_ROWS // 2, 0.0, _LARGEST_SCALE
-        for _ in range(_STEPS):
+        half, low, high = _SCALING_ROWS // 2, 0.0, 20.0
+        for _ in range(12):
             scale = (low + high) / 2
             places = noise + scale * self._means[classes]
             X = np.column_stack(
@@ -351,8 +359,8 @@ class _World:
 
     def _noise(self, n):
         common = self._random.standard_normal((n, 1)) * self._loadings
-        own = self._random.standard_normal((n, len(self._loadings)))
-        return common + np.sqrt(1 - self._loadings**2) * own
+        specific = self._random.standard_normal((n, len(self._loadings)))
+        return common + np.sqrt(1 - self._loadings**2) * specific
 
     def rows(self, n):
         """Return a simulated table and its labels."""
@@ -372,11 +380,11 @@ class _Shape:
         self.column = column
         self._numeric = isinstance(column, NumericColumn)
         if self._numeric:
-            self._center = random_state.uniform(*_CENTERS)
-            self._spread = random_state.uniform(*_SPREADS)
+            self._center = random_state.uniform(*_TABLES.centers)
+            self._spread = random_state.uniform(*_TABLES.spreads)
             return
         k = len(column.categories)
-        shares = random_state.dirichlet(np.full(k, _CONCENTRATION))
+        shares = random_state.dirichlet(np.full(k, _TABLES.concentration))
         self._cuts = ndtri(np.clip(np.cumsum(shares)[:-1], 1e-6, 1 - 1e-6))
         self._order = np.arange(k) if column.ordered else random_state.permutation(k)
 
@@ -398,7 +406,7 @@ class _Shape:
         else:
             values = np.array(self.column.categories, dtype=object)[self._codes(places)]
         if self.column.missing:
-            values[random_state.random_sample(len(values)) < _SHARE_MISSING] = None
+            values[random_state.random_sample(len(values)) < _TABLES.missing] = None
         return values
 
     def _codes(self, places):
@@ -510,7 +518,7 @@ def _checked_numbers(name, given, kind, least, what):
 def _checked_effects(schema, given):
     """Return what effects are to be, by name: an AUC, or standardized differences by column."""
     several = isinstance(given, list | tuple)
-    found: dict = {}
+    effects: dict = {}
     for effect in given if several else [given]:
         if isinstance(effect, Mapping):
             unknown = [name for name in effect if name not in schema.names]
@@ -519,17 +527,17 @@ def _checked_effects(schema, given):
                     f"The 'effects' parameter of plan_release is {effect!r:.200}. Give finite "
                     f"numbers by names of columns, of {list(schema.names)!r:.200}."
                 )
-            found[f"given {len(found) + 1}" if several else "given"] = dict(effect)
+            effects[f"given {len(effects) + 1}" if several else "given"] = dict(effect)
         elif isinstance(effect, str) and effect in EFFECTS:
-            found[effect] = EFFECTS[effect]
+            effects[effect] = EFFECTS[effect]
         elif isinstance(effect, Real) and 0.5 < float(effect) < 1:
-            found[f"AUC {effect:g}"] = float(effect)
+            effects[f"AUC {effect:g}"] = float(effect)
         else:
             raise ValueError(
                 f"The 'effects' parameter of plan_release is {effect!r:.100}. Use 'weak', "
                 "'moderate' or 'strong', an AUC between 0.5 and 1, or a mapping of columns to "
                 "differences of the classes in standard deviations."
             )
-    if not found:
+    if not effects:
         raise ValueError("The 'effects' parameter of plan_release is empty. Leave it out.")
-    return found
+    return effects

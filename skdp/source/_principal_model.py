@@ -25,14 +25,11 @@ from skdp.source._linear_model import StatisticsModel, perturb_sums, shares_of_s
 
 # Fraction of the rows within the radius; the others are clipped to it. Rule of thumb.
 _QUANTILE = 0.95
-# Bins of distances span this fraction of the largest possible one, and it (rule of thumb).
-_NEAREST = 1 / 64
 # Bins for each factor of two: the radius is at most 19 % too large, which costs less than the
 # noise of more bins (rule of thumb).
 _BINS_PER_OCTAVE = 4
-# Bins of norms span these multiples of √n_directions, the norm of a row of unit variances
-# (rule of thumb).
-_SHORTEST, _LONGEST = 0.25, 8.0
+# Smallest variance relative to the largest, in the precision of float32 (rule of thumb).
+PRECISION = 1e-6
 
 
 class PrincipalDirectionsModel(StatisticsModel):
@@ -114,7 +111,8 @@ def estimate_location(rows, grid, queries):
 
 def distance_edges():
     """Return the squared edges of the bins of distances from the mean; public."""
-    return geometric_edges(GRID * _NEAREST, GRID)
+    # From a 64th of the largest possible distance (rule of thumb).
+    return geometric_edges(GRID * (1 / 64), GRID)
 
 
 @dataclass(frozen=True)
@@ -152,9 +150,9 @@ class WhitenedRows:
         # Rows Q of the grid are whole numbers of steps of radius/2¹⁶, so that Z is in multiples of
         # 2⁻¹⁶ standard deviations; of a person there are ``sizes`` rows.
         for Q, classes, sizes in rows.chunks(grid):
-            for here in _slices(len(Q)):
-                Z = project(Q[here])
-                units = integer_weights(None if sizes is None else sizes[here], len(Z))
+            for block in _slices(len(Q)):
+                Z = project(Q[block])
+                units = integer_weights(None if sizes is None else sizes[block], len(Z))
                 histogram += norm_histogram(squared_norms(Z), units, edges)
                 codes.append(Z.astype(np.int32))
                 weights.append(units)
@@ -172,9 +170,9 @@ class WhitenedRows:
 
     def chunks(self):
         """Yield codes in float64, class indices and weights of some rows."""
-        for here in _slices(len(self.codes)):
-            codes = self.codes[here].astype(np.float64)
-            yield codes, self.class_indices[here], self.weights[here]
+        for block in _slices(len(self.codes)):
+            codes = self.codes[block].astype(np.float64)
+            yield codes, self.class_indices[block], self.weights[block]
 
     def sums(self, groups, n_groups):
         """Return counts and sums of groups of rows, int64, in multiples of 2⁻²⁰ and 2⁻¹⁶."""
@@ -182,10 +180,10 @@ class WhitenedRows:
         sums = np.zeros((n_groups, self.codes.shape[1]), dtype=np.int64)
         start = 0
         for codes, _, weights in self.chunks():
-            here = groups[start : start + len(codes)]
+            chunk_groups = groups[start : start + len(codes)]
             start += len(codes)
-            np.add.at(counts, here, weights)
-            indicator = (here == np.arange(n_groups)[:, np.newaxis]).astype(np.float64)
+            np.add.at(counts, chunk_groups, weights)
+            indicator = (chunk_groups == np.arange(n_groups)[:, np.newaxis]).astype(np.float64)
             sums += (indicator @ weighted(codes, weights)).astype(np.int64)
         return counts, sums
 
@@ -199,19 +197,20 @@ class WhitenedRows:
         sums = np.zeros((n_groups, len(upper[0])), dtype=np.int64)
         start = 0
         for codes, _, weights in self.chunks():
-            here = groups[start : start + len(codes)]
+            chunk_groups = groups[start : start + len(codes)]
             start += len(codes)
             rows = weighted_roots(codes, weights)
-            for k in np.unique(here):
-                members = rows[here == k]
+            for k in np.unique(chunk_groups):
+                members = rows[chunk_groups == k]
                 sums[k] += (members.T @ members)[upper].astype(np.int64)
         return sums
 
 
 def length_edges(n_directions):
     """Return the squared edges of the bins of the lengths of whitened rows; public."""
+    # From a quarter to eight times the norm of a row of unit variances (rule of thumb).
     middle = GRID * np.sqrt(n_directions)
-    return geometric_edges(_SHORTEST * middle, _LONGEST * middle)
+    return geometric_edges(0.25 * middle, 8.0 * middle)
 
 
 def _slices(n):

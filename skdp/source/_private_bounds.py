@@ -38,14 +38,6 @@ _POWERS = _LARGEST - _SMALLEST + 1
 _N_COARSE = 2 * _POWERS + 2
 # Bins of equal width between the powers of two that are occupied.
 _N_FINE = 64
-# A bin counts as occupied from so many standard deviations of the noise (of 183 empty bins one
-# does in 1 of 19,000 columns), and a sum of bins from so many.
-_OCCUPIED, _SUMMED = 5.0, 3.0
-# Quantiles are searched up to this share, and extrapolated from there by this factor at most,
-# towards this share at least (rules of thumb).
-_MOST_LEVEL, _MOST_BEYOND, _LEAST_SHARE = 0.4, 4.0, 1e-3
-# Share of the rows in isolated occupied bins beyond which these bins hold all rows.
-_FEW = 0.8
 # Largest number of different values in a column of categories.
 _MOST_CATEGORIES = 1000
 
@@ -210,10 +202,10 @@ def quantile_bounds(
     >>> rng = np.random.RandomState(0)
     >>> age, sex = rng.uniform(20, 80, 2000), rng.choice(["F", "M"], 2000)
     >>> rows = pd.DataFrame({"age": age, "sex": sex})
-    >>> found = quantile_bounds(rows, ["age"], ["sex"], epsilon=1.0)
-    >>> [column.name for column in found.schema.columns]
+    >>> bounds = quantile_bounds(rows, ["age"], ["sex"], epsilon=1.0)
+    >>> [column.name for column in bounds.schema.columns]
     ['age', 'sex']
-    >>> found.schema.columns[0].noisy
+    >>> bounds.schema.columns[0].noisy
     True
     """
     X = _frame(X)
@@ -229,8 +221,8 @@ def quantile_bounds(
     persons = read_persons(groups, len(X), "quantile_bounds")
     weights = row_weights(persons, len(X))
     with sealed("quantile_bounds"):
-        values = {each: np.asarray(numbers(X[each]), dtype=np.float64) for each in numeric}
-        counted = {each: _category_counts(X[each], persons) for each in categories}
+        values = {column: np.asarray(numbers(X[column]), dtype=np.float64) for column in numeric}
+        counted = {column: _category_counts(X[column], persons) for column in categories}
     _check_values(values, counted)
     noise = _Noise(epsilon, delta, len(values), len(counted), random_state)
     guarantee = noise.guarantee(by_group=groups is not None)
@@ -238,8 +230,8 @@ def quantile_bounds(
     def make(values, weights, counted, noise):
         columns = noise.numeric_columns(values, weights, quantiles)
         columns |= noise.category_columns(counted)
-        found, left_out = _schema(before, columns, classes)
-        return PrivateBounds(found, guarantee, noise.deviation, left_out)
+        extended, left_out = _schema(before, columns, classes)
+        return PrivateBounds(extended, guarantee, noise.deviation, left_out)
 
     no_counts: tuple[list[Any], list[int]] = ([], [0])
     nothing = dict.fromkeys(values, np.zeros(0)), weights[:0], dict.fromkeys(counted, no_counts)
@@ -259,23 +251,23 @@ def _schema(before, columns, classes):
     """Return the schema of public columns and those found, or None, and names of the others."""
     # A column that a schema cannot have, as its encoded names are those of another one, is left
     # out: that depends on what was found, behind the charge.
-    found, left_out = (Schema(before, classes) if before else None), []
+    schema, left_out = (Schema(before, classes) if before else None), []
     for name, column in columns.items():
         try:
-            known = () if found is None else found.columns
-            found = found if column is None else Schema((*known, column), classes)
+            earlier = () if schema is None else schema.columns
+            schema = schema if column is None else Schema((*earlier, column), classes)
         except ValueError:
             column = None
         left_out += [name] if column is None else []
-    return found, tuple(left_out)
+    return schema, tuple(left_out)
 
 
-def _warn_of_hidden(found):
+def _warn_of_hidden(bounds):
     """Warn of columns that noise hides completely."""
-    if found.left_out:
-        so = "there is no schema" if found.schema is None else "they are left out of the schema"
+    if bounds.left_out:
+        so = "there is no schema" if bounds.schema is None else "they are left out of the schema"
         warn(
-            f"Noise hides the values of the columns {list(found.left_out)!r:.500}; {so}. Use "
+            f"Noise hides the values of the columns {list(bounds.left_out)!r:.500}; {so}. Use "
             "a larger epsilon or fewer columns, or write what is publicly known."
         )
 
@@ -299,7 +291,7 @@ def _names(X, argument, names):
             f"{names!r:.100}."
         )
     names = tuple(names)
-    unknown = [each for each in names if list(X.columns).count(each) != 1]
+    unknown = [name for name in names if list(X.columns).count(name) != 1]
     if unknown:
         raise ValueError(
             f"The {argument!r} parameter of quantile_bounds names {unknown!r:.500}, which the "
@@ -320,10 +312,11 @@ def _check(numeric, categories, public, quantiles):
         raise ValueError(
             "The 'numeric' and 'categories' parameters of quantile_bounds name a column twice."
         )
-    known = [each for each in both if public is not None and composed(each) in public.names]
-    if known:
+    described = () if public is None else public.names
+    stated = [name for name in both if composed(name) in described]
+    if stated:
         raise ValueError(
-            f"The columns {known!r:.500} are in the public 'schema' of quantile_bounds already, "
+            f"The columns {stated!r:.500} are in the public 'schema' of quantile_bounds already, "
             "which costs nothing. Leave them out of 'numeric' and 'categories'."
         )
     ordered = np.shape(quantiles) == (2,) and 0 <= quantiles[0] < quantiles[1] <= 1
@@ -336,8 +329,8 @@ def _check(numeric, categories, public, quantiles):
 
 def _check_names(names, classes):
     """Raise ValueError for names or classes that a schema cannot have, whatever will be found."""
-    for each in names:
-        Schema((NumericColumn(each, 0.0, 1.0),), classes)
+    for name in names:
+        Schema((NumericColumn(name, 0.0, 1.0),), classes)
 
 
 def _check_values(values, counted):
@@ -348,8 +341,8 @@ def _check_values(values, counted):
                 f"The 'numeric' parameter of quantile_bounds names {name!r:.100}, a column "
                 "without any number. Name it in 'categories', or correct its spelling of numbers."
             )
-    for name, (found, _) in counted.items():
-        if len(found) > _MOST_CATEGORIES:
+    for name, (categories, _) in counted.items():
+        if len(categories) > _MOST_CATEGORIES:
             raise ValueError(
                 f"The 'categories' parameter of quantile_bounds names {name!r:.100}, a column of "
                 f"more than {_MOST_CATEGORIES:,} different values. Leave it out if these are "
@@ -364,21 +357,21 @@ def _category_counts(values, persons):
     """
     keys = pd.Series([canonical(value) for value in values], dtype=object)
     if persons is not None:
-        first = pd.DataFrame({"person": np.asarray(persons), "there": keys.notna()})
-        first = first.sort_values(["person", "there"], ascending=[True, False], kind="stable")
+        first = pd.DataFrame({"person": np.asarray(persons), "present": keys.notna()})
+        first = first.sort_values(["person", "present"], ascending=[True, False], kind="stable")
         keys = keys.loc[first.drop_duplicates("person").index]
-    codes, found = pd.factorize(keys)
-    counts = np.bincount(codes[codes >= 0], minlength=len(found))
-    return list(found), np.append(counts, np.sum(codes < 0)).astype(np.int64) * ROW
+    codes, categories = pd.factorize(keys)
+    counts = np.bincount(codes[codes >= 0], minlength=len(categories))
+    return list(categories), np.append(counts, np.sum(codes < 0)).astype(np.int64) * ROW
 
 
 def coarse_bin(values):
     """Return the number of the power-of-two bin of each value; 0 where it is missing."""
     most = np.ldexp(1.0, _LARGEST) * (1 - 2.0**-50)
-    there = np.clip(np.nan_to_num(values, posinf=most, neginf=-most), -most, most)
-    exponent = np.frexp(there)[1]
-    power = np.where(np.abs(there) < np.ldexp(1.0, _SMALLEST - 1), 0, exponent - _SMALLEST + 1)
-    return np.where(np.isnan(values), 0, 1 + _POWERS + np.sign(there).astype(int) * power)
+    clipped = np.clip(np.nan_to_num(values, posinf=most, neginf=-most), -most, most)
+    exponent = np.frexp(clipped)[1]
+    power = np.where(np.abs(clipped) < np.ldexp(1.0, _SMALLEST - 1), 0, exponent - _SMALLEST + 1)
+    return np.where(np.isnan(values), 0, 1 + _POWERS + np.sign(clipped).astype(int) * power)
 
 
 def coarse_edges():
@@ -387,6 +380,28 @@ def coarse_edges():
     low = np.concatenate([[np.nan], -powers[::-1], [0.0], powers / 2])
     high = np.concatenate([[np.nan], -powers[::-1] / 2, [0.0], powers])
     return low, high
+
+
+@dataclass(frozen=True)
+class _Search:
+    """How quantiles are found in noisy counts."""
+
+    # Standard deviations of the noise from which a bin counts as occupied: of 183 empty bins one
+    # does in 1 of 19,000 columns.
+    occupied: float = 5.0
+    # The same of a sum of bins (rule of thumb).
+    summed: float = 3.0
+    # Quantiles are searched up to this share, and extrapolated from there by this factor at most,
+    # towards this share at least (rules of thumb).
+    most_level: float = 0.4
+    most_beyond: float = 4.0
+    least_share: float = 1e-3
+    # Share of the rows in isolated occupied bins beyond which these bins hold all rows (rule of
+    # thumb).
+    few: float = 0.8
+
+
+_SEARCH = _Search()
 
 
 class _Noise:
@@ -445,17 +460,19 @@ class _Noise:
         """Return the numeric columns by name; None where noise hides all."""
         if not values:
             return {}
-        bins = [coarse_bin(each) for each in values.values()]
+        bins = [coarse_bin(column) for column in values.values()]
         coarse = self._answer("coarse", _histograms(bins, weights, _N_COARSE))
-        least = _OCCUPIED * self._deviation("coarse")
+        least = _SEARCH.occupied * self._deviation("coarse")
         ranges = [_occupied_range(counts, least) for counts in coarse]
-        bins = [_fine_bin(x, found) for x, found in zip(values.values(), ranges, strict=True)]
+        bins = [
+            _fine_bin(x, occupied) for x, occupied in zip(values.values(), ranges, strict=True)
+        ]
         fine = self._answer("fine", _histograms(bins, weights, _N_FINE + 1))[:, 1:]
         columns: dict = {}
-        for name, found, counts, rough in zip(values, ranges, fine, coarse, strict=True):
+        for name, occupied, counts, rough in zip(values, ranges, fine, coarse, strict=True):
             columns[name] = None
-            if found is not None:
-                low, high = _between(counts, found, quantiles, self._deviation("fine"))
+            if occupied is not None:
+                low, high = _between(counts, occupied, quantiles, self._deviation("fine"))
                 columns[name] = _numeric_column(name, low, high, bool(rough[0] > least))
         return columns
 
@@ -464,13 +481,13 @@ class _Noise:
         if not counted:
             return {}
         exact = np.zeros((len(counted), _MOST_CATEGORIES + 1), dtype=np.int64)
-        for row, (found, counts) in zip(exact, counted.values(), strict=True):
-            row[: len(found)], row[-1] = counts[:-1], counts[-1]
+        for row, (categories, counts) in zip(exact, counted.values(), strict=True):
+            row[: len(categories)], row[-1] = counts[:-1], counts[-1]
         noisy = self._answer("categories", exact)
         least = self._threshold()
         columns = {}
-        for (name, (found, _)), counts in zip(counted.items(), noisy, strict=True):
-            listed = [value for value, n in zip(found, counts, strict=False) if n > least]
+        for (name, (categories, _)), counts in zip(counted.items(), noisy, strict=True):
+            listed = [value for value, n in zip(categories, counts, strict=False) if n > least]
             columns[name] = _category_column(name, listed, bool(counts[-1] > least))
         return columns
 
@@ -503,46 +520,46 @@ def _occupied_range(counts, least):
     return (first, last) if first < last else (first - 0.5, first + 0.5)  # zeros alone
 
 
-def _fine_bin(values, found):
+def _fine_bin(values, occupied):
     """Return 1 and more for bins of equal width, beyond their ends too; 0 where missing."""
-    if found is None:
+    if occupied is None:
         return np.zeros(len(values), dtype=int)
-    place = (values - found[0]) / (found[1] - found[0]) * _N_FINE
+    place = (values - occupied[0]) / (occupied[1] - occupied[0]) * _N_FINE
     place = np.clip(np.floor(np.nan_to_num(place)), 0, _N_FINE - 1).astype(int)
     return np.where(np.isnan(values), 0, place + 1)
 
 
-def _between(counts, found, quantiles, deviation):
+def _between(counts, occupied, quantiles, deviation):
     """Return where two quantiles are, by noisy counts of bins of equal width."""
     # Where noise hides the tails, they go on from the last quantile that is known as those of a
     # normal distribution do, but not below zero without values there.
-    edges = np.linspace(found[0], found[1], _N_FINE + 1)
+    edges = np.linspace(occupied[0], occupied[1], _N_FINE + 1)
     middle = edges[:-1][np.argmax(np.cumsum(counts) > counts.sum() / 2)]
     low = _quantile(counts, edges, quantiles[0], deviation, middle)
     high = -_quantile(counts[::-1], -edges[::-1], 1 - quantiles[1], deviation, -middle)
-    if low < 0 <= found[0]:
+    if low < 0 <= occupied[0]:
         low = 0.0
-    if high > 0 >= found[1]:
+    if high > 0 >= occupied[1]:
         high = 0.0
-    return (low, high) if low < high else found
+    return (low, high) if low < high else occupied
 
 
 def _quantile(counts, edges, share, deviation, middle):
     """Return the value that a share of rows is below, of less than a half."""
     n_rows = max(counts.sum(), deviation)
-    noise = _SUMMED * deviation * np.sqrt(np.arange(1, len(counts) + 1))
+    noise = _SEARCH.summed * deviation * np.sqrt(np.arange(1, len(counts) + 1))
     levels = np.maximum(share, noise / n_rows)
-    reached = (np.cumsum(counts) > levels * n_rows) & (levels < _MOST_LEVEL)
+    reached = (np.cumsum(counts) > levels * n_rows) & (levels < _SEARCH.most_level)
     if not reached.any():
-        occupied = counts > _OCCUPIED * deviation
-        few = counts[occupied].sum() > _FEW * n_rows  # that hold nearly all rows
+        occupied = counts > _SEARCH.occupied * deviation
+        few = counts[occupied].sum() > _SEARCH.few * n_rows  # that hold nearly all rows
         return edges[np.argmax(occupied)] if few else edges[0]
     place = int(np.argmax(reached))
-    known, level = min(edges[place], middle), levels[place]
+    quantile, level = min(edges[place], middle), levels[place]
     if level == share:
-        return known
-    beyond = min(float(ndtri(max(share, _LEAST_SHARE)) / ndtri(level)), _MOST_BEYOND)
-    return middle - (middle - known) * beyond
+        return quantile
+    beyond = min(float(ndtri(max(share, _SEARCH.least_share)) / ndtri(level)), _SEARCH.most_beyond)
+    return middle - (middle - quantile) * beyond
 
 
 def _numeric_column(name, low, high, missing):

@@ -36,6 +36,7 @@ from skdp.tabular import (
 )
 from skdp.utils._frames import as_frame
 from skdp.utils._linalg import as_slice
+from skdp.utils._validation import LARGEST, SMALLEST
 from skdp.utils._warnings import warn
 
 MODELS: dict[str, StatisticsModel] = {
@@ -46,12 +47,6 @@ MODELS: dict[str, StatisticsModel] = {
 }
 # The model that "auto" means for tables in memory.
 _CHOSEN = ChosenModel()
-# Smallest width and largest magnitude of a column, whose squares float32 can represent (rule of
-# thumb).
-_SMALLEST, _LARGEST = 1e-12, 1e12
-# Number of columns, or functions of them, beyond which sums of products take minutes; their bytes
-# for each product, and seconds for each triple (measured with 6,000 columns: 1.9 GB, 85 s).
-_MANY_COLUMNS, _BYTES, _SECONDS = 5000, 53, 4e-10
 
 
 @dataclass(frozen=True)
@@ -103,11 +98,11 @@ class PublicColumns:
             ) from error
         bounds = np.stack(ends)
         widths = bounds[1] - bounds[0]
-        usual = widths.min() > _SMALLEST and np.abs(bounds).max() < _LARGEST
+        usual = widths.min() > SMALLEST and np.abs(bounds).max() < LARGEST
         if not (np.isfinite(bounds).all() and usual):
             raise ValueError(
                 f"The 'bounds' parameter of {owner} must be finite, low < high, of "
-                f"magnitudes below {_LARGEST:g} and widths above {_SMALLEST:g}, got widths from "
+                f"magnitudes below {LARGEST:g} and widths above {SMALLEST:g}, got widths from "
                 f"{widths.min():g} to {widths.max():g}. Leave out constant columns, and use units "
                 "in which the others are about 1."
             )
@@ -258,10 +253,10 @@ class PrivateRows:
     def blocks(self, n):
         """Yield some of n rows each, their class indices, and their people's numbers of rows."""
         for start in range(0, len(self.X), n):
-            here = start + np.flatnonzero(self.class_indices[start : start + n] >= 0)
-            here = as_slice(here)
-            sizes = None if self.sizes is None else self.sizes[here]
-            yield self.X[here], self.class_indices[here], sizes
+            indices = start + np.flatnonzero(self.class_indices[start : start + n] >= 0)
+            indices = as_slice(indices)
+            sizes = None if self.sizes is None else self.sizes[indices]
+            yield self.X[indices], self.class_indices[indices], sizes
 
     def none(self, grid):
         """Return no rows, for a rehearsal."""
@@ -343,10 +338,12 @@ def _plan(source, columns, y, *, in_parts=False):
 
 def _warn_of_cost(n):
     """Say what sums of products of very many columns will cost, before they start."""
-    if n > _MANY_COLUMNS:
+    # For each product 53 bytes, for each triple 4e-10 seconds (measured with 6,000 columns:
+    # 1.9 GB, 85 s), which are minutes beyond 5,000.
+    if n > 5000:
         warn(
             f"Sums of products of {n:,} functions of the columns take about "
-            f"{_BYTES * n**2 / 1e9:.1f} GB of memory, and {_SECONDS * n**3:.0f} seconds on one "
+            f"{53 * n**2 / 1e9:.1f} GB of memory, and {4e-10 * n**3:.0f} seconds on one "
             "core besides those of the rows. Leave out columns, or sum groups of them, if that is "
             "too much."
         )
@@ -391,8 +388,8 @@ def read_rows(columns, X):
     reader = BaseEstimator()
     X = read_numbers(reader, X, ensure_min_samples=0)
     names = getattr(reader, "feature_names_in_", None)
-    known = names is None or np.array_equal(names, columns.names)
-    if X.shape[1] != columns.n_features or not known:
+    same_names = names is None or np.array_equal(names, columns.names)
+    if X.shape[1] != columns.n_features or not same_names:
         raise ValueError(
             f"X has other columns than the {columns.n_features} that were announced by "
             "DPStatisticsSource.accumulator. Give every chunk the same columns, in the same "

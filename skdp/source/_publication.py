@@ -49,7 +49,7 @@ def publish(what, guarantee, make, private, rehearsals, *, ledger=None, name="",
     with sealed(what) as told:
         result = make(*private)
     # Those about parameters, as of a generator that was used before; others may tell about rows.
-    told = [each for each in told if issubclass(each.category, PrivacyLeakWarning)]
+    told = [warning for warning in told if issubclass(warning.category, PrivacyLeakWarning)]
     if doubt is not None:
         with recorded_warnings() as doubts, default_settings(), suppress(Exception):
             doubt(result)

@@ -1,5 +1,7 @@
 """The model of a softmax regression, by gradient descent with noise on every gradient."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from skdp.noise import Share
@@ -7,38 +9,25 @@ from skdp.release import LinearScores, PrincipalModel
 from skdp.source._integers import (
     GRID,
     GRID_BITS,
+    SLACK,
     WEIGHT_BITS,
     WEIGHT_GRID,
     IntegerMap,
     squared_norms,
 )
-from skdp.source._principal_model import PrincipalDirectionsModel
+from skdp.source._principal_model import PRECISION, PrincipalDirectionsModel
 from skdp.utils._linalg import positive_definite_floor
 
 # Benchmarks: 50,000 digits of MNIST as 640 oriented gradients, tested on the other 10,000 of the
 # training rows, in 300 directions.
 # Steps of descent: 160 are as accurate as 80 at ε = 8 and at ε = 1, in twice the time.
 N_STEPS = 80
-# Largest learning rate for rows of unit variances. With 1, 2 and 4 the accuracy is 98.6, 98.8 and
-# 98.8 % at ε = 8; 97.9, 98.0 and 97.8 % at ε = 1.
-_RATE = 2.0
-# Noise of a gradient, for rows of unit variances and each of them, above which the rate falls
-# with its root. From 1,400 digits of 8 × 8 pixels, with rates .06, .25, .5 and 2, 84, 83, 81 and
-# 75 % of others are right at ε = 1, where noise is 100 times as large; from 5,000 of MNIST 64, 84,
-# 89 and 88 %, where it is 20 times as large.
-_BEARABLE_NOISE = 0.001
-# Momentum: the fraction of the last step that is repeated (rule of thumb).
-_MOMENTUM = 0.9
-# Fraction of the steps whose average is the result (rule of thumb).
-_TAIL = 0.5
 # exp(−i/2^10) and exp(−i/2^20): the exponent of a probability is a multiple of 2^-20.
 _TABLE_BITS = 10
 # Logits this far below the largest have probability zero: e^-32 of 2^40 rounds to zero.
 _RANGE = 32
 _COARSE = np.exp(-np.arange(_RANGE << _TABLE_BITS) / 2.0**_TABLE_BITS)
 _FINE = np.exp(-np.arange(1 << _TABLE_BITS) / 4.0**_TABLE_BITS)
-# Exponentials are multiples of 2^-40, so that their sums over the classes are exact.
-_EXP_GRID = 2.0**40
 # The constant appended to a row of norm 1. A constant of 1 would double the squared sensitivity
 # (rule of thumb).
 _CONSTANT = 2**14
@@ -46,18 +35,37 @@ _CONSTANT = 2**14
 # and 98.6 % of the digits are right at ε = 8; 97.9, 98.0 and 97.1 % at ε = 1.
 _LARGEST_RESIDUAL = 0.5
 # The same in multiples of 2^-20, with a margin for rounding.
-_LONGEST = _LARGEST_RESIDUAL * WEIGHT_GRID * (1 - 2.0**-50)
+_LONGEST = _LARGEST_RESIDUAL * WEIGHT_GRID * SLACK
 # Norm of the gradient of a record: a row with its constant has norm √(1 + 1/16).
 _SENSITIVITY = int(np.ceil(_LARGEST_RESIDUAL * np.sqrt(GRID**2 + _CONSTANT**2) * WEIGHT_GRID))
-# Weight of the linear discriminant from which the descent starts: with .35, .5 and .7 98.7, 98.7
-# and 98.6 % of 10,000 held-out digits of MNIST are right at ε = 8, 98.0, 98.0 and 98.1 % at
-# ε = 1; with nothing 98.4 and 97.6 % (oriented gradients).
-_TRUST = 0.5
-# Share of the average variance that is added to each for that discriminant: zero to ten times as
-# much are equally accurate.
-_RIDGE = 0.05
-# Smallest variance relative to the largest, in the precision of float32 (rule of thumb).
-_PRECISION = 1e-6
+
+
+@dataclass(frozen=True)
+class _Descent:
+    """Settings of the descent."""
+
+    # Largest learning rate for rows of unit variances. With 1, 2 and 4 the accuracy is 98.6, 98.8
+    # and 98.8 % at ε = 8; 97.9, 98.0 and 97.8 % at ε = 1.
+    rate: float = 2.0
+    # Noise of a gradient, for rows of unit variances and each of them, above which the rate falls
+    # with its root. From 1,400 digits of 8 × 8 pixels, with rates .06, .25, .5 and 2, 84, 83, 81
+    # and 75 % of others are right at ε = 1, where noise is 100 times as large; from 5,000 of MNIST
+    # 64, 84, 89 and 88 %, where it is 20 times as large.
+    bearable_noise: float = 0.001
+    # Momentum: the fraction of the last step that is repeated (rule of thumb).
+    momentum: float = 0.9
+    # Fraction of the steps whose average is the result (rule of thumb).
+    tail: float = 0.5
+    # Weight of the linear discriminant from which the descent starts: with .35, .5 and .7 98.7,
+    # 98.7 and 98.6 % of 10,000 held-out digits of MNIST are right at ε = 8, 98.0, 98.0 and 98.1 %
+    # at ε = 1; with nothing 98.4 and 97.6 % (oriented gradients).
+    trust: float = 0.5
+    # Share of the average variance that is added to each for that discriminant: zero to ten times
+    # as much are equally accurate.
+    ridge: float = 0.05
+
+
+_DESCENT = _Descent()
 
 
 class RegressionModel(PrincipalDirectionsModel):
@@ -92,8 +100,10 @@ class RegressionModel(PrincipalDirectionsModel):
         units = subspace.components.T / np.sqrt(subspace.variances)
         means = (moments.means - subspace.mean) @ units
         start = _discriminant(means, units.T @ within @ units, moments.frequencies)
-        own, intercepts = softmax_regression(whitened, start, moments.class_counts.sum(), queries)
-        coefficients = own @ units.T
+        slopes, intercepts = softmax_regression(
+            whitened, start, moments.class_counts.sum(), queries
+        )
+        coefficients = slopes @ units.T
         intercepts = intercepts - coefficients @ subspace.mean
         # Gradients contain more about the classes than the moments, whose expectation is too low.
         return PrincipalModel(moments, LinearScores(coefficients, intercepts))
@@ -107,14 +117,14 @@ def softmax_regression(whitened, start, count, queries):
     coefficients, intercepts = start
     weights = np.vstack([coefficients.T * whitened.radius, intercepts * (GRID / _CONSTANT)])
     velocity, average = np.zeros_like(weights), np.zeros_like(weights)
-    tail = round(_TAIL * N_STEPS)
+    tail = round(_DESCENT.tail * N_STEPS)
     unit = GRID * WEIGHT_GRID * count
     noise = queries.deviation("gradients", _SENSITIVITY) / unit * whitened.radius
-    rate = _RATE * np.sqrt(_BEARABLE_NOISE / max(noise, _BEARABLE_NOISE))
+    rate = _DESCENT.rate * np.sqrt(_DESCENT.bearable_noise / max(noise, _DESCENT.bearable_noise))
     for step in range(N_STEPS):
         exact = exact_gradient(whitened, weights)
         gradient = queries.add("gradients", exact, _SENSITIVITY) / unit
-        velocity = _MOMENTUM * velocity + gradient
+        velocity = _DESCENT.momentum * velocity + gradient
         weights = weights + rate * whitened.radius**2 * velocity
         if step >= N_STEPS - tail:
             average += weights / tail
@@ -151,20 +161,20 @@ def row_probabilities(scores):
     far = below >= _RANGE
     steps = np.where(far, 0, below * 4.0**_TABLE_BITS).astype(np.int64)
     exps = _COARSE[steps >> _TABLE_BITS] * _FINE[steps & ((1 << _TABLE_BITS) - 1)]
-    exps = np.rint(np.where(far, 0, exps) * _EXP_GRID)
+    exps = np.rint(np.where(far, 0, exps) * 2.0**40)  # whose sums over the classes are exact
     return exps / exps.sum(axis=1, keepdims=True)
 
 
 def _discriminant(means, covariance, frequencies):
-    """Return ``_TRUST`` times a linear discriminant of whitened rows, where the descent starts."""
-    ridge = _RIDGE * np.trace(covariance) / len(covariance)
+    """Return a weighted linear discriminant of whitened rows, where the descent starts."""
+    ridge = _DESCENT.ridge * np.trace(covariance) / len(covariance)
     coefficients = np.linalg.solve(covariance + ridge * np.eye(len(covariance)), means.T).T
     intercepts = np.log(frequencies) - 0.5 * np.einsum("cj,cj->c", coefficients, means)
     coefficients = coefficients - coefficients.mean(axis=0)
-    return _TRUST * coefficients, _TRUST * (intercepts - intercepts.mean())
+    return _DESCENT.trust * coefficients, _DESCENT.trust * (intercepts - intercepts.mean())
 
 
 def _without_noise(moments):
     """Return the covariance within classes, with variances of at least those of the noise."""
     least = max(moments.eigenvalue_noise, np.finfo(np.float32).tiny)
-    return positive_definite_floor(moments.covariance(0), least, _PRECISION)
+    return positive_definite_floor(moments.covariance(0), least, PRECISION)

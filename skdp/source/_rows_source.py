@@ -54,8 +54,6 @@ from skdp.utils._validation import check_magnitude, forget_fit
 # Directions of the subspace for each component of the codes. Rule of thumb: 60 directions for
 # codes of 20, as many as the target's subspace has.
 _DIRECTIONS_PER_COMPONENT = 3
-# One fold of ten is held out to choose between mixtures and single normals; rule of thumb.
-_FOLDS = 10
 
 
 class DPSource(PrivateParametersMixin, BaseEstimator):
@@ -570,15 +568,15 @@ def denoised_codes(noisy, labels, moments, n_directions, random_state, *, labels
 
 def _likely_mixtures(codes, labels, noise, variances, random_state):
     """Return mixtures if they explain held-out noisy rows better than one normal each."""
-    held = stratified_folds(labels, _FOLDS, random_state) == 0
+    held = stratified_folds(labels, 10, random_state) == 0  # one of ten folds; rule of thumb
     held &= np.bincount(labels)[labels] > 1
     if not held.any():
         return None
-    rest, known = codes[~held], labels[~held]
-    moments = Moments.measure(rest, np.eye(labels.max() + 1)[known], noise)
+    rest, rest_labels = codes[~held], labels[~held]
+    moments = Moments.measure(rest, np.eye(labels.max() + 1)[rest_labels], noise)
     model = ClassModel.of_moments(moments, np.eye(len(noise)), variances)
     normals = Mixtures.single(model.means + moments.mean, model.covariances)
-    mixtures = Mixtures.fit(rest, known, noise, random_state)
+    mixtures = Mixtures.fit(rest, rest_labels, noise, random_state)
     rows = np.arange(held.sum())
     likelihoods = [
         model.log_likelihood(codes[held], noise)[rows, labels[held]].mean(dtype=np.float64)

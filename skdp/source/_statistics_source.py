@@ -416,8 +416,8 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
                 f"StatisticsAccumulator, got {type(accumulator).__name__}. Make one by "
                 "accumulator(), and add rows to it; pass the rows themselves to fit."
             )
-        known = accumulator.plan.columns
-        plan = one_pass_plan(self, known.n_inputs, known.input_names, known.dtype)
+        columns = accumulator.plan.columns
+        plan = one_pass_plan(self, columns.n_inputs, columns.input_names, columns.dtype)
         if not plan.is_same(accumulator.plan):
             raise ValueError(
                 "The 'accumulator' parameter was made by a source with other parameters. Make it "
@@ -457,7 +457,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             guarantee,
             make,
             private=(plan.model, rows, queries),
-            rehearsals=[(each, nothing, queries.rehearsal()) for each in plan.model.branches],
+            rehearsals=[(branch, nothing, queries.rehearsal()) for branch in plan.model.branches],
             ledger=self.ledger,
             name=type(self).__name__,
             doubt=warn_of_doubt,

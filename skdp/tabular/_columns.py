@@ -393,8 +393,8 @@ def column_from(name, description):
     make, required, optional = _KINDS[kind]
     for key in given:
         keys = ", ".join(map(repr, ("type", *required, *optional)))
-        known = key in (*required, *optional)
-        _require(known, name, f"has the unknown key {key!r:.100}", f"use {keys}")
+        allowed = key in (*required, *optional)
+        _require(allowed, name, f"has the unknown key {key!r:.100}", f"use {keys}")
     for key in required:
         _require(key in given, name, f"has no key {key!r}", f"add {key!r}")
     if isinstance(given.get("missing"), str):

@@ -39,8 +39,6 @@ from skdp.transfer._scorers import (
 from skdp.transfer._strategy import TransferModel, TransferResult
 from skdp.utils._labels import stratified_folds
 
-# Folds of the labeled rows; rule of thumb.
-_N_FOLDS = 5
 # Prior log-odds of adapted class means, compared with the source. On human activity with 10 labels
 # per class, 0, 1, 2 and 3 gain 10.7, 11.2, 11.6 and 12.1 points; without labels, log loss is
 # .2-.45 with 0, at the same accuracy.
@@ -112,21 +110,9 @@ class Candidate:
 class Candidates:
     """Candidates for a target, weighted by evidence.
 
-    They are used if classes overlap, with releases of statistics, or without labels:
-
-    - the score of each source, and that of all together weighted by precision, corrected by the
-      labeled rows such that few of them can hardly harm (:class:`AveragedCorrection`);
-    - class means adapted to the target's rows, if they agree with the sources
-      (:func:`agrees_with_source`), and these err on no more rows than they claim
-      (:func:`errs_as_claimed`); labels only scale their log-posteriors;
-    - mixtures adapted likewise, if they agree and are at least as certain as the sources; labels
-    do
-      not change them;
-    - a logistic regression of the labeled rows alone;
-    - self-training, if it is added.
-
-    Posteriors are averaged. Each candidate is weighted by the likelihood of held-out labels, and
-    by prior odds that favor the source.
+    They are used if classes overlap, with releases of statistics, or without labels. Posteriors
+    are averaged. Each candidate is weighted by the likelihood of held-out labels, and by prior
+    odds that favor the source.
 
     Parameters
     ----------
@@ -137,27 +123,53 @@ class Candidates:
     def __init__(self, task):
         self._task = task
         self._standardizer = Standardizer(task.X)
-        self._known = ~task.unlabeled
-        self._labels = task.labels[self._known]
+        self._is_labeled = ~task.unlabeled
+        self._labels = task.labels[self._is_labeled]
         self._pairs = [pair for pair in task.pairs if pair.release.moments is not None]
-        self.scorers: list = []  # of the sources
+        self.scorers = self._source_scorers(self._pairs)
         self._candidates: list = []
         self._history: dict = {}  # of self-training
         self._log_posteriors: list = []  # of all rows by each, before any label is used
 
+    def _source_scorers(self, pairs):
+        return [on_all_columns(self._task, source_scorer(pair)) for pair in pairs]
+
     def learn(self):
-        """Collect the candidates of sources and labels, weight them by the labels, return self."""
-        if self._pairs:
-            self._add_sources()
-            self._add_adapted()
-        if self._known.any():
-            self._add_target_alone()
+        """Collect all candidates, weight them by the labels, return self."""
+        for candidate, log_posteriors in self._all():
+            candidate.standardizer = self._standardizer
+            self._candidates.append(candidate)
+            self._log_posteriors.append(log_posteriors)
+        if self._is_labeled.any():
             self._learn_from_labels()
         return self
 
+    def _all(self):
+        """Yield all candidates but self-training, and their log-posteriors of all rows.
+
+        The source is the first, and added before the next are made: these are compared with it.
+        """
+        has_labels = self._is_labeled.any()
+        if self._pairs:
+            # The score of all sources together.
+            yield self._all_sources()
+        if self._pairs and has_labels:
+            # That of each source: the prior odds depend on its effective sample size.
+            yield from self._single_sources()
+        if self._pairs and not self._task.has_indicators:  # these create clusters of their own
+            # Densities of the sources adapted to the target's rows, if the two agree. In the
+            # average they decide on rows of which they are certain and the source is not.
+            for pair in self._pairs:
+                yield from self._class_means(pair)
+                yield from self._mixtures(pair)
+        if has_labels:
+            # A logistic regression of the labeled rows.
+            yield self._target_alone()
+        # Self-training, by add_trained, depends on the evidence for these.
+
     def named(self, name):
         """Return the candidates with a name."""
-        return [each for each in self._candidates if each.name == name]
+        return [candidate for candidate in self._candidates if candidate.name == name]
 
     @property
     def labels_log_odds(self):
@@ -178,75 +190,57 @@ class Candidates:
         alone = self.named("target alone")
         return bool(alone) and alone[0].log_odds > self._candidates[0].log_odds
 
-    def _add_corrected(self, candidate, correction, log_posteriors):
-        """Add a candidate whose log-posteriors of the target rows labels will correct."""
-        candidate.standardizer, candidate.correction = self._standardizer, correction
-        self._candidates.append(candidate)
-        self._log_posteriors.append(log_posteriors)
+    def _all_sources(self):
+        """Return all sources together, weighted by precision."""
+        if len(self._pairs) == 1:
+            return self._source("source", self.scorers[0], 0.0, self._pairs[0].release)
+        rows = np.array([effective_rows(pair.release) for pair in self._pairs])
+        pool = Scorer(partial(log_linear_pool, self.scorers, rows / rows.sum()))
+        return self._source("source", pool, 0.0)
 
-    def _add_sources(self):
-        """Add all sources together and, with labels, each source separately.
+    def _single_sources(self):
+        """Yield each of several sources, merged or not."""
+        n_rows = np.sum([effective_rows(pair.release) for pair in self._pairs])
+        pairs, scorers = self._task.single_pairs, self._source_scorers(self._task.single_pairs)
+        if len(self._pairs) > 1:
+            pairs, scorers = [*self._pairs, *pairs], [*self.scorers, *scorers]
+        for pair, scorer in zip(pairs, scorers, strict=True):
+            log_odds = _SINGLE_POWER * prior_odds(n_rows, effective_rows(pair.release))
+            yield self._source(pair.name, scorer, log_odds, pair.release)
 
-        The prior odds of one of several depend on its effective sample size.
-        """
-        pairs = self._pairs
-        self.scorers = [on_all_columns(self._task, source_scorer(pair)) for pair in pairs]
-        rows = np.array([effective_rows(pair.release) for pair in pairs])
-        if len(pairs) == 1:
-            self._add_source("source", self.scorers[0], 0.0, pairs[0].release)
-        else:
-            pool = Scorer(partial(log_linear_pool, self.scorers, rows / rows.sum()))
-            self._add_source("source", pool, 0.0)
-        if not self._known.any():
-            return
-        several = [] if len(pairs) == 1 else zip(pairs, self.scorers, strict=True)
-        singles = self._task.single_pairs
-        merged = ((pair, on_all_columns(self._task, source_scorer(pair))) for pair in singles)
-        for pair, scorer in (*several, *merged):
-            log_odds = _SINGLE_POWER * prior_odds(rows.sum(), effective_rows(pair.release))
-            self._add_source(pair.name, scorer, log_odds, pair.release)
-
-    def _add_source(self, name, scorer, log_odds, release=None):
-        """Add the scores of a source, corrected by labels."""
+    def _source(self, name, scorer, log_odds, release=None):
+        """Return the scores of a source, corrected such that few labels can hardly harm."""
         log_posteriors = normalized_log_posteriors(scorer, self._task.X)
-        known: tuple = ()
+        sites: tuple = ()
         if release is not None and release.statistics is not None:
             spread = release.linear.intercept_sd
-            known = () if spread is None else (float(spread[0]), release.statistics.n_sources)
+            sites = () if spread is None else (float(spread[0]), release.statistics.n_sources)
         size = self._task.X.shape[1], self._task.sampling
-        correction = AveragedCorrection.of_source(log_posteriors, *size, *known)
-        self._add_corrected(Candidate(name, scorer, log_odds), correction, log_posteriors)
+        correction = AveragedCorrection.of_source(log_posteriors, *size, *sites)
+        return Candidate(name, scorer, log_odds, correction=correction), log_posteriors
 
-    def _add_adapted(self):
-        """Add densities of the sources adapted to the target's rows, if the two agree.
+    def _class_means(self, pair):
+        """Yield class means by the likelier of two starts, if the source errs as it claims.
 
-        In the average they decide on rows of which they are certain and the source is not.
+        Labels only scale their log-posteriors.
         """
-        if self._task.has_indicators:  # indicators create clusters of their own
-            return
-        for pair in self._pairs:
-            self._add_class_means(pair)
-            self._add_mixtures(pair)
-
-    def _add_class_means(self, pair):
-        """Add class means by the likelier of two starts, if the source errs as it claims."""
         starts = [partial(adapted_class_means, pair, start) for start in (None, self.reference)]
         scorers = [adapt() for adapt in starts]
         if scorers[0] is None:
             return
         scores = [np.asarray(scorer.scores(self._task.X), np.float64) for scorer in scorers]
-        best = np.argmax([logsumexp(each, axis=1).mean() for each in scores])
+        best = np.argmax([logsumexp(log_densities, axis=1).mean() for log_densities in scores])
         log_posteriors = log_softmax(scores[best], axis=1)
         posteriors = np.exp(log_posteriors)
         agrees = agrees_with_source(posteriors, self.reference)
         if agrees and errs_as_claimed(posteriors, self.reference):
-            adapt = starts[best] if self._known.any() else None
-            name = "adapted class means"
-            candidate = Candidate(name, scorers[best], _MEANS_LOG_ODDS, adapt=adapt)
-            self._add_corrected(candidate, AveragedCorrection.of_slope(), log_posteriors)
+            candidate = Candidate("adapted class means", scorers[best], _MEANS_LOG_ODDS)
+            candidate.correction = AveragedCorrection.of_slope()
+            candidate.adapt = starts[best] if self._is_labeled.any() else None
+            yield candidate, log_posteriors
 
-    def _add_mixtures(self, pair):
-        """Add mixtures adapted to the target's rows, if that separates classes better."""
+    def _mixtures(self, pair):
+        """Yield mixtures, if they separate classes better; labels do not change them."""
         # On digits of other writers this gains 2-6 points. Without a shift, as on Fashion-MNIST,
         # and on human activity, certainty decreases, and .5 to 17 points would be lost.
         scorer = adapted_mixtures(pair)
@@ -256,31 +250,30 @@ class Candidates:
         posteriors = np.exp(log_posteriors)
         better = certainty(posteriors) >= certainty(self.reference)
         if better and agrees_with_source(posteriors, self.reference):
-            self._candidates.append(Candidate("adapted mixtures", scorer, 0.0))
-            self._log_posteriors.append(log_posteriors)
+            yield Candidate("adapted mixtures", scorer, 0.0), log_posteriors
 
-    def _add_target_alone(self):
-        """Add the target alone: a logistic regression around the frequencies of its classes."""
+    def _target_alone(self):
+        """Return a logistic regression around the frequencies of the target's classes."""
         if self.scorers:
             frequencies = self.reference.mean(axis=0) + 1e-6
         else:
             frequencies = np.bincount(self._labels) / len(self._labels)
         scorer = Scorer(partial(constant_scores, np.log(frequencies)))
-        candidate = Candidate("target alone", scorer, self.labels_log_odds, 0.0)
         correction = AveragedCorrection.of_labels_alone(self._task.sampling)
-        log_posteriors = normalized_log_posteriors(scorer, self._task.X)
-        self._add_corrected(candidate, correction, log_posteriors)
+        odds = self.labels_log_odds
+        candidate = Candidate("target alone", scorer, odds, 0.0, correction=correction)
+        return candidate, normalized_log_posteriors(scorer, self._task.X)
 
     def _learn_from_labels(self):
         """Let all candidates learn from the labeled rows, and weight them by these."""
-        folds = stratified_folds(self._labels, _N_FOLDS, self._task.random_state)
-        Z = self._standardizer.transform(self._task.X[self._known])
-        rows = LabeledRows(self._known, self._labels, folds, Z)
-        if self._task.label_sampling == "auto" and self._pairs and not self._known.all():
+        folds = stratified_folds(self._labels, 5, self._task.random_state)
+        Z = self._standardizer.transform(self._task.X[self._is_labeled])
+        rows = LabeledRows(self._is_labeled, self._labels, folds, Z)
+        if self._task.label_sampling == "auto" and self._pairs and not self._is_labeled.all():
             warn_of_frequencies(self._labels, self.reference.mean(axis=0), self._task.sampling)
         for candidate, log_posteriors in zip(self._candidates, self._log_posteriors, strict=True):
             offsets = self._sampling_offsets(np.exp(log_posteriors))
-            held_out = candidate.learn(log_posteriors[self._known], rows, offsets)
+            held_out = candidate.learn(log_posteriors[self._is_labeled], rows, offsets)
             self._weigh(candidate, held_out, offsets)
 
     def _sampling_offsets(self, posteriors):
@@ -311,10 +304,12 @@ class Candidates:
         weights = candidate_weights([candidate.log_odds for candidate in self._candidates])
         model = EvidenceAverage(self._candidates, weights)
         if self._pairs:
-            model.is_contradicted = contradicts(self._labels, self._log_posteriors[0][self._known])
+            model.is_contradicted = contradicts(
+                self._labels, self._log_posteriors[0][self._is_labeled]
+            )
         distributions = model.probabilities(self._task.X)
-        distributions[self._known] = np.eye(distributions.shape[1])[self._labels]
-        return TransferResult(distributions.argmax(axis=1), distributions, self._history, model)
+        distributions[self._is_labeled] = np.eye(distributions.shape[1])[self._labels]
+        return TransferResult(distributions, self._history, model)
 
 
 class EvidenceAverage(TransferModel):

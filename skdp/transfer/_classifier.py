@@ -25,7 +25,7 @@ from skdp.transfer._inspection import (
     warn_of_source,
 )
 from skdp.transfer._labeled_split import LabeledScoreMixin
-from skdp.transfer._noise_aware import NoiseAware
+from skdp.transfer._noise_aware import NOISE_AWARE
 from skdp.transfer._priors_and_costs import (
     balanced_weights,
     check_class_prior,
@@ -41,7 +41,7 @@ from skdp.transfer._sources import (
     merged_groups,
     summed_guarantee,
 )
-from skdp.transfer._strategy import Strategy, Task
+from skdp.transfer._strategy import Task
 from skdp.transfer._target_classes import encode_labels, match_classes
 from skdp.transfer.papers import ALIGNMENT, MULTITASK
 from skdp.utils._frames import as_frame
@@ -49,9 +49,7 @@ from skdp.utils._sklearn import StrOptions, fit_context
 from skdp.utils._validation import check_magnitude, forget_fit, validate_data
 
 # A new strategy is added here; the name is used nowhere else.
-_STRATEGIES: dict[str, Strategy] = {
-    strategy.name: strategy for strategy in (NoiseAware(), ALIGNMENT, MULTITASK)
-}
+_STRATEGIES = {strategy.name: strategy for strategy in (NOISE_AWARE, ALIGNMENT, MULTITASK)}
 
 
 def _was_fitted_with_a_source(estimator):
@@ -65,7 +63,7 @@ def _was_fitted_for_probabilities(estimator):
     if model is not None:
         return hasattr(model, "probabilities")
     strategy = _STRATEGIES.get(estimator.strategy)
-    return strategy is not None and strategy.has_probabilities
+    return strategy is not None and not strategy.reconstructs_rows
 
 
 class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
@@ -322,10 +320,10 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     >>> rows = adult.source[:4000]
     >>> source = DPStatisticsSource(epsilon=2.0, encoder=adult.schema)
     >>> release = source.fit(X.iloc[rows], y[rows]).release_
-    >>> known = y[adult.learning]
-    >>> known[20:] = None  # the labels of most rows are unknown
+    >>> labels = y[adult.learning]
+    >>> labels[20:] = None  # the labels of most rows are unknown
     >>> model = DPTransferClassifier(release, random_state=0)
-    >>> model = model.fit(X.iloc[adult.learning], known)
+    >>> model = model.fit(X.iloc[adult.learning], labels)
     >>> bool(model.score(X.iloc[adult.test], y[adult.test]) > 0.8)
     True
     >>> model.guarantee_.epsilon

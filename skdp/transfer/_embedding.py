@@ -12,7 +12,8 @@ from skdp.utils._linalg import principal_directions
 # which it is probably in other units. For the halves of a uniform column it is 3.6; for
 # standardized columns, if the source's are scaled to [0, 1], 5 or more.
 _FAR = 4.0
-# The same from which the source has no information on the target: men for a source of women.
+# The same from which the source has no information on the target: men for a source of women; rule
+# of thumb.
 _UNSEEN = 10.0
 # Floor of the standard deviation of a source's column, relative to the median one: an almost
 # constant column of the source may have a few other values in the target; rule of thumb.

@@ -6,6 +6,7 @@ candidates, which are log-posteriors, by the likelihood of held-out labels; and 
 scale, over all subsets of scorers, with the slope that fits the labels best.
 """
 
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -17,28 +18,40 @@ from scipy.special import logsumexp, softmax
 # 71 % (human activity at ε = 0.1: 62 instead of 71 %).
 _OUTLIERS = 0.1
 
-# Fraction of the entropy of classes that a candidate must remove on the target's rows, so that its
-# classes are well separated. Human activity has .95 or more; with a quarter of its columns, where
-# class means are up to four points worse than a good source, .92 or less; tables have below .1.
-_MIN_CERTAINTY = 0.93
-# Required agreement of source and candidate beyond chance, relative to that which the source
-# claims with the true classes. Human activity has .57-1.1; unrelated clusters have none.
-_MIN_AGREEMENT = 0.5
-# Floor of the agreement beyond chance that a source claims: one that cannot distinguish classes
-# confirms nothing; rule of thumb.
-_MIN_CLAIM = 0.05
-# Largest number of rows on which a candidate may disagree with the source, relative to the number
-# on which the source claims to err. Among mixtures and regressions on digits and human activity,
-# all that improve have 1.4 or less, and all below 1.5 improve; on Fashion-MNIST all get worse, and
-# with many source rows have 2.1 or more; oriented gradients of digits get worse too, with 1.4 or
-# more. With 9,000 rows at ε = 1, mixtures on Fashion-MNIST have .8, and eight points are lost.
-_MAX_DISAGREEMENT = 1.3
+
+@dataclass(frozen=True)
+class _Agreement:
+    """When a candidate and the source agree, so that it is used without labels."""
+
+    # Fraction of the entropy of classes that a candidate must remove on the target's rows, so that
+    # its classes are well separated. Human activity has .95 or more; with a quarter of its
+    # columns, where class means are up to four points worse than a good source, .92 or less;
+    # tables have below .1.
+    min_certainty: float = 0.93
+    # Required agreement of source and candidate beyond chance, relative to that which the source
+    # claims with the true classes. Human activity has .57-1.1; unrelated clusters have none.
+    min_agreement: float = 0.5
+    # Floor of the agreement beyond chance that a source claims: one that cannot distinguish
+    # classes confirms nothing; rule of thumb.
+    min_claim: float = 0.05
+    # Largest number of rows on which a candidate may disagree with the source, relative to the
+    # number on which the source claims to err. Among mixtures and regressions on digits and human
+    # activity, all that improve have 1.4 or less, and all below 1.5 improve; on Fashion-MNIST all
+    # get worse, and with many source rows have 2.1 or more; oriented gradients of digits get worse
+    # too, with 1.4 or more. With 9,000 rows at ε = 1, mixtures on Fashion-MNIST have .8, and eight
+    # points are lost.
+    max_disagreement: float = 1.3
+
+
+_AGREEMENT = _Agreement()
+
 # Fraction of columns with two values, each in at least this fraction of the rows, from which rows
-# are treated as records with indicators, which create clusters independently of the classes.
+# are treated as records with indicators, which create clusters independently of the classes; rules
+# of thumb.
 _MIN_INDICATORS, _MIN_SHARE = 0.1, 0.01
 
 # Log-odds, compared with the source, of self-training that agrees with it on well-separated
-# classes.
+# classes; rule of thumb.
 AGREEMENT_LOG_ODDS = 3.0
 # Largest prior log-odds of the source against models of the target's labels; see prior_odds. On
 # whas500 with 10 labels per class, with 3 the labels were favored by chance in one draw of ten,
@@ -59,10 +72,9 @@ _CONTRADICTION = 2.5
 # Scale of the normal prior of slopes. With a weight of 1 the best class is on average e times as
 # likely as the second; a weight of 5 is as certain as a scorer can reasonably be.
 _SLOPE_SCALE = 5.0
-# Smallest weight of the last scorer, the target's own, which has information on every row.
+# Smallest weight of the last scorer, the target's own, which has information on every row; rule of
+# thumb.
 _MIN_LAST_WEIGHT = 0.1
-# Grid points of the likelihood of a slope, which has several maxima, before refinement.
-_N_SLOPES = 81
 
 
 def has_indicators(X):
@@ -92,14 +104,15 @@ def agrees_with_source(posteriors, reference):
     # with the mean \bar p of its largest posteriors and the frequencies f and g with which source
     # and candidate predict the classes. The test requires half of that between source and
     # candidate, and a candidate that is certain of nearly all rows. It needs no labels.
-    if certainty(posteriors) < _MIN_CERTAINTY:
+    if certainty(posteriors) < _AGREEMENT.min_certainty:
         return False
     guesses, source_guesses = posteriors.argmax(axis=1), reference.argmax(axis=1)
     K = reference.shape[1]
-    counts = [np.bincount(each, minlength=K) for each in (guesses, source_guesses)]
+    counts = [np.bincount(predicted, minlength=K) for predicted in (guesses, source_guesses)]
     chance = counts[0] @ counts[1] / len(guesses) ** 2
-    claimed = max(reference.max(axis=1).mean() - chance, _MIN_CLAIM)
-    return bool(np.mean(guesses == source_guesses) - chance >= _MIN_AGREEMENT * claimed)
+    claimed = max(reference.max(axis=1).mean() - chance, _AGREEMENT.min_claim)
+    agreement = np.mean(guesses == source_guesses) - chance
+    return bool(agreement >= _AGREEMENT.min_agreement * claimed)
 
 
 def errs_as_claimed(posteriors, reference):
@@ -108,7 +121,8 @@ def errs_as_claimed(posteriors, reference):
     # With the mean \bar p of its largest posteriors, the fraction of rows on which the two differ
     # should thus be about 1 - \bar p; unrelated clusters differ on more.
     differ = np.mean(posteriors.argmax(axis=1) != reference.argmax(axis=1))
-    return bool(differ <= _MAX_DISAGREEMENT * (1 - reference.max(axis=1).mean()))
+    claimed = 1 - reference.max(axis=1).mean()
+    return bool(differ <= _AGREEMENT.max_disagreement * claimed)
 
 
 def contradicts(labels, scores):
@@ -214,8 +228,8 @@ def _fit_slope(scores, labels):
             probabilities = 1 / np.exp(slope * ahead).sum(axis=1)
         return (slope / _SLOPE_SCALE) ** 2 / 2 - log_likelihood(probabilities, scores.shape[1])
 
-    # With outliers it is not convex.
-    grid = np.linspace(0, 4 * _SLOPE_SCALE, _N_SLOPES)
+    # With outliers it is not convex: a grid comes before the refinement.
+    grid = np.linspace(0, 4 * _SLOPE_SCALE, 81)
     best = np.argmin([loss(slope) for slope in grid])
     bounds = grid[np.clip([best - 1, best + 1], 0, len(grid) - 1)]
     return minimize_scalar(loss, bounds=bounds, method="bounded")

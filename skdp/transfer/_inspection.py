@@ -13,8 +13,6 @@ from skdp.utils._warnings import warn
 
 # Floor of probabilities, as in scikit-learn's log loss.
 _MIN_PROBABILITY = np.finfo(np.float64).eps
-# Default bounds of numbers.
-_UNIT = np.array([[0.0], [1.0]])
 
 
 @dataclass(frozen=True)
@@ -61,13 +59,13 @@ def candidate_contributions(candidates, weights):
     first = candidates[0]
     return [
         Contribution(
-            each.name,
-            side_of(each.source_weight),
+            candidate.name,
+            side_of(candidate.source_weight),
             float(weight),
-            float(each.log_odds - first.log_odds),
-            *_compared(each.held_out, first.held_out),
+            float(candidate.log_odds - first.log_odds),
+            *_compared(candidate.held_out, first.held_out),
         )
-        for each, weight in zip(candidates, weights, strict=True)
+        for candidate, weight in zip(candidates, weights, strict=True)
     ]
 
 
@@ -102,13 +100,13 @@ def report_frame(contributions, n_labels, label_sampling):
 def warn_of_source(model):
     """Warn if labels indicate that a source does not help, or is wrong."""
     if model.source_weight < model.min_source_weight:
-        found = "favor the model learned from the target alone"
+        finding = "favor the model learned from the target alone"
     elif model.is_contradicted:
-        found = "contradict the source, which was corrected by them"
+        finding = "contradict the source, which was corrected by them"
     else:
         return
     warn(
-        f"The labeled rows {found}: the source has a weight of {model.source_weight:.2f}. Check "
+        f"The labeled rows {finding}: the source has a weight of {model.source_weight:.2f}. Check "
         "that its columns, their units and its classes mean the same here, see report() for the "
         "weight of each part and its loss on the labels, or use no source (source=None)."
     )
@@ -160,17 +158,17 @@ def readable_columns(row, matching, names):
     """Return a schema of the columns of a row, with the offset and width of each."""
     n = len(row) if matching.n_shared is None else matching.n_shared
     same = [release for release in matching.releases if release.n_features == n]
-    known = [matching.names, names, *(release.feature_names for release in same)]
-    names = next((list(each) for each in known if each is not None), None)
+    name_lists = [matching.names, names, *(release.feature_names for release in same)]
+    names = next((list(name_list) for name_list in name_lists if name_list is not None), None)
     names = [f"x{j}" for j in range(len(row))] if names is None else names
     encoders = [release.encoder for release in same if release.encoder is not None]
     bounds = [release.bounds for release in same if release.bounds is not None]
     columns: tuple = ()
     low, width = np.zeros(len(row)), np.ones(len(row))
-    extra = matching.extra_encoder
+    extra, unit = matching.extra_encoder, np.array([[0.0], [1.0]])
     parts = [
-        (slice(0, n), encoders[0] if encoders else None, bounds[0] if bounds else _UNIT),
-        (slice(n, len(row)), None if extra is None else extra.schema_, _UNIT),
+        (slice(0, n), encoders[0] if encoders else None, bounds[0] if bounds else unit),
+        (slice(n, len(row)), None if extra is None else extra.schema_, unit),
     ]
     for part, schema, limits in parts:
         if schema is not None:

@@ -11,43 +11,10 @@ from scipy.stats import chi2
 from skdp.transfer._evidence import average_posteriors, held_out_probabilities, log_likelihood
 from skdp.utils._warnings import warn
 
-# Standard deviation of the slope of scores around 1. Over five tables with 10-20 labels per class,
-# log loss falls by .0009 with .1 and by .0005 with .2, both ± .0004; AUC is the same.
-_SLOPE_DEVIATION = 0.1
-# Standard deviation of the intercepts if frequencies are those of the source. Over six tables, log
-# loss falls by .0011, .0010 and .0008 with .3, .2 and .1, all ± .0006; on adult, where no
-# correction is needed, it rises by .0011, .0004 and .0001.
-_SAME_FREQUENCIES = 0.2
-# Standard deviation of the intercepts for arbitrary frequencies, and the number of sites as which
-# it counts if the spread between sites is known. Over four hospitals, .5 to 1.5 are similar; with
-# the spread of three others in its place, log loss is .477 and .522 with 10 labels (ε = 4 and 1),
-# and .447 and .484 with this.
-_OTHER_FREQUENCIES, _SITES = 1.0, 4
-# Prior log-odds of other frequencies, for a random sample of labels. For six tables split by a
-# column, and four hospitals from one source and from three, with 10 labels, log loss is more than
-# .01 above that of the source alone in 8 of 52 cases with 0, and in 3 with −1.
-_OTHER_LOG_ODDS = -1.0
-# Wider corrections for more labels: variances of coefficients and their prior log-odds, and the
-# standard deviation of the slope. With log-odds of −1 and −2, 30 labels cost up to .045 of AUC in
-# the same cases; a slope of standard deviation 1 with the second is as good as .3.
-_LOOSER = ((0.02, -3.0), (0.1, -5.0))
-_LOOSER_SLOPE = 0.3
-# Standard deviation of the slope if labels correct only the slope, for more than two classes, and
-# its prior log-odds, for stratified labels and for a random sample, whose intercepts have to be
-# learned. With 10 labels per class, log-odds of 0 to 3 are similar on human activity; on
-# Fashion-MNIST up to 2 points are lost without it and with 0, .4 with 2 and .2 with 3, and .05 of
-# log loss is gained.
-_SCALED_SLOPE, _SCALED_LOG_ODDS = 1.0, {"stratified": 3.0, "random": 0.0}
-# Variances of coefficients for labels alone, and their prior log-odds: a logistic regression
-# averaged over regularization strengths by cross-validation. 1 is best for images, .02 for tables
-# with 10 labels per class: over six, log loss is .653 with these log-odds, .686 with 0 for all
-# (and .005 in addition), and .692 with two variances, .02 and 1; with 60 labels of a random sample
-# it is .434, .437 and .443.
-_ALONE = ((0.02, 0.0), (0.1, -2.0), (0.5, -4.0), (2.5, -6.0))
 # Largest variance of the coefficients of standardized columns. Over six tables with 10-20 labels
 # per class, wider priors lose up to .017 of AUC.
 MAX_VARIANCE = 1 / 300
-# Largest prior variance of all columns together, relative to that of the scores.
+# Largest prior variance of all columns together, relative to that of the scores; rule of thumb.
 _SHARE_OF_COLUMNS = 0.25
 # Smallest prior variances, of each column and of all together: labels must have an effect even
 # with an uninformative source. Over six tables the gain of AUC by 10 labels per class is .0004
@@ -58,8 +25,52 @@ _MIN_WEIGHT = 0.05
 # Significance level of class frequencies among labels for a warning, and the same if all labels
 # are of one class, when more depends on it; rules of thumb.
 _SURPRISING, _SURPRISING_ALONE = 1e-3, 0.05
-# Relative variation below which columns are treated as constant.
+# Relative variation below which columns are treated as constant; rule of thumb.
 _MIN_VARIATION = 1e-5
+
+
+@dataclass(frozen=True)
+class _Prior:
+    """Prior of the corrections: standard deviations of slope and intercepts, variances, odds."""
+
+    # Standard deviation of the slope of scores around 1. Over five tables with 10-20 labels per
+    # class, log loss falls by .0009 with .1 and by .0005 with .2, both ± .0004; AUC is the same.
+    slope: float = 0.1
+    # Standard deviation of the intercepts if frequencies are those of the source. Over six tables,
+    # log loss falls by .0011, .0010 and .0008 with .3, .2 and .1, all ± .0006; on adult, where no
+    # correction is needed, it rises by .0011, .0004 and .0001.
+    same_frequencies: float = 0.2
+    # Standard deviation of the intercepts for arbitrary frequencies, and the number of sites as
+    # which it counts if the spread between sites is known. Over four hospitals, .5 to 1.5 are
+    # similar; with the spread of three others in its place, log loss is .477 and .522 with 10
+    # labels (ε = 4 and 1), and .447 and .484 with this.
+    other_frequencies: float = 1.0
+    n_sites: int = 4
+    # Prior log-odds of other frequencies, for a random sample of labels. For six tables split by a
+    # column, and four hospitals from one source and from three, with 10 labels, log loss is more
+    # than .01 above that of the source alone in 8 of 52 cases with 0, and in 3 with −1.
+    other_log_odds: float = -1.0
+    # Wider corrections for more labels: variances of coefficients and their prior log-odds, and
+    # the standard deviation of the slope. With log-odds of −1 and −2, 30 labels cost up to .045 of
+    # AUC in the same cases; a slope of standard deviation 1 with the second is as good as .3.
+    looser: tuple = ((0.02, -3.0), (0.1, -5.0))
+    looser_slope: float = 0.3
+    # Standard deviation of the slope if labels correct only the slope, for more than two classes,
+    # and its prior log-odds for stratified labels; they are 0 for a random sample, whose
+    # intercepts have to be learned. With 10 labels per class, log-odds of 0 to 3 are similar on
+    # human activity; on Fashion-MNIST up to 2 points are lost without it and with 0, .4 with 2 and
+    # .2 with 3, and .05 of log loss is gained.
+    scaled_slope: float = 1.0
+    scaled_log_odds: float = 3.0
+    # Variances of coefficients for labels alone, and their prior log-odds: a logistic regression
+    # averaged over regularization strengths by cross-validation. 1 is best for images, .02 for
+    # tables with 10 labels per class: over six, log loss is .653 with these log-odds, .686 with 0
+    # for all (and .005 in addition), and .692 with two variances, .02 and 1; with 60 labels of a
+    # random sample it is .434, .437 and .443.
+    alone: tuple = ((0.02, 0.0), (0.1, -2.0), (0.5, -4.0), (2.5, -6.0))
+
+
+_PRIOR = _Prior()
 
 
 class Standardizer:
@@ -87,7 +98,7 @@ class LabeledRows:
 
     Attributes
     ----------
-    known : ndarray of shape (n_samples,), bool
+    is_labeled : ndarray of shape (n_samples,), bool
         Mask of the labeled rows.
 
     labels, folds : ndarrays of shape (n_labeled,)
@@ -97,7 +108,7 @@ class LabeledRows:
         Standardized columns.
     """
 
-    known: np.ndarray
+    is_labeled: np.ndarray
     labels: np.ndarray
     folds: np.ndarray
     Z: np.ndarray
@@ -105,8 +116,8 @@ class LabeledRows:
     @property
     def all_labels(self):
         """Class indices of all rows, −1 where unlabeled."""
-        labels = np.full(len(self.known), -1)
-        labels[self.known] = self.labels
+        labels = np.full(len(self.is_labeled), -1)
+        labels[self.is_labeled] = self.labels
         return labels
 
     @cached_property
@@ -128,7 +139,7 @@ def sampling_of(labels, label_sampling, frequencies):
     if (labels >= 0).all() or (counts != counts[:1]).any():
         return "random"
     if len(classes) == 1 and frequencies is not None:
-        likely = expit(logit(frequencies[classes[0]]) + _OTHER_FREQUENCIES)
+        likely = expit(logit(frequencies[classes[0]]) + _PRIOR.other_frequencies)
         return "random" if likely ** counts[0] >= _SURPRISING else "stratified"
     return "stratified"
 
@@ -147,11 +158,11 @@ def warn_of_frequencies(labels, expected, sampling):
         "stratified": "They count as chosen class by class: predictions follow the frequencies "
         "that the source expects. If they are a random sample, set label_sampling='random'",
     }[sampling]
-    found, known = (np.round(each, 2).tolist() for each in (shares, expected))
+    observed, expected = (np.round(p, 2).tolist() for p in (shares, expected))
     warn(
-        f"The {len(labels)} labels name the classes with frequencies {found}, where the source "
-        f"expects {known} (in the order of classes_). {consequence}; name it either way, or give "
-        "class_prior, to end this warning."
+        f"The {len(labels)} labels name the classes with frequencies {observed}, where the source "
+        f"expects {expected} (in the order of classes_). {consequence}; name it either way, or "
+        "give class_prior, to end this warning."
     )
 
 
@@ -191,8 +202,8 @@ class OffsetLogisticRegression:
     """
 
     variance: float
-    intercept_deviation: float = _SAME_FREQUENCIES
-    slope_deviation: float = _SLOPE_DEVIATION
+    intercept_deviation: float = _PRIOR.same_frequencies
+    slope_deviation: float = _PRIOR.slope
     slope: float = 1.0
     intercepts: np.ndarray | float = 0.0
     coefficients: np.ndarray | None = None
@@ -264,45 +275,50 @@ class AveragedCorrection:
         """Return corrections in which few labels change little, and many as much as needed."""
         few = coefficient_variance(log_posteriors, n_columns)
         corrections, log_odds = [OffsetLogisticRegression(few)], [0.0]
-        level = _SAME_FREQUENCIES
+        level = _PRIOR.same_frequencies
         if sampling == "random":
-            level, known = _OTHER_FREQUENCIES, n_sources - 1
+            level, n_others = _PRIOR.other_frequencies, n_sources - 1
             if spread is not None:
-                level = np.sqrt((_SITES * level**2 + known * spread**2) / (_SITES + known))
+                level = np.sqrt(
+                    (_PRIOR.n_sites * level**2 + n_others * spread**2)
+                    / (_PRIOR.n_sites + n_others)
+                )
             corrections.append(OffsetLogisticRegression(few, level))
-            log_odds.append(_OTHER_LOG_ODDS)
-        corrections += [OffsetLogisticRegression(v, level, _LOOSER_SLOPE) for v, _ in _LOOSER]
-        log_odds += [odds for _, odds in _LOOSER]
+            log_odds.append(_PRIOR.other_log_odds)
+        corrections += [
+            OffsetLogisticRegression(v, level, _PRIOR.looser_slope) for v, _ in _PRIOR.looser
+        ]
+        log_odds += [odds for _, odds in _PRIOR.looser]
         if log_posteriors.shape[1] > 2:
-            corrections.append(OffsetLogisticRegression(0.0, 0.0, _SCALED_SLOPE))
-            log_odds.append(_SCALED_LOG_ODDS[sampling])
+            corrections.append(OffsetLogisticRegression(0.0, 0.0, _PRIOR.scaled_slope))
+            log_odds.append(_PRIOR.scaled_log_odds if sampling == "stratified" else 0.0)
         return cls(tuple(corrections), tuple(log_odds))
 
     @classmethod
     def of_slope(cls):
         """Return a correction that only scales overconfident scores."""
-        return cls((OffsetLogisticRegression(0.0, 0.0, _SCALED_SLOPE),), (0.0,))
+        return cls((OffsetLogisticRegression(0.0, 0.0, _PRIOR.scaled_slope),), (0.0,))
 
     @classmethod
     def of_labels_alone(cls, sampling):
         """Return logistic regressions of several strengths, around the frequencies of classes."""
-        level = _OTHER_FREQUENCIES if sampling == "random" else _SAME_FREQUENCIES
-        corrections = tuple(OffsetLogisticRegression(v, level) for v, _ in _ALONE)
-        return cls(corrections, tuple(odds for _, odds in _ALONE))
+        level = _PRIOR.other_frequencies if sampling == "random" else _PRIOR.same_frequencies
+        corrections = tuple(OffsetLogisticRegression(v, level) for v, _ in _PRIOR.alone)
+        return cls(corrections, tuple(odds for _, odds in _PRIOR.alone))
 
     def cross_fit(self, scores, rows, offsets):
         """Return the correction by all labeled rows, and their out-of-fold log-posteriors.
 
         The parameters are those of :meth:`OffsetLogisticRegression.cross_fit`.
         """
-        fits = [each.cross_fit(scores, rows, offsets) for each in self.corrections]
-        probabilities = [held_out_probabilities(each, rows.labels, offsets) for _, each in fits]
-        evidence = [log_likelihood(each, scores.shape[1]) for each in probabilities]
+        fits = [correction.cross_fit(scores, rows, offsets) for correction in self.corrections]
+        corrections, log_posteriors = zip(*fits, strict=True)
+        probabilities = [held_out_probabilities(p, rows.labels, offsets) for p in log_posteriors]
+        evidence = [log_likelihood(p, scores.shape[1]) for p in probabilities]
         weights = softmax(np.add(evidence, self.log_odds))
         weights = np.where(weights < _MIN_WEIGHT, 0.0, weights)
         weights /= weights.sum()
-        corrections = tuple(fitted for fitted, _ in fits)
-        held_out = average_posteriors([each for _, each in fits], weights)
+        held_out = average_posteriors(log_posteriors, weights)
         return replace(self, corrections=corrections, weights=weights), held_out
 
     def apply(self, scores, Z):

@@ -197,8 +197,8 @@ class LabeledSplit:
         return self.cv
 
     def __repr__(self) -> str:
-        known = "" if self.classes is None else f", classes={self.classes!r}"
-        return f"LabeledSplit(cv={self.cv!r}, unlabeled={self.unlabeled!r}{known})"
+        classes = "" if self.classes is None else f", classes={self.classes!r}"
+        return f"LabeledSplit(cv={self.cv!r}, unlabeled={self.unlabeled!r}{classes})"
 
 
 class LabeledScorer:
@@ -250,8 +250,8 @@ class LabeledScorer:
                 "value that marks the others."
             )
         labeled = np.flatnonzero(~marked)
-        known = spelled_as(natural_labels(labels[labeled]), estimator.classes_)
-        return get_scorer(self.scoring)(estimator, safe_indexing(as_frame(X), labeled), known)
+        y_true = spelled_as(natural_labels(labels[labeled]), estimator.classes_)
+        return get_scorer(self.scoring)(estimator, safe_indexing(as_frame(X), labeled), y_true)
 
     def __repr__(self) -> str:
         return f"LabeledScorer({self.scoring!r}, unlabeled={self.unlabeled!r})"

@@ -25,7 +25,7 @@ from skdp.transfer._self_training import (
     out_of_fold_scores,
     scores_by,
 )
-from skdp.transfer._strategy import TransferModel
+from skdp.transfer._strategy import Strategy, TransferModel
 from skdp.utils._labels import stratified_folds
 
 # Certainty after the first round from which self-training is used alone. Digits have .93 or more
@@ -35,69 +35,60 @@ _SEPARATED = 0.75
 # Certainty below which self-training is not used. Images by their local features (Office) have .36
 # or more; rule of thumb.
 _MIN_CERTAINTY = 0.3
-# Folds of labels for held-out runs of self-training; rule of thumb.
-_N_FOLDS = 3
-
-# Number of neighbors of a row; rule of thumb.
-_N_NEIGHBORS = 10
-# Weight of the neighbors in a posterior; rule of thumb.
-_FROM_NEIGHBORS = 0.8
-# Number of steps, after which the remaining change is 0.8³⁰, a thousandth.
-_N_STEPS = 30
 
 
-class NoiseAware:
-    """The default strategy, which uses the distribution of the source's noise."""
-
-    name = "noise_aware"
-    has_probabilities = True
-    reconstructs_rows = False
-    # The number of components depends on that of rows.
-    schedule = SelfTrainingSchedule(n_inducing=0.5, n_layers=1, n_folds=4, inference="gamma")
-
-    def learn(self, task, training):
-        """Return the result of a task, in one of four regimes."""
-        # - *Calibrated*: a release of statistics or of a table, or no labels. Candidates are
-        #   weighted by evidence, as pseudo-labels of overlapping classes confirm themselves.
-        #   Self-training is added if an adaptation to the target is still missing.
-        # - *Overlapping*: self-training is impossible or uncertain. Candidates only.
-        # - *Separated*: self-training is certain after its first round, and is used alone.
-        # - *In between*: self-training is one of the candidates.
-        if training.n_folds == 1:
-            raise ValueError(
-                "The 'n_folds' parameter of SelfTrainingSchedule must be at least 2 with "
-                "strategy='noise_aware', got 1: rows are scored by models that left them out."
-            )
-        can_train = task.labels_each_class and not task.has_indicators
-        if task.unlabeled.all() or any(pair.release.model.calibrated for pair in task.pairs):
-            # Calibrated.
-            candidates = Candidates(task).learn()
-            # Class means that agree are adapted to the target's rows already.
-            means, mixtures = map(candidates.named, ("adapted class means", "adapted mixtures"))
-            may_train = can_train and task.unlabeled.any()
-            if may_train and ((mixtures and not means) or candidates.labels_favor_target):
-                _add_trained_by_sources(task, training, candidates)
-            return candidates.average()
-        trained = None
-        if can_train:
-            trained = training.run(NoiseAwareRounds(task, training), task.labels, _MIN_CERTAINTY)
-        if trained is None:
-            # Overlapping.
-            return Candidates(task).learn().average()
-        if trained.certainty >= _SEPARATED:
-            # Separated.
-            return trained
-        # In between.
-        log_posteriors = held_out_log_posteriors(task, training)
+def _learn(task, training):
+    """Return the result of a task, in one of four regimes."""
+    # - *Calibrated*: a release of statistics or of a table, or no labels. Candidates are
+    #   weighted by evidence, as pseudo-labels of overlapping classes confirm themselves.
+    #   Self-training is added if an adaptation to the target is still missing.
+    # - *Overlapping*: self-training is impossible or uncertain. Candidates only.
+    # - *Separated*: self-training is certain after its first round, and is used alone.
+    # - *In between*: self-training is one of the candidates.
+    if training.n_folds == 1:
+        raise ValueError(
+            "The 'n_folds' parameter of SelfTrainingSchedule must be at least 2 with "
+            "strategy='noise_aware', got 1: rows are scored by models that left them out."
+        )
+    can_train = task.labels_each_class and not task.has_indicators
+    if task.unlabeled.all() or any(pair.release.model.calibrated for pair in task.pairs):
+        # Calibrated.
         candidates = Candidates(task).learn()
-        if log_posteriors is not None:
-            candidates.add_trained(trained, log_posteriors, candidates.labels_log_odds)
+        # Class means that agree are adapted to the target's rows already.
+        means, mixtures = map(candidates.named, ("adapted class means", "adapted mixtures"))
+        may_train = can_train and task.unlabeled.any()
+        if may_train and ((mixtures and not means) or candidates.labels_favor_target):
+            _add_trained_by_sources(task, training, candidates)
         return candidates.average()
+    trained = None
+    if can_train:
+        trained = training.run(NoiseAwareRounds(task, training), task.labels, _MIN_CERTAINTY)
+    if trained is None:
+        # Overlapping.
+        return Candidates(task).learn().average()
+    if trained.certainty >= _SEPARATED:
+        # Separated.
+        return trained
+    # In between.
+    log_posteriors = held_out_log_posteriors(task, training)
+    candidates = Candidates(task).learn()
+    if log_posteriors is not None:
+        candidates.add_trained(trained, log_posteriors, candidates.labels_log_odds)
+    return candidates.average()
+
+
+# The default strategy, which uses the distribution of the source's noise. The number of components
+# depends on that of rows.
+NOISE_AWARE = Strategy(
+    "noise_aware",
+    _learn,
+    SelfTrainingSchedule(n_inducing=0.5, n_layers=1, n_folds=4, inference="gamma"),
+)
 
 
 def _add_trained_by_sources(task, training, candidates):
     """Add self-training by the candidates' source scorers, if classes are separated."""
-    mixtures = [each.scorer for each in candidates.named("adapted mixtures")]
+    mixtures = [candidate.scorer for candidate in candidates.named("adapted mixtures")]
     rounds = NoiseAwareRounds(task, training, [*candidates.scorers, *mixtures])
     trained = training.run(rounds, task.labels, _SEPARATED)
     if trained is None:
@@ -109,14 +100,14 @@ def _add_trained_by_sources(task, training, candidates):
 
 def held_out_log_posteriors(task, training):
     """Return held-out log-posteriors of labeled rows by runs of self-training."""
-    known = np.flatnonzero(~task.unlabeled)
-    true = task.labels[known]
+    labeled = np.flatnonzero(~task.unlabeled)
+    true = task.labels[labeled]
     if np.bincount(true).min() < 2:
         return None
-    folds = stratified_folds(true, _N_FOLDS, task.random_state)
-    log_posteriors = np.zeros((len(known), task.n_classes))
+    folds = stratified_folds(true, 3, task.random_state)
+    log_posteriors = np.zeros((len(labeled), task.n_classes))
     for k in range(folds.max() + 1):
-        labels, hidden = task.labels.copy(), known[folds == k]
+        labels, hidden = task.labels.copy(), labeled[folds == k]
         labels[hidden] = -1
         rounds = NoiseAwareRounds(replace(task, labels=labels), training)
         log_posteriors[folds == k] = training.run(rounds, labels).log_posteriors[hidden]
@@ -180,14 +171,14 @@ class NoiseAwareRounds:
         self._task, self._training = task, training
         self._scorers = source_scorers(task) if scorers is None else scorers
         self._codes = task.subspace.encode(task.X)
-        self._known = ~task.unlabeled
-        self._true = task.labels[self._known]
-        self._trusted = self._known
+        self._is_labeled = ~task.unlabeled
+        self._true = task.labels[self._is_labeled]
+        self._trusted = self._is_labeled
         self._graph = None
         if task.unlabeled.any():
             self._graph = neighbor_graph(self._codes, task.n_jobs)
         scores = [scorer.scores(task.X) for scorer in self._scorers]
-        self._source_units = [mean_margin(each) for each in scores]
+        self._source_units = [mean_margin(array) for array in scores]
         self._source_scores = _in_units(scores, self._source_units)
         self._target_fits = (training.fit_autoencoders, self._fit_mixtures)
         self._combination = None
@@ -220,16 +211,16 @@ class NoiseAwareRounds:
 
         Zeros for labeled rows if a class has a single one.
         """
-        codes, true = self._codes[self._known], self._true
+        codes, true = self._codes[self._is_labeled], self._true
         n_classes, random_state = true.max() + 1, self._task.random_state
         scores = np.zeros((len(self._codes), n_classes))
-        queries = self._codes[~self._known]
-        scores[~self._known] = scores_by(fit, settings, codes, true, queries, n_classes)
+        queries = self._codes[~self._is_labeled]
+        scores[~self._is_labeled] = scores_by(fit, settings, codes, true, queries, n_classes)
         if np.bincount(true).min() > 1:
             folds = stratified_folds(true, self._training.n_folds, random_state)
             fewer = first_round(true[folds != 0])
             everyone = np.ones(len(true), dtype=bool)
-            scores[self._known] = out_of_fold_scores(fit, fewer, codes, true, everyone, folds)
+            scores[self._is_labeled] = out_of_fold_scores(fit, fewer, codes, true, everyone, folds)
         return scores
 
     def _combine(self, scores):
@@ -237,20 +228,20 @@ class NoiseAwareRounds:
 
         ``scores`` has one array (n_samples, n_classes) for each target model.
         """
-        target_units = [mean_margin(each) for each in scores]
+        target_units = [mean_margin(array) for array in scores]
         target = np.mean(_in_units(scores, target_units), axis=0)
         unit = mean_margin(target)
         stacked = np.stack([*self._source_scores, target / unit])
-        weights = scorer_weights(stacked[:, self._known], self._true)
+        weights = scorer_weights(stacked[:, self._is_labeled], self._true)
         combined = np.tensordot(weights, stacked, 1)
         offsets = self._offsets(combined)
         log_posteriors = log_softmax(combined + offsets, axis=1)
         posteriors = softmax(combined + offsets, axis=1)
-        posteriors[self._known] = np.eye(posteriors.shape[1])[self._true]
+        posteriors[self._is_labeled] = np.eye(posteriors.shape[1])[self._true]
         if self._graph is not None:
-            by_neighbors = spread_labels(self._graph, posteriors, self._known)
+            by_neighbors = spread_labels(self._graph, posteriors, self._is_labeled)
             confirmed = by_neighbors.argmax(axis=1) == posteriors.argmax(axis=1)
-            self._trusted = self._known | confirmed
+            self._trusted = self._is_labeled | confirmed
         self._combination = Combination(
             weights, [*self._source_units, unit], target_units, offsets
         )
@@ -263,9 +254,9 @@ class NoiseAwareRounds:
     def _offsets(self, scores):
         """Return the prior-shift correction; 0 without frequencies or without predictions."""
         frequencies = self._task.frequencies
-        if frequencies is None or self._known.all():
+        if frequencies is None or self._is_labeled.all():
             return np.zeros(scores.shape[1])
-        return prior_shift_offsets(scores[~self._known], frequencies)
+        return prior_shift_offsets(scores[~self._is_labeled], frequencies)
 
 
 class ScorerAverage(TransferModel):
@@ -320,7 +311,7 @@ class ScorerAverage(TransferModel):
 
 def _in_units(scores, units):
     """Return arrays of scores, each divided by its unit."""
-    return [each / unit for each, unit in zip(scores, units, strict=True)]
+    return [array / unit for array, unit in zip(scores, units, strict=True)]
 
 
 def neighbor_graph(Z, n_jobs):
@@ -329,7 +320,7 @@ def neighbor_graph(Z, n_jobs):
     Weights are proportional to exp(−2(d/d₁₀)²), with d₁₀ the distance of the tenth.
     """
     n = len(Z)
-    k = min(_N_NEIGHBORS, n - 1)
+    k = min(10, n - 1)  # rule of thumb
     # Without arguments, a row is not its own neighbor.
     distances, indices = NearestNeighbors(n_neighbors=k, n_jobs=n_jobs).fit(Z).kneighbors()
     farthest = np.maximum(distances[:, -1:], np.finfo(Z.dtype).tiny)
@@ -338,13 +329,13 @@ def neighbor_graph(Z, n_jobs):
     return csr_array((weights.ravel(), indices.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
 
 
-def spread_labels(graph, posteriors, known):
+def spread_labels(graph, posteriors, fixed):
     """Return posteriors in which the neighbors have a weight of four fifths.
 
-    Zhou et al. (2004), "Learning with local and global consistency", with known rows fixed.
+    Zhou et al. (2004), "Learning with local and global consistency", with rows ``fixed``.
     """
-    result = posteriors
-    for _ in range(_N_STEPS):
-        result = _FROM_NEIGHBORS * (graph @ result) + (1 - _FROM_NEIGHBORS) * posteriors
-        result[known] = posteriors[known]
+    result, from_neighbors = posteriors, 0.8  # rule of thumb
+    for _ in range(30):  # after which the remaining change is 0.8³⁰, a thousandth
+        result = from_neighbors * (graph @ result) + (1 - from_neighbors) * posteriors
+        result[fixed] = posteriors[fixed]
     return result

@@ -12,10 +12,6 @@ from scipy.special import log_softmax, logsumexp, softmax
 
 from skdp.tabular import spelled_as
 
-# Floor of probabilities, so that their logarithm is finite.
-_MIN_PROBABILITY = np.finfo(np.float64).tiny
-# Tolerance of the frequencies.
-_TOLERANCE = 1e-8
 # Largest deviation of given probabilities from a sum of 1: rule of thumb, for rounded decimals.
 MAX_ROUNDING = 1e-3
 
@@ -62,9 +58,10 @@ def prior_offsets(log_posteriors, prior):
     # it also corrects wrong intercepts.
     loss = _ShiftLoss(log_posteriors, prior)
     # A start that would be exact if each row were certain of its class.
-    start = np.log(prior) - np.log(softmax(log_posteriors, axis=1).mean(axis=0) + _MIN_PROBABILITY)
+    means = softmax(log_posteriors, axis=1).mean(axis=0)
+    start = np.log(prior) - np.log(means + np.finfo(np.float64).tiny)
     start -= start.mean()
-    settings = {"method": "trust-exact", "options": {"gtol": _TOLERANCE}}
+    settings = {"method": "trust-exact", "options": {"gtol": 1e-8}}  # of the frequencies
     fit = minimize(loss, start, jac=True, hess=loss.curvature, **settings)
     return fit.x - fit.x.mean()
 
@@ -103,8 +100,7 @@ def with_prior(result, task, prior):
     model = result.model.with_offsets(offsets)
     moved = task.unlabeled[:, np.newaxis]
     distributions = np.where(moved, model.probabilities(task.X), result.distributions)
-    labels = distributions.argmax(axis=1)
-    return replace(result, labels=labels, distributions=distributions, model=model)
+    return replace(result, distributions=distributions, model=model)
 
 
 def balanced_weights(result, task):
@@ -119,7 +115,7 @@ def predicted_labels(result, task, class_weight):
     hidden = task.unlabeled
     if (class_weight == class_weight[0]).all() or not hidden.any():
         return result.labels
-    labels = result.labels.copy()
+    labels = result.labels
     if hasattr(result.model, "probabilities"):
         labels[hidden] = (result.distributions[hidden] * class_weight).argmax(axis=1)
     else:
@@ -134,7 +130,7 @@ def check_class_prior(class_prior, strategy, classes, frequencies):
     if class_prior is None:
         return None
     what = "The 'class_prior' parameter of DPTransferClassifier"
-    if not strategy.has_probabilities:
+    if strategy.reconstructs_rows:
         raise ValueError(
             f"{what} changes probabilities, which strategy={strategy.name!r} does not have. Use "
             "strategy='noise_aware', or class_prior=None."

@@ -23,38 +23,9 @@ _ROWS_PER_COLUMN = 5
 # .594, .586 and .568 with 10; of adult for itself (3,000 rows, ε = 4) .3375, with .7 .3384, with 1
 # .3409.
 _SPREAD_OF_SITES = 0.7
-# Smallest number of target rows to which class means are adapted; rule of thumb.
-_MIN_ROWS = 10
 # Smallest number of target rows per class to which mixtures are adapted: on MNIST, with 20 they
 # lose .1 points, with 900 they gain .5; rule of thumb.
 _ROWS_PER_CLASS = 100
-
-# Of class means that are adapted to the target:
-# Largest number of directions; human activity: accuracy is 88-90 % with 60, 93-95 % with 120.
-_MAX_DIRECTIONS = 120
-# Number of rows for each direction of the common covariance; rule of thumb.
-_ROWS_PER_DIRECTION = 20
-# Largest fraction of rows with the same value in a column: otherwise the value forms a cluster,
-# independently of the classes. With indicators, the class means of adult found who is married,
-# with an accuracy of 74 instead of 85 % at ε = 1.
-_MAX_TIED = 0.1
-# Floor of the variance of a direction, relative to the largest one; rule of thumb.
-_MIN_VARIANCE = 1e-6
-# Number of steps, after which hardly any row changes its class; rule of thumb.
-_STEPS = 20
-# Power of the densities in responsibilities, against premature certainty; rule of thumb.
-_TEMPERATURE = 0.5
-# Number of rows as which a noiseless class mean of the source counts, so that classes that are
-# rare in the target hardly move. On human activity at record ε = 1, accuracy is 92.9 and 93.0 %
-# with 200 and 1,000, and 92.3 % if noise is not considered.
-_PRIOR_ROWS = 500.0
-# Number of rows as which a labeled one counts: on human activity with 5 labels per class, 10 gain
-# .2 points on average, and 100 lose .4.
-_LABEL_ROWS = 10.0
-# Floor of the number of rows of a class in means; rule of thumb.
-_MIN_SIZE = 1e-3
-# Uniform fraction of the class frequencies, so that no class vanishes; rule of thumb.
-_UNIFORM = 0.5
 
 
 @dataclass(frozen=True)
@@ -213,7 +184,9 @@ def source_scorer(pair):
     linear = Scorer(linear_discriminant(release.moments).scores, maps, pair.class_indices)
     if has_indicators(pair.X):
         return linear
-    posteriors = [np.exp(normalized_log_posteriors(each, pair.X)) for each in (densities, linear)]
+    posteriors = [
+        np.exp(normalized_log_posteriors(scorer, pair.X)) for scorer in (densities, linear)
+    ]
     return densities if agrees_with_source(*posteriors) else linear
 
 
@@ -223,8 +196,8 @@ def at_another_site(release, rows):
     # 1992). Of more than two classes the spread of intercepts is not known.
     if len(release.classes) > 2:
         return release.model.score(rows)
-    known = release.linear.intercept_sd
-    spread = _SPREAD_OF_SITES if known is None else float(known[0])
+    deviations = release.linear.intercept_sd
+    spread = _SPREAD_OF_SITES if deviations is None else float(deviations[0])
     return release.model.score(rows) / np.sqrt(1 + np.pi * spread**2 / 8)
 
 
@@ -268,11 +241,47 @@ def adapted_class_means(pair, posteriors=None, labels=None):
     """
     carry = map_to_source(pair)
     rows = carry(pair.X)
-    if len(rows) < _MIN_ROWS or tied_columns(rows).all():
+    if len(rows) < _ADAPTATION.min_rows or tied_columns(rows).all():
         return None
     means = ClassMeans.adapt(rows, pair.moments, posteriors, labels)
     scorer = Scorer(means.log_posteriors, (carry, means.subspace.project))
     return on_all_columns(pair.task, scorer)
+
+
+@dataclass(frozen=True)
+class _Adaptation:
+    """Settings of class means that are adapted to the target."""
+
+    # Smallest number of target rows; rule of thumb.
+    min_rows: int = 10
+    # Largest number of directions; human activity: accuracy is 88-90 % with 60, 93-95 % with 120.
+    max_directions: int = 120
+    # Number of rows for each direction of the common covariance; rule of thumb.
+    rows_per_direction: int = 20
+    # Largest fraction of rows with the same value in a column: otherwise the value forms a
+    # cluster, independently of the classes. With indicators, the class means of adult found who is
+    # married, with an accuracy of 74 instead of 85 % at ε = 1.
+    max_tied: float = 0.1
+    # Floor of the variance of a direction, relative to the largest one; rule of thumb.
+    min_variance: float = 1e-6
+    # Number of steps, after which hardly any row changes its class; rule of thumb.
+    n_steps: int = 20
+    # Power of the densities in responsibilities, against premature certainty; rule of thumb.
+    temperature: float = 0.5
+    # Number of rows as which a noiseless class mean of the source counts, so that classes that are
+    # rare in the target hardly move. On human activity at record ε = 1, accuracy is 92.9 and
+    # 93.0 % with 200 and 1,000, and 92.3 % if noise is not considered.
+    prior_rows: float = 500.0
+    # Number of rows as which a labeled one counts: on human activity with 5 labels per class, 10
+    # gain .2 points on average, and 100 lose .4.
+    label_rows: float = 10.0
+    # Floor of the number of rows of a class in means; rule of thumb.
+    min_size: float = 1e-3
+    # Uniform fraction of the class frequencies, so that no class vanishes; rule of thumb.
+    uniform: float = 0.5
+
+
+_ADAPTATION = _Adaptation()
 
 
 @dataclass(frozen=True)
@@ -321,27 +330,27 @@ class ClassMeans:
             start, uncertainty = seen.means, seen.uncertainty
         else:
             sizes = posteriors.sum(axis=0)[:, np.newaxis]
-            start, uncertainty = posteriors.T @ Z / np.maximum(sizes, _MIN_SIZE), 0.0
+            start, uncertainty = posteriors.T @ Z / np.maximum(sizes, _ADAPTATION.min_size), 0.0
         K, (n, d) = len(start), Z.shape
         counts, certain = np.ones((n, 1)), np.zeros((0, K))
-        known = np.zeros(n, dtype=bool) if labels is None else labels >= 0
+        is_labeled = np.zeros(n, dtype=bool) if labels is None else labels >= 0
         if labels is not None:
-            counts[known], certain = _LABEL_ROWS, np.eye(K)[labels[known]]
+            counts[is_labeled], certain = _ADAPTATION.label_rows, np.eye(K)[labels[is_labeled]]
         squares = (counts * Z).T @ Z
         means, frequencies = start, np.full(K, 1 / K)
         covariance = np.eye(d) * subspace.variances.mean()
-        for _ in range(_STEPS):
+        for _ in range(_ADAPTATION.n_steps):
             model = cls(subspace, means, covariance, frequencies)
-            r = softmax(_TEMPERATURE * model.log_posteriors(Z), axis=1)
-            r[known] = certain
+            r = softmax(_ADAPTATION.temperature * model.log_posteriors(Z), axis=1)
+            r[is_labeled] = certain
             r *= counts
             sizes, sums = r.sum(axis=0), r.T @ Z
-            held = 1 / (1 / _PRIOR_ROWS + uncertainty / covariance.diagonal())
+            held = 1 / (1 / _ADAPTATION.prior_rows + uncertainty / covariance.diagonal())
             means = (held * start + sums) / (held + sizes[:, np.newaxis])
-            frequencies = _UNIFORM / K + (1 - _UNIFORM) * sizes / sizes.sum()
+            frequencies = _ADAPTATION.uniform / K + (1 - _ADAPTATION.uniform) * sizes / sizes.sum()
             cross = sums.T @ means
             covariance = (squares - cross - cross.T + (means.T * sizes) @ means) / sizes.sum()
-            floor = _MIN_VARIANCE * np.trace(covariance) / d
+            floor = _ADAPTATION.min_variance * np.trace(covariance) / d
             covariance = covariance + floor * np.eye(d)
         return cls(subspace, means, covariance, frequencies)
 
@@ -355,7 +364,7 @@ class ClassMeans:
 
 def tied_columns(X):
     """Return which columns have a value shared by more than a tenth of the rows."""
-    k = int(np.ceil(_MAX_TIED * len(X)))
+    k = int(np.ceil(_ADAPTATION.max_tied * len(X)))
     ordered = np.sort(X, axis=0)
     return (ordered[k:] == ordered[: len(X) - k]).any(axis=0)
 
@@ -367,8 +376,10 @@ def _leading_directions(X):
     """
     X, tied = X.astype(np.float64), tied_columns(X)
     X[:, tied] = X[:, tied].mean(axis=0)
-    n_directions = int(np.clip(len(X) // _ROWS_PER_DIRECTION, 1, _MAX_DIRECTIONS))
+    n_directions = int(
+        np.clip(len(X) // _ADAPTATION.rows_per_direction, 1, _ADAPTATION.max_directions)
+    )
     subspace = Subspace.of_rows(X, n_directions)
-    kept = subspace.variances > _MIN_VARIANCE * subspace.variances[0]
+    kept = subspace.variances > _ADAPTATION.min_variance * subspace.variances[0]
     kept[0] = True
     return Subspace(subspace.mean, subspace.components[kept], subspace.variances[kept])

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -18,12 +18,6 @@ from skdp.utils._kernel_regression import COUNT_OR_FRACTION
 from skdp.utils._parallel import draw_seeds
 from skdp.utils._sklearn import Interval, StrOptions
 
-# Rounds of a schedule that adapts to the number of rows; labels rarely change afterwards; rule
-# of thumb.
-_N_ROUNDS = 8
-# Rows of a class for each component of the codes in such a schedule: larger autoencoders
-# reconstruct rows of other classes as well; rule of thumb.
-_ROWS_PER_COMPONENT = 12
 # Largest number of components, as in all experiments of the papers.
 _MAX_COMPONENTS = 20
 
@@ -209,12 +203,11 @@ def _is_auto(value):
 
 
 def _adapted_sizes(rows_per_class):
-    """Return one component for every 12 rows of a class, at most 20; half of that at first.
-
-    Larger autoencoders of so few rows reconstruct rows of other classes as well.
-    """
-    most = int(np.clip(rows_per_class // _ROWS_PER_COMPONENT, 1, _MAX_COMPONENTS))
-    return [-(-most // 2)] * 2 + [most] * (_N_ROUNDS - 2)
+    """Return one component for every 12 rows of a class, at most 20; half of that at first."""
+    # Rules of thumb: larger autoencoders of so few rows reconstruct rows of other classes as well,
+    # and after eight rounds labels rarely change.
+    most = int(np.clip(rows_per_class // 12, 1, _MAX_COMPONENTS))
+    return [-(-most // 2)] * 2 + [most] * 6
 
 
 def _sequence(value):
@@ -267,36 +260,6 @@ class Step:
     log_posteriors: np.ndarray | None = None
 
 
-class Rounds(Protocol):
-    """Interface of a strategy for the loop. Labels are class indices, −1 where unknown."""
-
-    def start(self, settings: Round, labels: np.ndarray) -> Step:
-        """Return class distributions by the labeled rows alone."""
-
-    def step(self, settings: Round, labels: np.ndarray) -> Step:
-        """Return class distributions by all rows and the labels of the round before."""
-
-    def finish(self, settings: Round, labels: np.ndarray) -> Any:
-        """Return the final model, learned from the labels of the last round."""
-
-
-@dataclass(frozen=True)
-class SelfTrained(TransferResult):
-    """Result of self-training.
-
-    Attributes
-    ----------
-    certainty : float
-        Of the first round, see :class:`Step`.
-
-    log_posteriors : ndarray of shape (n_samples, n_classes) or None
-        Of the last round, see :class:`Step`.
-    """
-
-    certainty: float
-    log_posteriors: np.ndarray | None
-
-
 @dataclass(frozen=True)
 class SelfTraining:
     """Self-training by a schedule without "auto".
@@ -343,9 +306,14 @@ class SelfTraining:
         return ReconstructionScorer(classifier.fit(rows, labels))
 
     def run(
-        self, rounds: Rounds, labels: np.ndarray, min_certainty: float = -np.inf
-    ) -> SelfTrained | None:
-        """Label the unlabeled rows round by round."""
+        self, rounds: Any, labels: np.ndarray, min_certainty: float = -np.inf
+    ) -> TransferResult | None:
+        """Label the unlabeled rows round by round; None if the first is less certain.
+
+        Labels are class indices, −1 where unknown. ``rounds.start(settings, labels)`` returns the
+        :class:`Step` by the labeled rows alone, ``rounds.step(settings, labels)`` that by all rows
+        and the labels of the round before, and ``rounds.finish(settings, labels)`` the model.
+        """
         # In round 0 a model of the labeled rows alone predicts pseudo-labels. When hardly any of
         # these change in a round, the last round comes next.
         n_unlabeled, last = int(np.count_nonzero(labels < 0)), len(self.rounds)
@@ -373,8 +341,8 @@ class SelfTraining:
                 break
             k = last if changed <= self.tol * n_unlabeled else k + 1
         model = rounds.finish(self.rounds[-1], labels)
-        return SelfTrained(
-            labels, step.distributions, history.lists, model, certainty, step.log_posteriors
+        return TransferResult(
+            step.distributions, history.lists, model, certainty, step.log_posteriors
         )
 
     def _print_round(self, k, text, start):
@@ -445,8 +413,9 @@ def scores_by(fit, settings, rows, labels, queries, n_classes):
     present = np.unique(labels)
     if len(present) < 2:
         return np.zeros((len(queries), n_classes))
-    known = fit(settings, rows, labels).scores(queries)
-    best, worst = known.max(axis=1, keepdims=True), known.min(axis=1, keepdims=True)
+    seen_scores = fit(settings, rows, labels).scores(queries)
+    best = seen_scores.max(axis=1, keepdims=True)
+    worst = seen_scores.min(axis=1, keepdims=True)
     scores = np.repeat(2 * worst - best, n_classes, axis=1)
-    scores[:, present] = known
+    scores[:, present] = seen_scores
     return scores

@@ -33,7 +33,7 @@ def as_releases(source, strategy):
             "The 'source' parameter of DPTransferClassifier is an empty list. Pass at least one "
             "release, or None to learn from the target alone."
         )
-    releases = [as_release(each, strategy) for each in source]
+    releases = [as_release(item, strategy) for item in source]
     if len(releases) > 1 and strategy.reconstructs_rows:
         raise ValueError(
             f"The 'strategy' parameter of DPTransferClassifier is {strategy.name!r}, which takes "
@@ -53,8 +53,8 @@ def _of_one_schema(releases):
     encoded = [k for k, release in enumerate(releases) if release.encoder is not None]
     for k in encoded[1:]:
         # Only columns are compared here; classes are compared with those of the target.
-        here, there = (Schema(releases[j].encoder.columns) for j in (encoded[0], k))
-        lines = here.difference(there)
+        first, other = (Schema(releases[j].encoder.columns) for j in (encoded[0], k))
+        lines = first.difference(other)
         if lines:
             more = f"; and {len(lines) - 5} more" if len(lines) > 5 else ""
             raise ValueError(
@@ -114,8 +114,8 @@ def merged_groups(releases):
     groups: list = []
     for k in sorted(summed, key=lambda k: -releases[k].statistics.effective_rows):
         for n, (merged, numbers) in enumerate(groups):
-            own, other = merged.statistics, releases[k].statistics
-            if merge_problem(merged, releases[k]) is None and own.gains_by(other):
+            joint, other = merged.statistics, releases[k].statistics
+            if merge_problem(merged, releases[k]) is None and joint.gains_by(other):
                 # The joint guarantee is computed by summed_guarantee.
                 more = Release.merge([merged, releases[k]], disjoint=True)
                 groups[n] = (more, sorted([*numbers, k]))
@@ -266,17 +266,18 @@ def _match_table(releases, X, columns, strategy):
 
 def _match_numbers(releases, X, columns, strategy):
     """Return the matching of named columns of numbers."""
-    lists = [release.feature_names for release in releases]
-    known = None if any(each is None for each in lists) else [each.tolist() for each in lists]
-    if known is None or any(set(each) != set(known[0]) for each in known):
+    arrays = [release.feature_names for release in releases]
+    if any(array is None for array in arrays):
         return Matching(releases)
-    names = known[0]
-    if any(each != names for each in known):  # in another order; their encoders are the same
+    names, *others = (array.tolist() for array in arrays)
+    if any(set(other) != set(names) for other in others):
+        return Matching(releases)
+    if any(other != names for other in others):  # in another order; their encoders are the same
         releases = [release.restrict(names) for release in releases]
     shared, extra = _split_columns(names, columns, strategy)
     complete = len(shared) == len(names)
     # A marginal needs moments; for tables it is taken over columns before encoding.
-    marginal = all(each.moments is not None and each.encoder is None for each in releases)
+    marginal = all(release.moments is not None and release.encoder is None for release in releases)
     if not shared or not (complete or marginal):
         return Matching(releases)
     extra = _features(X, extra)
@@ -348,7 +349,7 @@ def _refuse_text(X, releases, error):
 
     ``error`` is the original exception.
     """
-    names = next((list(each.encoder.names) for each in releases if each.encoder), None)
+    names = next((list(release.encoder.names) for release in releases if release.encoder), None)
     if names and not hasattr(X, "columns") and "could not convert" in str(error):
         raise ValueError(
             "X is an array with text, and the release has a schema, whose columns are found by "
@@ -404,12 +405,12 @@ def _check_alignment(release, n_columns, labeled):
 
 
 def _check_names(release, names):
-    known = [] if release.feature_names is None else release.feature_names.tolist()
-    if known and names and names != known:
+    source_names = [] if release.feature_names is None else release.feature_names.tolist()
+    if source_names and names and names != source_names:
         raise ValueError(
             f"Source and target both have {release.n_features} columns, but their names are "
-            f"{known} and {names}. Equally many columns must be the same columns: rename those of "
-            "X, or pass a plain array if they mean the same, in the same order."
+            f"{source_names} and {names}. Equally many columns must be the same columns: rename "
+            "those of X, or pass a plain array if they mean the same, in the same order."
         )
 
 

@@ -1,9 +1,10 @@
-"""The interface of strategies: their task, their result, and the protocol."""
+"""Strategies: what they are given, what they return, and what each states about itself."""
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import softmax
@@ -13,7 +14,7 @@ from skdp.transfer._evidence import has_indicators
 from skdp.transfer._label_correction import sampling_of
 
 if TYPE_CHECKING:  # which imports results from here
-    from skdp.transfer._self_training import SelfTraining, SelfTrainingSchedule
+    from skdp.transfer._self_training import SelfTrainingSchedule
 
 # Number of directions of the target's subspace and of discriminants, as in the source's default
 # subspace. Rule of thumb.
@@ -221,49 +222,57 @@ class TransferResult:
 
     Attributes
     ----------
-    labels : ndarray of shape (n_samples,)
-        Class index of each row, given or predicted.
-
     distributions : ndarray of shape (n_samples, n_classes)
         Class probabilities of each row.
 
     history : dict of list
         One entry for each round of self-training, see :class:`DPTransferClassifier`.
 
-    model : object
+    model : TransferModel or LeastErrorModel
         The fitted model.
+
+    certainty : float, default=nan
+        Of the first round of self-training, see :class:`Step`.
+
+    log_posteriors : ndarray of shape (n_samples, n_classes) or None, default=None
+        Of the last round of self-training, see :class:`Step`.
     """
 
-    labels: np.ndarray
     distributions: np.ndarray
     history: dict[str, list[Any]]
     model: Any
+    certainty: float = np.nan
+    log_posteriors: np.ndarray | None = None
+
+    @property
+    def labels(self):
+        """Class index of each row, given or predicted."""
+        return self.distributions.argmax(axis=1)
 
 
-class Strategy(Protocol):
-    """Protocol of strategies that combine source and target.
+@dataclass(frozen=True)
+class Strategy:
+    """How source and target are combined.
 
     Attributes
     ----------
     name : str
         Value of the parameter of :class:`~skdp.DPTransferClassifier`.
 
-    has_probabilities : bool
-        Whether its models are a :class:`TransferModel`, with probabilities that a prior can
-        change.
-
-    reconstructs_rows : bool
-        Whether it needs a single release that reconstructs whole rows, exactly its columns, and a
-        label of each class.
+    learn : callable
+        ``learn(task, training)`` returns the :class:`TransferResult` of a task, by this
+        self-training if it uses any.
 
     schedule : SelfTrainingSchedule
         Values of "auto".
+
+    reconstructs_rows : bool, default=False
+        Whether it compares errors of reconstructed rows. It then needs a single release that
+        reconstructs them, exactly its columns, and a label of each class, and has no
+        probabilities; otherwise its models are a :class:`TransferModel`.
     """
 
     name: str
-    has_probabilities: bool
-    reconstructs_rows: bool
+    learn: Callable[..., TransferResult]
     schedule: "SelfTrainingSchedule"
-
-    def learn(self, task: Task, training: "SelfTraining") -> TransferResult:
-        """Return the result of a task; ``training`` is the self-training to use."""
+    reconstructs_rows: bool = False

@@ -29,8 +29,10 @@ def encode_labels(y, n_samples, releases, *, unlabeled, strategy):
     # turn one cell into 1, 1.0 or "1".
     y = np.full(n_samples, None) if y is None else label_array(y, warn=True)
     check_consistent_length(np.empty(n_samples), y)
-    known = [canonical(label) for release in releases for label in release.classes.tolist()]
-    unlabeled = unlabeled_rows(y, unlabeled, known if releases else None)
+    source_labels = [
+        canonical(label) for release in releases for label in release.classes.tolist()
+    ]
+    unlabeled = unlabeled_rows(y, unlabeled, source_labels if releases else None)
     given = natural_labels(y[~unlabeled])
     if releases:
         given = spelled_as(given, releases[0].classes)
@@ -73,7 +75,9 @@ def _unlabeled_classes_stay(releases, n_named, strategy):
             f"The sources have the classes {' and '.join(map(str, lists))}, and no row is "
             "labeled: label one row of each class that the target has, and that all sources have."
         )
-    if strategy.reconstructs_rows or not same or any(each.moments is None for each in releases):
+    if strategy.reconstructs_rows or not same:
+        return False
+    if any(release.moments is None for release in releases):
         return False
     return all(release.model.calibrated for release in releases) or n_named < 2
 
@@ -88,31 +92,32 @@ def _warn_of_marks_as_text(labels):
 
 def _refuse_binary_codes(labels, source_classes):
     """Raise ValueError if a meta-estimator replaced the classes of a source by 0 and 1."""
-    known = source_classes.tolist()
-    named, forms = (set(map(canonical, each.tolist())) for each in (labels, source_classes))
-    if len(known) > 2 and {0, 1} <= forms and named == {0, 1}:
+    source_labels = source_classes.tolist()
+    named, forms = (set(map(canonical, array.tolist())) for array in (labels, source_classes))
+    if len(source_labels) > 2 and {0, 1} <= forms and named == {0, 1}:
         raise ValueError(
-            f"All rows in y are labeled 0 or 1, while the source has the classes {known}: a "
-            f"meta-estimator may have recoded the classes. {_RECODED} If the target really has "
+            f"All rows in y are labeled 0 or 1, while the source has the classes {source_labels}: "
+            f"a meta-estimator may have recoded the classes. {_RECODED} If the target really has "
             "only the classes 0 and 1, leave one row without a label (None)."
         )
 
 
 def match_classes(classes, source_classes):
     """Return the index of each class among those of the source, by their canonical forms."""
-    known, labels = source_classes.tolist(), classes.tolist()
-    indices = Vocabulary(known).codes(classes).tolist()
+    source_labels, labels = source_classes.tolist(), classes.tolist()
+    indices = Vocabulary(source_labels).codes(classes).tolist()
     unknown = [label for label, index in zip(labels, indices, strict=True) if index < 0]
     if unknown:
         remedy = (
             "Mark unlabeled rows by -1 or None (or set the 'unlabeled' parameter to their mark), "
             "spell classes as the source does, and remove rows of classes that it does not have."
         )
-        if len(labels) > 1 and set(labels) <= set(range(len(known) + 1)):
+        if len(labels) > 1 and set(labels) <= set(range(len(source_labels) + 1)):
             remedy += f" {_RECODED}"
         if set(unknown) & _MARKS_AS_TEXT:
             remedy = _AS_OBJECTS
         raise ValueError(
-            f"The labels {unknown} in y are not among the classes of the source: {known}. {remedy}"
+            f"The labels {unknown} in y are not among the classes of the source: "
+            f"{source_labels}. {remedy}"
         )
     return indices

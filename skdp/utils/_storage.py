@@ -71,7 +71,7 @@ def load_arrays(path, kind, mmap_mode=None):
             require(text.nbytes <= allowed, "header")
             header = json.loads(text.tobytes())
             require(header.get("format") == _FORMAT, "format")
-            version, found = int(header["version"]), header["kind"]
+            version, stored_kind = int(header["version"]), header["kind"]
             sound = header.pop("sha256") == checksum(header, arrays)
         except Exception as error:  # parsers may raise anything for an untrusted file
             raise ValueError(foreign) from error
@@ -81,9 +81,9 @@ def load_arrays(path, kind, mmap_mode=None):
         )
     if not sound:
         raise ValueError(foreign)
-    if found != kind:
+    if stored_kind != kind:
         raise ValueError(
-            f"{str(path)!r} holds a {found}, not a {kind}. Load it with {found}.load."
+            f"{str(path)!r} holds a {stored_kind}, not a {kind}. Load it with {stored_kind}.load."
         )
     return header, arrays
 
@@ -183,7 +183,7 @@ def _stored_members(file, size):
         occupied.append((info.header_offset, start + info.file_size))
     occupied.sort()
     ends = [0, *(end for _, end in occupied)]
-    if ends[-1] > size or any(here < end for (here, _), end in zip(occupied, ends, strict=False)):
+    if ends[-1] > size or any(at < end for (at, _), end in zip(occupied, ends, strict=False)):
         raise ValueError("members overlap, or are beyond the end of the file")
     return members
 

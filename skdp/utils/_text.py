@@ -16,9 +16,9 @@ def composed(text):
     return unicodedata.normalize("NFC", text)
 
 
-def matched(names, known):
-    """Return names in the spelling of known ones that look alike; others unchanged."""
-    exact = dict.fromkeys(known)
+def matched(names, spellings):
+    """Return names in those spellings that look alike; others unchanged."""
+    exact = dict.fromkeys(spellings)
     forms = {composed(name): name for name in exact}
     return [
         forms.get(composed(name), name) if isinstance(name, str) and name not in exact else name

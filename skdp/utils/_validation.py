@@ -63,23 +63,23 @@ def forget_fit(estimator):
         delattr(estimator, name)
 
 
-def checked_subset(caller, names, known):
+def checked_subset(caller, names, available):
     """Return chosen names as a tuple; refuse none, unknown and repeated ones."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise ValueError(
             f"The 'names' parameter of {caller} must be a list of names, got {names!r:.100}. "
             f"Pass [{names!r:.100}]."
         )
-    chosen = tuple(matched(names, known))
+    chosen = tuple(matched(names, available))
     if not chosen:
         raise ValueError(
             f"The 'names' parameter of {caller} is empty. Name at least one column to keep."
         )
-    unknown = [name for name in chosen if name not in known]
+    unknown = [name for name in chosen if name not in available]
     if unknown:
         raise ValueError(
             f"The 'names' parameter of {caller} has unknown columns, {unknown!r:.300}. Use some "
-            f"of {list(known)!r:.1000}."
+            f"of {list(available)!r:.1000}."
         )
     twice = [name for name in dict.fromkeys(chosen) if chosen.count(name) > 1]
     if twice:

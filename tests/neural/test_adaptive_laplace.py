@@ -1,5 +1,6 @@
 """The classifier: long training, seeds, errors, what it learns, and what it spends."""
 
+import re
 import warnings
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch (extra neural) is not installed")
 
 from sklearn.base import clone
+from sklearn.utils import check_random_state
 
 from skdp import PrivacyLeakWarning
 from skdp.neural import AdaptiveLaplaceClassifier, PrivateCDBNClassifier, _adaptive_laplace
@@ -175,9 +177,33 @@ def test_what_is_printed_holds_no_loss(mechanism, some_digits, small, capsys):
     assert all(text.removesuffix(" s").isdigit() for text in rest)
 
 
-def test_a_guessable_seed_warns(some_digits, small):
-    with pytest.warns(PrivacyLeakWarning, match="anyone who guesses this seed"):
-        AdaptiveLaplaceClassifier(**small).fit(*some_digits)
+@quiet
+@pytest.mark.parametrize("estimator", [AdaptiveLaplaceClassifier, PrivateCDBNClassifier])
+@pytest.mark.parametrize(
+    ("random_state", "problem"),
+    [
+        (0, "random_state=0): anyone who guesses this seed"),
+        (np.int64(0), "random_state=0): anyone who guesses this seed"),
+        (check_random_state(None), "random_state=NumPy's global generator): any call of"),
+    ],
+    ids=["int", "int64", "global"],
+)
+def test_randomness_that_others_may_know_warns(
+    estimator, random_state, problem, some_digits, small
+):
+    model = estimator(**small | {"random_state": random_state})
+    expected = re.escape(f"{estimator.__name__}({problem}")
+    with pytest.warns(PrivacyLeakWarning, match=expected):
+        model.fit(*some_digits)
+
+
+@quiet
+def test_an_unknown_generator_does_not_warn(some_digits, small):
+    model = AdaptiveLaplaceClassifier(**small | {"random_state": np.random.RandomState()})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(*some_digits)
+    assert not [str(w.message) for w in caught if "random_state" in str(w.message)]
 
 
 def test_numpys_global_seed_fixes_no_noise(some_digits, small):

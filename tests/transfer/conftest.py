@@ -8,7 +8,7 @@ import pytest
 
 from skdp import DPSource, OptimalDPNoise, SelfTrainingSchedule, WideCDMMAClassifier
 from skdp.datasets import hide_labels
-from skdp.transfer._noise_aware import NoiseAware
+from skdp.transfer._noise_aware import NOISE_AWARE
 from skdp.transfer._strategy import Task
 
 
@@ -94,7 +94,7 @@ def _make_task(X, labels, release=None, class_indices=None, seed=0):
 
 def _make_training(task, **settings):
     return SelfTrainingSchedule(**settings).resolve(
-        NoiseAware.schedule, 60.0, n_jobs=None, verbose=0, random_state=task.random_state
+        NOISE_AWARE.schedule, 60.0, n_jobs=None, verbose=0, random_state=task.random_state
     )
 
 

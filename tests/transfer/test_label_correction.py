@@ -152,7 +152,7 @@ def test_a_random_sample_shows_other_frequencies_and_few_labels_of_the_same_do_n
 def test_labels_alone_become_a_logistic_regression(rng):
     _, rows = labeled(rng, 3000)
     labels = (rng.rand(3000) < expit(rows.Z @ [1.0, -2.0, 0.5] + 1)).astype(int)
-    rows = LabeledRows(rows.known, labels, rows.folds, rows.Z)
+    rows = LabeledRows(rows.is_labeled, labels, rows.folds, rows.Z)
     constant = np.tile(np.log([0.5, 0.5]), (3000, 1))
     alone = AveragedCorrection.of_labels_alone("random")
     fitted, _ = alone.cross_fit(constant, rows, np.zeros(2))

@@ -18,7 +18,7 @@ from skdp import (
     SelfTrainingSchedule,
 )
 from skdp.datasets import load_heart_disease
-from skdp.transfer._noise_aware import NoiseAware
+from skdp.transfer._noise_aware import NOISE_AWARE
 from skdp.transfer._target_classes import encode_labels
 
 # What a label means is known before the training, so one short round tells it.
@@ -156,7 +156,7 @@ def test_minus_one_is_a_mark_without_a_source_too(same, strategy):
 def test_what_marks_a_row_without_a_source(y, classes, n_unlabeled):
     dtype = object if None in y or {str, int} <= set(map(type, y)) else None
     y = np.repeat(np.array(y, dtype=dtype), 10)
-    found, labels = encode_labels(y, len(y), [], unlabeled="auto", strategy=NoiseAware())
+    found, labels = encode_labels(y, len(y), [], unlabeled="auto", strategy=NOISE_AWARE)
     assert found.tolist() == classes
     assert np.count_nonzero(labels < 0) == 10 * n_unlabeled
 
@@ -164,7 +164,7 @@ def test_what_marks_a_row_without_a_source(y, classes, n_unlabeled):
 def test_what_marks_a_row_can_be_said(rng):
     X, y = rng.rand(30, 3), np.repeat([-1, 0, 1], 10)
     for marker, expected in ((-1, [0, 1]), (None, [-1, 0, 1]), (1, [-1, 0]), (7, [-1, 0, 1])):
-        found, _ = encode_labels(y, len(y), [], unlabeled=marker, strategy=NoiseAware())
+        found, _ = encode_labels(y, len(y), [], unlabeled=marker, strategy=NOISE_AWARE)
         assert found.tolist() == expected
     # No exception where the mark was named.
     with pytest.raises(ValueError, match=r"at least two classes, got 1 class \[1\] and 10 unlab"):

@@ -20,7 +20,7 @@ from skdp import (
 from skdp.datasets import hide_labels
 from skdp.transfer._candidates import EvidenceAverage
 from skdp.transfer._noise_aware import (
-    NoiseAware,
+    NOISE_AWARE,
     held_out_log_posteriors,
     neighbor_graph,
     spread_labels,
@@ -184,7 +184,7 @@ def names(result):
 
 def test_it_stands_by_itself_where_classes_lie_apart(rng, prepared):
     X, true, labels = clusters(rng, 4.0)
-    result = NoiseAware().learn(*prepared(X, labels))
+    result = NOISE_AWARE.learn(*prepared(X, labels))
     assert result.certainty > 0.75
     assert names(result) == ["target's fuzzy sets and mixtures"]
     assert np.mean(result.labels == true) > 0.95
@@ -192,7 +192,7 @@ def test_it_stands_by_itself_where_classes_lie_apart(rng, prepared):
 
 def test_it_is_no_candidate_where_classes_overlap(rng, prepared):
     X, _, labels = clusters(rng, 0.3, n_labeled=80)
-    result = NoiseAware().learn(*prepared(X, labels))
+    result = NOISE_AWARE.learn(*prepared(X, labels))
     assert "self-training" not in names(result)
     assert result.history == {}
 
@@ -200,7 +200,7 @@ def test_it_is_no_candidate_where_classes_overlap(rng, prepared):
 def test_rows_that_are_records_are_not_trained_by_each_other(rng, prepared):
     X, _, labels = clusters(rng, 4.0)
     records = np.column_stack([X, rng.rand(120) < 0.3])
-    result = NoiseAware().learn(*prepared(records, labels))
+    result = NOISE_AWARE.learn(*prepared(records, labels))
     assert result.history == {}
     assert set(names(result)) == {"target alone"}
 

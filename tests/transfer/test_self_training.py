@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skdp import DPTransferClassifier, SelfTrainingSchedule, WideCDMMAClassifier
-from skdp.transfer._noise_aware import NoiseAware
+from skdp.transfer._noise_aware import NOISE_AWARE
 from skdp.transfer._self_training import Round, Step, first_round, out_of_fold_scores, scores_by
 from skdp.transfer.papers import ALIGNMENT, MULTITASK
 from skdp.utils._labels import stratified_folds
@@ -49,7 +49,7 @@ SETTINGS = [Round(2, 0.1, 1), Round(3, 0.2, 1), Round(4, 0.5, 2)]
 
 def resolved(strategy, rows_per_class, *, n_jobs=None, random_state=None, **settings):
     """A schedule with the values that a strategy has for "auto"."""
-    defaults = {each.name: each.schedule for each in (NoiseAware(), ALIGNMENT, MULTITASK)}
+    defaults = {each.name: each.schedule for each in (NOISE_AWARE, ALIGNMENT, MULTITASK)}
     given = {"n_jobs": n_jobs, "verbose": 0, "random_state": random_state}
     return SelfTrainingSchedule(**settings).resolve(defaults[strategy], rows_per_class, **given)
 

@@ -4,6 +4,7 @@
 """
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,37 +14,12 @@ from skdp.release import class_medians
 from skdp.transfer._embedding import Embedding, paired_subspaces
 from skdp.transfer._inspection import Contribution
 from skdp.transfer._self_training import SelfTrainingSchedule, Step, out_of_fold_scores
+from skdp.transfer._strategy import Strategy
 from skdp.utils._linalg import squared_distances
 from skdp.utils._parallel import map_rows, run_tasks
 
 # Largest number of inducing points in "multitask": SERUMS D3.3 (2022), equation (1.86).
 _MAX_INDUCING = 1000
-
-
-class LeastErrorStrategy:
-    """Self-training in which the smaller of two reconstruction errors decides.
-
-    Parameters
-    ----------
-    name : {"alignment", "multitask"}
-
-    side : type
-        Part of the source, a :class:`SourceSide`.
-
-    schedule : SelfTrainingSchedule
-        Schedule of the paper.
-    """
-
-    has_probabilities = False
-    reconstructs_rows = True
-
-    def __init__(self, name, side, schedule):
-        self.name, self._side, self.schedule = name, side, schedule
-
-    def learn(self, task, training):
-        """Return the result of a task, see :class:`Strategy`."""
-        side = self._side(task) if task.sources else SourceSide()
-        return training.run(LeastErrorRounds(side, task, training), task.labels)
 
 
 class SourceSide:
@@ -102,8 +78,10 @@ class LeastErrorRounds:
 
     def start(self, settings, labels):
         """Return the predictions of a classifier of the labeled rows alone."""
-        known = ~self._unlabeled
-        scorer = self._training.fit_autoencoders(settings, self._rows[known], labels[known])
+        is_labeled = ~self._unlabeled
+        scorer = self._training.fit_autoencoders(
+            settings, self._rows[is_labeled], labels[is_labeled]
+        )
         return self._step(labels, scorer.scores(self._rows[self._unlabeled]))
 
     def step(self, settings, labels):
@@ -327,9 +305,15 @@ def _reconstruct(autoencoder, rows):
     return autoencoder.reconstruct(rows)
 
 
-ALIGNMENT = LeastErrorStrategy(
+def _learn(make_side, task, training):
+    """Return the result of self-training in which the smaller of two errors decides."""
+    side = make_side(task) if task.sources else SourceSide()
+    return training.run(LeastErrorRounds(side, task, training), task.labels)
+
+
+ALIGNMENT = Strategy(
     "alignment",
-    AlignmentSide,
+    partial(_learn, AlignmentSide),
     SelfTrainingSchedule(  # Kumar and Moser, section 5
         (4, 6, 8, 10),
         n_inducing=(1 / 10, 1 / 8, 1 / 6, 1 / 4),
@@ -337,11 +321,13 @@ ALIGNMENT = LeastErrorStrategy(
         n_folds=1,
         inference="gamma",
     ),
+    reconstructs_rows=True,
 )
-MULTITASK = LeastErrorStrategy(
+MULTITASK = Strategy(
     "multitask",
-    MultiTaskSide,
+    partial(_learn, MultiTaskSide),
     SelfTrainingSchedule(  # SERUMS D3.3 (2022), section 1.4
         (5, 10, 15, 20), n_inducing=1 / 2, n_layers=1, n_folds=1, inference="empirical"
     ),
+    reconstructs_rows=True,
 )
