@@ -115,8 +115,8 @@ def difference_posteriors(difference, covariance, errors, noise, size):
     diagonal = np.diag(covariance.diagonal()), np.diag(errors.diagonal())
     return [
         posterior
-        for within in ((covariance, errors), diagonal)
-        for posterior in posteriors_by_scale(difference, *within, noise, size)
+        for W, of_entries in ((covariance, errors), diagonal)
+        for posterior in posteriors_by_scale(difference, W, of_entries, noise, size)
     ]
 
 
