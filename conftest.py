@@ -3,9 +3,14 @@
 import contextlib
 import doctest
 import io
+import os
 from importlib.util import find_spec
 
 import pytest
+
+# Threads of BLAS and OpenMP compete with the test runner's own processes. They are started where
+# NumPy is imported first, which is after this.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # Doctests of modules that import PyTorch. ``nox -s neural`` runs them.
 collect_ignore_glob = [] if find_spec("torch") else ["skdp/neural/*.py", "doc/howto/neural.rst"]

@@ -1,4 +1,3 @@
-import os
 import warnings
 from dataclasses import replace
 from types import SimpleNamespace
@@ -12,9 +11,6 @@ from skdp import DPSource, OptimalDPNoise, PrivacyLeakWarning
 from skdp.datasets import load_digits_domains
 from skdp.noise import _queries
 from skdp.source import _statistics_source
-
-# Threads of BLAS and OpenMP compete with the test runner's own processes.
-os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def _open_source(X, y, **settings):

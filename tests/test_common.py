@@ -54,13 +54,13 @@ PREDICTORS = [
     MembershipMapping(),
     MembershipMapping(inference="empirical"),
     CDMMAClassifier(),
-    CDMMAClassifier(2, n_inducing=0.2, n_layers=1, inference="empirical", error_scale="own"),
+    CDMMAClassifier(2, n_inducing=0.05, n_layers=1, inference="empirical", error_scale="own"),
     WideCDMMAClassifier(),
     DeepFuzzyRegressor(),
     # Its squared errors are so small here (1e-8) that 10 decimals, to which one check rounds
     # them, make ties of 1 fit in 400.
     DeepFuzzyClassifier(random_state=0),
-    DPTransferClassifier(self_training=SelfTrainingSchedule(n_components=(2, 3))),
+    DPTransferClassifier(self_training=SelfTrainingSchedule(n_components=(2, 3), n_folds=2)),
     DPTransferClassifier(strategy="multitask", self_training=SelfTrainingSchedule(n_folds=2)),
     *NETWORKS,
 ]

@@ -2,6 +2,7 @@
 
 import io
 import runpy
+import subprocess
 import sys
 import warnings
 from importlib.util import find_spec
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from skdp import DPTransferClassifier
 from skdp.privacy import gaussian_delta, gaussian_epsilon, gaussian_sigma
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -254,7 +256,10 @@ def test_releases_of_whole_images(run_example):
         assert accuracy[-2] > 88
 
 
-def test_stored_results_of_transfer(run_example):
+def test_stored_results_of_transfer(run_example, monkeypatch):
+    # Its one model is fitted below as well.
+    monkeypatch.setattr(DPTransferClassifier, "fit", lambda model, X, y: model)
+    monkeypatch.setattr(DPTransferClassifier, "score", lambda model, X, y: 0.5)
     lines = run_example("image_data/plot_private_transfer.py")
     table = {
         tuple(line.split("|")[k].strip() for k in (0, 1)): line.split("|")[2].split()
@@ -281,7 +286,19 @@ def test_results_of_transfer(run_example):
     assert table[6][0] > table[7][0] + 5
 
 
-def test_participants_on_embedded_digits(run_example):
+def test_participants_on_embedded_digits(run_example, monkeypatch):
+    run, processes = subprocess.run, []
+
+    def first_elsewhere(program, check):
+        """Let one participant have a process of its own, which takes longer than what it does."""
+        if not processes:
+            processes.append(run(program, check=check))
+            return
+        with monkeypatch.context() as here:
+            here.setattr(sys, "argv", ["-c", *program[3:]])
+            exec(program[2], {})
+
+    monkeypatch.setattr(subprocess, "run", first_elsewhere)
     command = ("--draws", "1", "--epsilons", "1", "10", "inf")
     lines = run_example("owners/plot_participants.py", *command)
     [pooled] = found_by(lines, "all rows in one place, not private")
@@ -289,6 +306,7 @@ def test_participants_on_embedded_digits(run_example):
     for merged, _, alone, _ in rows:  # the noise has no seed
         assert pooled > merged > alone + 2
     assert rows[-1][0] > 90
+    assert len(processes) == 1
 
 
 def test_combination_on_embedded_digits(run_example):

@@ -62,25 +62,28 @@ class AliasTable:
 
     def __init__(self, weights):
         weights = np.asarray(weights, dtype=np.float64)
-        scaled = weights / weights.sum() * 2.0**_BITS
-        self.weights = [int(weight) for weight in scaled]
-        self.weights[int(weights.argmax())] += (1 << _BITS) - sum(self.weights)
-        bits = (len(weights) - 1).bit_length()
-        self._shift = _BITS - max(bits, 1)
+        scaled, largest = weights / weights.sum() * 2.0**_BITS, int(weights.argmax())
+        scaled[largest] = 0.0  # alone it can be 2^64, which is one too many for 64 bits
+        self.weights = scaled.astype(np.uint64).tolist()
+        self.weights[largest] = (1 << _BITS) - sum(self.weights)
+        bits = max((len(weights) - 1).bit_length(), 1)
+        self._shift = _BITS - bits
         capacity = 1 << self._shift  # of each column of the table; all of them hold 2^64
-        left = self.weights + [0] * ((1 << max(bits, 1)) - len(weights))
-        alias = list(range(len(left)))
-        keep = [capacity] * len(left)
-        small = [i for i, weight in enumerate(left) if weight < capacity]
-        large = [i for i, weight in enumerate(left) if weight > capacity]
+        keep = self.weights + [0] * ((1 << bits) - len(weights))
+        alias = list(range(len(keep)))
+        small = [i for i in alias if keep[i] < capacity]
+        large = [i for i in alias if keep[i] > capacity]
         while small:
-            i, j = small.pop(), large[-1]
-            keep[i], alias[i] = left[i], j
-            left[j] -= capacity - left[i]
-            if left[j] <= capacity:
-                large.pop()
-                if left[j] < capacity:
-                    small.append(j)
+            # The last large column fills small ones until it is full, or small itself.
+            j = large.pop()
+            left = keep[j]
+            while left > capacity and small:
+                i = small.pop()
+                alias[i] = j
+                left -= capacity - keep[i]
+            keep[j] = left
+            if left != capacity:
+                (small if left < capacity else large).append(j)
         # A full column is its own alias, so that a threshold one short changes nothing.
         self._keep = np.array([min(k, capacity - 1) for k in keep], dtype=np.uint64)
         self._alias = np.array(alias, dtype=np.int64)
@@ -116,9 +119,11 @@ class IntegerNoise:
         n_cells = len(cells.starts)
         self._tail, self._atom = n_cells, n_cells + 1
         # Places within a cell are uniform on a power of two; those beyond the cell are rejected.
-        bits = [int(width - 1).bit_length() for width in cells.widths]
+        # Nearly all cells are equally wide, or of few widths.
+        widths, of_cell = np.unique(cells.widths, return_inverse=True)
+        bits = [int(width - 1).bit_length() for width in widths]
         self._place_bits = max(bits)
-        sizes = np.array([1 << b for b in bits], dtype=np.int64)
+        sizes = np.array([1 << b for b in bits], dtype=np.int64)[of_cell]
         self._starts = np.append(cells.starts, [0, 0])
         self._widths = np.append(cells.widths, [1, 1])
         self._masks = np.append(sizes - 1, [0, 0]).astype(np.uint64)

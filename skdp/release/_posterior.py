@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs
 from scipy.special import log_ndtr, softmax
 
 from skdp.utils._linalg import positive_definite_floor
@@ -74,7 +74,7 @@ class ScaledPosterior:
     _tau: float
     _square: np.ndarray
     _scale: np.ndarray
-    _factor: tuple
+    _factor: np.ndarray
 
     @classmethod
     def of(cls, tau, square, rest, difference, covariance):
@@ -82,10 +82,10 @@ class ScaledPosterior:
         total = tau**2 * square + rest
         scale = 1 / np.sqrt(total.diagonal())
         total *= np.outer(scale, scale)
-        total[np.diag_indices_from(total)] += RIDGE
-        factor = cho_factor(total, lower=True, overwrite_a=True)
-        solved = scale * cho_solve(factor, scale * difference)
-        log_evidence = np.log(scale / factor[0].diagonal()).sum() - difference @ solved / 2
+        total += RIDGE * np.eye(len(total))
+        factor = _cholesky(total)
+        solved = scale * _cholesky_solve(factor, scale * difference)
+        log_evidence = np.log(scale / factor.diagonal()).sum() - difference @ solved / 2
         d_prime, weights = tau * np.sqrt(covariance.trace()), tau**2 * covariance @ solved
         return cls(d_prime, log_evidence, weights, solved, tau, square, scale, factor)
 
@@ -100,7 +100,7 @@ class ScaledPosterior:
 
     def solve(self, vector):
         """Return the inverse covariance of the noisy difference, times a vector."""
-        return self._scale * cho_solve(self._factor, self._scale * vector)
+        return self._scale * _cholesky_solve(self._factor, self._scale * vector)
 
 
 def posteriors_by_scale(difference, covariance, errors, noise, size):
@@ -125,3 +125,19 @@ def posterior_weights(difference, covariance, errors, noise, size):
     posteriors = posteriors_by_scale(difference, covariance, errors, noise, size)
     likely = softmax([posterior.log_evidence for posterior in posteriors])
     return likely @ [posterior.weights for posterior in posteriors]
+
+
+# SciPy's cho_factor and cho_solve take longer than LAPACK for matrices as small as these.
+
+
+def _cholesky(matrix):
+    """Return the lower factor of a positive definite matrix; its upper triangle is of no use."""
+    factor, failed = dpotrf(np.asarray_chkfinite(matrix), lower=True, clean=False)
+    if failed:
+        raise np.linalg.LinAlgError("a covariance is not positive definite")
+    return factor
+
+
+def _cholesky_solve(factor, right):
+    """Return the inverse of the factored matrix, times a vector."""
+    return dpotrs(factor, np.asarray_chkfinite(right), lower=True)[0]

@@ -84,6 +84,8 @@ class AdditiveModel(StatisticsModel):
     def learn(self, rows, grid, queries):
         sums = rows.sums(grid)
         statistics = Statistics(perturb_sums(sums, grid, queries), grid.basis)
+        # A release keeps what is read-only as it is, and with it the scores that boosting reads.
+        statistics = statistics.freeze(copy=False)
         return self._learn_more(rows, sums, grid, statistics, queries)
 
     def _learn_more(self, rows, sums, grid, statistics, queries):

@@ -20,6 +20,8 @@ SHORT = {
     "self_training": SelfTrainingSchedule(n_components=(2, 3), n_layers=1),
     "random_state": 0,
 }
+# Of the default strategy alone, which has four folds otherwise.
+SHORTER = SelfTrainingSchedule(n_components=2, n_layers=1, n_folds=2)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -170,7 +172,7 @@ def test_grid_search_over_schedules_with_a_loaded_release(noisy_release, other, 
     X, _, marked, X_test, y_test = other
     noisy_release.save(tmp_path / "release")
     release = Release.load(tmp_path / "release")
-    schedule = SelfTrainingSchedule(n_layers=1)
+    schedule = SelfTrainingSchedule(n_layers=1, n_folds=2)
     grid = GridSearchCV(
         DPTransferClassifier(release, self_training=schedule, random_state=0),
         {"self_training__n_components": [(2, 3), (10, 14)]},
@@ -185,7 +187,7 @@ def test_grid_search_over_schedules_with_a_loaded_release(noisy_release, other, 
 
 def test_grid_search_with_and_without_a_source_compares_like_with_like(denoised_release, same):
     X, _, marked, X_test, y_test = same
-    schedule = SelfTrainingSchedule(n_components=(4, 6), n_layers=1)
+    schedule = SelfTrainingSchedule(n_components=(4, 6), n_layers=1, n_folds=2)
     grid = GridSearchCV(
         DPTransferClassifier(self_training=schedule, random_state=0),
         {"source": [denoised_release, None]},
@@ -221,47 +223,44 @@ def gone(*args, **kwargs):
 sklearn.datasets.load_digits = gone
 from skdp import DPTransferClassifier, Release, SelfTrainingSchedule
 
-folder = sys.argv[1]
-with np.load(f"{folder}/target.npz") as arrays:
-    X, y, X_test = arrays["X"], arrays["y"], arrays["X_test"]
-schedule = SelfTrainingSchedule(n_components=(2, 3), n_layers=1)
-release = Release.load(f"{folder}/release")
-model = DPTransferClassifier(release, self_training=schedule, random_state=0).fit(X, y)
-np.save(f"{folder}/predictions.npy", model.predict(X_test))
-np.save(f"{folder}/scores.npy", model.decision_function(X_test))
+for folder in sys.argv[1:]:
+    with np.load(f"{folder}/target.npz") as arrays:
+        X, y, X_test = arrays["X"], arrays["y"], arrays["X_test"]
+    schedule = SelfTrainingSchedule(n_components=2, n_layers=1, n_folds=2)
+    release = Release.load(f"{folder}/release")
+    model = DPTransferClassifier(release, self_training=schedule, random_state=0).fit(X, y)
+    scores = model.decision_function(X_test)
+    np.savez(f"{folder}/found.npz", labels=model.predict(X_test), scores=scores)
 """
 
 
-def in_another_process(release, X, marked, X_test, folder):
-    """Return predictions and scores of a process that has a file of the release."""
-    release.save(folder / "release")
-    np.savez(folder / "target.npz", X=X, y=marked, X_test=X_test)
-    subprocess.run([sys.executable, "-c", _TARGET_SIDE, folder], check=True, cwd=folder)
-    return np.load(folder / "predictions.npy"), np.load(folder / "scores.npy")
-
-
-def test_target_side_runs_in_a_process_without_source_data(tmp_path, noisy_release, other):
-    X, _, marked, X_test, _ = other
-    predictions, _ = in_another_process(noisy_release, X, marked, X_test, tmp_path)
-    here = DPTransferClassifier(noisy_release, **SHORT).fit(X, marked)
-    assert_array_equal(predictions, here.predict(X_test))
-
-
-def test_the_same_numbers_from_a_file_in_another_process(denoised_release, same, tmp_path):
-    X, _, marked, X_test, _ = same
-    _, scores = in_another_process(denoised_release, X, marked, X_test, tmp_path)
-    here = DPTransferClassifier(denoised_release, **SHORT).fit(X, marked)
-    # Another process may sum in another number of threads.
-    assert_allclose(scores, here.decision_function(X_test), rtol=1e-6)
+def test_another_process_finds_the_same_without_source_data(
+    tmp_path, noisy_release, denoised_release, other, same
+):
+    """From files of releases alone, of rows with the features of the source or with others."""
+    cases = {"noisy": (noisy_release, other), "denoised": (denoised_release, same)}
+    folders = [tmp_path / name for name in cases]
+    for folder, (release, (X, _, marked, X_test, _)) in zip(folders, cases.values(), strict=True):
+        folder.mkdir()
+        release.save(folder / "release")
+        np.savez(folder / "target.npz", X=X, y=marked, X_test=X_test)
+    subprocess.run([sys.executable, "-c", _TARGET_SIDE, *folders], check=True, cwd=tmp_path)
+    for folder, (release, (X, _, marked, X_test, _)) in zip(folders, cases.values(), strict=True):
+        here = DPTransferClassifier(release, self_training=SHORTER, random_state=0).fit(X, marked)
+        with np.load(folder / "found.npz") as found:
+            assert_array_equal(found["labels"], here.predict(X_test))
+            # Another process may sum in another number of threads.
+            assert_allclose(found["scores"], here.decision_function(X_test), rtol=1e-6)
 
 
 def test_a_release_may_be_named_by_the_path_of_its_file(noisy_release, other, tmp_path):
     X, _, marked, X_test, _ = other
     path = tmp_path / "release.skdp"
     noisy_release.save(path)
-    expected = DPTransferClassifier(noisy_release, **SHORT).fit(X, marked)
+    settings = {"self_training": SHORTER, "random_state": 0}
+    expected = DPTransferClassifier(noisy_release, **settings).fit(X, marked)
     for source in (path, str(path), [path]):
-        model = clone(DPTransferClassifier(source, **SHORT))
+        model = clone(DPTransferClassifier(source, **settings))
         assert model.source == source
         found = pickle.loads(pickle.dumps(model.fit(X, marked)))
         assert found.source == source

@@ -22,7 +22,7 @@ from skdp.transfer._noise_aware import NOISE_AWARE
 from skdp.transfer._target_classes import encode_labels
 
 # What a label means is known before the training, so one short round tells it.
-SHORT = SelfTrainingSchedule(n_components=4, n_layers=1)
+SHORT = SelfTrainingSchedule(n_components=4, n_layers=1, n_folds=2)
 
 
 def test_without_a_source_minus_one_is_a_class_where_there_are_but_two(rng):
@@ -90,9 +90,7 @@ def test_any_value_can_be_the_mark(numbers, other, mark):
 def test_labels_with_marks_can_be_scored_where_they_are_known(release, same):
     X, y, marked, _, _ = same
     objects = np.array([c if c >= 0 else None for c in marked], dtype=object)
-    model = DPTransferClassifier(
-        release, self_training=SelfTrainingSchedule(n_components=4, n_layers=1), random_state=0
-    )
+    model = DPTransferClassifier(release, self_training=SHORT, random_state=0)
     model.fit(X, objects)
     assert model.classes_.dtype == release.classes.dtype
     shown = marked >= 0
