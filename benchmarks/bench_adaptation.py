@@ -29,7 +29,7 @@ JUDGED_ON = (
     "MNIST, gradients",
     "USPS, gradients",
 )
-MODELS, LEVELS, LABELS = ("regression", "mixtures", "linear"), (8.0, 1.0), (0, 10)
+MODELS, LEVELS, LABELS = ("logistic", "mixtures", "linear"), (8.0, 1.0), (0, 10)
 N_TARGET = 9000
 # Least probability of which a logarithm is taken.
 LEAST = 1e-12

@@ -144,7 +144,7 @@ def model_rows(draws):
     for case, load in MODELS.items():
         for draw in range(draws):
             *data, settings = load(draw)
-            for model, epsilon in product(("mixtures", "regression"), MODEL_LEVELS):
+            for model, epsilon in product(("mixtures", "logistic"), MODEL_LEVELS):
                 place = cell(case, f"{epsilon:g}", model, draw)
                 yield place, partial(released, epsilon, {**settings, "model": model}, *data)
 

@@ -27,7 +27,7 @@ def statistics(epsilon, gradients):
     if not gradients:
         return Released(DPStatisticsSource(epsilon, DELTA, bounds=(0, 1), **settings))
     features = OrientedGradients((28, 28))
-    source = DPStatisticsSource(epsilon, DELTA, bounds=(0, 1), model="regression", **settings)
+    source = DPStatisticsSource(epsilon, DELTA, bounds=(0, 1), model="logistic", **settings)
     return Released(source, features)
 
 

@@ -54,7 +54,7 @@ BUGS = [
     ("exact effective sizes", "linear", quick_noise(), {"source": ExactSizes}),
     ("rows of a person not weighed", "linear", quick_noise(), PERSONS),
     ("mixtures without noise", "mixtures", quick_noise(0, ("class ", "step ", "component ")), {}),
-    ("gradients without noise", "regression", quick_noise(0, ("gradients",)), {"times": 4}),
+    ("gradients without noise", "logistic", quick_noise(0, ("gradients",)), {"times": 4}),
     ("all shares spent twice", "linear", quick_noise(0.5**0.5, ("",)), {}),
     ("share of the contrast spent twice", "linear", quick_noise(0.5**0.5, ("contrast",)), {}),
     (

@@ -98,7 +98,7 @@ def mnist(case):
 
 def mnist_row(cell):
     source, (X_test, y_test) = mnist(cell["case"])
-    model = {"pixels": "mixtures", "oriented gradients": "regression"}[cell["case"]]
+    model = {"pixels": "mixtures", "oriented gradients": "logistic"}[cell["case"]]
     release = make_release(*source, cell["level"], range(10), model, cell["draw"])
     if cell["model"] == "source":
         return {"accuracy": 100 * release.score(X_test, y_test)}

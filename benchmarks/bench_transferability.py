@@ -139,7 +139,7 @@ def arrays(kind, cases, draws):
             if len(test) < 500:
                 learn, test = np.array_split(order, 2)
             releases = []
-            for model, epsilon in product(("linear", "mixtures", "regression"), (8.0, 1.0)):
+            for model, epsilon in product(("linear", "mixtures", "logistic"), (8.0, 1.0)):
                 settings = {"bounds": (0, 1), "classes": np.unique(y)}
                 source = DPStatisticsSource(epsilon, model=model, **settings)
                 release = source.fit(X_source[taken], y_source[taken]).release_

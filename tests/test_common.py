@@ -65,7 +65,7 @@ PREDICTORS = [
     *NETWORKS,
 ]
 TRANSFORMERS = [*NOISES, *AUTOENCODERS, TabularEncoder(), OrientedGradients()]
-STATISTICS = [DPStatisticsSource(model=model) for model in ("auto", "mixtures", "regression")]
+STATISTICS = [DPStatisticsSource(model=model) for model in ("auto", "mixtures", "logistic")]
 EVERYTHING = [*TRANSFORMERS, *PREDICTORS, DPSource(), *STATISTICS]
 OTHERS = [RandomizedResponse(), RandomizedResponse(epsilon=0.1, classes=[0, 1, 2])]
 

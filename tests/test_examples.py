@@ -248,7 +248,7 @@ def test_noise_on_every_pixel(run_example):
 def test_releases_of_whole_images(run_example):
     lines = run_example("image_data/plot_image_release.py", "--draws", "1")
     [best] = found_by(lines, "support vectors, not private")
-    names = ("pixels, regression", "gradients, regression", "pixels, mixtures")
+    names = ("pixels, logistic", "gradients, logistic", "pixels, mixtures")
     for accuracy in (
         found_by([line.replace(",", "") for line in lines], n.replace(",", "")) for n in names
     ):

@@ -4,7 +4,7 @@ How do I publish a release of images that protects whole images?
 
 A release of noisy statistics protects each image, label included. What is summed matters: pixels,
 or *oriented gradients*, public features that say in which direction the image changes around each
-point (:class:`~skdp.OrientedGradients`). And the model matters: with ``model="regression"`` the
+point (:class:`~skdp.OrientedGradients`). And the model matters: with ``model="logistic"`` the
 release is a softmax regression by noisy gradient descent, with ``"mixtures"`` normal distributions
 of each class. Which does best on few images, and at which ε?
 """
@@ -41,8 +41,8 @@ print(f"support vectors, not private: {not_private:.1%}")
 
 gradients, pixels = OrientedGradients(image_shape=(8, 8)), FunctionTransformer()
 kinds = {
-    "pixels, regression": (pixels, "regression"),
-    "gradients, regression": (gradients, "regression"),
+    "pixels, logistic": (pixels, "logistic"),
+    "gradients, logistic": (gradients, "logistic"),
     "pixels, mixtures": (pixels, "mixtures"),
 }
 epsilons = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0]

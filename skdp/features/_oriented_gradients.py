@@ -26,7 +26,7 @@ _SHORTEST = 1e-6
 # Pixels of float32 that are held for each pixel of an image, besides one for each direction.
 _WORKSPACE = 10
 # The defaults: of 10,000 held-out training images, releases of 50,000 others with
-# model="regression" and ε = 3 classify 98.6 % of MNIST and 89.3 % of Fashion-MNIST correctly,
+# model="logistic" and ε = 3 classify 98.6 % of MNIST and 89.3 % of Fashion-MNIST correctly,
 # 98.6 and 89.2 % with points away from the edges. On Fashion-MNIST 12 directions, three scales,
 # lengths of gradients to the power ½, or relative to those around, and blocks of pixels make no
 # difference beyond ±0.2; directions of the gradients of each direction's shares lose 1 %.
@@ -39,7 +39,7 @@ class OrientedGradients(TransformerMixin, BaseEstimator):
     so a guarantee for rows of features is one for the images, and features cost no
     privacy. All rows have Euclidean norm 1, whatever the contrast of their images, so that
     :class:`DPStatisticsSource` clips few of them; it learns well from them with
-    ``model="regression"``.
+    ``model="logistic"``.
 
     Pixels are scaled to [0, 1] by the smallest and largest of their own image and smoothed. A
     gradient :math:`g_u` at pixel u with angle :math:`θ_u` is divided among D directions
@@ -108,7 +108,7 @@ class OrientedGradients(TransformerMixin, BaseEstimator):
     >>> gradients.get_feature_names_out()[:2]
     array(['scale1.75_row1.5_column1.5_angle0',
            'scale1.75_row1.5_column1.5_angle45'], dtype=object)
-    >>> source = DPStatisticsSource(epsilon=4.0, classes=range(10), model="regression")
+    >>> source = DPStatisticsSource(epsilon=4.0, classes=range(10), model="logistic")
     >>> pipeline = make_pipeline(gradients, source)
     >>> pipeline.fit(domains.source, domains.source_target)[-1].release_
     Release(10 classes, 40 features, (4, 1e-05)-DP per labeled record, add/remove)

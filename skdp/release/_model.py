@@ -54,6 +54,14 @@ class Model(Part):
         """Return the number of rows that would be as informative without noise."""
         raise NotImplementedError
 
+    def tempered(self, scores: np.ndarray) -> np.ndarray:
+        """Return log-posteriors that are as sure as the noise behind them leaves them."""
+        return scores
+
+    def doubt(self) -> str | None:
+        """Return the warning that classes may not be separated, or None; from noisy numbers."""
+        return None if self.linear is None else self.linear.doubt()
+
     def score(self, rows: np.ndarray) -> np.ndarray:
         """Return the score of each class for each row; larger is more likely."""
         raise ValueError(

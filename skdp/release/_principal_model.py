@@ -9,7 +9,7 @@ from skdp.release._linear_scores import LinearScores, restrict_linear
 from skdp.release._mixtures import Mixtures
 from skdp.release._model import Model
 from skdp.release._moments import Moments
-from skdp.release._parts import part, require
+from skdp.release._parts import array, part, require
 from skdp.release._subspace import Subspace
 
 
@@ -29,6 +29,10 @@ class PrincipalModel(Model):
 
     mixtures : Mixtures or None, default=None
         A mixture of normal distributions for each class.
+
+    confidence : ndarray of shape (1,) or None, default=None
+        From 0 to 1: log-posteriors s become log π + confidence · (s − log π), with frequencies π
+        of the classes. The source chose it by noisy Brier scores of its rows. None for 1.
     """
 
     kind = "principal"
@@ -37,6 +41,7 @@ class PrincipalModel(Model):
     linear: LinearScores | None = part(LinearScores, optional=True)
     subspace: Subspace | None = part(Subspace, optional=True)
     mixtures: Mixtures | None = part(Mixtures, optional=True)
+    confidence: np.ndarray | None = array("1", least=0, below=2.0, optional=True)
 
     def check(self, name: str, release: Any) -> None:
         """Raise ValueError unless what needs another part has it."""
@@ -59,10 +64,32 @@ class PrincipalModel(Model):
     def score(self, rows: np.ndarray) -> np.ndarray:
         """Return log-posteriors up to a constant for each row."""
         if self.linear is not None:
-            return self.linear.scores(rows)
+            return self.tempered(self.linear.scores(rows))
         if self.mixtures is not None:
-            return self.mixtures.log_posteriors(self.encode(rows), self.moments.frequencies)
+            codes = self.encode(rows)
+            return self.tempered(self.mixtures.log_posteriors(codes, self.moments.frequencies))
         return super().score(rows)
+
+    def tempered(self, scores: np.ndarray) -> np.ndarray:
+        """Return log-posteriors that are as sure as the noise behind them leaves them."""
+        if self.confidence is None:
+            return scores
+        log_frequencies = np.log(self.moments.frequencies)
+        return log_frequencies + self.confidence * (scores - log_frequencies)
+
+    def doubt(self) -> str | None:
+        """Return the warning that classes are not separated, or None; from noisy numbers."""
+        if self.confidence is None or self.confidence[0] > 0:
+            return super().doubt()
+        return "This release does not separate the classes."
+
+    def result_lines(self, release: Any) -> list[str]:
+        """Return lines of the summary about the results; they are noisy and may be shown."""
+        lines = super().result_lines(release)
+        if self.confidence is not None:
+            share = f"{self.confidence[0]:.0%}"
+            lines.append(f"confidence: the noise leaves {share} of the log-odds that were learned")
+        return lines
 
     def encode(self, rows: np.ndarray) -> np.ndarray:
         """Return coordinates of rows in the subspace; the rows where there is none."""
@@ -74,7 +101,8 @@ class PrincipalModel(Model):
         linear = self.linear
         if linear is not None:
             linear = restrict_linear(linear, self.moments, columns)
-        return type(self)(self.moments.restrict(columns), linear, subspace, mixtures)
+        moments = self.moments.restrict(columns)
+        return type(self)(moments, linear, subspace, mixtures, self.confidence)
 
     def _restricted_mixtures(self, columns):
         """Return subspace and mixtures of some of the columns, where there are any."""

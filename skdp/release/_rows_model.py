@@ -123,7 +123,9 @@ class RowsModel(PrincipalModel):
             subspace = Subspace.of_columns(self.moments, columns, len(columns))
             mixtures = Mixtures.of_moments(moments, subspace)
         alignment = None if self.alignment is None else self.alignment.restrict(columns)
-        return type(self)(moments, linear, subspace, mixtures, alignment, codes)
+        return type(self)(
+            moments, linear, subspace, mixtures, alignment=alignment, code_classifier=codes
+        )
 
     def contents(self) -> list[str]:
         """Return what this consists of, a line for each part."""

@@ -92,7 +92,7 @@ def result_lines(release):
 
 def warn_of_doubt(release, advice=OWNER_ADVICE):
     """Warn where a release may not separate its classes, by its noisy numbers."""
-    doubt = None if release.linear is None else release.linear.doubt()
+    doubt = release.model.doubt()
     if doubt is not None:
         warn(f"{doubt} {advice}")
 

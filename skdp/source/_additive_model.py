@@ -12,10 +12,10 @@ from skdp.source._integers import (
     WEIGHT_GRID,
     RowGrid,
     integer_weights,
+    row_probabilities,
     squared_norms,
 )
 from skdp.source._linear_model import AGAIN, LinearModel, StatisticsModel, is_narrow, perturb_sums
-from skdp.source._regression_model import row_probabilities
 
 # Rounds of boosting. More rounds mean more noise in each and smaller steps, with the same
 # information in total. On adult at ε = 4 the AUC is .913 with 100 rounds, of steps up to 2, and
@@ -65,7 +65,7 @@ class AdditiveModel(StatisticsModel):
             raise ValueError(
                 "The 'model' parameter of DPStatisticsSource is 'additive', which is for tables "
                 f"and for arrays of up to 100 columns, got {columns.n_features}. Use 'mixtures' "
-                "or 'regression'."
+                "or 'logistic'."
             )
         grid = self._linear.grid(columns, radius)
         bins = (

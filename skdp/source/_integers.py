@@ -43,6 +43,13 @@ _MOST_FINE_BITS = 22
 # Keeps a clipped norm below its bound in spite of rounding.
 _SAFETY = 1 - 2.0**-40
 
+# exp(−i/2^10) and exp(−i/2^20): the exponent of a probability is a multiple of 2^-20.
+_TABLE_BITS = 10
+# Logits this far below the largest have probability zero: e^-32 of 2^40 rounds to zero.
+_RANGE = 32
+_COARSE = np.exp(-np.arange(_RANGE << _TABLE_BITS) / 2.0**_TABLE_BITS)
+_FINE = np.exp(-np.arange(1 << _TABLE_BITS) / 4.0**_TABLE_BITS)
+
 
 @dataclass(frozen=True)
 class IntegerMap:
@@ -85,6 +92,16 @@ class IntegerMap:
 def squared_norms(rows):
     """Return the squared norms of integer rows with elements of at most 2²¹; exact."""
     return np.einsum("ij,ij->i", rows, rows)
+
+
+def row_probabilities(scores):
+    """Return the softmax of each row of scores; it depends on its row alone, to the last bit."""
+    below = scores.max(axis=1, keepdims=True) - scores
+    far = below >= _RANGE
+    steps = np.where(far, 0, below * 4.0**_TABLE_BITS).astype(np.int64)
+    exps = _COARSE[steps >> _TABLE_BITS] * _FINE[steps & ((1 << _TABLE_BITS) - 1)]
+    exps = np.rint(np.where(far, 0, exps) * 2.0**40)  # whose sums over the classes are exact
+    return exps / exps.sum(axis=1, keepdims=True)
 
 
 def rescaled(rows, radius):

@@ -22,6 +22,7 @@ from skdp.source._integers import (
     weighted_roots,
 )
 from skdp.source._linear_model import StatisticsModel, perturb_sums, shares_of_sums
+from skdp.source._tempering import share_of_tempering, tempered_confidence
 
 # Fraction of the rows within the radius; the others are clipped to it. Rule of thumb.
 _QUANTILE = 0.95
@@ -62,6 +63,7 @@ class PrincipalDirectionsModel(StatisticsModel):
             **shares_of_sums(fractions, n_classes, n_basis),
             "lengths": Share(fractions["lengths"], len(length_edges(d)), WEIGHT_GRID),
             **self._shares_in_directions(n_classes, d),
+            "losses": share_of_tempering(fractions["losses"]),
         }
 
     def learn(self, rows, grid, queries):
@@ -73,7 +75,10 @@ class PrincipalDirectionsModel(StatisticsModel):
         step = (grid.step / grid.basis.scale).max()
         subspace = replace(subspace, variances=np.maximum(subspace.variances, step**2))
         whitened = WhitenedRows.of(rows, grid, subspace, self.quantile, queries)
-        return self._learn(whitened, subspace, moments, queries)
+        model, score = self._learn(whitened, subspace, moments, queries)
+        scored = ((score(codes), *rest) for codes, *rest in whitened.chunks())
+        confidence = tempered_confidence(scored, moments.class_counts, queries)
+        return replace(model, confidence=np.array([confidence]))
 
     @abstractmethod
     def _shares_in_directions(self, n_classes, n_directions):
@@ -81,7 +86,10 @@ class PrincipalDirectionsModel(StatisticsModel):
 
     @abstractmethod
     def _learn(self, whitened, subspace, moments, queries):
-        """Return the model that is learned in the principal directions."""
+        """Return the model that is learned in the principal directions, and its scores.
+
+        The latter is a function of integer codes, of each row alone to the last bit.
+        """
 
 
 def widest_grid(basis):

@@ -24,9 +24,9 @@ from skdp.source._door import (
 )
 from skdp.source._integers import ExactSums, RowGrid, chunk_rows
 from skdp.source._linear_model import LinearModel, StatisticsModel, is_narrow
+from skdp.source._logistic_model import LogisticModel
 from skdp.source._mixtures_model import MixturesModel
 from skdp.source._publication import default_settings, sealed
-from skdp.source._regression_model import RegressionModel
 from skdp.tabular import (
     Schema,
     TabularEncoder,
@@ -43,7 +43,7 @@ MODELS: dict[str, StatisticsModel] = {
     "linear": LinearModel(),
     "additive": AdditiveModel(),
     "mixtures": MixturesModel(),
-    "regression": RegressionModel(),
+    "logistic": LogisticModel(),
 }
 # The model that "auto" means for tables in memory.
 _CHOSEN = ChosenModel()

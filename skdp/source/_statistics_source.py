@@ -86,12 +86,12 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         "dead", and their rows are left out silently. ``set(y) - set(classes)`` shows the owner
         which labels these are; correct their spelling, and keep the list as it is.
 
-    model : {"auto", "linear", "additive", "mixtures", "regression"}, default="auto"
+    model : {"auto", "linear", "additive", "mixtures", "logistic"}, default="auto"
         What is learned besides the moments. ``"linear"``: linear scores of public functions of
         the columns, in one pass; for tables. ``"additive"``: these, and nonlinear functions of
         single columns, by noisy boosting with half of the budget; for tables of
         some thousand rows. ``"mixtures"``: mixtures of normal distributions of
-        each class in the principal subspace. ``"regression"``: a softmax regression by noisy
+        each class in the principal subspace. ``"logistic"``: a softmax regression by noisy
         gradient descent; for many rows and classes that a linear rule separates, such as those
         of oriented gradients. The last two measure distances between rows, so columns must be
         comparable, as pixels are: they are not for tables. ``"auto"``: with an

@@ -210,8 +210,13 @@ def calibrated_densities(pair):
         encode = release.subspace.encode
     else:
         encode, mixtures = discriminant(moments)
-    score = partial(mixtures.log_posteriors, frequencies=moments.frequencies)
+    score = partial(_tempered_posteriors, release.model, mixtures, moments.frequencies)
     return Scorer(score, (map_to_source(pair), encode), pair.class_indices)
+
+
+def _tempered_posteriors(model, mixtures, frequencies, codes):
+    """Return log-posteriors by densities, as sure as the noise of a model leaves them."""
+    return model.tempered(mixtures.log_posteriors(codes, frequencies))
 
 
 def discriminant(moments):

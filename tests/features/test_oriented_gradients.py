@@ -233,7 +233,7 @@ def test_errors_name_parameter_value_and_remedy(parameters, message):
 def test_a_pipeline_makes_a_release_and_another_uses_it():
     domains = load_digits_domains()
     gradients = OrientedGradients((8, 8))
-    source = DPStatisticsSource(4.0, classes=range(10), model="regression")
+    source = DPStatisticsSource(4.0, classes=range(10), model="logistic")
     pipeline = make_pipeline(gradients, source)
     pipeline.fit(domains.source, domains.source_target)
     release = pipeline[-1].release_

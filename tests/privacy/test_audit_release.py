@@ -440,7 +440,7 @@ class Unweighed(DPStatisticsSource):
         return super().fit(X, y, np.arange(len(y)))
 
 
-@pytest.mark.parametrize("model", ["additive", "mixtures", "regression"])
+@pytest.mark.parametrize("model", ["additive", "mixtures", "logistic"])
 def test_sources_without_bugs_are_not_refuted(model, monkeypatch):
     normal_noise(monkeypatch)
     monkeypatch.setattr(_additive_model, "N_ROUNDS", 2)
@@ -448,7 +448,8 @@ def test_sources_without_bugs_are_not_refuted(model, monkeypatch):
     assert audit.passed
     assert audit.epsilon_lower > 0.1
     parts = {"additive": ("statistics", "moments", "linear", "shapes")}  # those of "linear" too
-    parts |= {"regression": ("moments", "linear"), "mixtures": ("moments", "subspace", "mixtures")}
+    parts |= {"logistic": ("moments", "linear", "confidence")}
+    parts |= {"mixtures": ("moments", "subspace", "mixtures", "confidence")}
     assert audit.parts == parts[model]
     assert f"not refuted by this canary in {', '.join(audit.parts)}, which" in audit.verdict
 
@@ -478,7 +479,7 @@ def test_exact_scores_second_moments_and_sizes_are_found_out(monkeypatch):
 
 def test_gradients_without_noise_are_found_out(monkeypatch):
     normal_noise(monkeypatch, lambda name: name != "gradients")
-    assert not audit_source(10.0, 100, model="regression", n_rows=1000).passed
+    assert not audit_source(10.0, 100, model="logistic", n_rows=1000).passed
 
 
 def test_residuals_without_noise_are_found_out(monkeypatch):
@@ -523,7 +524,7 @@ def test_too_little_noise_is_found_out_at_half_the_default_number_of_trials(adde
 
 
 @pytest.mark.filterwarnings("ignore::skdp.privacy.PrivacyLeakWarning")
-@pytest.mark.parametrize("model", ["linear", "mixtures", "regression"])
+@pytest.mark.parametrize("model", ["linear", "mixtures", "logistic"])
 def test_every_released_number_is_among_the_statistics(model):
     source = DPStatisticsSource(8.0, classes=[0, 1], model=model, random_state=0)
     release = source.fit(ROWS, LABELS).release_
@@ -531,6 +532,9 @@ def test_every_released_number_is_among_the_statistics(model):
     names = ("statistics", "moments", "linear", "subspace", "mixtures")
     parts = {name: getattr(release, name) for name in names}
     parts = {name: part for name, part in parts.items() if part is not None}
+    if model != "linear":
+        confidence = release.model.confidence
+        assert_allclose(before.pop("confidence"), confidence)
     assert set(before) == set(parts)
     for name in before:
         part = parts[name].sums if name == "statistics" else parts[name]

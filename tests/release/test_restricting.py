@@ -283,9 +283,7 @@ def test_what_cannot_be_restricted_is_refused(statistics, of_rows, altered):
 
 
 @pytest.mark.filterwarnings("ignore::skdp.privacy.PrivacyLeakWarning")
-@pytest.mark.parametrize(
-    "model", ["linear", "mixtures", "regression", "rows", "rows without noise"]
-)
+@pytest.mark.parametrize("model", ["linear", "mixtures", "logistic", "rows", "rows without noise"])
 def test_constant_columns_and_noise_above_all_leave_a_sound_release(model):
     rng = random_state()
     X, y = pd.DataFrame(rng.rand(60, 4), columns=list("abcd")), np.arange(60) % 3

@@ -4,13 +4,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
 
 from skdp.source._integers import GRID, WEIGHT_GRID
-from skdp.source._principal_model import WhitenedRows
-from skdp.source._regression_model import (
+from skdp.source._logistic_model import (
     N_STEPS,
     exact_gradient,
     integer_residuals,
     softmax_regression,
 )
+from skdp.source._principal_model import WhitenedRows
 
 
 @pytest.fixture

@@ -119,7 +119,7 @@ def exact_release(X, y, model):
 
 def test_without_noise_regression_is_that_of_scikit_learn(clouds):
     X, y = clouds
-    release = exact_release(X[:3000], y[:3000], "regression").release_
+    release = exact_release(X[:3000], y[:3000], "logistic").release_
     Z = PCA(whiten=True).fit(X[:3000]).transform(X)
     best = LogisticRegression().fit(Z[:3000], y[:3000])
     assert np.mean(release.predict(X[3000:]) == best.predict(Z[3000:])) > 0.93
@@ -177,6 +177,6 @@ def test_odd_rows_give_a_finite_release_that_can_be_kept(
 
 
 def test_a_radius_is_only_for_sums_in_one_pass(clouds):
-    source = DPStatisticsSource(1.0, classes=range(3), model="regression", radius=1.0)
+    source = DPStatisticsSource(1.0, classes=range(3), model="logistic", radius=1.0)
     with pytest.raises(ValueError, match=r"'radius' .* only model='linear' takes one"):
         source.fit(*clouds)

@@ -159,7 +159,7 @@ def test_a_share_that_is_spent_twice_is_found_out(tape, monkeypatch):
     assert worst_mu(tape, "linear", only=FEW) > CLAIMED
 
 
-@pytest.mark.parametrize("model", ["mixtures", "regression"])
+@pytest.mark.parametrize("model", ["mixtures", "logistic"])
 def test_a_share_of_many_queries_that_each_spends_is_found_out(tape, model, monkeypatch):
     shares = MODELS[model].shares
 

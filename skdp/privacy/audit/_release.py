@@ -61,7 +61,8 @@ def released_statistics(release: Any) -> dict[str, np.ndarray]:
     """
     statistics = {}
     for name, part in release.model.parts().items():
-        arrays = {k: a for k, a in vars(part).items() if _is_numbers(a)}
+        contents = {name: part} if isinstance(part, np.ndarray) else vars(part)
+        arrays = {k: a for k, a in contents.items() if _is_numbers(a)}
         numbers = _READERS[name](release, arrays) if name in _READERS else arrays.values()
         statistics[name] = np.concatenate([np.ravel(array) for array in numbers])
     return statistics
