@@ -5,12 +5,14 @@ With --releases, releases are kept in a folder, so that only what is estimated f
 again; with --transfer, what a target without labels makes of them is measured as well.
 """
 
+import warnings
 from itertools import product
 from pathlib import Path
 from unittest import mock
 
 import _bench
 import numpy as np
+import pandas as pd
 from _confidence_data import CHOOSING, JUDGING, cell
 from scipy.special import logit
 from sklearn.linear_model import LogisticRegression
@@ -78,7 +80,7 @@ def measured(rows, releases, transfer):
 
 
 def measure(options):
-    """Yield a row for each cell, draw and what predicts."""
+    """Yield a row for each draw of a cell and what predicts."""
     cells = product(
         options.tables.split(","),
         map(int, options.rows.split(",")),
@@ -103,19 +105,38 @@ def measure(options):
                 yield line | numbers
 
 
+KEY = ("half", "table", "rows", "owners", "epsilon", "model", "predictor")
+
+
+def summary(lines):
+    """Return a row of each cell: means over its draws, and the worst of them."""
+    table = pd.DataFrame(lines)
+    table["half"] = np.where(table["table"].isin(CHOOSING), "to choose by", "to judge by")
+    table["gap"] = table["log_loss"] - table["best"]
+    table["over"] = table["log_loss"] - table["base"]
+    table["within"] = ((table["low"] <= table["auc"]) & (table["auc"] <= table["high"])).where(
+        table["low"].notna()
+    )
+    cells = table.groupby(list(KEY), sort=False)
+    rows = cells.mean(numeric_only=True).drop(columns=["draw", "low", "high"])
+    rows = rows.assign(worst=cells["over"].max(), draws=cells.size()).round(5).reset_index()
+    return [row.dropna().to_dict() for _, row in rows.iterrows()]
+
+
 if __name__ == "__main__":
+    options = _bench.options_of(
+        __doc__,
+        name="confidence",
+        tables=",".join(CHOOSING + JUDGING),
+        rows="100,300,1000,4000",
+        owners="1,4,12",
+        epsilons="0.5,1,4,8",
+        models="linear",
+        draws=3,
+        first=0,
+        releases="",
+        transfer=0,
+    )
+    warnings.simplefilter("ignore")
     with mock.patch.object(GaussianQueries, "add", _bench.quick_noise()):
-        _bench.run(
-            "confidence",
-            measure,
-            __doc__,
-            tables=",".join(CHOOSING + JUDGING),
-            rows="100,300,1000,4000",
-            owners="1,4,12",
-            epsilons="0.5,1,4,8",
-            models="linear",
-            draws=3,
-            first=0,
-            releases="",
-            transfer=0,
-        )
+        _bench.save(options.name, vars(options), summary(measure(options)))

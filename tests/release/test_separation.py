@@ -15,6 +15,7 @@ from skdp.release._separation import (
     _MEDIAN_D_PRIME,
     _MEDIAN_VARIANCE,
     _N_VARIANCES,
+    _NOTHING,
     _RELATIVE_ERROR,
     _VARIANCE_SPREAD,
     Distances,
@@ -104,8 +105,11 @@ def test_posterior_has_its_spread(rng, noise):
             u = np.linalg.solve(W, noisy)  # a direction that follows the noise
             posteriors = difference_posteriors(noisy, W, none, noise * np.eye(6), 200.0)
             posterior = Distances.along(u, posteriors)
-            away = np.log(posterior.d_primes / _MEDIAN_D_PRIME) / _D_PRIME_SPREAD
-            likely = softmax(posterior.log_evidence - away**2 / 2)
+            prior = norm.pdf(
+                np.log(posterior.d_primes[1:14] / _MEDIAN_D_PRIME), 0, _D_PRIME_SPREAD
+            )
+            prior = np.tile([_NOTHING, *(1 - _NOTHING) * prior * np.log(10) / 3], 2)
+            likely = softmax(posterior.log_evidence + np.log(prior))
             assert_allclose(likely_scales(posterior.d_primes, posterior.log_evidence), likely)
             mean = likely @ posterior.means
             square = likely @ (posterior.variances + (posterior.means - mean) ** 2)
