@@ -67,8 +67,8 @@ def best_confidence(changes, deviation, n_rows):
     zero.
     """
     prior = _covariance(_PLACES, _TRIED, n_rows)
-    known = _covariance(_TRIED, _TRIED, n_rows) + deviation**2 * np.eye(len(_TRIED))
-    gain = np.linalg.solve(known, prior.T).T
+    observed = _covariance(_TRIED, _TRIED, n_rows) + deviation**2 * np.eye(len(_TRIED))
+    gain = np.linalg.solve(observed, prior.T).T
     variance = _covariance(_PLACES, _PLACES, n_rows).diagonal() - (gain * prior).sum(axis=1)
     pessimistic = gain @ changes + _CAUTION * np.sqrt(np.maximum(variance, 0.0))
     return float(_PLACES[np.argmin(pessimistic)])
