@@ -37,7 +37,7 @@ def names(model):
 
 
 def test_class_means_adapt_where_classes_lie_apart(rng):
-    release = release_of(rng, 6.0, epsilon=0.4, n=3000)
+    release = release_of(rng, 6.0, epsilon=0.25, n=3000)
     X, y = people(rng, 3000, 6.0, shift=1.5)
     model = DPTransferClassifier(release, random_state=0).fit(X)
     assert "adapted class means" in names(model)
