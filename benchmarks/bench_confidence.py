@@ -93,7 +93,7 @@ def measure(options):
             continue
         rate = rows.y_test.mean()
         base = log_loss(rows.y_test, np.full(len(rows.y_test), rate))
-        head = {"table": name, "rows": n_rows, "owners": n_owners, "draw": draw}
+        head = {"table": name, "size": n_rows, "owners": n_owners, "draw": draw}
         for epsilon, model in product(
             map(float, options.epsilons.split(",")), options.models.split(",")
         ):
@@ -105,7 +105,7 @@ def measure(options):
                 yield line | numbers
 
 
-KEY = ("half", "table", "rows", "owners", "epsilon", "model", "predictor")
+KEY = ("half", "table", "size", "owners", "epsilon", "model", "predictor")
 
 
 def summary(lines):
