@@ -19,8 +19,8 @@ _MOST = 1.0
 _SENSITIVITY = int(np.ceil(_MOST * np.sqrt(len(_TRIED)) * WEIGHT_GRID))
 _PLACES = np.linspace(0.0, 1.0, 101)
 # Standard deviations of what is not known by which a confidence must pay. Of releases without any
-# row 18 % are believed with 1, 6 % with 1.6.
-_CAUTION = 1.6
+# row 18 % are believed with 1, 5 % with 1.6, 2 % with 2.
+_CAUTION = 2.0
 # Prior standard deviation of the change of a row's Brier score by c = 1, and the distance in c
 # over which changes are alike.
 _CHANGE, _SMOOTH = 0.5, 0.5
