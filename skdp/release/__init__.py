@@ -19,7 +19,7 @@ from skdp.release._table_model import TableModel
 from skdp.release._basis import COSINE_ORDERS
 from skdp.release._evaluation import N_BINS, bin_of
 from skdp.release._frame import elements_per_record, elements_per_value, value_guarantee
-from skdp.release._linear_discriminant import clipping_effect, linear_scores
+from skdp.release._linear_discriminant import linear_scores
 from skdp.release._linear_scores import linear_discriminant
 from skdp.release._merging import merge_problem, merged_guarantee, rows_problem
 from skdp.release._posterior import positive_mean

@@ -35,9 +35,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, log_ndtr, logit
-from scipy.stats import gamma, norm
+from scipy.stats import norm
 
 from skdp.release._basis import column_density
+from skdp.release._clipping import clipping_effect
 from skdp.release._linear_scores import LinearScores
 from skdp.release._posterior import difference_posteriors, positive_mean, shrunk_correlations
 from skdp.release._separation import (
@@ -68,22 +69,6 @@ _SLACK = 1e-6
 _ROUNDING = 1e-9
 # Least frequency of a class, above rounding errors of sums of probabilities (rule of thumb).
 _LEAST_FREQUENCY = 1e-12
-# Shape of the gamma distribution of squared norms: their standard deviation is a third of their
-# mean, as that of some twenty basis functions; rule of thumb.
-_NORM_SHAPE = 10.0
-# Prior standard deviation of the mean of c², in units of its guess (rule of thumb).
-_CLIPPING_SPREAD = 0.2
-# By how much the slope of the log-odds of normal rows of 2·_NORM_SHAPE equal variances grows when
-# all are brought to one length, beyond the square root of the mean of c²: long rows have large
-# scores.
-_STEEPER = 0.041
-# Least mean square of a row, in units of its public guess: what noise may leave of it.
-_LEAST_SQUARE = 1e-4
-# Least mean of c², by whose root rows are divided (rule of thumb).
-_LEAST_SHRINKAGE = 1e-8
-# Most root mean square error of a combination of squares that stands for the constant 1. With
-# cosines of order 2 and 3 it is .014, without any .50.
-_MOST_ERROR = 0.1
 # Least share of the variance of a class within a site (rule of thumb).
 _LEAST_SHARE = 1e-3
 _TINY = np.finfo(np.float64).tiny
@@ -91,7 +76,7 @@ _TINY = np.finfo(np.float64).tiny
 
 def linear_scores(statistics, basis):
     """Return linear log-posteriors of the classes from noisy sums over rows."""
-    clipping = known_clipping(statistics, basis)
+    clipping = clipping_effect(statistics, basis)
     within, spread = None, None
     if len(statistics.counts) > 1 and statistics.counts.shape[1] == 2:
         _, variance, errors = _estimates(statistics, basis, clipping, within)
@@ -118,13 +103,6 @@ def _estimates(statistics, basis, clipping, within):
         return _two_classes(statistics, population, W, errors, basis, *clipping)
     scored = scores_of_several_classes(population, W, errors, basis, clipping[0])
     return scored, None, None
-
-
-def known_clipping(statistics, basis):
-    """Return what ``clipping_effect`` does, or what sums of all columns said of it."""
-    if statistics.of_all_columns is not None:
-        return tuple(statistics.of_all_columns[1:].tolist())
-    return clipping_effect(statistics, basis, statistics.row_counts.sum())
 
 
 @dataclass(frozen=True)
@@ -368,69 +346,6 @@ def _spread_of_intercepts(sites, intercept, weights):
         of_frequency = site.frequency_noise[1] / binomial**2 + 1 / (site.n_rows * binomial)
         errors.append(of_frequency + site.mean_noise * (weights @ weights))
     return max(np.var(intercepts, ddof=1) - np.mean(errors), 0.0), np.array(errors)
-
-
-def square_before_clipping(clipped, radius, expected):
-    """Return the mean square of rows of which only min(‖z‖, R)² was averaged."""
-    # Squared norms are taken to be gamma distributed. Where nearly all rows were clipped, nothing
-    # is known but the public expectation, which is also the most that is returned otherwise.
-
-    def excess(square):
-        scale = square / _NORM_SHAPE
-        below = square * gamma.cdf(radius**2, _NORM_SHAPE + 1, scale=scale)
-        return below + radius**2 * gamma.sf(radius**2, _NORM_SHAPE, scale=scale) - clipped
-
-    if excess(clipped) >= 0 or expected <= clipped:
-        return float(clipped)
-    if excess(expected) <= 0:
-        return float(expected)
-    return float(brentq(excess, clipped, expected))
-
-
-def constant_form(basis):
-    """Return a quadratic form of basis functions that is the same for every row, nearly."""
-    # Of one of two values and of the indicators of a category, the sum of squares is the same
-    # whatever the value. Of a numeric column, a combination of squares and products of its linear
-    # term and its cosines is: the one nearest to 1 by least squares, as far as it is near. So a
-    # row that was shortened shows by how much.
-    form = np.zeros((len(basis.column), len(basis.column)))
-    single = basis.two_valued
-    form[single, single] = 1.0
-    constant = basis.variances[single].sum()
-    for at, values in basis.numeric_tables():
-        rows, columns = np.triu_indices(len(at))
-        products = values[:, rows] * values[:, columns]
-        weights = np.linalg.lstsq(products, np.ones(len(products)), rcond=None)[0]
-        if np.sqrt(np.mean((products @ weights - 1) ** 2)) < _MOST_ERROR:
-            size = basis.variances[at].sum()
-            form[at[rows], at[columns]] += size / 2 * weights
-            form[at[columns], at[rows]] += size / 2 * weights
-            constant += size
-    return form, float(constant)
-
-
-def clipping_effect(statistics, basis, n_rows):
-    """Return the mean of c², where rows z became cz with c = min(1, R/‖z‖), and what it hides."""
-    # A quadratic form that is the same for every row is that times c² after clipping, so that its
-    # noisy mean says how much rows were shortened. Noise is weighed against what
-    # square_before_clipping says of mean squares alone. No more rows are clipped than can have a
-    # square of R² each.
-    expected, square = basis.variances.sum(), statistics.radius**2
-    clipped = max(statistics.second.trace() / n_rows, _LEAST_SQUARE * expected)
-    before = square_before_clipping(clipped, statistics.radius, expected)
-    widening = float(1 + _STEEPER * gamma.sf(square, _NORM_SHAPE, scale=before / _NORM_SHAPE))
-    guess = max(clipped / before, _LEAST_SHRINKAGE)
-    form, constant = constant_form(basis)
-    if not constant:
-        return guess, widening
-    measured = (form * statistics.second).sum() / (n_rows * constant)
-    noise = (statistics.second_sd * np.linalg.norm(form) / (n_rows * constant)) ** 2
-    prior = (_CLIPPING_SPREAD * guess) ** 2
-    measured = (prior * measured + noise * guess) / (prior + noise)
-    ends = np.abs(basis.scale * np.array([basis.low - basis.center, basis.high - basis.center]))
-    longest = (np.where(basis.order == 1, ends.max(axis=0), basis.scale) ** 2).sum()
-    least = 1 - min(clipped / square, 1.0) * (1 - min(square / longest, 1.0))
-    return float(np.clip(measured, max(least, _LEAST_SHRINKAGE), 1.0)), widening
 
 
 def calibrated_log_odds(separation, variance, unequal, frequency, slope=None):

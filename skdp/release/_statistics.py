@@ -8,7 +8,8 @@ from typing import Any, Self
 import numpy as np
 
 from skdp.release._basis import BasisFunctions
-from skdp.release._linear_discriminant import known_clipping, linear_scores
+from skdp.release._clipping import clipping_effect
+from skdp.release._linear_discriminant import linear_scores
 from skdp.release._linear_scores import LinearScores
 from skdp.release._moments import Moments
 from skdp.release._parts import LARGEST_MEAN, Part, array, check_below, part, require
@@ -331,7 +332,7 @@ class Statistics(Part):
     def moments(self) -> Moments:
         """Moments of the columns, see ``measure_moments``."""
         with np.errstate(all="ignore"):  # what overflows is bounded
-            shrinkage, _ = known_clipping(self.sums, self.basis)
+            shrinkage, _ = clipping_effect(self.sums, self.basis)
             moments = measure_moments(self.sums, self.basis, shrinkage=shrinkage)
         return moments.freeze(copy=False)
 
@@ -392,5 +393,5 @@ class Statistics(Part):
         """Return the sums of functions of some of the columns, exactly as they are."""
         basis, places = self.basis.select(columns)
         fewer = len(columns) < np.count_nonzero(self.basis.order == 1)
-        clipping = known_clipping(self.sums, self.basis) if fewer else None
+        clipping = clipping_effect(self.sums, self.basis) if fewer else None
         return type(self)(self.sums.select(places, clipping), basis)

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from skdp.release._basis import PLACES
-from skdp.release._linear_discriminant import known_clipping
+from skdp.release._clipping import clipping_effect, measured_shrinkage, posterior_shrinkage
 from skdp.tabular import CategoryColumn
 
 # Ridge penalty of the parameters of a maximum-entropy distribution, with which it exists for means
@@ -36,8 +36,6 @@ _FACTOR_ERROR = 0.007
 _COVARIANCE_ERROR = 0.5
 # Relative error of the mean of c² by distributions of maximum entropy (measured: 1 to 4 %).
 _SHRINKAGE_ERROR = 0.03
-# Least mean of c² that noise may leave (rule of thumb).
-_LEAST_SHRINKAGE = 1e-4
 # Relative error of E[c] where the other columns of the rows are unknown.
 _UNKNOWN_ERROR = 0.015
 
@@ -196,7 +194,7 @@ class Clipping:
 def clipping_by_class(statistics, schema):
     """Return the effect of clipping on the rows of each class."""
     sums, basis = statistics.sums, statistics.basis
-    shrinkage, _ = known_clipping(sums, basis)
+    shrinkage, _ = clipping_effect(sums, basis)
     counts = sums.row_counts
     frequencies = counts / counts.sum()
     clipped = _reliable_means(sums, counts)
@@ -210,7 +208,7 @@ def clipping_by_class(statistics, schema):
     numeric = np.concatenate([f.places for f in functions] or [np.zeros(0, dtype=int)])
     # The squares of indicators of categories have, in any row, the sum of the public guesses.
     constant = np.delete(basis.variances, numeric).sum()
-    measured, noise = _measured_shrinkage(sums, basis)
+    measured = measured_shrinkage(sums, basis)
     for _ in range(_ROUNDS):
         means = (clipped - shifts) / factors[:, np.newaxis]
         within = sums.second / (counts.sum() * shrinkage) - (means.T * frequencies) @ means
@@ -225,10 +223,7 @@ def clipping_by_class(statistics, schema):
             shifts[c] = (_WEIGHTS * lengths) @ _NODES / deviation * norms.covariances[c]
         # The mean over all rows is then moved towards the measured one, depending on its noise.
         expected = frequencies @ squares
-        prior = (_SHRINKAGE_ERROR * expected) ** 2
-        reliability = prior / (prior + noise)
-        shrinkage = expected + (measured - expected) * reliability
-        uncertain = prior * (1 - reliability) / shrinkage**2
+        shrinkage, uncertain = posterior_shrinkage(expected, _SHRINKAGE_ERROR, *measured)
         scale = np.sqrt(shrinkage / expected)
         factors, shifts = np.minimum(factors * scale, 1.0), shifts * scale
     means = (clipped - shifts) / factors[:, np.newaxis]
@@ -238,20 +233,6 @@ def clipping_by_class(statistics, schema):
     return Clipping(
         factors, shifts, doubt, means, shrinkage + (frequencies @ slopes) * norms.with_squares
     )
-
-
-def _measured_shrinkage(sums, basis):
-    """Return the mean of c² by squares that are the same for every row, and its noise.
-
-    Those of two values and of the indicators of a category are; without any, nothing is known.
-    """
-    same = basis.two_valued
-    divisor = sums.row_counts.sum() * basis.variances[same].sum()
-    if not divisor:
-        return 1.0, np.inf
-    mean = sums.second[same, same].sum() / divisor
-    # With noise, squares may add up to less than nothing.
-    return float(np.clip(mean, _LEAST_SHRINKAGE, 1.0)), len(same) * (sums.second_sd / divisor) ** 2
 
 
 def _reliable_means(sums, counts):

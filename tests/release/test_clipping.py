@@ -5,12 +5,12 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import gamma
 
-from skdp.release import BasisFunctions, NoisyStatistics, clipping_effect
-from skdp.release._linear_discriminant import (
-    constant_form,
-    square_before_clipping,
-    variance_difference,
-)
+from skdp.release import BasisFunctions, NoisyStatistics
+from skdp.release._clipping import clipping_effect, constant_form, square_before_clipping
+from skdp.release._linear_discriminant import variance_difference
+
+# Added to each noisy count.
+HALF = 0.5
 
 
 @pytest.mark.parametrize("mean", [0.2, 0.7, 1.0, 1.5])
@@ -40,9 +40,9 @@ def shrinkage_of(Z, basis, radius, noise=0.0, rng=None):
         upper = np.triu(rng.randn(*second.shape) / np.sqrt(2), 1)
         second = second + noise * (upper + upper.T + np.diag(rng.randn(len(second))))
     statistics = NoisyStatistics(
-        np.array([float(len(Z))]), none, none, np.ones(1), second, radius, 0.0, 0.0, 0.0, noise
+        np.array([len(Z) - HALF]), none, none, np.ones(1), second, radius, 0.0, 0.0, 0.0, noise
     )
-    return np.mean(factors**2), clipping_effect(statistics, basis, len(Z))[0]
+    return np.mean(factors**2), clipping_effect(statistics, basis)[0]
 
 
 @pytest.mark.parametrize("radius", [0.5, 1.0, 1.6, 4.0])
@@ -95,9 +95,9 @@ def test_variances_of_rows_of_one_length_are_wider_than_they_look(rng):
     basis = BasisFunctions.of_columns([0] * 60, orders=())
     none = np.zeros(60)
     statistics = NoisyStatistics(
-        np.array([1.0]), none, none, np.ones(1), np.eye(60) / 60, 1.0, 0.0, 0.0, 0.0, 0.0
+        np.array([1.0 - HALF]), none, none, np.ones(1), np.eye(60) / 60, 1.0, 0.0, 0.0, 0.0, 0.0
     )
-    assert found == pytest.approx(clipping_effect(statistics, basis, 1.0)[1], abs=0.02)
+    assert found == pytest.approx(clipping_effect(statistics, basis)[1], abs=0.02)
 
 
 def forms(basis, X):
