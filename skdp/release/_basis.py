@@ -33,6 +33,8 @@ PLACES = (np.arange(256) + 0.5) / 256
 _LEAST_COLUMN_MEAN = 0.02
 _LEAST_COLUMN_VARIANCE = 2e-3
 _MOST_COLUMN_VARIANCE = 0.95
+# Ridge penalty of a regression on functions of one column (rule of thumb).
+_SLOPE_RIDGE = 1e-4
 # Largest order of a cosine that a release may have: some above 255 are constant at the places.
 _LARGEST_ORDER = 100
 
@@ -243,3 +245,12 @@ def column_density(values, mean, variance):
     size = most / variance - 1
     density = beta.pdf(PLACES, mean * size, (1 - mean) * size)
     return density / density.sum()
+
+
+def regression(table, target, probabilities):
+    """Return the slopes of the linear regression of a target on a table's columns."""
+    centered = table - probabilities @ table
+    weighted = centered * probabilities[:, np.newaxis]
+    return np.linalg.solve(
+        weighted.T @ centered + _SLOPE_RIDGE * np.eye(table.shape[1]), weighted.T @ target
+    )

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from skdp.release._unclipped import clipping_by_class, numeric_functions, regression
+from skdp.release._basis import regression
+from skdp.release._unclipped import clipping_by_class, numeric_functions
 from skdp.tabular import CategoryColumn, NumericColumn
 
 # Name of missing values where the schema does not use it.

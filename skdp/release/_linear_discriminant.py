@@ -37,7 +37,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, log_ndtr, logit
 from scipy.stats import norm
 
-from skdp.release._basis import column_density
+from skdp.release._basis import column_density, regression
 from skdp.release._clipping import clipping_effect
 from skdp.release._linear_scores import LinearScores
 from skdp.release._posterior import difference_posteriors, positive_mean, shrunk_correlations
@@ -392,16 +392,9 @@ def variance_difference(basis, weights, middle, difference, variances):
         if len(at) > 1:
             w, mean, apart = weights[at], middle[at], difference[at]
             density = column_density(values[:, 0], mean[0], variances[at[0]])
-            slopes = _regression(values, (values @ w) ** 2, density)
+            slopes = regression(values, (values @ w) ** 2, density)
             excess += slopes @ apart - 2 * (w @ mean) * (w @ apart)
     return float(excess)
-
-
-def _regression(values, target, density):
-    """Return the slopes of the regression of some function of a column on its basis functions."""
-    root = np.sqrt(density)
-    centered = root[:, None] * (values - density @ values)
-    return np.linalg.lstsq(centered, root * (target - density @ target), rcond=None)[0]
 
 
 def occurrence(counts, count_sd):

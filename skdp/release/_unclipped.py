@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
-from skdp.release._basis import PLACES
+from skdp.release._basis import PLACES, regression
 from skdp.release._clipping import clipping_effect, measured_shrinkage, posterior_shrinkage
 from skdp.tabular import CategoryColumn
 
@@ -289,12 +289,3 @@ class _SquaredNorms:
         return cls(
             expected, np.maximum(variances + between, _TINY), cross + within_column, with_squares
         )
-
-
-def regression(table, target, probabilities):
-    """Return the slopes of the linear regression of a target on a table's columns."""
-    centered = table - probabilities @ table
-    weighted = centered * probabilities[:, np.newaxis]
-    return np.linalg.solve(
-        weighted.T @ centered + _RIDGE * np.eye(table.shape[1]), weighted.T @ target
-    )
