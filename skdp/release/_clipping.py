@@ -26,10 +26,12 @@ _MOST_ERROR = 0.1
 
 
 def clipping_effect(statistics, basis):
-    """Return the mean of c², and by how much it hides variances; of rows of all columns."""
-    # Without noise the measured mean is right; noise is weighed against what
-    # square_before_clipping says of mean squares alone. No more rows are clipped than can have a
-    # square of R² each.
+    """Return the mean of c², and how much wider variances are than they look.
+
+    Of sums of some of the columns, what sums of all columns said.
+    """
+    # What is measured is weighed against what square_before_clipping says of mean squares alone,
+    # by its noise. No more rows are clipped than can have a square of R² each.
     if statistics.of_all_columns is not None:
         return tuple(statistics.of_all_columns[1:].tolist())
     expected, square = basis.variances.sum(), statistics.radius**2
@@ -85,7 +87,7 @@ def constant_form(basis):
 
 
 def measured_shrinkage(statistics, basis):
-    """Return the noisy mean of c², and the variance of its noise."""
+    """Return the measured mean of c², and the variance of its noise."""
     # A quadratic form that is the same for every row is that times c² after clipping.
     form, constant = constant_form(basis)
     if not constant:
