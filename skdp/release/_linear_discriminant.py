@@ -50,6 +50,7 @@ from skdp.release._separation import (
     likely_variances,
 )
 from skdp.release._several_classes import scores_of_several_classes
+from skdp.utils._linalg import TINY
 
 # Prior standard deviation of a variance, in units of its public guess. On six tables at ε = 0.5
 # the AUC is .734 with 1, .737 with .3, .738 with .2, .739 with .1, which loses .001 at ε = 4.
@@ -71,7 +72,6 @@ _ROUNDING = 1e-9
 _LEAST_FREQUENCY = 1e-12
 # Least share of the variance of a class within a site (rule of thumb).
 _LEAST_SHARE = 1e-3
-_TINY = np.finfo(np.float64).tiny
 
 
 def linear_scores(statistics, basis):
@@ -80,7 +80,7 @@ def linear_scores(statistics, basis):
     within, spread = None, None
     if len(statistics.counts) > 1 and statistics.counts.shape[1] == 2:
         _, variance, errors = _estimates(statistics, basis, clipping, within)
-        within = 1 - np.sqrt(errors / np.maximum(errors + variance, _TINY))
+        within = 1 - np.sqrt(errors / np.maximum(errors + variance, TINY))
     scored, variance, errors = _estimates(statistics, basis, clipping, within)
     if within is not None:
         spread = np.sqrt([variance + 1 / (1 / (variance + errors)).sum()])
@@ -191,11 +191,11 @@ def _sites(statistics, guesses, pi, mean, within=None):
     taken_out = np.ones(len(sizes)) if within is None else within
     sites = []
     for k, size in enumerate(sizes):
-        credible = varies / np.maximum(varies + errors[k], _TINY)
+        credible = varies / np.maximum(varies + errors[k], TINY)
         square = (credible * (raw_frequencies[k] - pi)) ** 2 + credible * errors[k]
         of_frequency = taken_out[k] * credible
         frequencies = pi + of_frequency * (raw_frequencies[k] - pi)
-        of_mean = taken_out[k] * between / np.maximum(between + noise[k], _TINY)
+        of_mean = taken_out[k] * between / np.maximum(between + noise[k], TINY)
         # Where sites differ in frequencies alone, what is left of these and of the means they
         # make counts as well.
         left = (1 - of_frequency) * (1 - of_mean @ guesses / guesses.sum())
@@ -235,7 +235,7 @@ def _noise(statistics, sites, sizes, mean_variances):
 
 def _between_covariance(population):
     """Return the covariance of the class means, each shrunk by the noise in its length."""
-    lengths = np.maximum((population.differences**2).sum(axis=1), _TINY)
+    lengths = np.maximum((population.differences**2).sum(axis=1), TINY)
     reliable = np.maximum(1 - np.trace(population.noise, axis1=1, axis2=2) / lengths, 0)
     # Of what lies between classes, that within sites.
     weights = (1 - population.frequencies) * population.sizes / population.n_rows * reliable
@@ -274,7 +274,7 @@ def _direction(posteriors, covariance):
         np.array([posterior.log_evidence for posterior in posteriors]),
     )
     direction = likely @ [posterior.weights for posterior in posteriors]
-    direction /= np.sqrt(max(direction @ covariance @ direction, _TINY))
+    direction /= np.sqrt(max(direction @ covariance @ direction, TINY))
     return direction, likely @ [posterior.difference for posterior in posteriors]
 
 
@@ -409,5 +409,5 @@ def occurrence(counts, count_sd):
     t = np.clip(counts / count_sd, -1e3, 1e3)
     n = np.clip(counts.clip(0).sum() / count_sd, 1.0, 1e12)
     above, beyond = log_ndtr(t), log_ndtr(t - n)
-    present = above + np.log1p(-np.exp(np.minimum(beyond - above, -_TINY))) - np.log(n)
+    present = above + np.log1p(-np.exp(np.minimum(beyond - above, -TINY))) - np.log(n)
     return expit(present - norm.logpdf(t))

@@ -11,17 +11,15 @@ from skdp.release._basis import BasisFunctions
 from skdp.release._moments import Moments
 from skdp.release._parts import Part, array, check_shape, class_names, part, require
 from skdp.release._posterior import (
+    WEIGHT_SCALES,
     difference_posteriors,
     positive_mean,
     posterior_weights,
     shrunk_correlations,
 )
 from skdp.release._separation import Distances, Separation, d_primes
-from skdp.utils._linalg import positive_definite_floor
+from skdp.utils._linalg import TINY, positive_definite_floor
 
-# Equally likely prior standard deviations of a regression coefficient, as of the weights of the
-# scores themselves.
-_SCALES = np.geomspace(0.01, 100, 13)
 # Share of the largest variance below which the variance of a direction is zero in float32.
 _PRECISION = 1e-6
 # Slope of the log-odds along the direction found, where a discriminant of normal classes has 1:
@@ -41,7 +39,6 @@ _INTERVAL = 0.8
 _D_PRIMES = ("d_primes", "d_prime_sds")
 # Largest number of pairs of classes that are listed.
 _MAX_PAIRS = 3
-_TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True)
@@ -236,7 +233,7 @@ def restrict_linear(linear, moments, columns):
             linear.coefficients[:, cosines], np.diag(basis.variances[cosines])
         )
         basis, remaining = basis.select(columns)
-    share = np.sqrt(np.clip(1 - lost / np.maximum(of_all, _TINY), 0, 1))
+    share = np.sqrt(np.clip(1 - lost / np.maximum(of_all, TINY), 0, 1))
     d_primes, sds = (getattr(linear, name) for name in _D_PRIMES)
     d_primes, sds = (None if array is None else share * array for array in (d_primes, sds))
     intercepts = intercepts - intercepts.mean()
@@ -257,10 +254,10 @@ def regress(covariance, left, gone, noise, n_rows):
     values, vectors = values[sound], vectors[:, sound]
     y = covariance[np.ix_(gone, left)] @ vectors
     variances = np.maximum(covariance.diagonal()[gone], np.sqrt(noise))[:, np.newaxis]
-    scales = _SCALES[:, np.newaxis, np.newaxis] ** 2
+    scales = WEIGHT_SCALES[1:][:, np.newaxis, np.newaxis] ** 2
     signal = scales * values**2
     total = np.maximum(
-        signal + noise * (1 + len(left) * scales) + values * variances / n_rows, _TINY
+        signal + noise * (1 + len(left) * scales) + values * variances / n_rows, TINY
     )
     evidence = -(y**2 / total + np.log(total)).sum(axis=2) / 2
     gain = scales * values / total
@@ -381,7 +378,7 @@ def linear_discriminant(moments):
         ]
     )
     gaps, spread = (weights * differences).sum(axis=1), ((weights @ within) * weights).sum(axis=1)
-    spread = np.maximum(spread, _TINY)
+    spread = np.maximum(spread, TINY)
     slopes = np.clip(_SLOPE * gaps, 0, spread) / spread
     weights *= slopes[:, np.newaxis]
     # A class mean is (1 − π) times as far from that of all rows as from that of the rest.
@@ -396,7 +393,7 @@ def linear_discriminant(moments):
         differs = differences[1], covariance, errors
         posteriors = difference_posteriors(*differs, noise, sizes[1, 0])
         distances = Distances.along(direction, posteriors)
-        variance = max(direction @ within @ direction, _TINY)
+        variance = max(direction @ within @ direction, TINY)
         likely = softmax(distances.log_evidence) @ distances.means
         total = variance + pi[0, 0] * pi[1, 0] * likely**2
         mean, sd = Separation.of(distances, float(pi[1, 0]), [total], variance).d_prime
@@ -414,5 +411,5 @@ def _shrink(within, spread, n):
     variances = positive_mean(within.diagonal(), np.sqrt(errors.diagonal()))
     # Where the noise exceeds a variance, correlations would exceed 1.
     covariance, shrinkage = shrunk_correlations(within, variances, errors, largest=1)
-    squares = np.maximum(np.outer(variances, variances), _TINY)
+    squares = np.maximum(np.outer(variances, variances), TINY)
     return covariance, np.where(off, errors * shrinkage, np.minimum(errors, squares))

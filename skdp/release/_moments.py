@@ -13,12 +13,10 @@ from skdp.release._parts import (
     array,
     require,
 )
-from skdp.utils._linalg import row_blocks
+from skdp.utils._linalg import TINY, row_blocks
 
 # Smallest number of rows of a class, which variances are divided by.
 _LEAST_COUNT = 1e-9
-# Smallest trace that is divided by.
-_TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True)
@@ -180,7 +178,7 @@ class Moments(Part):
         units = self.mean_noise.mean(axis=0)  # in units of the noise of each column
         units = np.maximum(units, units.max() * np.finfo(np.float64).eps)
         apart = self.means - self.mean
-        squares = np.maximum((apart**2 / units).sum(axis=1), _TINY)
+        squares = np.maximum((apart**2 / units).sum(axis=1), TINY)
         credible = np.maximum(1 - (self.mean_noise / units).sum(axis=1) / squares, 0)
         return self.mean + credible[:, np.newaxis] * apart
 
@@ -195,7 +193,7 @@ class Moments(Part):
         error = (total + self.noise).sum() / self.effective_sizes
         if self.mean_noise is not None:
             error = error + self.mean_noise.sum(axis=1)
-        return float(max(total.sum(), _TINY) / max(error.mean(), _TINY))
+        return float(max(total.sum(), TINY) / max(error.mean(), TINY))
 
     @property
     def variance_errors(self) -> np.ndarray:

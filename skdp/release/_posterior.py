@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 from scipy.special import log_ndtr, softmax
 
-from skdp.utils._linalg import positive_definite_floor
+from skdp.utils._linalg import TINY, positive_definite_floor
 
 # Prior standard deviations of a weight: 0, where nothing separates the classes, and equally likely
 # ones in equal steps of their logarithm. With 21 the AUC is the same, with seven .0008 less at
@@ -17,7 +17,6 @@ WEIGHT_SCALES = np.concatenate([[0.0], 0.01 * np.exp(SCALE_STEP * np.arange(13))
 RIDGE = 1e-10
 # Least eigenvalue of the correlations. The AUC over six tables is the same from .01 to .2.
 _LEAST_EIGENVALUE = 0.05
-_TINY = np.finfo(np.float64).tiny
 
 
 def positive_mean(estimate, sd):
@@ -27,7 +26,7 @@ def positive_mean(estimate, sd):
     estimate, sd = np.broadcast_arrays(np.asarray(estimate, dtype=np.float64), sd)
     # Beyond these bounds the mean is the estimate, or sd²/|estimate|, to three digits or more.
     with np.errstate(over="ignore"):
-        ratio = np.clip(estimate / np.maximum(sd, _TINY), -1e3, 40)
+        ratio = np.clip(estimate / np.maximum(sd, TINY), -1e3, 40)
     hazard = np.exp(-(ratio**2) / 2 - log_ndtr(ratio)) / np.sqrt(2 * np.pi)
     return np.where(ratio < 40, sd * (ratio + hazard), estimate)
 
@@ -38,9 +37,9 @@ def shrunk_correlations(covariance, variances, errors, largest=np.inf):
     Correlations are N(0, b) with what their mean square exceeds their noise by as b.
     """
     off = ~np.eye(len(covariance), dtype=bool)
-    squares = np.maximum(np.outer(variances, variances), _TINY)
+    squares = np.maximum(np.outer(variances, variances), TINY)
     correlations, noise = covariance / np.sqrt(squares), errors / squares
-    excess = max(np.mean((correlations**2 - noise)[off]), _TINY) if off.any() else 1.0
+    excess = max(np.mean((correlations**2 - noise)[off]), TINY) if off.any() else 1.0
     shrinkage = excess / (excess + noise)
     correlations = np.where(off, np.clip(correlations * shrinkage, -largest, largest), 1.0)
     definite = positive_definite_floor((correlations + correlations.T) / 2, _LEAST_EIGENVALUE)

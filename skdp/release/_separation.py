@@ -12,6 +12,7 @@ from scipy.integrate import cumulative_trapezoid
 from scipy.special import expit, softmax
 
 from skdp.release._posterior import SCALE_STEP, positive_mean
+from skdp.utils._linalg import TINY
 
 # What follows is measured on the tables to choose by of bench_confidence, 136 cells of 100 to
 # 4,000 rows, 1 to 12 owners and ε = .5 to 8: by how much the mean log loss, .420, becomes higher.
@@ -52,7 +53,6 @@ _LEAST_PROBABILITY = 1e-6
 _MOST_STEPS, _TOLERANCE = 50, 1e-9
 # Of d', far beyond an area of 1.
 _LARGEST = 100.0
-_TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def likely_scales(d_primes, log_evidence):
 
 def _log_prior_of_scales(d_primes, unit):
     """Return the log-density of d' before the classes are seen; a unit is a score's deviation."""
-    away = np.log(np.maximum(d_primes, _TINY) / (_MEDIAN_D_PRIME * unit)) / _D_PRIME_SPREAD
+    away = np.log(np.maximum(d_primes, TINY) / (_MEDIAN_D_PRIME * unit)) / _D_PRIME_SPREAD
     some = np.sqrt(2 * np.pi) * _D_PRIME_SPREAD / SCALE_STEP  # the sum of the others over scales
     return np.where(d_primes > 0, -(away**2) / 2, np.log(some * _NOTHING / (1 - _NOTHING)))
 
@@ -331,7 +331,7 @@ def d_primes(means, sds, variances, present):
     -------
     d_primes, sds : ndarray of shape (n_classes, n_classes)
     """
-    unit = np.sqrt(np.maximum(variances, _TINY))
+    unit = np.sqrt(np.maximum(variances, TINY))
     d_primes = np.clip(means / unit, 0, _LARGEST)
     squares = np.minimum(sds / unit, _LARGEST) ** 2 + (_RELATIVE_ERROR * d_primes) ** 2
     both = np.outer(present, present)

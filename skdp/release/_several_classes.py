@@ -9,6 +9,7 @@ from scipy.special import log_softmax, ndtr, ndtri, softmax
 from skdp.release._basis import column_density
 from skdp.release._posterior import WEIGHT_SCALES, posteriors_by_scale
 from skdp.release._separation import ScoredClasses
+from skdp.utils._linalg import TINY
 
 # Added to variances of the functions of a column, in units of their guesses, to be inverted.
 _TILT_RIDGE = 1e-9
@@ -34,7 +35,6 @@ _MAX_ITER = 100
 # Least variance of a direction of the scores, in units of the largest: there is none along the
 # sum of the classes.
 _PRECISION = 1e-9
-_TINY = np.finfo(np.float64).tiny
 
 
 def scores_of_several_classes(population, covariance, errors, basis, shrinkage):
@@ -141,7 +141,7 @@ def _posterior_offsets(population, covariance, coefficients):
     noise = rest[:, None, None] ** 2 * noise
     excess = (raw**2).sum(axis=1) - np.trace(noise, axis1=1, axis2=2)
     n_basis = raw.shape[1]
-    prior = max(population.frequencies @ excess / n_basis, _TINY)
+    prior = max(population.frequencies @ excess / n_basis, TINY)
     offsets, uncertainty = [], []
     for offset, of_class in zip(raw, noise, strict=True):
         total = of_class + prior * np.eye(n_basis)
@@ -185,7 +185,7 @@ def _rescaling(simulated, wanted):
     In no direction does the variance become less than a share of what it was.
     """
     values, vectors = np.linalg.eigh((simulated + simulated.T) / 2)
-    some = values > _PRECISION * max(values[-1], _TINY)
+    some = values > _PRECISION * max(values[-1], TINY)
     roots, vectors = np.sqrt(values[some]), vectors[:, some]
     whitened = vectors / roots
     ratios, directions = np.linalg.eigh(whitened.T @ (wanted + wanted.T) @ whitened / 2)
@@ -209,7 +209,7 @@ def _softmax_map(scores, frequencies):
     labels = (1 - _OUTLIERS) * np.repeat(np.eye(K), sizes, axis=0) + _OUTLIERS * frequencies
     s, w = np.vstack(scores), np.repeat(frequencies / sizes, sizes)[:, None]
     mean = (w * s).sum(axis=0)
-    unit = max(np.sqrt((w * (s - mean) ** 2).sum() / K), np.sqrt(_TINY))
+    unit = max(np.sqrt((w * (s - mean) ** 2).sum() / K), np.sqrt(TINY))
     s = (s - mean) / unit
 
     full = K * K if K <= _MANY else 0
@@ -274,7 +274,7 @@ class RowSimulator:
         within = covariance[np.ix_(columns, columns)]
         values, vectors = np.linalg.eigh(within)
         root = vectors * np.sqrt(np.maximum(values, 0))
-        self.root = root / np.sqrt(np.maximum((root**2).sum(axis=1), _TINY))[:, None]
+        self.root = root / np.sqrt(np.maximum((root**2).sum(axis=1), TINY))[:, None]
 
     def draw(self, mean, n, random_state):
         """Return n rows of a class with a mean, ndarray of shape (n, n_basis)."""
@@ -297,4 +297,4 @@ def _tilted(values, density, mean):
     covariance = (centered.T * density) @ centered
     covariance[np.diag_indices_from(covariance)] += _TILT_RIDGE * np.ptp(values, axis=0) ** 2
     tilted = density * np.maximum(1 + centered @ np.linalg.solve(covariance, mean - expected), 0)
-    return tilted + _TINY
+    return tilted + TINY

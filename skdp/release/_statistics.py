@@ -14,10 +14,10 @@ from skdp.release._linear_scores import LinearScores
 from skdp.release._moments import Moments
 from skdp.release._parts import LARGEST_MEAN, Part, array, check_below, part, require
 from skdp.release._posterior import positive_mean
+from skdp.utils._linalg import TINY
 
 # Of a row more in each count: an absent class keeps a frequency.
 _HALF = 0.5
-_TINY = np.finfo(np.float64).tiny
 # Smallest frequency, radius, and variance and range of a basis function, so that quotients stay
 # finite (rule of thumb).
 _LEAST = 1e-9
@@ -278,7 +278,7 @@ def measure_moments(statistics, basis, center=0.0, shrinkage=1.0):
 
 def _within(means, radius):
     norms = np.linalg.norm(means, axis=1, keepdims=True)
-    return means * np.minimum(1.0, radius / np.maximum(norms, _TINY))
+    return means * np.minimum(1.0, radius / np.maximum(norms, TINY))
 
 
 @dataclass(frozen=True)

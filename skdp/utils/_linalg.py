@@ -3,6 +3,8 @@
 import numpy as np
 from scipy.linalg import eigh
 
+# Added to what is divided by or whose logarithm is taken, where it may be zero.
+TINY = np.finfo(np.float64).tiny
 # Rows of a block that is cast to double precision: 3 MiB of 784 features. Blocks of 4,096 are no
 # faster, and raise the peak memory of DPSource by a quarter of its rows
 # (benchmarks/bench_memory.py).
