@@ -192,12 +192,14 @@ def test_other_codes_are_refused_and_may_be_left_out(release, target, change):
 
 
 def test_other_units_warn(rng, release, target):
-    X, marked, _ = target
+    people, marked, _ = target
     with pytest.warns(UserWarning, match=r"columns \['age'\] of X .* other units"):
-        DPTransferClassifier(release, random_state=0).fit(X.assign(age=400.0), marked)
+        DPTransferClassifier(release, random_state=0).fit(people.assign(age=400.0), marked)
     plain = DPStatisticsSource(4.0, bounds=(0, 9), classes=[0, 1], random_state=0)
-    plain = plain.fit(9 * rng.rand(300, 3), np.arange(300) % 2).release_
-    rows, y = rng.rand(20, 3), np.arange(20) % 2
+    X = rng.rand(300, 3)
+    plain = plain.fit(9 * X, (X[:, 0] > 0.5).astype(int)).release_
+    rows = rng.rand(20, 3)
+    y = (rows[:, 0] > 0.5).astype(int)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         DPTransferClassifier(plain, random_state=0).fit(rows * 9, y)
