@@ -41,7 +41,7 @@ class PrincipalModel(Model):
     linear: LinearScores | None = part(LinearScores, optional=True)
     subspace: Subspace | None = part(Subspace, optional=True)
     mixtures: Mixtures | None = part(Mixtures, optional=True)
-    confidence: np.ndarray | None = array("1", least=0, below=2.0, optional=True)
+    confidence: np.ndarray | None = array("1", least=0, below=1.001, optional=True)
 
     def check(self, name: str, release: Any) -> None:
         """Raise ValueError unless what needs another part has it."""
