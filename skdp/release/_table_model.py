@@ -85,7 +85,7 @@ class TableModel(Model):
 
     @classmethod
     def merge(cls, models: Sequence[Self]) -> Self:
-        """Return the sums of all rows, and shapes that lead from these to the mean of all scores."""
+        """Return the sums of all rows, and shapes that lead from these to the mean of scores."""
         statistics = Statistics.merge([model.statistics for model in models])
         return cls(statistics, merged_shapes(models, statistics))
 
