@@ -32,7 +32,8 @@ class PrincipalModel(Model):
 
     confidence : ndarray of shape (1,) or None, default=None
         From 0 to 1: log-posteriors s become log π + confidence · (s − log π), with frequencies π
-        of the classes. The source chose it by noisy Brier scores of its rows. None for 1.
+        of the classes, once they are limited (:func:`limited_scores`). The source chose it by
+        noisy Brier scores of its rows. None for 1, without limits.
     """
 
     kind = "principal"
@@ -74,8 +75,8 @@ class PrincipalModel(Model):
         """Return log-posteriors that are as sure as the noise behind them leaves them."""
         if self.confidence is None:
             return scores
-        log_frequencies = np.log(self.moments.frequencies)
-        return log_frequencies + self.confidence * (scores - log_frequencies)
+        counts = self.moments.class_counts
+        return tempered_scores(limited_scores(scores, counts), counts, self.confidence)
 
     def doubt(self) -> str | None:
         """Return the warning that classes are not separated, or None; from noisy numbers."""
@@ -120,3 +121,37 @@ class PrincipalModel(Model):
             lines.append("counts, means and covariances of the classes")
         lines += [part.contents() for part in (self.subspace, self.mixtures) if part is not None]
         return lines if self.linear is None else [*lines, "linear scores of the classes"]
+
+
+def limited_scores(scores: np.ndarray, class_counts: np.ndarray) -> np.ndarray:
+    """Return log-posteriors of which none is further below the largest than log n.
+
+    Of n rows none tells of odds beyond n to one. Noisy descent may claim e to the 100th.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_samples, n_classes)
+
+    class_counts : ndarray of shape (n_classes,)
+        Noisy numbers of rows.
+    """
+    most = np.log(max(class_counts.sum(), 2.0))
+    return np.maximum(scores, scores.max(axis=1, keepdims=True) - most)
+
+
+def tempered_scores(
+    scores: np.ndarray, class_counts: np.ndarray, confidence: float | np.ndarray
+) -> np.ndarray:
+    """Return log-posteriors whose distance from the class frequencies is a share of what it was.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_samples, n_classes)
+
+    class_counts : ndarray of shape (n_classes,)
+
+    confidence : float
+        The share.
+    """
+    log_frequencies = np.log(class_counts / class_counts.sum())
+    return log_frequencies + confidence * (scores - log_frequencies)

@@ -1,15 +1,17 @@
 """How far scores that were learned with noise may be trusted, by a last noisy look at the rows.
 
-Scores s of the classes, with class frequencies π, become log π + c (s − log π). With the
-confidence c = 1 they stay what they are, with 0 every row has the probabilities π. For a few c
-the changes of the rows' Brier scores against c = 0 are clipped, summed and perturbed. Between
-them a smooth function of c is interpolated, as a Gaussian process, and the c is chosen that
-pays even if noise has flattered it by more than a standard deviation.
+Scores s of the classes are limited, and with class frequencies π become log π + c (s − log π).
+With the confidence c = 1 they stay what they are, with 0 every row has the probabilities π. For a
+few c the changes of the rows' Brier scores against c = 0 are clipped, summed and perturbed.
+Between them a smooth function of c is interpolated, as a Gaussian process, and the c is found
+that pays most even if noise has flattered it by two standard deviations. The confidence is this c
+times the share of its expected gain that is left then.
 """
 
 import numpy as np
 
 from skdp.noise import Share
+from skdp.release import limited_scores, tempered_scores
 from skdp.source._integers import WEIGHT_BITS, WEIGHT_GRID, row_probabilities, squared_norms
 
 # Values of c whose Brier scores are perturbed.
@@ -44,24 +46,27 @@ def tempered_confidence(blocks, class_counts, queries):
 
     queries : GaussianQueries
     """
-    n_rows = class_counts.sum()
-    base = np.log(class_counts / n_rows)
     sums = np.zeros(len(_TRIED), dtype=np.int64)
     for scores, class_indices, weights in blocks:
-        without = _brier_scores(row_probabilities(np.tile(base, (len(scores), 1))), class_indices)
-        for k, c in enumerate(_TRIED):
-            tempered = row_probabilities(base + c * (scores - base))
-            change = _brier_scores(tempered, class_indices) - without
+        limited = limited_scores(scores, class_counts)
+        losses = [
+            _brier_scores(
+                row_probabilities(tempered_scores(limited, class_counts, c)), class_indices
+            )
+            for c in (0.0, *_TRIED)
+        ]
+        for k, loss in enumerate(losses[1:]):
+            change = loss - losses[0]
             change = np.clip(change, -_MOST * WEIGHT_GRID, _MOST * WEIGHT_GRID)
             change = np.trunc(change * (weights * 2.0**-WEIGHT_BITS))
             sums[k] += change.astype(np.int64).sum()
     noisy = queries.add("losses", sums, _SENSITIVITY) / WEIGHT_GRID
     deviation = queries.deviation("losses", _SENSITIVITY) / WEIGHT_GRID
-    return best_confidence(noisy, deviation, n_rows)
+    return best_confidence(noisy, deviation, class_counts.sum())
 
 
 def best_confidence(changes, deviation, n_rows):
-    """Return the confidence whose score is least, plus some deviations of what is not known.
+    """Return the confidence that pays even where noise has flattered it.
 
     The change by c has the prior covariance (n_rows/2)² c c' exp(−2 (c − c')²), with no change at
     zero.
@@ -70,8 +75,12 @@ def best_confidence(changes, deviation, n_rows):
     observed = _covariance(_TRIED, _TRIED, n_rows) + deviation**2 * np.eye(len(_TRIED))
     gain = np.linalg.solve(observed, prior.T).T
     variance = _covariance(_PLACES, _PLACES, n_rows).diagonal() - (gain * prior).sum(axis=1)
-    pessimistic = gain @ changes + _CAUTION * np.sqrt(np.maximum(variance, 0.0))
-    return float(_PLACES[np.argmin(pessimistic)])
+    expected = gain @ changes
+    pessimistic = expected + _CAUTION * np.sqrt(np.maximum(variance, 0.0))
+    best = np.argmin(pessimistic)
+    if pessimistic[best] >= 0:
+        return 0.0
+    return float(_PLACES[best] * pessimistic[best] / expected[best])
 
 
 def _covariance(a, b, n_rows):

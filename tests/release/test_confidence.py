@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import log_softmax
 
 from skdp import DPStatisticsSource, Release
+from skdp.release import limited_scores
 
 
 @pytest.fixture(params=["logistic", "mixtures"])
@@ -27,7 +28,10 @@ def with_confidence(release, value):
 def test_log_odds_beyond_the_frequencies_are_shortened(release, rng):
     X = pd.DataFrame(rng.rand(50, 4), columns=list("abcd"))
     frequencies = np.log(release.moments.frequencies)
-    whole = log_softmax(with_confidence(release, None).scores(X), axis=1)
+    scores = with_confidence(release, None).scores(X)
+    most = np.log(release.moments.class_counts.sum())
+    limited = np.clip(scores, scores.max(axis=1, keepdims=True) - most, None)
+    whole = log_softmax(limited, axis=1)
     assert_allclose(log_softmax(with_confidence(release, 1.0).scores(X), axis=1), whole)
     half = with_confidence(release, 0.5).predict_proba(X)
     expected = log_softmax(frequencies + 0.5 * (whole - frequencies), axis=1)
@@ -43,6 +47,12 @@ def test_it_stays_with_the_columns_and_in_the_file(release, tmp_path):
     loaded = Release.load(tmp_path / "release")
     assert_array_equal(loaded.model.confidence, [0.3])
     assert "the noise leaves 30% of the log-odds" in loaded.summary()
+
+
+def test_no_odds_are_larger_than_the_number_of_rows():
+    scores = np.array([[0.0, -3.0, -80.0], [9.0, 200.0, 195.0]])
+    limited = limited_scores(scores, np.array([600.0, 300.0, 100.0]))
+    assert_allclose(limited, [[0, -3, -np.log(1000)], [200 - np.log(1000), 200, 195]])
 
 
 def test_nothing_left_is_said(release):

@@ -83,7 +83,7 @@ def test_without_noise_it_is_the_best(rng, slope):
         return ((tempered - np.eye(3)[y]) ** 2).sum(axis=1).mean()
 
     best = minimize_scalar(loss, bounds=(0, 1), method="bounded").x
-    chosen = tempered_confidence(block(scores, y), COUNTS, Recorder(0.001))
+    chosen = tempered_confidence(block(scores, y), 1e5 * COUNTS, Recorder(0.001))
     assert chosen == pytest.approx(best, abs=0.12)
     assert best == pytest.approx(1 / slope, abs=0.05)
     assert loss(chosen) < loss(best) + 0.006  # clipping makes light of the largest harm
