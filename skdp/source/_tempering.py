@@ -4,7 +4,7 @@ Scores s of the classes are limited, and with class frequencies π become log π
 With the confidence c = 1 they stay what they are, with 0 every row has the probabilities π. For a
 few c the changes of the rows' Brier scores against c = 0 are clipped, summed and perturbed.
 Between them a smooth function of c is interpolated, as a Gaussian process, and the c is found
-that pays most even if noise has flattered it by two standard deviations. The confidence is this c
+that pays most even if noise has flattered it by a standard deviation. The confidence is this c
 times the share of its expected gain that is left then.
 """
 
@@ -20,9 +20,10 @@ _TRIED = np.array([0.25, 0.5, 0.75, 1.0])
 _MOST = 1.0
 _SENSITIVITY = int(np.ceil(_MOST * np.sqrt(len(_TRIED)) * WEIGHT_GRID))
 _PLACES = np.linspace(0.0, 1.0, 101)
-# Standard deviations of what is not known by which a confidence must pay. Of releases without any
-# row 18 % are believed with 1, 5 % with 1.6, 2 % with 2.
-_CAUTION = 2.0
+# Standard deviations of what is not known by which a confidence must pay. Of five tables at ε = 1
+# the log loss of 1,000 rows is .062 below that of the frequencies with .8, .060 with 1.2, .038
+# with 2; of 300 rows .002, .012 and .018 above it, at most .091: by the noise of the frequencies.
+_CAUTION = 1.0
 # Prior standard deviation of the change of a row's Brier score by c = 1, and the distance in c
 # over which changes are alike.
 _CHANGE, _SMOOTH = 0.5, 0.5
