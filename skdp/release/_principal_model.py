@@ -32,8 +32,8 @@ class PrincipalModel(Model):
 
     confidence : ndarray of shape (1,) or None, default=None
         From 0 to 1: log-posteriors s become log π + confidence · (s − log π), with frequencies π
-        of the classes, once they are limited (:func:`limited_scores`). The source chose it by
-        noisy Brier scores of its rows. None for 1, without limits.
+        of the classes, once none is further below the largest than the logarithm of the number of
+        rows. The source chose it by noisy Brier scores of its rows. None for 1, without limits.
     """
 
     kind = "principal"
