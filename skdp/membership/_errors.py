@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from skdp.membership._autoencoder import nearest
 from skdp.utils._labels import stratified_folds
+from skdp.utils._linalg import TINY
 from skdp.utils._parallel import map_rows
 from skdp.utils._storage import require
 
@@ -146,7 +147,7 @@ class ErrorScales:
         """
         errors = errors.astype(np.float64)
         # For rows that are reconstructed up to rounding.
-        least = max(1e-12 * errors.mean(), np.finfo(np.float64).tiny)
+        least = max(1e-12 * errors.mean(), TINY)
         logs = np.log(np.maximum(errors, least))
         typical = logs.mean()
         powers, offsets = _fit_logits(logs - typical, class_indices)

@@ -5,7 +5,7 @@ from skdp.release._evaluation import Estimate, PrivateEvaluation
 from skdp.release._linear_scores import LinearScores
 from skdp.release._mixtures import ClassModel, Mixtures
 from skdp.release._moments import Moments
-from skdp.release._principal_model import PrincipalModel, limited_scores, tempered_scores
+from skdp.release._principal_model import PrincipalModel, tempered_scores
 from skdp.release._release import Release
 from skdp.release._report import ReportPage, report_page
 from skdp.release._rows_model import RowsModel

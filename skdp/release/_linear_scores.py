@@ -34,6 +34,8 @@ _LARGEST_COEFFICIENT = 1e30
 # Area under the curve below which two classes are not separated: the scores of two random rows,
 # one of each, are in the wrong order in more than 45 % of cases (rule of thumb).
 _LEAST_AUC = 0.55
+# The warning where noise leaves nothing of the classes.
+NOT_SEPARATED = "This release does not separate the classes."
 # Share of the posterior of an area in its interval.
 _INTERVAL = 0.8
 _D_PRIMES = ("d_primes", "d_prime_sds")
@@ -137,7 +139,7 @@ class LinearScores(Part):
     def doubt(self) -> str | None:
         """Return the warning that classes may not be separated, or None; from noisy numbers."""
         if not self.tells_classes_apart:
-            return "This release does not separate the classes."
+            return NOT_SEPARATED
         areas, interval = self.expected_auc, self.auc_interval
         if areas is None or interval is None or interval[0].max() > 0.5:
             return None

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from skdp.release._linear_scores import LinearScores, restrict_linear
+from skdp.release._linear_scores import NOT_SEPARATED, LinearScores, restrict_linear
 from skdp.release._mixtures import Mixtures
 from skdp.release._model import Model
 from skdp.release._moments import Moments
@@ -75,14 +75,13 @@ class PrincipalModel(Model):
         """Return log-posteriors that are as sure as the noise behind them leaves them."""
         if self.confidence is None:
             return scores
-        counts = self.moments.class_counts
-        return tempered_scores(limited_scores(scores, counts), counts, self.confidence)
+        return tempered_scores(scores, self.moments.class_counts, self.confidence)
 
     def doubt(self) -> str | None:
         """Return the warning that classes are not separated, or None; from noisy numbers."""
         if self.confidence is None or self.confidence[0] > 0:
             return super().doubt()
-        return "This release does not separate the classes."
+        return NOT_SEPARATED
 
     def result_lines(self, release: Any) -> list[str]:
         """Return lines of the summary about the results; they are noisy and may be shown."""
@@ -142,7 +141,7 @@ def limited_scores(scores: np.ndarray, class_counts: np.ndarray) -> np.ndarray:
 def tempered_scores(
     scores: np.ndarray, class_counts: np.ndarray, confidence: float | np.ndarray
 ) -> np.ndarray:
-    """Return log-posteriors whose distance from the class frequencies is a share of what it was.
+    """Return limited log-posteriors at a share of their distance from the class frequencies.
 
     Parameters
     ----------
@@ -154,4 +153,4 @@ def tempered_scores(
         The share.
     """
     log_frequencies = np.log(class_counts / class_counts.sum())
-    return log_frequencies + confidence * (scores - log_frequencies)
+    return log_frequencies + confidence * (limited_scores(scores, class_counts) - log_frequencies)

@@ -18,7 +18,8 @@ from skdp.utils._linalg import TINY
 # 4,000 rows, 1 to 12 owners and ε = .5 to 8: by how much the mean log loss, .420, becomes higher.
 # Median and standard deviation of the logarithm of d' between two classes before they are seen, of
 # all functions together. With a median of .7 and 2.8 by .0019 and .0042; with a deviation of .3,
-# .6 and 1.2 by -.0005, .0011 and .0033 (on the tables to judge by .0006 and -.0002 of the first).
+# .6 and 1.2 by -.0005, .0011 and .0033 (on the held-out tables by .0006 and -.0002 with the first
+# two).
 _MEDIAN_D_PRIME = 1.4
 _D_PRIME_SPREAD = 0.4
 # Factor of the posterior standard deviation. With 1 the log loss is the same, but intervals of

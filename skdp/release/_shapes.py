@@ -285,8 +285,8 @@ class ShapeFunctions(Part):
         values = self.values.copy()
         for j, (start, width) in enumerate(zip(self.start, self.width, strict=True)):
             bins = slice(self.offsets[j], self.offsets[j + 1])
-            own = (basis.column >= start) & (basis.column < start + width)
-            design = np.column_stack([np.ones(self.n_bins[j]), encoded[bins, own]])
+            of_column = (basis.column >= start) & (basis.column < start + width)
+            design = np.column_stack([np.ones(self.n_bins[j]), encoded[bins, of_column]])
             fitted = np.linalg.lstsq(design, values[:, bins].T, rcond=_PRECISION)[0]
             values[:, bins] -= share * (design @ fitted).T
         return replace(self, values=values, intercepts=(1 - share) * self.intercepts)

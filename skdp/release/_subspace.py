@@ -14,7 +14,7 @@ from skdp.release._parts import (
     check_units,
     require,
 )
-from skdp.utils._linalg import principal_directions, row_blocks
+from skdp.utils._linalg import TINY, principal_directions, row_blocks
 
 # Floor of the variances, in units of the uncertainty due to noise; rule of thumb.
 _FLOOR = 0.5
@@ -59,7 +59,7 @@ class Subspace(Part):
         mean = X.mean(axis=0)
         components = principal_directions(X, n_directions)
         variances = ((X - mean) @ components.T).var(axis=0)
-        return cls(mean, components, np.maximum(variances, np.finfo(np.float64).tiny))
+        return cls(mean, components, np.maximum(variances, TINY))
 
     @classmethod
     def of_moments(cls, moments: Moments, n_directions: int) -> Self:
@@ -72,7 +72,7 @@ class Subspace(Part):
         floor = max(
             _FLOOR * moments.eigenvalue_noise,
             values.max() * np.finfo(np.float32).eps,
-            np.finfo(np.float64).tiny,
+            TINY,
         )
         return cls(moments.mean, vectors[:, first].T, np.maximum(values[first], floor))
 
@@ -90,7 +90,7 @@ class Subspace(Part):
         1 for rows that are all the same.
         """
         average = self.variances.mean()
-        return 1 / np.sqrt(average) if average > np.finfo(np.float64).tiny else 1.0
+        return 1 / np.sqrt(average) if average > TINY else 1.0
 
     def project(self, X: np.ndarray) -> np.ndarray:
         """Return centered coordinates, of shape (n_samples, n_directions)."""

@@ -63,8 +63,8 @@ class TableModel(Model):
         # Sums of all rows are known better than what each source made of its own, as timid as its
         # noise asked for; but half of the budget went into the shapes. Of four owners of 100 to
         # 4,000 rows (bench_confidence, ε = 1 and 4) the log loss is .4104 and .3497 with all of
-        # it, .4123 and .3458 with nothing, .4075 and .3442 with half (tables to choose by, and to
-        # judge by).
+        # it, .4123 and .3458 with nothing, .4075 and .3442 with half (tables to choose by, and
+        # held-out ones).
         if self.shapes is None or self.statistics.n_sources < 2:
             return self.shapes
         return self.shapes.less_linear(self.statistics.basis, _LINEAR_SHARE)

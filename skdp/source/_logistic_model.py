@@ -17,7 +17,7 @@ from skdp.source._integers import (
     row_probabilities,
     squared_norms,
 )
-from skdp.source._principal_model import PRECISION, PrincipalDirectionsModel
+from skdp.source._principal_model import COMMON_FRACTIONS, PRECISION, PrincipalDirectionsModel
 from skdp.utils._linalg import positive_definite_floor
 
 # Benchmarks: 50,000 digits of MNIST as 640 oriented gradients, tested on the other 10,000 of the
@@ -75,18 +75,7 @@ class LogisticModel(PrincipalDirectionsModel):
     quantile = 0.7
     # Of the budget: nearly all for the gradients. With half of this and twice as much for second
     # moments, as many of these digits are right.
-    fractions = {
-        "rows": 0.005,
-        "mean": 0.025,
-        "distances": 0.005,
-        "counts": 0.01,
-        "total": 0.005,
-        "contrast": 0.03,
-        "second": 0.12,
-        "lengths": 0.01,
-        "losses": 0.02,
-        "gradients": 0.77,
-    }
+    fractions = COMMON_FRACTIONS | {"second": 0.12, "gradients": 0.77}
 
     def _shares_in_directions(self, n_classes, n_directions):
         numbers = n_classes * (n_directions + 1)

@@ -8,8 +8,8 @@ import numpy as np
 from skdp.noise import Share
 from skdp.release import Mixtures, PrincipalModel
 from skdp.source._integers import GRID, WEIGHT_GRID, IntegerMap, squared_norms
-from skdp.source._principal_model import PRECISION, PrincipalDirectionsModel
-from skdp.utils._linalg import positive_definite_floor
+from skdp.source._principal_model import COMMON_FRACTIONS, PRECISION, PrincipalDirectionsModel
+from skdp.utils._linalg import TINY, positive_definite_floor
 
 # Largest number of mixture components of a class: with 3 and 6, mixtures classify 96.9 and 97.6 %
 # of the test digits of MNIST correctly without noise (pixels, 40 directions).
@@ -43,15 +43,8 @@ class MixturesModel(PrincipalDirectionsModel):
     # Fraction of the rows that are not clipped in these directions (rule of thumb).
     quantile = 0.9
     # Of the budget: most of it for second moments, which have the most noise.
-    fractions = {
-        "rows": 0.005,
-        "mean": 0.025,
-        "distances": 0.005,
-        "counts": 0.01,
-        "total": 0.005,
-        "contrast": 0.03,
+    fractions = COMMON_FRACTIONS | {
         "second": 0.10,
-        "lengths": 0.01,
         "class counts": 0.01,
         "class sums": 0.05,
         "class second moments": 0.19,
@@ -60,7 +53,6 @@ class MixturesModel(PrincipalDirectionsModel):
         "component counts": 0.01,
         "component sums": 0.08,
         "component second moments": 0.39,
-        "losses": 0.02,
     }
 
     def _shares_in_directions(self, n_classes, n_directions):
@@ -189,7 +181,7 @@ def _numbers_of_components(covariances, counts, deviation):
     """Return the number of components of each class that the noise of second moments allows."""
     d = covariances.shape[1]
     noises = [relative_noise(S, deviation / n) for S, n in zip(covariances, counts, strict=True)]
-    room = np.sqrt(_BEARABLE * d / np.maximum(noises, np.finfo(np.float64).tiny))
+    room = np.sqrt(_BEARABLE * d / np.maximum(noises, TINY))
     return np.clip(np.minimum(room, counts / (2 * d)), 1, _MAX_COMPONENTS).astype(np.int64)
 
 
@@ -223,9 +215,7 @@ def _within(classes, components, indices, last):
     if last:
         total = np.array([components.second_moments[indices == c].sum(axis=0) for c in range(K)])
         total_variances = numbers * components.deviation**2
-        weight = total_variances / np.maximum(
-            total_variances + variances, np.finfo(np.float64).tiny
-        )
+        weight = total_variances / np.maximum(total_variances + variances, TINY)
         second_moments = weight[:, np.newaxis, np.newaxis] * second_moments
         second_moments = second_moments + (1 - weight)[:, np.newaxis, np.newaxis] * total
         variances = weight**2 * variances + (1 - weight) ** 2 * total_variances
@@ -332,6 +322,6 @@ def shrunk(covariance, base, deviation):
     root = (vectors * np.sqrt(values)) @ vectors.T
     inverse = (vectors / np.sqrt(values)) @ vectors.T
     excess = inverse @ covariance @ inverse - np.eye(len(base))
-    distance = max((excess**2).sum(), np.finfo(np.float64).tiny)
+    distance = max((excess**2).sum(), TINY)
     excess *= max(0.0, 1 - relative_noise(base, deviation) / distance)
     return root @ positive_definite_floor(np.eye(len(base)) + excess, _LEAST_RATIO) @ root

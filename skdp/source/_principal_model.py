@@ -32,6 +32,18 @@ _BINS_PER_OCTAVE = 4
 # Smallest variance relative to the largest, in the precision of float32 (rule of thumb).
 PRECISION = 1e-6
 
+# Of the budget, for what all these models ask: where rows lie, and how far scores are trusted.
+COMMON_FRACTIONS = {
+    "rows": 0.005,
+    "mean": 0.025,
+    "distances": 0.005,
+    "counts": 0.01,
+    "total": 0.005,
+    "contrast": 0.03,
+    "lengths": 0.01,
+    "losses": 0.02,
+}
+
 
 class PrincipalDirectionsModel(StatisticsModel):
     """Moments about a noisy mean, and the principal directions that follow from them.

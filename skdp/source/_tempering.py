@@ -11,7 +11,7 @@ times the share of its expected gain that is left then.
 import numpy as np
 
 from skdp.noise import Share
-from skdp.release import limited_scores, tempered_scores
+from skdp.release import tempered_scores
 from skdp.source._integers import WEIGHT_BITS, WEIGHT_GRID, row_probabilities, squared_norms
 
 # Values of c whose Brier scores are perturbed.
@@ -47,17 +47,17 @@ def tempered_confidence(blocks, class_counts, queries):
 
     queries : GaussianQueries
     """
+    classes = np.arange(len(class_counts))
+    # With c = 0 the score of a row depends on its class alone.
+    frequencies = row_probabilities(
+        np.tile(np.log(class_counts / class_counts.sum()), (len(classes), 1))
+    )
+    by_class = _brier_scores(frequencies, classes)
     sums = np.zeros(len(_TRIED), dtype=np.int64)
     for scores, class_indices, weights in blocks:
-        limited = limited_scores(scores, class_counts)
-        losses = [
-            _brier_scores(
-                row_probabilities(tempered_scores(limited, class_counts, c)), class_indices
-            )
-            for c in (0.0, *_TRIED)
-        ]
-        for k, loss in enumerate(losses[1:]):
-            change = loss - losses[0]
+        for k, c in enumerate(_TRIED):
+            tempered = row_probabilities(tempered_scores(scores, class_counts, c))
+            change = _brier_scores(tempered, class_indices) - by_class[class_indices]
             change = np.clip(change, -_MOST * WEIGHT_GRID, _MOST * WEIGHT_GRID)
             change = np.trunc(change * (weights * 2.0**-WEIGHT_BITS))
             sums[k] += change.astype(np.int64).sum()

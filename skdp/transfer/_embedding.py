@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from skdp.release import class_medians, positive_mean
-from skdp.utils._linalg import principal_directions
+from skdp.utils._linalg import TINY, principal_directions
 
 # Root mean square of a column about the source's mean, in standard deviations of the source, from
 # which it is probably in other units. For the halves of a uniform column it is 3.6; for
@@ -118,7 +118,7 @@ def distances(moments, X):
     # of the source, corrected for noise if possible.
     variances = moments.total_covariance().diagonal()
     deviations = np.sqrt(positive_mean(variances, moments.variance_errors))
-    least = max(_MIN_DEVIATION * np.median(deviations), np.finfo(np.float64).tiny)
+    least = max(_MIN_DEVIATION * np.median(deviations), TINY)
     away = np.sqrt(((X - moments.mean) ** 2).mean(axis=0, dtype=np.float64))
     return away / np.maximum(deviations, least)
 

@@ -13,6 +13,8 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp, softmax
 
+from skdp.utils._linalg import TINY
+
 # Probability that a labeled row is an outlier, which may be wrong under any candidate or scorer.
 # Without it, one confident error gave a source of 33-59 % accuracy the same weight as a target of
 # 71 % (human activity at ε = 0.1: 62 instead of 71 %).
@@ -86,7 +88,7 @@ def has_indicators(X):
 
 def entropy(probabilities):
     """Return the entropy of each row of probabilities."""
-    safe = np.maximum(probabilities, np.finfo(np.float64).tiny)
+    safe = np.maximum(probabilities, TINY)
     return -(probabilities * np.log(safe)).sum(axis=-1)
 
 

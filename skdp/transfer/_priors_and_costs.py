@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp, softmax
 
 from skdp.tabular import spelled_as
+from skdp.utils._linalg import TINY
 
 # Largest deviation of given probabilities from a sum of 1: rule of thumb, for rounded decimals.
 MAX_ROUNDING = 1e-3
@@ -59,7 +60,7 @@ def prior_offsets(log_posteriors, prior):
     loss = _ShiftLoss(log_posteriors, prior)
     # A start that would be exact if each row were certain of its class.
     means = softmax(log_posteriors, axis=1).mean(axis=0)
-    start = np.log(prior) - np.log(means + np.finfo(np.float64).tiny)
+    start = np.log(prior) - np.log(means + TINY)
     start -= start.mean()
     settings = {"method": "trust-exact", "options": {"gtol": 1e-8}}  # of the frequencies
     fit = minimize(loss, start, jac=True, hess=loss.curvature, **settings)

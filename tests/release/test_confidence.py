@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import log_softmax
 
 from skdp import DPStatisticsSource, Release
-from skdp.release import limited_scores
+from skdp.release._principal_model import limited_scores
 
 
 @pytest.fixture(params=["logistic", "mixtures"])
