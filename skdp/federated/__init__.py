@@ -7,5 +7,13 @@ and NVIDIA FLARE (extra ``nvflare``), which name them in their own configuration
 
 from skdp.federated._collecting import CollectedReleases, collect_answers
 from skdp.federated._owner import owner_answer
+from skdp.federated._secure_sum import SecureSum
+from skdp.federated._secure_sum_owner import SecureSumOwner
 
-__all__ = ["CollectedReleases", "collect_answers", "owner_answer"]
+__all__ = [
+    "CollectedReleases",
+    "SecureSum",
+    "SecureSumOwner",
+    "collect_answers",
+    "owner_answer",
+]

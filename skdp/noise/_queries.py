@@ -1,5 +1,6 @@
 """Gaussian noise on queries that share one budget: integers computed from private rows."""
 
+from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 from math import exp, floor, inf, log, sqrt
@@ -31,7 +32,8 @@ class GaussianQueries:
     """Add Gaussian noise to integers, query by query, within one budget.
 
     The ``shares`` are public and fixed before any row is used. ``report`` is called with the name
-    of each query that is answered. ``distance`` is μ, infinite without noise.
+    of each query that is answered. ``distance`` is μ, infinite without noise. ``draws`` are how
+    many draws add up to the noise of a number, each of which costs the sampler's precision.
     """
 
     # Query i of L2 sensitivity s_i and fraction f_i of the budget gets noise of standard deviation
@@ -39,7 +41,7 @@ class GaussianQueries:
     # Gaussian mechanism of sensitivity/σ = μ, since μ² Σ f_i ≤ μ² (Dong, Roth and Su, 2022). It is
     # (ε, δ)-private for the largest μ of the analytic calibration (Balle and Wang, 2018).
 
-    def __init__(self, epsilon, delta, shares, bits, report=None):
+    def __init__(self, epsilon, delta, shares, bits, report=None, draws=1):
         options: dict = {}
         for share in shares.values():
             options[share.option] = options.get(share.option, 0.0) + share.fraction
@@ -51,7 +53,7 @@ class GaussianQueries:
         self._shares, self._bits, self._report = dict(shares), bits, report
         self._uses_left = {name: share.uses for name, share in shares.items()}
         self._option = 0  # none yet
-        n_numbers = sum(share.numbers * share.uses for share in shares.values())
+        n_numbers = draws * sum(share.numbers * share.uses for share in shares.values())
         epsilon, delta = float(epsilon), float(delta)
         self.distance = _distance(epsilon, delta, n_numbers)
         for name, share in shares.items() if self.distance < inf else ():
@@ -74,8 +76,13 @@ class GaussianQueries:
         values = self._spend(name, np.asarray(values), sensitivity)
         if self._report is not None:
             self._report(name)
-        deviation = self.deviation(name, sensitivity)
-        if not deviation:
+        return self._noisy(name, values, self.deviation(name, sensitivity), scales)
+
+    def _noisy(self, name, values, deviation, scales):
+        """Return values with noise of a standard deviation, times the scale of each."""
+        if self._bits is None and values.any():
+            raise RuntimeError(f"Query {name!r} of a rehearsal has an answer other than zero.")
+        if self._bits is None or not deviation:
             return values.copy()
         scales = np.broadcast_to(np.asarray(scales, dtype=np.float64), values.shape)
         noisy = values.ravel().copy()
@@ -92,7 +99,10 @@ class GaussianQueries:
 
         Their answers are zeros; another value is refused, so that no private row can come through.
         """
-        return _Rehearsal(self)
+        other = copy(self)
+        other._bits, other._report, other._option = None, None, 0
+        other._uses_left = {name: share.uses for name, share in self._shares.items()}
+        return other
 
     def _spend(self, name, values, sensitivity):
         """Return values that the share of a query allows, and spend it."""
@@ -110,19 +120,49 @@ class GaussianQueries:
         return values
 
 
-class _Rehearsal(GaussianQueries):
-    """Queries to no rows, whose exact answers are zeros and get no noise."""
+class JointQueries(GaussianQueries):
+    """Queries whose answers are sums over several owners, each of whom adds a part of the noise.
 
-    def __init__(self, queries):
-        self._shares, self._option = queries._shares, 0
-        self._uses_left = {name: share.uses for name, share in self._shares.items()}
-        self.distance, self.mechanism = queries.distance, queries.mechanism
+    Of ``n_owners``, up to ``n_colluding`` may reveal their own noise: that of the others is
+    enough. A unit may be in the data of ``overlap`` owners, and adds the sensitivity in each.
 
-    def add(self, name, values, sensitivity, scales=1.0):
-        values = self._spend(name, np.asarray(values), sensitivity)
-        if values.any():
-            raise RuntimeError(f"Query {name!r} of a rehearsal has an answer other than zero.")
-        return values.copy()
+    ``answered`` are the answers to earlier queries by name. :meth:`add` returns these, and zeros
+    for others; what this owner adds to those in ``asked`` is in ``contributions``.
+    """
+
+    # Each owner draws discrete Gaussian noise of variance σ²/(S − t). The sum of n such of
+    # deviation s is one of deviation s√n, up to a factor e^τ of each probability, with
+    # τ = 10 Σ_{k<n} exp(−2π² s² k/(k + 1)) for each number (Kairouz, Liu and Steinke, 2021): below
+    # e^-(10^8) here, where s is 2^12 steps or more. What remains is the precision of the sampler,
+    # once for each draw.
+
+    def __init__(
+        self, epsilon, delta, shares, bits, *, n_owners, n_colluding, overlap, answered, asked
+    ):
+        # Larger than that of one release if nobody colludes: the sum of all parts.
+        self._factor = overlap * sqrt(n_owners / (n_owners - n_colluding))
+        self._part = sqrt(1 / n_owners)
+        self._answered, self._asked, self.contributions = answered, asked, {}
+        super().__init__(epsilon, delta, shares, bits, draws=n_owners)
+        for name, share in shares.items() if self.distance < inf else ():
+            _checked(self.deviation(name, share.sensitivity) * self._part, name)
+
+    def deviation(self, name, sensitivity):
+        """Return the standard deviation of the noise of all owners together."""
+        return self._factor * super().deviation(name, sensitivity)
+
+    def rehearsal(self):
+        """Return queries of the same shares for a rehearsal without rows, and without noise."""
+        other = super().rehearsal()
+        other.contributions = {}
+        return other
+
+    def _noisy(self, name, values, deviation, scales):
+        if name in self._asked:
+            noisy = super()._noisy(name, values, deviation * self._part, scales)
+            self.contributions[name] = noisy.ravel()
+        answer = self._answered.get(name)
+        return np.zeros_like(values) if answer is None else answer.reshape(values.shape)
 
 
 def _distance(epsilon, delta, n_numbers):

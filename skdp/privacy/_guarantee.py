@@ -26,7 +26,7 @@ from skdp.utils._html import definitions
 # be changed.
 _FILE_KEYS = (
     *("mechanism", "mechanisms", "sensitivity", "n_features", "covers", "excludes", "unit"),
-    "relation",
+    *("relation", "assumes"),
 )
 _MECHANISM_FILE_KEYS = (
     *("kind", "epsilon", "delta", "count", "n_elements", "squared_distance", "slack", "cut"),
@@ -142,6 +142,10 @@ class PrivacyGuarantee:
         groups). "add/remove": one of the data sets has one labeled record, or one group, that
         the other does not have; the number of rows is private too.
 
+    assumes : str, default=""
+        What the guarantee rests on besides the noise, such as how many parties may collude; empty
+        where it rests on nothing else.
+
     Attributes
     ----------
     epsilon, delta : float
@@ -181,6 +185,7 @@ class PrivacyGuarantee:
     excludes: str
     unit: str = "element"
     relation: str = "replace-one"
+    assumes: str = ""
 
     def __post_init__(self) -> None:
         text = partial(check_text, "PrivacyGuarantee")
@@ -195,6 +200,7 @@ class PrivacyGuarantee:
             "n_features": check_count("PrivacyGuarantee", "n_features", self.n_features),
             "covers": text("covers", self.covers),
             "excludes": text("excludes", self.excludes),
+            "assumes": text("assumes", self.assumes),
             "unit": check_choice("PrivacyGuarantee", "unit", self.unit, tuple(UNITS)),
             "relation": check_choice("PrivacyGuarantee", "relation", self.relation, RELATIONS),
         }
@@ -415,6 +421,7 @@ class PrivacyGuarantee:
             mechanisms=(*self.mechanisms, *other.mechanisms),
             covers=_join(self.covers, other.covers, "; "),
             excludes=_join(self.excludes, other.excludes, "; "),
+            assumes=_join(self.assumes, other.assumes, "; "),
             **self._common_step(other),
         )
 
@@ -735,6 +742,8 @@ class PrivacyGuarantee:
             )
         yield "covers", self.covers
         yield "excludes", self.excludes
+        if self.assumes:
+            yield "assumes", self.assumes
 
     def __str__(self) -> str:
         (_, first), *others = self._facts()
@@ -819,12 +828,14 @@ def _as_mechanisms(given):
 
 
 def _join(first, second, separator):
-    return first if first == second else f"{first}{separator}{second}"
+    return separator.join(dict.fromkeys(filter(None, [first, second])))
 
 
 def pack_guarantee(guarantee):
     """Return a guarantee as a JSON-serializable dict."""
     stored = {key: getattr(guarantee, key) for key in _FILE_KEYS}
+    if not guarantee.assumes:
+        del stored["assumes"]
     stored["mechanisms"] = [
         {key: getattr(mechanism, key) for key in _MECHANISM_FILE_KEYS}
         for mechanism in guarantee.mechanisms
@@ -834,6 +845,8 @@ def pack_guarantee(guarantee):
 
 def unpack_guarantee(stored):
     """Return the guarantee that :func:`pack_guarantee` stored, or raise ValueError."""
+    if isinstance(stored, dict):
+        stored = {"assumes": "", **stored}
     fields = _fields_of("PrivacyGuarantee", stored, _FILE_KEYS)
     if isinstance(fields["mechanisms"], list):
         fields["mechanisms"] = [
@@ -902,6 +915,7 @@ def joint_guarantee(guarantees: Iterable[PrivacyGuarantee | None]) -> PrivacyGua
         n_features=max(g.n_features for g in stated),
         covers="; or ".join(dict.fromkeys(g.covers for g in stated)),
         excludes="; ".join(dict.fromkeys(g.excludes for g in stated)),
+        assumes="; ".join(dict.fromkeys(g.assumes for g in stated if g.assumes)),
     )
 
 

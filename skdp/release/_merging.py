@@ -176,4 +176,5 @@ def merged_guarantee(guarantees, disjoint):
     # Nothing is protected that one of the sources does not protect.
     excludes = "; ".join(dict.fromkeys([*(guarantee.excludes for guarantee in guarantees), claim]))
     covers = "; ".join(dict.fromkeys(guarantee.covers for guarantee in guarantees))
-    return replace(weakest, excludes=excludes, covers=covers)
+    assumes = "; ".join(dict.fromkeys(filter(None, (g.assumes for g in guarantees))))
+    return replace(weakest, excludes=excludes, covers=covers, assumes=assumes)

@@ -58,6 +58,7 @@ def statements(release):
         "A record with its label": _together(release),
         "Covered": inline(guarantee.covers) + ".",
         "Not covered": inline(guarantee.excludes) + ".",
+        "What it assumes": inline(guarantee.assumes) + "." if guarantee.assumes else "",
         "What must hold": _conditions(release),
         "Columns": "\n".join(_columns(release)),
         "What came out": "\n".join(result_lines(release)) or "nothing that can be summed up",

@@ -5,6 +5,11 @@ from skdp.secure._roles import KeyHolder, Participant, SecureCombination, Server
 from skdp.secure._scale import ScoreScale, class_scores, combine_scores
 from skdp.secure._session import Session
 
+# isort: split
+# Shared within skdp, undocumented.
+from skdp.secure._agreement import Agreement, check_distinct
+from skdp.secure._messages import read_message, split_messages, write_message
+
 __all__ = [
     "Identity",
     "KeyHolder",

@@ -25,6 +25,10 @@ SENDERS = {
     "evaluation keys": "key holder",
     "scores": "participant",
     "classes": "server",
+    # Of a secure sum.
+    "key": "owner",
+    "first answer": "owner",
+    "second answer": "owner",
 }
 
 
@@ -96,13 +100,28 @@ def read_message(message, kind, session, key_id=None):
     if key_id not in (None, header["key_id"]):
         raise ValueError(
             f"The message with {kind!r} of {sender.name!r} was made with other keys of this "
-            "session. Use the secret key and the evaluation keys of one generate_keys()."
+            "session than the other messages. Use those that all parties have used."
         )
     parts = []
     for length in header["lengths"]:
         parts.append(message[start : start + length])
         start += length
     return Message(sender.name, parts, header["query_ids"], header["key_id"])
+
+
+def split_messages(content):
+    """Yield kind and bytes of each message of several that follow each other.
+
+    A kind is what a message says, which :func:`read_message` checks.
+    """
+    while content:
+        message = content
+        if isinstance(content, bytes) and len(content) >= _START.size:
+            _, _, n_header, n_parts = _START.unpack_from(content)
+            message = content[: _START.size + n_header + n_parts + SIGNATURE_BYTES]
+        header, _ = _header(message, "an answer")
+        yield header["kind"], message
+        content = content[len(message) :]
 
 
 def _header(message, kind):

@@ -1,27 +1,22 @@
 """The agreement of all parties, in one public file."""
 
 import json
-import os
 import secrets
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skdp.secure._agreement import Agreement, check_distinct
 from skdp.secure._backends import make_backend
 from skdp.secure._identity import PublicIdentity
 from skdp.secure._scale import ScoreScale
-from skdp.utils._files import checksum, to_json, write_whole
-
-# Largest size of a file in bytes (rule of thumb): parsed text takes up to thirty times its size,
-# and a session of 100 participants and 100 classes has less than a twentieth.
-_MOST_BYTES = 2**22
 
 
 @dataclass(frozen=True)
-class Session:
+class Session(Agreement):
     """Agreement of all parties on classes, scale and circuit: public, and equal for all.
 
     The key holder creates it with ``create`` and distributes the file. It is not signed, since it
@@ -53,6 +48,11 @@ class Session:
     nonce : str
         Random hexadecimal string, made by ``create``.
 
+    Attributes
+    ----------
+    digest : str
+        Hexadecimal SHA-256 digest of the session.
+
     Raises
     ------
     ValueError
@@ -81,6 +81,8 @@ class Session:
     circuit: str
     nonce: str
 
+    _format: ClassVar[str] = "skdp.secure session"
+
     def __post_init__(self) -> None:
         _check_classes(self.classes)
         members = [self.key_holder, self.server, *self.participants]
@@ -89,12 +91,7 @@ class Session:
                 "The 'participants' parameter of Session must hold at least two, got "
                 f"{len(self.participants)}. One model needs no combination."
             )
-        for what in ("name", "key"):
-            if len({getattr(member, what) for member in members}) < len(members):
-                raise ValueError(
-                    f"The parties of a Session must have a {what} each that no other has, got "
-                    f"{[member.name for member in members]}. Give each an Identity of its own."
-                )
+        check_distinct("Session", members)
         expected = {"participants": len(self.participants), "classes": len(self.classes)}
         try:
             described = json.loads(self.circuit)
@@ -161,11 +158,6 @@ class Session:
         nonce = secrets.token_hex(16)
         return cls(labels, scale, key_holder, server, members, backend, circuit, nonce)
 
-    @property
-    def digest(self) -> str:
-        """Hexadecimal SHA-256 digest of the session."""
-        return checksum(self._content())
-
     def parties(self, role: str) -> list[PublicIdentity]:
         """Return the parties with a role.
 
@@ -193,121 +185,13 @@ class Session:
             "participant": self.participants,
         }[role]
 
-    def to_bytes(self) -> bytes:
-        """Return the content of the session's file.
-
-        Returns
-        -------
-        content : bytes
-            JSON.
-        """
-        return to_json(self._content())
-
-    def _content(self):
-        return {"format": "skdp.secure session", "version": 1, **asdict(self)}
-
     @classmethod
-    def from_bytes(cls, content: bytes) -> Self:
-        """Return the session of a file's content.
-
-        Parameters
-        ----------
-        content : bytes
-            From :meth:`to_bytes`.
-
-        Returns
-        -------
-        session : Session
-
-        Raises
-        ------
-        ValueError
-            If it is truncated, altered or not a session.
-
-        Examples
-        --------
-        >>> from skdp.secure import Identity, ScoreScale, Session
-        >>> names = ["key holder", "server", "ward 1", "ward 2"]
-        >>> holder, server, *wards = (Identity.generate(name).public for name in names)
-        >>> parties = holder, server, wards
-        >>> session = Session.create([0, 1], ScoreScale(0, 1), *parties, backend="plain")
-        >>> Session.from_bytes(session.to_bytes()).digest == session.digest
-        True
-        """
-        foreign = (
-            "The bytes are no session of skdp.secure: they are truncated, altered, or another "
-            "program's. Ask the key holder for a new copy."
-        )
-        if not isinstance(content, bytes) or len(content) > _MOST_BYTES:
-            raise ValueError(foreign)
-        try:
-            fields = json.loads(content)
-            if fields.pop("format") != "skdp.secure session" or fields.pop("version") != 1:
-                raise ValueError(foreign)
-            fields["scale"] = ScoreScale(**fields["scale"])
-            for name in ("key_holder", "server"):
-                fields[name] = PublicIdentity(**fields[name])
-            fields["participants"] = [PublicIdentity(**party) for party in fields["participants"]]
-            return cls(**fields)
-        except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-            raise ValueError(foreign) from error
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the session to a file.
-
-        Parameters
-        ----------
-        path : str or path-like
-            Where to write.
-        """
-        with write_whole(path) as file:
-            file.write(self.to_bytes())
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], digest: str | None = None) -> Self:
-        """Read a session from a file.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file.
-
-        digest : str or None, default=None
-            The expected ``digest``, obtained from the key holder over another channel. With
-            ``None``, compare it yourself.
-
-        Returns
-        -------
-        session : Session
-
-        Raises
-        ------
-        ValueError
-            If it is not a session, or has another digest.
-
-        Examples
-        --------
-        >>> from pathlib import Path
-        >>> from tempfile import TemporaryDirectory
-        >>> from skdp.secure import Identity, ScoreScale, Session
-        >>> names = ["key holder", "server", "ward 1", "ward 2"]
-        >>> holder, server, *wards = (Identity.generate(name).public for name in names)
-        >>> parties = holder, server, wards
-        >>> session = Session.create([0, 1], ScoreScale(0, 1), *parties, backend="plain")
-        >>> with TemporaryDirectory() as folder:
-        ...     session.save(Path(folder, "session.json"))
-        ...     same = Session.load(Path(folder, "session.json"), session.digest)
-        >>> same == session
-        True
-        """
-        with open(path, "rb") as file:
-            session = cls.from_bytes(file.read(_MOST_BYTES + 1))
-        if digest is not None and session.digest != digest:
-            raise ValueError(
-                f"{str(path)!r} holds the session {session.digest}, not {digest}. Ask the key "
-                "holder for the file, and for its digest over another channel."
-            )
-        return session
+    def _read(cls, fields: dict[str, Any]) -> Self:
+        fields["scale"] = ScoreScale(**fields["scale"])
+        for name in ("key_holder", "server"):
+            fields[name] = PublicIdentity(**fields[name])
+        fields["participants"] = [PublicIdentity(**party) for party in fields["participants"]]
+        return cls(**fields)
 
 
 def _check_classes(classes):

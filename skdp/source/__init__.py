@@ -5,6 +5,7 @@ from skdp.source._evaluation import evaluate_privately
 
 # Shared within skdp, undocumented.
 from skdp.source._integers import RowGrid
+from skdp.source._joint_sums import JointSums
 from skdp.source._planning import ReleasePlan, plan_release
 from skdp.source._private_bounds import PrivateBounds, quantile_bounds
 from skdp.source._private_rows import MODELS, PrivateRows

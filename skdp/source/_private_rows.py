@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 from sklearn.base import BaseEstimator, clone
 
-from skdp.release import BasisFunctions
+from skdp.privacy import PrivacyGuarantee
+from skdp.release import BasisFunctions, Release
 from skdp.source._additive_model import AdditiveModel, ChosenModel
 from skdp.source._dask_rows import announced_columns, is_dask, sum_dask
 from skdp.source._door import (
@@ -196,6 +197,20 @@ class SummationPlan:
         check_unit(groups, self.by_group)
         persons = read_persons(groups, len(y), "DPStatisticsSource")
         return PrivateRows.of_labels(X, y, self.classes, persons)
+
+    def release(self, model: Any, guarantee: PrivacyGuarantee) -> Release:
+        """Return the release of what was learned from the rows."""
+        columns = self.columns
+        return Release(
+            classes=self.classes,
+            n_features=columns.n_features,
+            dtype=columns.dtype,
+            guarantee=guarantee,
+            feature_names=columns.names,
+            bounds=columns.bounds,
+            encoder=columns.schema,
+            model=model,
+        )
 
     def is_same(self, other: Self) -> bool:
         """Return whether sums by another plan may be added to sums by this one."""

@@ -440,16 +440,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             self.feature_names_in_ = columns.input_names
 
         def make(model, rows, queries):
-            return Release(
-                classes=plan.classes,
-                n_features=columns.n_features,
-                dtype=columns.dtype,
-                guarantee=guarantee,
-                feature_names=columns.names,
-                bounds=columns.bounds,
-                encoder=columns.schema,
-                model=model.learn(rows, plan.grid, queries),
-            )
+            return plan.release(model.learn(rows, plan.grid, queries), guarantee)
 
         nothing = rows.none(plan.grid)
         self.release_ = publish(

@@ -1,0 +1,118 @@
+"""Noisy sums over the rows of several owners, each of whom adds a part of the noise.
+
+An owner's answer is useless without the answers of all others: a mask, which only the sum of all
+answers is free of, is added to it before it leaves :func:`publish`. Whoever calls this makes
+the masks; see :mod:`skdp.federated`.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from skdp.noise import JointQueries, private_bits
+from skdp.release import warn_of_doubt
+from skdp.source._integers import ExactSums
+from skdp.source._linear_model import perturb_sums
+from skdp.source._private_rows import SummedRows, one_pass_plan
+from skdp.source._publication import default_settings, publish
+
+# Sums that are larger than this were not unmasked: noise has at most 2^56 times some deviations.
+_LARGEST_SUM = 2**61
+
+
+class JointSums:
+    """What several owners add up to, in rounds of answers by integers modulo 2^64.
+
+    The noise of all but ``n_colluding`` of ``n_owners`` is that of one release. A person may have
+    rows at all of them unless they are ``disjoint``. ``guarantee`` is that of the release, which
+    is charged with an owner's first answer; ``fractions`` are those of the budget by query.
+    """
+
+    # Queries of each round. Sums about the frequencies of classes need these of all owners first.
+    ROUNDS = (("counts",), ("total", "contrast", "second"))
+
+    def __init__(self, source, n_owners, n_colluding, *, disjoint, assumes=""):
+        self._source = source
+        with default_settings():
+            self._plan = one_pass_plan(source, None, None, np.float64)
+        self._shares = self._plan.model.shares(len(self._plan.classes), self._plan.grid)
+        self.radius = self._plan.grid.radius
+        self.fractions = {name: share.fraction for name, share in self._shares.items()}
+        by_one = disjoint or source.privacy_unit == "record"
+        self._noise = {
+            "n_owners": n_owners,
+            "n_colluding": n_colluding,
+            "overlap": 1 if by_one else n_owners,
+        }
+        stated = source._guarantee(self._plan, self._queries([]))
+        if by_one and source.privacy_unit == "group":
+            assumes += "; that nobody has rows at two owners, which they have agreed on"
+        self.guarantee = replace(stated, assumes=assumes)
+
+    def size(self, number):
+        """Return how many integers the answer of a round has."""
+        return sum(self._shares[name].numbers for name in self.ROUNDS[number])
+
+    def answer(self, earlier, accumulator, mask, *, ledger=None, name=""):
+        """Return an owner's answer to the round after some earlier ones, with a mask; uint64.
+
+        ``earlier`` are the sums of all owners' answers to these, which are public. The first
+        answer is charged to the ledger, for all rounds.
+        """
+        plan = self._source._plan_of(accumulator)
+        accumulator._refuse_untouched()
+        sums, number = accumulator.unprotected_sums().sums, len(earlier)
+        zero = ExactSums.zero(len(plan.classes), plan.grid.n_basis)
+
+        def make(sums, queries, asked, mask):
+            perturb_sums(sums, plan.grid, queries)
+            answers = [queries.contributions[name] for name in asked]
+            return np.concatenate(answers).view(np.uint64) + mask
+
+        queries, rehearsals = self._queries(earlier), []
+        for last in range(number, len(self.ROUNDS)):
+            blank = [np.zeros(self.size(r), np.int64) for r in range(number, last)]
+            nothing = self._queries([*earlier, *blank]).rehearsal()
+            rehearsals.append((zero, nothing, self.ROUNDS[last], np.uint64(0)))
+        return publish(
+            "The answer to a secure sum",
+            self.guarantee,
+            make,
+            private=(sums, queries, self.ROUNDS[number], mask),
+            rehearsals=rehearsals,
+            ledger=None if number else ledger,
+            name=name,
+        )
+
+    def release(self, answers):
+        """Return the release of the sums of all owners' answers, of all rounds."""
+        if any(((a > _LARGEST_SUM) | (a < -_LARGEST_SUM)).any() for a in answers):
+            raise ValueError(
+                "The answers do not add up to sums of rows: an owner's mask is not that of the "
+                "others. Begin a new secure sum."
+            )
+        plan = self._plan
+        nothing = SummedRows(ExactSums.zero(len(plan.classes), plan.grid.n_basis))
+        with default_settings():
+            model = plan.model.learn(nothing, plan.grid, self._queries(answers))
+            release = plan.release(model, self.guarantee)
+        warn_of_doubt(release)
+        return release
+
+    def _queries(self, answers):
+        """Return the queries of the round after some answers, one array of integers each."""
+        answered: dict = {}
+        for names, answer in zip(self.ROUNDS, answers, strict=False):
+            ends = np.cumsum([self._shares[name].numbers for name in names])[:-1]
+            answered |= dict(zip(names, np.split(answer, ends), strict=True))
+        asked = self.ROUNDS[len(answers)] if len(answers) < len(self.ROUNDS) else ()
+        source = self._source
+        return JointQueries(
+            source.epsilon,
+            source.delta,
+            self._shares,
+            private_bits(type(source).__name__, source.random_state),
+            answered=answered,
+            asked=asked,
+            **self._noise,
+        )
