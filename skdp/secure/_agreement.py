@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from skdp.secure._identity import PublicIdentity
@@ -24,7 +25,7 @@ class Agreement:
     # What a file is, as in its field "format".
     _format: ClassVar[str]
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Hexadecimal SHA-256 digest of the content."""
         return checksum(self._content())
