@@ -196,13 +196,17 @@ def federation(record):
 
 
 def noises(record):
-    order = [("no noise", 4.0), *((m, e) for e in (4.0, 1.0) for m in ("merged", "one noise"))]
+    models = ("single", "merged", "secure sum", "secure sum, a tenth", "one release")
+    models += ("one release, auto",)
+    order = [("no noise", 4.0), *((m, e) for e in (4.0, 1.0) for m in models)]
 
     def noise(row):
         model = "" if row["model"] == "no noise" else f", {row['model']}"
         return f"ε = {row['level']:g}{model}" if model else "ε = ∞"
 
-    every = {"all": lambda row: row["variant"].endswith("all rows")}
+    every = {
+        "all": lambda row: row["variant"].endswith("all rows") and row["case"] != "heart disease"
+    }
     rows = with_columns(record["rows"], noise=noise, **every)
     return sorted(rows, key=lambda row: order.index((row["model"], row["level"])))
 
