@@ -97,7 +97,7 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
     References
     ----------
     Kumar, M. and Moser, B., "Differentially private transfer learning with conditionally
-    deep autoencoders", Algorithm 1, equations (66)–(98) and (153)–(155). SERUMS D3.3 (2022),
+    deep autoencoders", Algorithm 1, equations (66)–(98) and (149)–(157). SERUMS D3.3 (2022),
     Algorithm 1, equations (1.49)–(1.58).
 
     Examples
@@ -206,6 +206,7 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
             tol=self.tol,
             max_iter=self.max_iter,
             random_state=check_random_state(self.random_state),
+            with_variance=True,
         )
         if layer.n_iter == self.max_iter:
             warn(
@@ -221,7 +222,9 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self._single_output = outputs.ndim == 1
         return self
 
-    def predict(self, X: ArrayLike) -> np.ndarray:
+    def predict(
+        self, X: ArrayLike, return_std: bool = False
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Predict the outputs for X.
 
         Parameters
@@ -229,10 +232,19 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             Inputs.
 
+        return_std : bool, default=False
+            Whether to return the standard deviation of the predictive distribution too. Its
+            square is the sum of the noise 1/β, the variance due to the posterior of the outputs
+            at the inducing points (equation (156)), and that of the mapping given these
+            (equation (149)), which grows with the distance from them.
+
         Returns
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             The mapping's output, in the floating dtype of the training inputs.
+
+        std : ndarray of the shape of y
+            Returned if ``return_std`` is true.
 
         Examples
         --------
@@ -240,18 +252,31 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         >>> from skdp import MembershipMapping
         >>> X = np.linspace(0, 1, 50)[:, np.newaxis]
         >>> mapping = MembershipMapping(n_inducing=10, input_variance=1e-4, random_state=0)
-        >>> y = mapping.fit(X, np.sin(3 * X.ravel())).predict(X)
+        >>> y, std = mapping.fit(X, np.sin(3 * X.ravel())).predict(X, return_std=True)
         >>> bool(np.abs(y - np.sin(3 * X.ravel())).max() < 0.2)
+        True
+        >>> bool(std.max() < mapping.predict([[3.0]], return_std=True)[1])  # far from X
         True
         """
         rows = validate_queries(self, X)
+        layer = self._layer
         y = map_rows(
             self.predict_block,
             rows,
-            values_per_row=2 * rows.shape[1] + sum(self._layer.coef.shape),
-            dtype=self._layer.coef.dtype,
+            values_per_row=2 * rows.shape[1] + sum(layer.coef.shape),
+            dtype=layer.coef.dtype,
         )
-        return y.ravel() if self._single_output else y
+        y = y.ravel() if self._single_output else y
+        if not return_std:
+            return y
+        variance = layer.variance.function()
+        std = map_rows(
+            lambda x: np.sqrt(variance(x)),
+            rows,
+            values_per_row=2 * rows.shape[1] + 4 * sum(layer.coef.shape),
+            dtype=np.float64,
+        )
+        return y, std.reshape(y.shape).astype(y.dtype)
 
     def predict_block(self, X: np.ndarray) -> np.ndarray:
         """Predict a block of rows, without validation and in one piece.

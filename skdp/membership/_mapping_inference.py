@@ -8,6 +8,10 @@ kernels are replaced by their averages, Ψ and Φ of Kumar and Moser, equations 
 Both papers estimate :math:`α = (Φ + τK + K/β)^{-1} Ψ^T Y` and alternate it with an update
 of the precision β. In the generalized eigenbasis of (Φ, K) every quantity that the
 iteration needs is a sum of M terms, so a step costs O(M) instead of a factorization.
+
+The outputs u at the inducing points have the posterior N(m̂, K̂) of Kumar and Moser, equations
+(156) and (157), with :math:`K^{-1} \hat K K^{-1} = (K + β(Φ + τK))^{-1}` and
+:math:`K^{-1} \hat m_j = α_j`, which the same basis makes diagonal.
 """
 
 from dataclasses import dataclass
@@ -87,6 +91,44 @@ def empirical_precision(regression, tau, scale, *, tol, max_iter):
 
 
 @dataclass(frozen=True)
+class PredictiveVariance:
+    """The posterior of a mapping, by which to compute variances of its outputs."""
+
+    # In terms of the kernel of unit variance, and in float64: K⁻¹ may have entries of 1e11.
+
+    centers: np.ndarray
+    weights: np.ndarray  # of the kernel, not averaged
+    input_variance: float
+    sigma2: float  # variance of the kernel, σ²
+    basis: np.ndarray  # B, with K⁻¹ = BBᵀ
+    shrinkage: np.ndarray  # D, with (K + σ²β(Φ + τK))⁻¹ = BDBᵀ
+    spread: np.ndarray  # mean of (ν + uᵀK⁻¹u − 2)/(ν + M − 2) for each output
+    precision: float
+
+    def function(self):
+        """Return a function of inputs: the variance of each output, of shape (n_samples, p)."""
+        # Given u, (149) has the variance (ν + uᵀK⁻¹u − 2)/(ν + M − 2)·(σ² − k(x)K⁻¹k(x)ᵀ) and (45)
+        # the mean k(x)K⁻¹u, of which u has the covariance (156). Both are averaged over uncertain
+        # inputs; how the mean changes with these is in 1/β already, since (96) averages over them.
+        # The average of k(x) A k(x)ᵀ factorizes as (155) does.
+        doubled = averaged_weights(self.weights, 2.0 * self.input_variance)
+        correction = squared_exponential(
+            self.centers, self.centers, 0.5 * (self.weights - doubled)
+        ) * averaged_scale(self.weights, 2.0 * self.input_variance)
+        known = correction * (self.basis @ self.basis.T)
+        posterior = correction * ((self.basis * self.shrinkage) @ self.basis.T)
+
+        def variance(x):
+            kernel = squared_exponential(x, self.centers, doubled)
+            unknown = 1.0 - np.einsum("ij,ij->i", kernel @ known, kernel)
+            of_u = np.einsum("ij,ij->i", kernel @ posterior, kernel)
+            given_u = np.outer(np.maximum(unknown, 0.0), self.spread)
+            return self.sigma2 * (given_u + of_u[:, np.newaxis]) + 1.0 / self.precision
+
+        return variance
+
+
+@dataclass(frozen=True)
 class Layer:
     """A fitted membership-mapping: points a, weights of the kernel, ``scale * α``, and β."""
 
@@ -99,6 +141,7 @@ class Layer:
     scale: float
     precision: float
     n_iter: int
+    variance: PredictiveVariance | None = None
 
     def predict(self, x):
         """Return ŷ(x) = G(x)·α, of shape (n_samples, p)."""
@@ -133,6 +176,28 @@ class _Design:
             excess = 0.0
         return cls(centers, psi, regression, excess / (nu + len(centers) - 2.0))
 
+    def predictive_variance(self, weights, input_variance, sigma2, precision, nu):
+        """Return the posterior for a kernel and a precision β."""
+        ridge = self.tau + 1.0 / (sigma2 * precision)
+        eigenvalues = self.regression.eigenvalues + ridge
+        shrinkage = 1.0 / (sigma2 * precision * eigenvalues)
+        # The mean of uᵀK⁻¹u is m̂ᵀK⁻¹m̂ + Tr(K⁻¹K̂).
+        scaled = self.regression.targets / eigenvalues[:, np.newaxis]
+        energy = np.square(scaled).sum(axis=0) / sigma2 + shrinkage.sum()
+        spread = np.ones_like(energy)
+        if np.isfinite(nu):
+            spread = (nu - 2.0 + energy) / (nu - 2.0 + len(self.centers))
+        return PredictiveVariance(
+            centers=self.centers,
+            weights=weights,
+            input_variance=input_variance,
+            sigma2=sigma2,
+            basis=self.regression.basis,
+            shrinkage=shrinkage,
+            spread=spread,
+            precision=precision,
+        )
+
 
 def fit_layer(
     x,
@@ -146,6 +211,7 @@ def fit_layer(
     tol=1e-4,
     max_iter=200,
     random_state=None,
+    with_variance=False,
 ):
     """Learn the mapping x → Y; return the layer, and its predictions for x in the dtype of Y."""
     # "gamma" is Kumar and Moser, Algorithm 1, "empirical" SERUMS D3.3 (2022), Algorithm 1, in
@@ -182,6 +248,9 @@ def fit_layer(
     # σ² multiplies G and divides α, so it cancels in `coef`, and in 1/β it acts as below.
     alpha = d.regression.coef(d.tau + 1.0 / (sigma2 * precision))
     scale = averaged_scale(weights, input_variance)
+    variance = None
+    if with_variance:
+        variance = d.predictive_variance(weights, input_variance, sigma2, precision, nu)
     layer = Layer(
         inducing_points=d.centers,
         weights=averaged_weights(weights, input_variance),
@@ -189,5 +258,6 @@ def fit_layer(
         scale=sigma2 * scale,
         precision=precision,
         n_iter=n_iter,
+        variance=variance,
     )
     return layer, d.psi.astype(Y.dtype, copy=False) @ alpha.astype(Y.dtype, copy=False)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import digamma
+from sklearn.datasets import load_diabetes
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
@@ -28,15 +29,20 @@ def kernel(x, z, w):
     return np.exp(-0.5 * (w * (x[:, None] - z[None]) ** 2).sum(axis=2))
 
 
+def slow_products(x, a, w, s):
+    """The terms of (155), one matrix for each row."""
+    middle = 0.5 * (a[:, None] + a[None])
+    inner = (w * (middle[None] - x[:, None, None]) ** 2 / (1 + 2 * w * s)).sum(axis=3)
+    outer = 0.25 * (w * (a[:, None] - a[None]) ** 2).sum(axis=2)
+    return np.exp(-outer[None] - inner) / np.sqrt(np.prod(1 + 2 * w * s))
+
+
 def slow_gamma(x, Y, a, nu, s):
     """Kumar and Moser, Algorithm 1, as printed: solves with K; (93), (96), (67)-(77)."""
     w, M, N, p = inverse_squared_range(x), len(a), *Y.shape
     K = kernel(a, a, w)
     psi = kernel(x, a, w / (1 + w * s)) / np.sqrt(np.prod(1 + w * s))
-    middle = 0.5 * (a[:, None] + a[None])
-    inner = (w * (middle[None] - x[:, None, None]) ** 2 / (1 + 2 * w * s)).sum(axis=3)
-    outer = 0.25 * (w * (a[:, None] - a[None]) ** 2).sum(axis=2)
-    Phi = np.exp(-outer[None] - inner).sum(axis=0) / np.sqrt(np.prod(1 + 2 * w * s))
+    Phi = slow_products(x, a, w, s).sum(axis=0)
     Ki = np.linalg.inv(K)
     tau = 0.0 if np.isinf(nu) else (N - np.trace(Ki @ Phi)) / (nu + M - 2)
     a_t = b_t = a_z = b_z = a_r = b_r = 1.0
@@ -218,3 +224,103 @@ def test_empirical_needs_finite_nu(problem):
     x, Y, _ = problem
     with pytest.raises(ValueError, match=r"'nu'.*finite.*got inf.*nu=2\.1"):
         MembershipMapping(inference="empirical", nu=np.inf).fit(x, Y)
+
+
+def slow_std(mapping, x, Y, queries, *, s, sigma2):
+    """The posterior (156), (157) by inverses as printed, and the variance that it implies."""
+    w, a, nu = inverse_squared_range(x), mapping.inducing_points_, mapping.nu
+    M, beta = len(a), mapping.precision_
+    K = sigma2 * kernel(a, a, w)
+    Ki = np.linalg.inv(K)
+    psi = sigma2 * kernel(x, a, w / (1 + w * s)) / np.sqrt(np.prod(1 + w * s))
+    Phi = sigma2**2 * slow_products(x, a, w, s).sum(axis=0)
+    tau = 0.0 if np.isinf(nu) else (len(x) * sigma2 - np.trace(Ki @ Phi)) / (nu + M - 2)
+    cov = np.linalg.inv(Ki + beta * Ki @ Phi @ Ki + beta * tau * Ki)
+    mean = beta * cov @ Ki @ psi.T @ Y
+    std = np.empty((len(queries), Y.shape[1]))
+    for i, products in enumerate(sigma2**2 * slow_products(queries, a, w, s)):
+        for j, m in enumerate(mean.T):
+            energy = m @ Ki @ m + np.trace(Ki @ cov)
+            spread = 1.0 if np.isinf(nu) else (nu + energy - 2) / (nu + M - 2)
+            given_u = spread * (sigma2 - np.trace(Ki @ products))
+            std[i, j] = np.sqrt(given_u + np.trace(Ki @ cov @ Ki @ products) + 1 / beta)
+    return std
+
+
+@pytest.mark.parametrize("nu", [2.1, 10.0, np.inf])
+@pytest.mark.parametrize("s", [0.0, 0.01, 0.3])
+def test_standard_deviations_are_those_of_the_posterior(problem, nu, s, rng):
+    x, Y, a = problem
+    mapping = MembershipMapping(nu=nu, input_variance=s, inducing_points=a).fit(x, Y)
+    queries = 2 * rng.rand(9, 3)
+    mean, std = mapping.predict(queries, return_std=True)
+    assert_array_equal(mean, mapping.predict(queries))
+    assert_allclose(std, slow_std(mapping, x, Y, queries, s=s, sigma2=1.0), rtol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [0.1, 1.0, 30.0])
+def test_standard_deviations_of_the_empirical_inference(problem, scale, rng):
+    x, Y, a = problem
+    Y = scale * Y
+    mapping = MembershipMapping(inference="empirical", inducing_points=a, **exactly).fit(x, Y)
+    queries = 2 * rng.rand(9, 3)
+    sigma2 = slow_empirical(x, Y, a)[3]
+    slow = slow_std(mapping, x, Y, queries, s=0.0, sigma2=sigma2)
+    assert_allclose(mapping.predict(queries, return_std=True)[1], slow, rtol=1e-6)
+
+
+def test_standard_deviations_are_a_mean_over_inputs_and_posterior(problem, rng):
+    # By simulation: x around the query, u of the posterior.
+    x, Y, a = problem
+    s, query = 0.05, np.array([[0.3, 0.6, 1.2]])
+    mapping = MembershipMapping(nu=np.inf, input_variance=s, inducing_points=a).fit(x, Y)
+    w, beta = inverse_squared_range(x), mapping.precision_
+    Ki = np.linalg.inv(kernel(a, a, w))
+    Phi = slow_products(x, a, w, s).sum(axis=0)
+    cov = np.linalg.inv(Ki + beta * Ki @ Phi @ Ki)
+    k = kernel(query + np.sqrt(s) * rng.randn(20_000, 3), a, w) @ Ki
+    u = rng.multivariate_normal(np.zeros(len(a)), cov, size=20_000)
+    given_u = 1 - np.einsum("ij,jk,ik->i", k, np.linalg.inv(Ki), k)
+    slow = np.sqrt(given_u.mean() + np.square((k * u).sum(axis=1)).mean() + 1 / beta)
+    assert_allclose(mapping.predict(query, return_std=True)[1], slow, rtol=0.01)
+
+
+def test_standard_deviations_grow_from_the_noise_to_the_prior(rng):
+    x = rng.rand(400, 1)
+    y = np.sin(2 * x.ravel()) + 0.1 * rng.randn(400)
+    mapping = MembershipMapping(20, nu=np.inf, input_variance=0.0, random_state=0).fit(x, y)
+    _, within = mapping.predict(x, return_std=True)
+    _, far = mapping.predict([[100.0]], return_std=True)
+    assert_allclose(within, 0.1, rtol=0.1)
+    assert_allclose(far**2, 1 + 1 / mapping.precision_)  # σ² = 1
+
+
+def test_standard_deviations_have_the_shape_and_dtype_of_predictions(problem):
+    x, Y, _ = problem
+    for outputs in (Y, Y[:, :1], Y[:, 0]):
+        single = MembershipMapping(random_state=0).fit(x.astype(np.float32), outputs)
+        mean, std = single.predict(x, return_std=True)
+        assert (std.shape, std.dtype) == (mean.shape, np.float32)
+        double = MembershipMapping(random_state=0).fit(x.astype(np.float32).astype(float), outputs)
+        assert_allclose(std, double.predict(x, return_std=True)[1], rtol=1e-3)
+
+
+@pytest.mark.parametrize("inference", ["gamma", "empirical"])
+@pytest.mark.parametrize("n_inducing", [0.5, 1.0])
+def test_standard_deviations_cover_held_out_outcomes(inference, n_inducing):
+    x, y = load_diabetes(return_X_y=True, scaled=False)
+    x = (x - x.min(axis=0)) / np.ptp(x, axis=0)
+    y = (y - y.mean()) / y.std()
+    mapping = MembershipMapping(n_inducing, inference=inference, random_state=0)
+    mean, std = mapping.fit(x[::2], y[::2]).predict(x[1::2], return_std=True)
+    assert 0.72 < (np.abs(y[1::2] - mean) < 1.2816 * std).mean() < 0.88  # of 80 %
+
+
+@pytest.mark.parametrize("inference", ["gamma", "empirical"])
+def test_standard_deviations_of_degenerate_inputs_are_finite(inference):
+    for x in (np.zeros((6, 2)), np.repeat(np.eye(3), 4, axis=0), np.linspace(0, 1, 200)[:, None]):
+        y = np.arange(len(x)) / len(x)
+        mapping = MembershipMapping(1.0, inference=inference, random_state=0).fit(x, y)
+        std = mapping.predict(np.vstack([x, 50 + x]), return_std=True)[1]
+        assert np.isfinite(std).all()
+        assert (std > 0).all()
