@@ -9,7 +9,13 @@ from skdp.membership import (
     WideCDMMA,
     WideCDMMAClassifier,
 )
-from skdp.noise import GaussianDPNoise, OptimalDPNoise, RandomizedResponse, StaircaseDPNoise
+from skdp.noise import (
+    DPNoiseRegressor,
+    GaussianDPNoise,
+    OptimalDPNoise,
+    RandomizedResponse,
+    StaircaseDPNoise,
+)
 from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning
 from skdp.release import Release
 from skdp.source import (
@@ -27,6 +33,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CDMMA",
     "CDMMAClassifier",
+    "DPNoiseRegressor",
     "DPSource",
     "DPStatisticsSource",
     "DPTransferClassifier",

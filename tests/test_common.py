@@ -4,6 +4,8 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from sklearn.linear_model import Ridge
+from sklearn.svm import SVR
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -13,6 +15,7 @@ from skdp import (
     DeepFuzzyAutoencoder,
     DeepFuzzyClassifier,
     DeepFuzzyRegressor,
+    DPNoiseRegressor,
     DPSource,
     DPStatisticsSource,
     DPTransferClassifier,
@@ -49,6 +52,11 @@ NOISES = [
     StaircaseDPNoise(),
     GaussianDPNoise(privacy_unit="record"),
 ]
+# So little noise that the checks can see what is learned; the same one in each fit.
+LITTLE = {
+    "noise": OptimalDPNoise(1e3, random_state=0),
+    "target_noise": OptimalDPNoise(1e3, bounds=(-300, 300), random_state=1),
+}
 AUTOENCODERS = [CDMMA(), WideCDMMA(), DeepFuzzyAutoencoder()]
 PREDICTORS = [
     MembershipMapping(),
@@ -57,6 +65,8 @@ PREDICTORS = [
     CDMMAClassifier(2, n_inducing=0.05, n_layers=1, inference="empirical", error_scale="own"),
     WideCDMMAClassifier(),
     DeepFuzzyRegressor(),
+    DPNoiseRegressor(Ridge(), **LITTLE),
+    DPNoiseRegressor(SVR(kernel="linear"), **LITTLE),
     # Its squared errors are so small here (1e-8) that 10 decimals, to which one check rounds
     # them, make ties of 1 fit in 400.
     DeepFuzzyClassifier(random_state=0),

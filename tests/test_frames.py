@@ -16,7 +16,7 @@ from numpy.testing import assert_array_equal
 from pandas.testing import assert_frame_equal
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import skdp
@@ -26,6 +26,7 @@ from skdp import (
     DeepFuzzyAutoencoder,
     DeepFuzzyClassifier,
     DeepFuzzyRegressor,
+    DPNoiseRegressor,
     DPSource,
     DPStatisticsSource,
     DPTransferClassifier,
@@ -194,6 +195,11 @@ def fuzzy():
     return DeepFuzzyClassifier(2, 5, random_state=0)
 
 
+def noisy_regressor():
+    noises = [OptimalDPNoise(100.0, bounds=(0, 1), random_state=seed) for seed in (0, 1)]
+    return DPNoiseRegressor(LinearRegression(), noise=noises[0], target_noise=noises[1])
+
+
 # Models of numbers, and labels or outputs that they learn.
 MAKERS = {
     "CDMMA": (partial(CDMMA, 2, 5, 2, random_state=0), None),
@@ -208,6 +214,7 @@ MAKERS = {
     "DeepFuzzyClassifier": (fuzzy, "y"),
     "MembershipMapping": (partial(MembershipMapping, 5, random_state=0), "real"),
     "DeepFuzzyRegressor": (partial(DeepFuzzyRegressor, 2, 5, random_state=0), "real"),
+    "DPNoiseRegressor": (noisy_regressor, "real"),
     "DecisionTreeClassifier": (partial(DecisionTreeClassifier, max_depth=2, random_state=0), "y"),
     "LogisticRegression": (LogisticRegression, "y"),
 }
@@ -281,14 +288,15 @@ METHODS = {
     "WideCDMMA": f"{AUTOENCODER} layer_outputs fit_transform",
     "DeepFuzzyAutoencoder": f"{AUTOENCODER} membership fit_transform",
     "OrientedGradients": "transform fit_transform",
-    "OptimalDPNoise": "transform fit_transform guarantee_for",
-    "StaircaseDPNoise": "transform fit_transform guarantee_for",
-    "GaussianDPNoise": "transform fit_transform guarantee_for",
+    "OptimalDPNoise": "transform inverse_transform fit_transform guarantee_for",
+    "StaircaseDPNoise": "transform inverse_transform fit_transform guarantee_for",
+    "GaussianDPNoise": "transform inverse_transform fit_transform guarantee_for",
     "CDMMAClassifier": CLASSIFIER,
     "WideCDMMAClassifier": CLASSIFIER,
     "DeepFuzzyClassifier": f"{CLASSIFIER} memberships",
     "MembershipMapping": "predict score",
     "DeepFuzzyRegressor": "predict score",
+    "DPNoiseRegressor": "predict score",
 }
 
 

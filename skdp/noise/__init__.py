@@ -5,6 +5,7 @@ from skdp.noise._distributions import (
     OptimalDistribution,
     StaircaseDistribution,
 )
+from skdp.noise._regressor import DPNoiseRegressor
 from skdp.noise._response import RandomizedResponse
 from skdp.noise._transformers import (
     GaussianDPNoise,
@@ -26,6 +27,7 @@ from skdp.noise._randomness import (
 )
 
 __all__ = [
+    "DPNoiseRegressor",
     "GaussianDPNoise",
     "GaussianDistribution",
     "OptimalDPNoise",

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 
 from skdp.privacy import PrivacyLeakWarning
@@ -62,6 +62,14 @@ class PrivateRandomness(BaseEstimator):
             elif isinstance(state[name], Integral) and fitted:
                 state[name] = _Withheld(state[name])
         return state
+
+
+def without_seed(estimator):
+    """Return a copy of an unfitted estimator that has no seed in another process."""
+    copy = clone(estimator)
+    if isinstance(copy.random_state, Integral):
+        copy.random_state = _Withheld(copy.random_state)
+    return copy
 
 
 class _Withheld:

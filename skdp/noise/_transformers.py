@@ -27,6 +27,7 @@ from skdp.noise._sampler import LEAST_EPSILON, PRECISION
 from skdp.privacy import Mechanism, PrivacyGuarantee, PrivacyLeakWarning, gaussian_sigma
 from skdp.utils._private_data import validate_private_data
 from skdp.utils._sklearn import Interval, StrOptions, VisualBlock
+from skdp.utils._validation import check_array
 from skdp.utils._warnings import warn
 
 
@@ -192,6 +193,38 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
             return self._perturb(rows)
         self._warn_of_training_rows(X)
         return rows
+
+    def inverse_transform(self, X: ArrayLike) -> np.ndarray:
+        """Return X itself: noise cannot be removed, and noisy data have the units of the data.
+
+        .. note::
+           For a :class:`~sklearn.compose.TransformedTargetRegressor` with
+           ``check_inverse=False``, whose outcomes are then noisy and whose predictions are not
+           changed. It perturbs by :meth:`transform`, so that ``perturb="always"`` is needed, and
+           its features are not protected; :class:`~skdp.DPNoiseRegressor` protects both.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Noisy data, or predictions of a model that was trained on such data.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            The same values.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import OptimalDPNoise
+        >>> X = np.linspace(0, 1, 6).reshape(3, 2)
+        >>> noise = OptimalDPNoise(epsilon=2.0).fit(X)
+        >>> noisy = noise.transform(X)
+        >>> bool((noise.inverse_transform(noisy) == noisy).all())
+        True
+        """
+        check_is_fitted(self)
+        return check_array(X, dtype=[np.float64, np.float32])
 
     def guarantee_for(self, X: ArrayLike, y: Any = None) -> PrivacyGuarantee:
         """Return the guarantee of one noisy copy of X, without drawing noise.

@@ -112,6 +112,9 @@ def perturbed(X: NDArray[np.float64], y: NDArray[Any]) -> skdp.PrivacyGuarantee 
     ):
         noise.fit(X).transform(X)
         print(audit_mechanism(noise), noise_information(noise), noise.guarantee_)
+    unit = skdp.OptimalDPNoise(epsilon=1.0, bounds=(0, 1))
+    pairs = skdp.DPNoiseRegressor(skdp.MembershipMapping(), noise=unit, target_noise=unit)
+    print(pairs.fit(X, y).predict(X), pairs.guarantee_.epsilon)
     response = skdp.RandomizedResponse(epsilon=2.0, classes=[0, 1])
     print(response.fit(y).transform(y), information_leakage(y, X))
     encoder = skdp.TabularEncoder({"age": {"type": "numeric", "low": 0, "high": 100}})
