@@ -85,6 +85,7 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
     See Also
     --------
     CDMMA : Autoencoder stacked from these mappings.
+    DPNoiseRegressor : Trains such a mapping on noisy inputs and outputs.
 
     Notes
     -----
@@ -236,7 +237,8 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
             Whether to return the standard deviation of the predictive distribution too. Its
             square is the sum of the noise 1/β, the variance due to the posterior of the outputs
             at the inducing points (equation (156)), and that of the mapping given these
-            (equation (149)), which grows with the distance from them.
+            (equation (149)), which grows with the distance from them. It costs O(M²) for each
+            row and O(M³) once, and a fitted mapping keeps an M × M matrix for it.
 
         Returns
         -------

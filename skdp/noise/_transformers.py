@@ -502,6 +502,7 @@ class OptimalDPNoise(DPNoise):
 
     See Also
     --------
+    DPNoiseRegressor : Noise on outcomes too, with a regressor that learns from both.
     StaircaseDPNoise : Less noise at every ε.
     GaussianDPNoise : The Gaussian mechanism; less noise where δ is large for its ε,
         such as δ = 0.01 at ε = 0.1 or δ = 0.1 at ε = 1, and for whole records.
