@@ -12,7 +12,7 @@ from skdp.privacy import PrivacyGuarantee
 from skdp.release import Release
 from skdp.secure import Agreement, PublicIdentity, check_distinct
 from skdp.source import DPStatisticsSource, JointSums, StatisticsAccumulator
-from skdp.tabular import as_schema
+from skdp.tabular import Schema, as_schema
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ class SecureSum(Agreement):
             privacy_unit=privacy_unit,
             radius=radius,
         )
-        sums = JointSums(source, len(members) + 1, 1, disjoint=True)
+        sums = JointSums(source, 2, 1, disjoint=True)  # of any number; see what the plan checks
         least = len(members) if least_owners is None else least_owners
         return cls(
             schema=schema,
@@ -261,7 +261,7 @@ class SecureSum(Agreement):
 
     @classmethod
     def _read(cls, fields: dict[str, Any]) -> Self:
-        fields["schema"] = as_schema(fields["schema"])
+        fields["schema"] = Schema.from_json(fields["schema"])  # never the name of a file
         fields["owners"] = [PublicIdentity(**owner) for owner in fields["owners"]]
         return cls(**fields)
 

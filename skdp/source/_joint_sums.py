@@ -32,6 +32,12 @@ class JointSums:
     ROUNDS = (("counts",), ("total", "contrast", "second"))
 
     def __init__(self, source, n_owners, n_colluding, *, disjoint, assumes=""):
+        if not 1 <= n_colluding < n_owners:
+            raise ValueError(
+                f"Of {n_owners} owners {n_colluding} cannot collude: the noise of at least one "
+                "other is needed. Let more take part."
+            )
+        source._validate_params()
         self._source = source
         with default_settings():
             self._plan = one_pass_plan(source, None, None, np.float64)
