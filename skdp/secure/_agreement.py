@@ -13,6 +13,10 @@ from skdp.utils._files import checksum, to_json, write_whole
 # Largest size of a file in bytes (rule of thumb): parsed text takes up to thirty times its size,
 # and a session of 100 participants and 100 classes has less than a twentieth.
 _MOST_BYTES = 2**22
+# What fields of any type and size can raise; numbers beyond floats are arithmetic errors.
+_UNREADABLE = (
+    *(ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError),
+)
 
 
 class Agreement:
@@ -87,7 +91,7 @@ class Agreement:
             if fields.pop("format") != cls._format or fields.pop("version") != 1:
                 raise ValueError(foreign)
             return cls._read(fields)
-        except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        except _UNREADABLE as error:
             raise ValueError(foreign) from error
 
     def save(self, path: str | os.PathLike[str]) -> None:
