@@ -93,8 +93,13 @@ class Transcript:
     def _add_round(self, kind, messages, n_bytes):
         """Add the answers of a round, of all who take part."""
         received = _by_owner(self._plan, kind, messages, self.context)
+        others = [repr(name) for name in received if name not in self.owners]
+        if others:
+            raise ValueError(
+                f"There is a {kind} of {', '.join(others)}, without a key. Leave it out."
+            )
         missing = [repr(name) for name in self.owners if name not in received]
-        if missing or len(received) > len(self.owners):
+        if missing:
             raise ValueError(
                 f"The {kind} is missing of {', '.join(missing)}. Wait for it, or begin a new "
                 "secure sum without these owners, for which all others are charged again."
