@@ -45,7 +45,7 @@ class SecureSumOwner:
     Raises
     ------
     ValueError
-        If the identity is not of the plan, or the folder was used for another plan.
+        If the identity is not of the plan.
 
     See Also
     --------
@@ -99,6 +99,11 @@ class SecureSumOwner:
         message : bytes
             For whoever combines the messages; the same at each call.
 
+        Raises
+        ------
+        ValueError
+            If the folder was used for another plan, or by another owner.
+
         Examples
         --------
         >>> from tempfile import TemporaryDirectory
@@ -117,7 +122,7 @@ class SecureSumOwner:
         with self._locked():
             path = self._path(KEY)
             if not path.exists():
-                self._private.unlink(missing_ok=True)  # of a process that died in between
+                self._forget_key()  # of a process that died in between
                 private, public = new_key()
                 with write_whole(self._private, overwrite=False, mode=PRIVATE) as file:
                     file.write(private)
@@ -125,7 +130,12 @@ class SecureSumOwner:
                 with write_whole(path, overwrite=False, mode=PRIVATE) as file:
                     file.write(message)
             message = path.read_bytes()
-            read_message(message, KEY, self.plan)  # not of another plan
+            sender = read_message(message, KEY, self.plan).sender  # not of another plan
+            if sender != self.identity.name:
+                raise ValueError(
+                    f"{str(self.folder)!r} is the folder of {sender!r}, not of "
+                    f"{self.identity.name!r}. Give each owner a folder of its own."
+                )
             return message
 
     def answer(self, request: bytes, accumulator: StatisticsAccumulator) -> bytes:
@@ -183,18 +193,30 @@ class SecureSumOwner:
                 "The 'request' parameter has the answers of all rounds. Combine them into the "
                 "release by SecureSum.combine."
             )
+        if not self._path(KEY).exists():
+            raise ValueError(
+                f"{self.identity.name!r} has not joined: there is no key in {str(self.folder)!r}. "
+                "Join first, and ask for a request with that message."
+            )
         with self._locked():
             self._check_own(transcript)
             path = self._path(ANSWERS[number])
-            if path.exists():
-                message = path.read_bytes()
-                read_message(message, ANSWERS[number], self.plan, transcript.context)
-                return message
-            return self._new_answer(transcript, accumulator, path)
+            if not path.exists():
+                self._write_answer(transcript, accumulator, path)
+            if number + 1 == len(ANSWERS):
+                self._forget_key()  # whoever reads it later could remove the masks
+            message = path.read_bytes()
+            read_message(message, ANSWERS[number], self.plan, transcript.context)
+            return message
 
-    def _new_answer(self, transcript, accumulator, path):
-        """Return an answer once it is in the folder; nothing that can fail follows the charge."""
+    def _write_answer(self, transcript, accumulator, path):
+        """Write an answer into the folder; nothing that can fail follows the charge."""
         number = len(transcript.answers)
+        if not self._private.exists():
+            raise ValueError(
+                f"The private key in {str(self.folder)!r} is gone, without which "
+                f"{self.identity.name!r} cannot answer. Begin a new secure sum."
+            )
         masks = mask(
             self._private.read_bytes(),
             transcript.public_keys,
@@ -219,9 +241,6 @@ class SecureSumOwner:
                 key_id=transcript.context,
             )
             file.write(message)
-        if number + 1 == len(ANSWERS):
-            self._private.unlink()  # whoever reads it later could remove the masks
-        return message
 
     def _check_own(self, transcript):
         """Raise ValueError unless a transcript has exactly what this owner has sent."""
@@ -244,6 +263,11 @@ class SecureSumOwner:
     @property
     def _private(self):
         return self.folder / "private.key"
+
+    def _forget_key(self):
+        """Delete the private key, also what a process left that died while it wrote it."""
+        for path in self.folder.glob(f"*{self._private.name}*"):
+            path.unlink(missing_ok=True)
 
     def _locked(self):
         return locked(self.folder / "lock", _PATIENCE)
