@@ -1,0 +1,288 @@
+"""What a secure sum refuses, with a reason, and without charging anybody."""
+
+import struct
+from functools import partial
+
+import numpy as np
+import pytest
+
+from skdp.federated._masks import new_key
+from skdp.federated._transcript import ANSWERS, KEY, Transcript
+from skdp.privacy import BudgetExceededError
+from skdp.release import Release
+from skdp.secure import Identity, write_message
+
+from .conftest import Owners
+
+pytestmark = pytest.mark.filterwarnings("ignore:This release")
+N_HOSTILE = 1000
+
+
+def refused(owners, request, reason, i=0):
+    """Check that an owner refuses a request with a reason, writes nothing, and charges nothing."""
+    before = owners.entries
+    files = {path.name: path.read_bytes() for path in owners.owners[i].folder.iterdir()}
+    with pytest.raises(ValueError, match=reason):
+        owners.owners[i].answer(request, owners.rows[i])
+    assert owners.entries == before
+    assert files == {path.name: path.read_bytes() for path in owners.owners[i].folder.iterdir()}
+
+
+def key_of(owners, i, public=None, **changes):
+    """Return a key that an owner of the plan has signed, whatever it is."""
+    public = new_key()[1] if public is None else public
+    settings = {
+        "plan": owners.plan,
+        "identity": owners.identities[i],
+        "parts": [public],
+        **changes,
+    }
+    return write_message(KEY, *(settings[n] for n in ("plan", "identity", "parts")), key_id="")
+
+
+@pytest.fixture
+def some(tmp_path, quick_noise):
+    """Four owners who have joined, of whom three are enough."""
+    owners = Owners(tmp_path, least_owners=3)
+    owners.keys = owners.join()
+    return owners
+
+
+def test_an_identity_that_is_not_of_the_plan(some):
+    mallory = Identity.generate("mallory")
+    foreign = key_of(some, 3, identity=mallory)
+    for request in (foreign + b"".join(some.keys), b"".join(some.keys) + foreign):
+        refused(some, request, "sent by 'mallory', who is no owner of this session")
+    named = Identity.generate("ward 3")  # only by name
+    refused(
+        some, b"".join([*some.keys[:3], key_of(some, 3, identity=named)]), "altered, or signed"
+    )
+    with pytest.raises(ValueError, match="mallory"):
+        some.plan.combine([*some.keys, foreign])
+
+
+def test_fewer_owners_than_agreed(some):
+    refused(some, b"".join(some.keys[:2]), "Only 2 of at least 3 .* Missing: 'ward 2', 'ward 3'")
+    refused(some, some.keys[0] * 3, "Only 1 of at least 3 owners")
+    refused(some, b"", "Only 0 of at least 3 owners")
+    with pytest.raises(ValueError, match="Missing: 'ward 0', 'ward 3'"):
+        some.plan.combine(some.keys[1:3])
+
+
+def test_a_request_without_what_the_owner_has_sent(some):
+    refused(some, b"".join(some.keys[1:]), "lacks what 'ward 0' has sent")
+    refused(some, b"".join([key_of(some, 0), *some.keys[1:]]), "or has something else")
+
+
+def test_two_keys_of_one_owner(some):
+    twice = [*some.keys, key_of(some, 1)]
+    refused(some, b"".join(twice), "two different messages with 'key' of 'ward 1'")
+    with pytest.raises(ValueError, match="two different messages with 'key' of 'ward 1'"):
+        some.plan.combine(twice)
+
+
+@pytest.mark.parametrize("public", [bytes(32), (1).to_bytes(32, "little"), b"\xff" * 31, b""])
+def test_keys_that_are_none(some, public):
+    reason = "no sound X25519 key" if len(public) == 32 else "does not hold the 32 bytes"
+    refused(some, b"".join([*some.keys[:3], key_of(some, 3, public)]), reason)
+
+
+def test_other_plans_and_sessions(some, tmp_path):
+    others = {
+        "the same but for the nonce": {},
+        "an altered list": {"identities": [*some.identities[:3], Identity.generate("mallory")]},
+        "an altered budget": {"epsilon": 2.0},
+    }
+    for name, settings in others.items():
+        settings = {"identities": some.identities, "least_owners": 3, **settings}
+        other = Owners(tmp_path / name, **settings)
+        keys = other.join()
+        refused(some, b"".join(keys), "belongs to another session")
+        refused(some, b"".join([*some.keys[:3], keys[3]]), "belongs to another session")
+        # Who has agreed to another plan refuses this one's messages, too.
+        refused(other, b"".join(some.keys), "belongs to another session")
+        with pytest.raises(ValueError, match="belongs to another session"):
+            some.plan.combine([*some.keys, keys[0]])
+
+
+def test_old_rounds(some):
+    first = some.plan.combine(some.keys)
+    answers = some.answer(first)
+    second = some.plan.combine([first, *answers])
+    # To the same request the same bytes.
+    assert some.answer(first) == answers
+    later = some.answer(second)
+    assert some.answer(first) == answers
+    assert some.answer(second) == later
+    refused(some, second + b"".join(later), "answers of all rounds")
+    # Answers to the first request in place of those to the second.
+    renamed = [m.replace(b"first answer", b"second answer") for m in answers]
+    with pytest.raises(ValueError, match="truncated, altered"):
+        some.plan.combine([second, *renamed])
+    again = [
+        write_message(ANSWERS[1], some.plan, identity, [answer[-264:-64]], key_id="")
+        for identity, answer in zip(some.identities, answers, strict=True)
+    ]
+    with pytest.raises(ValueError, match="made with other keys"):
+        some.plan.combine([second, *again])
+    # Answers without keys, or of the second round alone.
+    refused(some, b"".join(answers), "Only 0 of at least 3")
+    refused(some, first + b"".join(later), "first answer is missing of 'ward 0', 'ward 1'")
+    assert some.entries == [1, 1, 1, 1]
+
+
+def test_missing_and_superfluous_answers(some):
+    some.keys = some.keys[:3]
+    request = some.plan.combine(some.keys)
+    answers = [some.owners[i].answer(request, some.rows[i]) for i in range(3)]
+    for missing in range(3):
+        rest = answers[:missing] + answers[missing + 1 :]
+        with pytest.raises(ValueError, match=f"first answer is missing of 'ward {missing}'. Wait"):
+            some.plan.combine([request, *rest])
+        refused(some, request + b"".join(rest), f"missing of 'ward {missing}'")
+    context = Transcript(some.plan, [request]).context
+    extra = write_message(ANSWERS[0], some.plan, some.identities[3], [bytes(16)], key_id=context)
+    refused(some, b"".join([request, *answers, extra]), "first answer of 'ward 3', without a key")
+
+
+def test_owners_who_see_different_keys_never_unmask(some):
+    """A coordinator and an owner who collude show two keys of that owner to the others."""
+    seen = [b"".join(some.keys), b"".join([*some.keys[:3], key_of(some, 3)])]
+    answers = [some.owners[i].answer(seen[i % 2], some.rows[i]) for i in range(3)]
+    for request in seen:
+        with pytest.raises(ValueError, match="made with other keys of this session"):
+            some.plan.combine([request, *answers])
+    # Nor does it help to add up the numbers.
+    words = [np.frombuffer(answer[-80:-64], "<u8") for answer in answers]
+    for chosen in (words, words[:2], words[1:], words[::2]):
+        sums = np.sum(chosen, axis=0, dtype=np.uint64).view(np.int64)
+        assert (np.abs(sums / 2**30) > 500).all()
+    # Who has answered one of them does not answer the other.
+    refused(some, seen[1], "made with other keys of this session")
+    refused(some, seen[0], "made with other keys", i=1)
+    assert some.entries == [1, 1, 1, 0]
+
+
+def test_an_owner_answers_no_second_request_of_another_transcript(some):
+    request = some.plan.combine(some.keys)
+    answers = some.answer(request)
+    context = Transcript(some.plan, [request]).context
+    lie = write_message(ANSWERS[0], some.plan, some.identities[3], [bytes(16)], key_id=context)
+    second = [some.plan.combine([request, *answers[:3], last]) for last in (answers[3], lie)]
+    sent = some.owners[0].answer(second[0], some.rows[0])
+    assert sent == some.owners[0].answer(second[0], some.rows[0])
+    (some.owners[1].folder / "first-answer.msg").rename(some.owners[1].folder / "kept")
+    refused(some, second[0], "lacks what 'ward 1' has sent", i=1)
+    (some.owners[1].folder / "kept").rename(some.owners[1].folder / "first-answer.msg")
+    some.owners[1].answer(second[1], some.rows[1])
+    refused(some, second[1], "made with other keys")
+    refused(some, second[0], "made with other keys", i=1)
+    refused(some, second[1], "lacks what 'ward 3' has sent", i=3)
+    assert some.entries == [1, 1, 1, 1]
+
+
+def test_rows_that_are_not_of_the_plan(some):
+    request = b"".join(some.keys)
+    wrong = {
+        None: "must be a StatisticsAccumulator",
+        some.plan.accumulator(): "Nothing was added",
+        Owners(some.owners[0].folder, radius=1.0).rows[0]: "source with other parameters",
+        Owners(some.owners[0].folder, privacy_unit="group").rows[0]: "other parameters",
+    }
+    for rows, reason in wrong.items():
+        with pytest.raises(ValueError, match=reason):
+            some.owners[0].answer(request, rows)
+    assert some.entries == [0, 0, 0, 0]
+    assert {path.name for path in some.owners[0].folder.iterdir()} == {"key.msg", "private.key"}
+
+
+def altered(rng, messages, owners, foreign, contexts):
+    """Return messages, altered in one to three ways."""
+    messages = list(messages)
+    for _ in range(rng.randint(1, 4)):
+        i, j, way = rng.randint(len(messages)), rng.randint(len(messages)), rng.randint(9)
+        message, other = (messages[k] or b"-" for k in (i, j))
+        at = rng.randint(min(len(message), len(other), 24 if rng.rand() < 0.3 else 10**6))
+        if way == 0:
+            messages[i] = (
+                message[:at] + bytes([message[at] ^ 1 << rng.randint(8)]) + message[at + 1 :]
+            )
+        elif way == 1:
+            messages[i] = message[:at]
+        elif way == 2:
+            messages[i] = message[:at] + other[at:]
+        elif way == 3:
+            messages[i], messages[j] = other, message
+        elif way == 4:
+            messages.insert(j, message)
+        elif way == 5:
+            del messages[i]
+        elif way == 6:  # with other lengths
+            lengths = (int(n) for n in 2.0 ** rng.uniform(0, (31, 62)))
+            messages[i] = message[:12] + struct.pack("<IQ", *lengths) + message[24:]
+        elif way == 7:
+            messages[i] = foreign[rng.randint(len(foreign))]
+        else:
+            messages[i] = of_a_liar(rng, owners, contexts)
+    return messages
+
+
+def of_a_liar(rng, owners, contexts):
+    """Return what an owner of the plan can sign."""
+    size = rng.choice([0, 8, 16, 31, 32, 33, 200])
+    part = [bytes(size), b"\xff" * size, rng.bytes(size)][rng.randint(3)]
+    key_id = str(rng.choice([*contexts, "", "z" * 200]))
+    kind, parts = [KEY, *ANSWERS][rng.randint(3)], [part] * rng.choice([0, 1, 1, 1, 2])
+    return write_message(kind, owners.plan, owners.identities[3], parts, key_id=key_id)
+
+
+def tried(call, secrets):
+    """Return the result of a call, None if it is refused with a reason that tells no secret."""
+    try:
+        return call()
+    except (ValueError, BudgetExceededError) as error:
+        reason = str(error)
+    assert reason.isprintable()
+    assert not any(secret in reason for secret in secrets)
+    return None
+
+
+# The owner has joined; has answered the first request; has answered the second one too.
+@pytest.mark.parametrize("stage", [0, 1, 2])
+def test_a_thousand_hostile_messages_to_each_party(stage, some, tmp_path):
+    request = some.plan.combine(some.keys)
+    answers, victim = some.answer(request), some.owners[0]
+    second = some.plan.combine([request, *answers])
+    genuine = [some.keys, some.keys + answers]
+    if stage == 0:
+        victim = some.owner(0, tmp_path / "victim")
+        genuine[0] = [victim.join(), *some.keys[1:]]
+    if stage == 2:
+        genuine.append(genuine[1] + some.answer(second))
+    contexts = [Transcript(some.plan, [content]).context for content in (request, second)]
+    other = Owners(tmp_path / "other", identities=some.identities, least_owners=3).course()
+    foreign = [*other.keys, *other.answers[0], key_of(some, 3), b"", bytes(200)]
+    keys = [path.read_bytes() for path in tmp_path.glob("*/private.key")]
+    secrets = [text for key in keys for text in (key.hex(), repr(key))]
+    rng, n_refused = np.random.RandomState(stage), 0
+    for _ in range(N_HOSTILE):
+        chosen = genuine[rng.randint(len(genuine))]
+        messages = altered(rng, chosen, some, foreign, contexts)
+        answer = tried(partial(victim.answer, b"".join(messages), some.rows[0]), secrets)
+        sent = [path.read_bytes() for path in victim.folder.glob("*-answer.msg")]
+        assert answer in [None, *sent]
+        combined = tried(partial(some.plan.combine, messages), secrets)
+        assert isinstance(combined, bytes | Release | None)
+        n_refused += (answer is None) + (combined is None)
+    assert n_refused > N_HOSTILE
+    # Nobody was charged but for one sum, of which each round was answered once.
+    assert some.entries == [1, 1, 1, 1]
+    assert len(victim.ledger.entries) <= 1
+    assert len(sent) <= 2
+
+
+@pytest.mark.parametrize("content", [None, 3, "text", bytearray(b"skdp-sec"), [b""], ()])
+def test_requests_that_are_no_bytes(some, content):
+    refused(some, content, "Only 0 of at least|is no intact one")
+    with pytest.raises(ValueError, match=r"Only 0 of at least|is no intact one"):
+        some.plan.combine([content])
