@@ -114,14 +114,18 @@ def split_messages(content):
 
     A kind is what a message says, which :func:`read_message` checks.
     """
-    while content:
-        message = content
-        if isinstance(content, bytes) and len(content) >= _START.size:
-            _, _, n_header, n_parts = _START.unpack_from(content)
-            message = content[: _START.size + n_header + n_parts + SIGNATURE_BYTES]
+    if not isinstance(content, bytes):
+        _header(content, "an answer")
+    start = 0
+    while start < len(content):
+        end = len(content)
+        if end - start >= _START.size:
+            _, _, n_header, n_parts = _START.unpack_from(content, start)
+            end = start + _START.size + n_header + n_parts + SIGNATURE_BYTES
+        message = content[start:end]
         header, _ = _header(message, "an answer")
         yield header["kind"], message
-        content = content[len(message) :]
+        start = end
 
 
 def _header(message, kind):

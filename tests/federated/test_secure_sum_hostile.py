@@ -283,6 +283,6 @@ def test_a_thousand_hostile_messages_to_each_party(stage, some, tmp_path):
 
 @pytest.mark.parametrize("content", [None, 3, "text", bytearray(b"skdp-sec"), [b""], ()])
 def test_requests_that_are_no_bytes(some, content):
-    refused(some, content, "Only 0 of at least|is no intact one")
-    with pytest.raises(ValueError, match=r"Only 0 of at least|is no intact one"):
+    refused(some, content, "is no intact one")
+    with pytest.raises(ValueError, match="is no intact one"):
         some.plan.combine([content])
