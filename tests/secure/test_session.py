@@ -24,7 +24,7 @@ def test_file_and_digest(tmp_path, classes):
     assert again.digest == session.digest
     assert again.classes == np.asarray(classes).tolist()
     assert create(classes).digest != session.digest
-    with pytest.raises(ValueError, match="holds the skdp.secure session"):
+    with pytest.raises(ValueError, match=r"holds the skdp\.secure session"):
         Session.load(tmp_path / "session", digest="0" * 64)
 
 
@@ -61,7 +61,7 @@ def test_a_file_is_not_parsed_beyond_its_largest_size(tmp_path):
     longer = content + b" " * (2**22 - len(content) + 1)
     (tmp_path / "session").write_bytes(longer)
     for read in (lambda: Session.from_bytes(longer), lambda: Session.load(tmp_path / "session")):
-        with pytest.raises(ValueError, match="no skdp.secure session"):
+        with pytest.raises(ValueError, match=r"no skdp\.secure session"):
             read()
 
 
@@ -84,7 +84,7 @@ def test_parties_are_several_and_different():
 def test_circuit_of_other_parties_is_refused():
     fields = json.loads(create().to_bytes())
     for circuit in (json.dumps({"participants": 3, "classes": 2}), "[]", "", "{"):
-        with pytest.raises(ValueError, match="no skdp.secure session"):
+        with pytest.raises(ValueError, match=r"no skdp\.secure session"):
             Session.from_bytes(json.dumps({**fields, "circuit": circuit}).encode())
 
 
