@@ -236,6 +236,23 @@ def test_answers_with_a_mask_that_is_left_over_are_refused():
             sums.release(spoiled)
 
 
+@pytest.mark.filterwarnings("ignore:Many values of the columns")
+def test_absurd_answers_of_a_liar_stop_nobody():
+    whole, rng = source(1.0), np.random.RandomState(0)
+    sums, rows = JointSums(whole, 2, 1, disjoint=False), split(whole, 1)[0]
+
+    def absurd(n, most):
+        some = [0, 1, -1, most - 1, -most]
+        return rng.choice(some, n) if rng.rand() < 0.5 else rng.randint(-most, most, n)
+
+    for _ in range(30):
+        release = sums.release([absurd(sums.size(number), 2**61) for number in range(2)])
+        assert np.isfinite(release.predict_proba(table(5)[0])).all()
+        # Those to the first round, of which an owner sees the sum alone, are any numbers.
+        blank = np.zeros(sums.size(1), dtype=np.uint64)
+        assert len(sums.answer([absurd(3, 2**63)], rows, blank)) == sums.size(1)
+
+
 @pytest.mark.parametrize(
     "settings", [{"unit": "people"}, {"unit": None}, {"delta": 0.0}, {"radius": "1"}]
 )
