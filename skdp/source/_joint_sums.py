@@ -51,9 +51,12 @@ class JointSums:
             "overlap": 1 if by_one else n_owners,
         }
         stated = source._guarantee(self._plan, self._queries([]))
+        covers = stated.covers
         if by_one and source.privacy_unit == "group":
             assumes += "; that nobody has rows at two owners, which they have agreed on"
-        self.guarantee = replace(stated, assumes=assumes)
+        elif source.privacy_unit == "group":
+            covers += ", at all owners where a person has any"
+        self.guarantee = replace(stated, assumes=assumes, covers=covers)
 
     def size(self, number):
         """Return how many integers the answer of a round has."""
