@@ -167,8 +167,6 @@ def quick_noise(factor=1.0, names=(), same=()):
     import numpy as np
 
     def add(queries, name, values, sensitivity, scales=1.0):
-        if queries._bits is None:  # of a rehearsal
-            return values.copy()
         seed = queries._bits.draw(2)
         if name in same:
             queries.kept = seed = getattr(queries, "kept", seed)

@@ -1,6 +1,5 @@
 """Gaussian noise on queries that share one budget: integers computed from private rows."""
 
-from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 from math import exp, floor, inf, log, sqrt
@@ -80,9 +79,7 @@ class GaussianQueries:
 
     def _noisy(self, name, values, deviation, scales):
         """Return values with noise of a standard deviation, times the scale of each."""
-        if self._bits is None and values.any():
-            raise RuntimeError(f"Query {name!r} of a rehearsal has an answer other than zero.")
-        if self._bits is None or not deviation:
+        if not deviation:
             return values.copy()
         scales = np.broadcast_to(np.asarray(scales, dtype=np.float64), values.shape)
         noisy = values.ravel().copy()
@@ -99,10 +96,11 @@ class GaussianQueries:
 
         Their answers are zeros; another value is refused, so that no private row can come through.
         """
-        other = copy(self)
-        other._bits, other._report, other._option = None, None, 0
-        other._uses_left = {name: share.uses for name, share in self._shares.items()}
-        return other
+        return _Rehearsal(self)
+
+    def _answer(self, name, values):
+        """Return the answer of a rehearsal, of zeros."""
+        return values.copy()
 
     def _spend(self, name, values, sensitivity):
         """Return values that the share of a query allows, and spend it."""
@@ -118,6 +116,26 @@ class GaussianQueries:
         self._uses_left[name] -= 1
         self._option = self._option or share.option
         return values
+
+
+class _Rehearsal(GaussianQueries):
+    """Queries to no rows, whose exact answers are zeros and get no noise."""
+
+    def __init__(self, queries):
+        self._queries, self._shares, self._option = queries, queries._shares, 0
+        self._uses_left = {name: share.uses for name, share in self._shares.items()}
+        self.distance, self.mechanism = queries.distance, queries.mechanism
+        self.contributions = {}
+
+    def deviation(self, name, sensitivity):
+        return self._queries.deviation(name, sensitivity)
+
+    def add(self, name, values, sensitivity, scales=1.0):
+        values = self._spend(name, np.asarray(values), sensitivity)
+        if values.any():
+            raise RuntimeError(f"Query {name!r} of a rehearsal has an answer other than zero.")
+        self.contributions[name] = values.ravel()
+        return self._queries._answer(name, values)
 
 
 class JointQueries(GaussianQueries):
@@ -151,16 +169,14 @@ class JointQueries(GaussianQueries):
         """Return the standard deviation of the noise of all owners together."""
         return self._factor * super().deviation(name, sensitivity)
 
-    def rehearsal(self):
-        """Return queries of the same shares for a rehearsal without rows, and without noise."""
-        other = super().rehearsal()
-        other.contributions = {}
-        return other
-
     def _noisy(self, name, values, deviation, scales):
         if name in self._asked:
             noisy = super()._noisy(name, values, deviation * self._part, scales)
             self.contributions[name] = noisy.ravel()
+        return self._answer(name, values)
+
+    def _answer(self, name, values):
+        """Return the public answer to a query, zeros where there is none."""
         answer = self._answered.get(name)
         return np.zeros_like(values) if answer is None else answer.reshape(values.shape)
 

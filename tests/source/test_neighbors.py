@@ -353,7 +353,7 @@ def test_a_charge_before_the_rehearsal_is_found(folder, monkeypatch):
         raise ValueError("This release is not well formed.")
 
     publish = _publication.publish
-    monkeypatch.setattr("skdp.source._statistics_source.Release", refuses)
+    monkeypatch.setattr("skdp.source._private_rows.Release", refuses)
     assert not charged_without_a_result("DPStatisticsSource", {}, people(3))
     monkeypatch.setattr("skdp.source._statistics_source.publish", early)
     assert charged_without_a_result("DPStatisticsSource", {}, people(3))
