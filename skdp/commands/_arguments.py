@@ -18,6 +18,23 @@ from skdp.utils._files import write_whole
 from skdp.utils._text import composed
 
 TABLE = "private rows (.csv, .parquet or .xlsx)"
+# Arguments that name files to be read.
+_INPUTS = (
+    *("release", "table", "schema", "common", "compare", "ledger", "audit"),
+    *("plan", "request", "messages", "owners", "identity"),
+)
+
+
+def add_commands(parser, commands, metavar):
+    """Add commands: each has NAME, HELP, add_arguments, and run unless it adds commands."""
+    choices = parser.add_subparsers(metavar=metavar, required=True)
+    for command in commands:
+        about, _, example = command.HELP.partition("\n\n")
+        added = choices.add_parser(
+            command.NAME, help=about.splitlines()[0], description=about, epilog=example
+        )
+        added.set_defaults(run=getattr(command, "run", None), parser=added)
+        command.add_arguments(added)
 
 
 def add_release(parser, text="file of a release (.skdp)", **settings):
@@ -51,7 +68,7 @@ def add_output(parser, what, ending, *, required=True):
 def checked_output(arguments, *endings, argument="output"):
     """Return where a command is to write: none of the files that its arguments name to be read."""
     inputs: list = []
-    for name in ("release", "table", "schema", "common", "compare", "ledger", "audit"):
+    for name in _INPUTS:
         given = vars(arguments).get(name)
         inputs += given if isinstance(given, list) else [given]
     return check_output(
@@ -108,6 +125,12 @@ def people(frame, arguments):
 
 def add_budget(parser, unit, *, required=True):
     """Add the privacy loss of a command for a protected unit, and the ledger that is charged."""
+    add_loss(parser, unit, required=required)
+    add_ledger(parser)
+
+
+def add_loss(parser, unit, *, required=True):
+    """Add epsilon and delta for a protected unit."""
     parser.add_argument(
         "--epsilon",
         required=required,
@@ -115,12 +138,16 @@ def add_budget(parser, unit, *, required=True):
         type=between(0, inf, "1 is a usual choice, smaller is more private"),
         help=f"privacy loss of {unit}; smaller is more private",
     )
-    small = between(0, 1, "use 1e-5 or less, far below 1 over the number of records")
     parser.add_argument(
-        "--delta", metavar="NUMBER", type=small, default=1e-5, help="slack (default: 1e-5)"
+        "--delta", metavar="NUMBER", type=_small(), default=1e-5, help="slack (default: 1e-5)"
     )
+
+
+def add_ledger(parser, *, required=False):
+    """Add the ledger that a command charges."""
     ledger = parser.add_argument_group("budget", "the account of what these rows have spent")
-    ledger.add_argument("--ledger", metavar="FILE", help="charged before noise is drawn (.json)")
+    text = "charged before noise is drawn (.json)"
+    ledger.add_argument("--ledger", required=required, metavar="FILE", help=text)
     ledger.add_argument(
         "--budget-epsilon",
         metavar="NUMBER",
@@ -130,9 +157,13 @@ def add_budget(parser, unit, *, required=True):
     ledger.add_argument(
         "--budget-delta",
         metavar="NUMBER",
-        type=small,
+        type=_small(),
         help="largest total delta; with a new ledger",
     )
+
+
+def _small():
+    return between(0, 1, "use 1e-5 or less, far below 1 over the number of records")
 
 
 def between(low, high, remedy):
@@ -169,6 +200,14 @@ def opened_ledger(arguments, note):
         note("adding noise")
         yield None
         return
+    ledger = ledger_of(arguments)
+    note(f"charging {arguments.ledger!r}, then adding noise")
+    with spending_shown(ledger, note):
+        yield ledger
+
+
+def ledger_of(arguments):
+    """Return the ledger of a file, which is begun if its limits are stated."""
     limits = {"epsilon": arguments.budget_epsilon, "delta": arguments.budget_delta}
     if None in limits.values() and not Path(arguments.ledger).exists():
         raise ValueError(
@@ -176,13 +215,17 @@ def opened_ledger(arguments, note):
             "it; otherwise begin one by stating --budget-epsilon and --budget-delta."
         )
     try:
-        ledger = PrivacyLedger(**limits, path=arguments.ledger)
+        return PrivacyLedger(**limits, path=arguments.ledger)
     except ValueError as error:
         raise ValueError(f"--ledger {arguments.ledger!r}, --budget-...: {error}") from None
+
+
+@contextmanager
+def spending_shown(ledger, note):
+    """Report the budget spent, if a block charges the ledger."""
     before = len(ledger.entries)
-    note(f"charging {arguments.ledger!r}, then adding noise")
     try:
-        yield ledger
+        yield
     finally:
         total = ledger.total
         if total is not None and len(ledger.entries) > before:

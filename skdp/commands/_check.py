@@ -32,9 +32,14 @@ def add_arguments(parser):
 
 def add_private_rows(parser, *, label_required):
     """Add private rows, their schema, and the columns of labels and people."""
+    add_labeled_rows(parser, label_required=label_required)
+    parser.add_argument("--schema", required=True, metavar="FILE", help="public schema (.json)")
+
+
+def add_labeled_rows(parser, *, label_required=True):
+    """Add private rows, and the columns of labels and people."""
     parser.add_argument("table", metavar="TABLE", help=TABLE)
     add_label(parser, "column with the labels", required=label_required)
-    parser.add_argument("--schema", required=True, metavar="FILE", help="public schema (.json)")
     add_people(parser)
 
 
@@ -50,23 +55,29 @@ def schema_of(arguments):
     schema = read_schema(arguments.schema, "--schema ")
     if arguments.label is not None:
         require_classes(schema, arguments.schema, "--schema ")
+    check_features(schema, arguments, f"--schema {arguments.schema!r}")
+    return schema
+
+
+def check_features(schema, arguments, where):
+    """Raise ValueError where the column of labels, or of people, is one of the schema's."""
     for argument in ("label", "group"):
         name = getattr(arguments, argument)
         if name in schema.names:
             raise ValueError(
-                f"--{argument} {name!r} is also a column of --schema {arguments.schema!r}. "
+                f"--{argument} {name!r} is also a column of {where}. "
                 f"Delete it there: {'a label' if argument == 'label' else 'an ID'} is no feature."
             )
-    return schema
 
 
-def rows_of(arguments, schema, note):
+def rows_of(arguments, schema, note, where=None):
     """Return a private table, which has all columns of the schema and of the arguments."""
+    where = where or f"--schema {arguments.schema!r}"
     frame = read_rows(arguments, note)
     asked = {"--label": arguments.label, "--group": arguments.group}
     for argument, name in asked.items():
         check_columns(frame, [name] if name else [], arguments.table, argument)
-    check_columns(frame, schema.names, arguments.table, f"--schema {arguments.schema!r}")
+    check_columns(frame, schema.names, arguments.table, where)
     return frame
 
 

@@ -19,14 +19,16 @@ from skdp.commands import (
     _report,
     _sample,
     _schema,
+    _sum,
 )
+from skdp.commands._arguments import add_commands
 from skdp.privacy import BudgetExceededError
 from skdp.utils._validation import inline
 
 # In the order in which an owner, and then a target, needs them.
 _COMMANDS = (
     *(_schema, _bounds, _check, _plan, _release, _describe, _report, _evaluate, _merge),
-    *(_predict, _sample),
+    *(_sum, _predict, _sample),
 )
 _ABOUT = """Private rows in, a release out, and predictions from it.
 
@@ -124,17 +126,7 @@ def _parser():
     parser = _Parser(prog="skdp", description=_ABOUT, epilog=_EXIT_CODES)
     version = importlib.import_module("skdp").__version__
     parser.add_argument("--version", action="version", version=f"skdp {version}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for module in _COMMANDS:
-        about, _, example = module.HELP.partition("\n\n")
-        command = commands.add_parser(
-            module.NAME,
-            help=about.splitlines()[0],
-            description=about,
-            epilog=example,
-        )
-        module.add_arguments(command)
-        command.set_defaults(run=module.run, parser=command)
+    add_commands(parser, _COMMANDS, "COMMAND")
     return parser
 
 

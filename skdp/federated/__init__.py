@@ -10,6 +10,10 @@ from skdp.federated._owner import owner_answer
 from skdp.federated._secure_sum import SecureSum
 from skdp.federated._secure_sum_owner import SecureSumOwner
 
+# isort: split
+# Shared within skdp, undocumented.
+from skdp.federated._transcript import ANSWERS, KEY
+
 __all__ = [
     "CollectedReleases",
     "SecureSum",
