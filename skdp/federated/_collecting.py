@@ -24,7 +24,7 @@ _UNUSABLE = "an answer that cannot be used"
 
 @dataclass(frozen=True)
 class CollectedReleases:
-    """The answers that a server collected in one round.
+    """The answers that a server collected in one round, or in those of a secure sum.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class CollectedReleases:
         Merged release of all owners whose answers could be merged; None if there is none.
 
     n_bytes : dict of str to int
-        Size of the release of each of these owners.
+        Size of the release of each of these owners, or of all its messages of a secure sum.
 
     refused : dict of str to str
         Reasons for refusing the answers of other owners, by owner.

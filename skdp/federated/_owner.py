@@ -75,13 +75,22 @@ def owner_answer(
     >>> owner_answer(lambda: DPStatisticsSource(classes=[0, 1]).fit(X, y[:7]), path="other.skdp")
     {'error': 'no release'}
     """
-    try:
+
+    def release_file():
         if not path:
             raise ValueError("The 'path' of the owner's release is needed. Configure a file.")
         if not os.path.lexists(path):
             _make_once(make_release, path)
         _check_release(Release.load(path))
-        return {"release": Path(path).read_bytes()}
+        return Path(path).read_bytes()
+
+    return answered("release", release_file, error_path)
+
+
+def answered(key, make, error_path=None):
+    """Return what ``make`` returns, by a key; whatever fails, the same answer without a reason."""
+    try:
+        return {key: make()}
     except KeyboardInterrupt:
         raise KeyboardInterrupt from None
     except BaseException as error:  # even SystemExit may quote a row
@@ -97,12 +106,17 @@ def loaded_answer(loader, owner, *, path, error_path=None):
     """
 
     def make_release():
-        module, _, function = loader.partition(":")
-        source, *rows = getattr(import_module(module), function)(owner)
+        source, *rows = loaded(loader)(owner)
         _check_source(source)  # before it charges a ledger
         return source.fit(*rows)
 
     return owner_answer(make_release, path=path, error_path=error_path)
+
+
+def loaded(loader):
+    """Return the function that ``"module:function"`` names."""
+    module, _, function = loader.partition(":")
+    return getattr(import_module(module), function)
 
 
 def _make_once(make_release, path):

@@ -1,5 +1,6 @@
 """Owners of a small secure sum."""
 
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -90,3 +91,41 @@ class Owners:
 @pytest.fixture
 def owners(tmp_path, quick_noise):
     return Owners(tmp_path)
+
+
+def load_table(owner, plan):
+    """What the loader of an owner does: rows, or for one of them an accumulator."""
+    rows = private_table(len(owner), n=200)
+    if owner != "east":
+        return rows
+    accumulator = plan.accumulator()
+    accumulator.add(*rows)
+    return accumulator
+
+
+@pytest.fixture
+def consortium(tmp_path, monkeypatch):
+    """A plan of three owners, of whom two suffice, and what each of them configures, in files."""
+    monkeypatch.setitem(sys.modules, "hospital_of_a_sum", SimpleNamespace(load=load_table))
+    identities = {name: Identity.generate(name) for name in ("east", "north", "west")}
+    public = [identity.public for identity in identities.values()]
+    schema = {"columns": SCHEMA, "classes": CLASSES, "version": 1}
+    plan = SecureSum.create(schema, public, epsilon=4.0, least_owners=2)
+    path = tmp_path / "plan.json"
+    plan.save(path)
+    configured = {}
+    for name, identity in identities.items():
+        identity.save(tmp_path / f"{name}.id")
+        PrivacyLedger(4.0, 1e-5, path=tmp_path / f"{name}.json")
+        configured[name] = {
+            "plan": str(path),
+            "digest": plan.digest,
+            "identity": str(tmp_path / f"{name}.id"),
+            "folder": str(tmp_path / name),
+            "ledger": str(tmp_path / f"{name}.json"),
+        }
+
+    def spent(name):
+        return len(PrivacyLedger.open(configured[name]["ledger"]).entries)
+
+    return SimpleNamespace(plan=plan, path=str(path), configured=configured, spent=spent)

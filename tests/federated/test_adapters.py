@@ -17,7 +17,7 @@ class App:
     """A decorator of handlers, which stay callable."""
 
     def __getattr__(self, name):
-        return lambda: lambda handler: handler
+        return lambda *action: lambda handler: handler
 
 
 class Message:
@@ -88,8 +88,9 @@ class Grid:
                 yield Message(node[message.kind == "train"], reply_to=message)
                 continue
             config = {"loader": "hospital_of_a_test:load", **node}
-            handler = self.flower.say_name if message.kind == "query" else self.flower.answer
-            yield handler(message, SimpleNamespace(node_config=config))
+            handlers = {"query": self.flower.say_name, "train": self.flower.answer}
+            handlers["train.secure_sum"] = self.flower.answer_sum
+            yield handlers[message.kind](message, SimpleNamespace(node_config=config))
 
 
 @pytest.fixture
@@ -182,6 +183,31 @@ def test_a_bound_of_rows_is_configured(ask, honest):
     assert set(ask(honest, **{"max-rows": 20})["refused"]) == {"north", "northern"}
 
 
+@pytest.mark.parametrize("left_out", [None, "digest"])
+def test_flower_carries_a_secure_sum(ask, consortium, tmp_path, left_out):
+    nodes = [{**own, "loader": "hospital_of_a_sum:load"} for own in consortium.configured.values()]
+    if left_out:
+        nodes[2][left_out] = "0" * 64
+    report = ask(nodes, **{"secure-sum": consortium.path})
+    assert set(report["n_bytes"]) == {"east", "north", "west"} - ({"west"} if left_out else set())
+    assert ("west" in report["refused"]) == bool(left_out)
+    assert Release.load(tmp_path / "merged.skdp").guarantee.epsilon == 4.0
+
+
+def test_flower_names_who_dropped_out(ask, consortium, tmp_path):
+    nodes = [{**own, "loader": "hospital_of_a_sum:load"} for own in consortium.configured.values()]
+    nodes[2]["loader"] = "none:load"
+    report = ask(nodes, **{"secure-sum": consortium.path})
+    assert "The first answer is missing of 'west'" in report["refused"]["the secure sum"]
+    assert not (tmp_path / "merged.skdp").exists()
+
+
+def test_flower_reads_the_plan_before_anybody_is_asked(ask, honest, tmp_path):
+    (tmp_path / "plan.json").write_text("{}")
+    with pytest.raises(ValueError, match="no skdp secure sum"):
+        ask(honest, **{"secure-sum": str(tmp_path / "plan.json")})
+
+
 @pytest.fixture
 def nvflare(framework, monkeypatch):
     monkeypatch.setenv("SKDP_FEDERATION_LOADER", "hospital_of_a_test:load")
@@ -224,3 +250,46 @@ def test_the_controller_checks_parameters_before_it_asks(nvflare, settings):
     controller = nvflare.ReleaseController("merged.skdp", **settings)
     with pytest.raises((ValueError, OSError)):
         controller.start_controller(None)
+
+
+@pytest.fixture
+def sum_over_nvflare(nvflare, consortium, monkeypatch, tmp_path):
+    """Return the report of a secure sum of sites, of whom some answer no second request."""
+    for key in ("plan", "digest", "identity", "folder", "ledger"):
+        value = consortium.configured["north"][key].replace("north", "{owner}")
+        monkeypatch.setenv(f"SKDP_FEDERATION_{key.upper()}", value)
+    monkeypatch.setenv("SKDP_FEDERATION_LOADER", "hospital_of_a_sum:load")
+    sites = [SimpleNamespace(name=name) for name in consortium.configured]
+
+    def summed(silent=()):
+        paths = (str(tmp_path / "merged.skdp"), str(tmp_path / "report.json"))
+        controller = nvflare.ReleaseController(*paths, timeout=7, secure_sum=consortium.path)
+        engine = SimpleNamespace(get_clients=lambda: sites)
+        controller.start_controller(SimpleNamespace(get_engine=lambda: engine))
+
+        def broadcast(task, context, *, targets, min_responses, abort_signal):
+            assert (task.name, task.timeout, min_responses) == ("secure_sum", 7, 0)
+            for site in sites:
+                asked = targets is None or site.name in targets
+                if not asked or (targets and site.name in silent):
+                    continue
+                known = SimpleNamespace(get_identity_name=lambda name=site.name: name)
+                reply = nvflare.ReleaseExecutor().execute(task.name, task.data, known, None)
+                reply = type("Reply", (dict,), {"get_return_code": lambda self: "OK"})(reply)
+                task.result_received_cb(SimpleNamespace(client=site, result=reply), context)
+
+        controller.broadcast_and_wait = broadcast
+        controller.log_info = lambda context, text: None
+        controller.control_flow(None, None)
+        return json.loads((tmp_path / "report.json").read_text())
+
+    return summed
+
+
+def test_nvflare_carries_a_secure_sum(sum_over_nvflare, tmp_path):
+    report = sum_over_nvflare(silent=["west"])
+    assert "The first answer is missing of 'west'" in report["refused"]["the secure sum"]
+    assert not (tmp_path / "merged.skdp").exists()
+    report = sum_over_nvflare()
+    assert set(report["n_bytes"]) == {"east", "north", "west"}
+    assert Release.load(tmp_path / "merged.skdp").guarantee.epsilon == 4.0

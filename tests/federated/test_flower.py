@@ -67,6 +67,8 @@ class Grid:
                 continue
             config = {"owner": self.owners[node], "loader": "hospital_of_a_test:load"}
             config["path"] = str(self.folder / f"{node}.skdp")
+            if isinstance(self.owners[node], dict):  # of a secure sum
+                asked, config = sent, self.owners[node]
             yield flower.client(asked, context(config))
 
 
@@ -128,3 +130,12 @@ def test_owners_who_never_come_are_counted(tmp_path):
 def test_two_of_one_name_have_their_numbers(tmp_path):
     report = run(Grid({11: "north", 12: "north"}, tmp_path), tmp_path)
     assert {*report["n_bytes"], *report["refused"]} == {"north (node 11)", "north (node 12)"}
+
+
+def test_a_secure_sum_is_carried(consortium, tmp_path):
+    loader = "hospital_of_a_sum:load"
+    nodes = [{**own, "loader": loader} for own in consortium.configured.values()]
+    grid = Grid({11 + k: node for k, node in enumerate(nodes)}, tmp_path)
+    report = run(grid, tmp_path, **{"secure-sum": consortium.path})
+    assert (set(report["n_bytes"]), report["refused"]) == ({"east", "north", "west"}, {})
+    assert Release.load(tmp_path / "merged.skdp").guarantee.epsilon == 4.0

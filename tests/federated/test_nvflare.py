@@ -69,8 +69,8 @@ def test_one_round_merges_who_can_and_names_who_cannot(monkeypatch, tmp_path):
         SimpleNamespace(get_engine=lambda: SimpleNamespace(get_clients=lambda: sites))
     )
 
-    def broadcast(task, context, *, min_responses, abort_signal):
-        assert (task.name, task.timeout, min_responses) == ("release", 7, 0)
+    def broadcast(task, context, *, targets, min_responses, abort_signal):
+        assert (task.name, task.timeout, targets, min_responses) == ("release", 7, None, 0)
         for site in sites:
             if site.name == "west":
                 continue
@@ -91,3 +91,14 @@ def test_one_round_merges_who_can_and_names_who_cannot(monkeypatch, tmp_path):
         "upper": "no release at the owner",
     }
     assert Release.load(path).statistics.n_sources == 2
+
+
+def test_a_site_answers_in_a_secure_sum(consortium, monkeypatch):
+    for key, value in consortium.configured["north"].items():
+        monkeypatch.setenv(f"SKDP_FEDERATION_{key.upper()}", value.replace("north", "{owner}"))
+    asked = Shareable()
+    asked["skdp"] = b""
+    context = SimpleNamespace(get_identity_name=lambda: "north")
+    reply = ReleaseExecutor().execute("secure_sum", asked, context, None)
+    assert reply.get_return_code() == ReturnCode.OK
+    assert set(reply["skdp"]) == {"message"}
