@@ -10,10 +10,12 @@ import time
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from skdp.federated import SecureSum
+
 HERE = Path(__file__).parent
 BIN = Path(sys.executable).parent
 # Seconds until the whole command is given up.
-GIVEN_UP = 400
+GIVEN_UP = 1200
 
 CLASSES = ["skdp.federated.nvflare.ReleaseController", "skdp.federated.nvflare.ReleaseExecutor"]
 
@@ -29,8 +31,22 @@ def environment(folder, faults):
         "FLWR_HOME": str(folder / "home"),
         "FLWR_TELEMETRY_ENABLED": "0",
         "FLWR_DISABLE_UPDATE_CHECK": "1",
-        "SKDP_FEDERATION_LOADER": "_federation_owner:load",
         "SKDP_FEDERATION_PATH": str(folder / "{owner}.skdp"),
+        **{f"SKDP_FEDERATION_{key.upper()}": value for key, value in own(folder).items()},
+    }
+
+
+def own(folder):
+    """Return what an owner configures: more, where the folder has the plan of a secure sum."""
+    plan = folder / "plan.json"
+    if not plan.exists():
+        return {"loader": "_federation_owner:load"}
+    paths = {"identity": ".id", "folder": "", "ledger": ".json"}
+    return {
+        "loader": "_federation_owner:load_part",
+        "plan": str(plan),
+        "digest": SecureSum.load(plan).digest,
+        **{key: f"{folder}/{{owner}}{ending}" for key, ending in paths.items()},
     }
 
 
@@ -90,6 +106,8 @@ def run_flower(folder, owners, faults, timeout):
     settings = {"n_owners": len(owners), "folder": folder, "timeout": float(timeout), "port": link}
     for name, place in (("project", "app/pyproject.toml"), ("config", "home/config.toml")):
         text = (HERE / "federation" / f"{name}.toml").read_text().format(**settings)
+        if name == "project" and "plan" in own(folder):
+            text += f'secure-sum = "{own(folder)["plan"]}"\n'
         (folder / place).write_text(text)
     with ExitStack() as stack:
         command = [BIN / "flower-superlink", "--insecure", "--port", str(link)]
@@ -97,9 +115,9 @@ def run_flower(folder, owners, faults, timeout):
         stack.enter_context(running("server", command, folder, env))
         wait_for(link)
         for owner, port in zip(owners, ports, strict=True):
-            config = (
-                f'owner="{owner}" loader="_federation_owner:load" path="{folder}/{owner}.skdp"'
-            )
+            config = f'owner="{owner}" path="{folder}/{owner}.skdp" '
+            config += " ".join(f'{key}="{value}"' for key, value in own(folder).items())
+            config = config.replace("{owner}", owner)
             command = [BIN / "flower-supernode", "--insecure", "--superlink", f"127.0.0.1:{link}"]
             command += ["--port", str(port), "--node-config", config]
             stack.enter_context(running(f"owner-{owner}", command, folder, env))
@@ -114,9 +132,10 @@ def run_nvflare(folder, owners, faults, timeout):
     (job / "app" / "config").mkdir(parents=True)
     local.mkdir(parents=True)
     args = {"release_path": f"{folder}/merged.skdp", "report_path": f"{folder}/report.json"}
-    args |= {"timeout": timeout, "disjoint": True}
+    args |= {"timeout": timeout, "disjoint": True, "secure_sum": own(folder).get("plan")}
     server = {"workflows": [{"id": "releases", "path": CLASSES[0], "args": args}]}
-    client = {"executors": [{"tasks": ["release"], "executor": {"path": CLASSES[1]}}]}
+    tasks = ["release", "secure_sum"]
+    client = {"executors": [{"tasks": tasks, "executor": {"path": CLASSES[1]}}]}
     meta = {"name": "hospitals", "min_clients": 1, "deploy_map": {"app": ["@ALL"]}}
     files = {
         job / "meta.json": {**meta, "resource_spec": {}},
