@@ -1,6 +1,7 @@
 """``skdp sum``: one release of the rows of several owners, with the noise of one, by files."""
 
 import json
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -157,10 +158,8 @@ def _join(arguments, note):
     identity = _read_identity(plan, arguments)
     # Nothing is charged, and so the ledger of the rows is of no use yet.
     owner = SecureSumOwner(plan, identity, arguments.folder, ledger=PrivacyLedger())
-    try:
+    with _naming(f"--folder {arguments.folder!r}", " Name a new folder."):
         message = owner.join()
-    except ValueError as error:
-        raise ValueError(f"--folder {arguments.folder!r}: {error} Name a new folder.") from None
     _write(target, message, arguments)
     return (
         f"Wrote {str(target)!r}, by which {identity.name!r} joins: {_described(plan)}\n"
@@ -193,12 +192,9 @@ def _answer(arguments, note):
     accumulator = _sums(plan, arguments, note)
     ledger = ledger_of(arguments)
     owner = SecureSumOwner(plan, identity, arguments.folder, ledger=ledger)
-    with spending_shown(ledger, note):
-        try:
-            message = owner.answer(request, accumulator)
-        except ValueError as error:
-            named = f"{arguments.request!r}, --folder {arguments.folder!r}"
-            raise ValueError(f"{named}: {error}") from None
+    named = f"{arguments.request!r}, --folder {arguments.folder!r}"
+    with spending_shown(ledger, note), _naming(named):
+        message = owner.answer(request, accumulator)
     _write(target, message, arguments)
     after = "and wait for the second request" if kind == ANSWERS[0] else "which is the last step"
     return (
@@ -277,12 +273,19 @@ def _read_public(path):
         ) from None
 
 
+@contextmanager
+def _naming(what, remedy=""):
+    """Let errors name a file, or an argument."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{what}: {error}{remedy}") from None
+
+
 def _read_plan(path):
     """Return the plan of a file."""
-    try:
+    with _naming(repr(path)):
         return SecureSum.load(path)
-    except ValueError as error:
-        raise ValueError(f"{path!r}: {error}") from None
 
 
 def _read_identity(plan, arguments):
@@ -300,15 +303,13 @@ def _read_identity(plan, arguments):
 def _senders(plan, content, path):
     """Return the senders of a file's messages by kind, each checked; errors name the file."""
     senders: dict[str, set[str]] = {}
-    try:
+    with _naming(repr(path)):
         for kind, message in split_messages(content):
             if kind not in (KEY, *ANSWERS):
                 raise ValueError(f"A message with {kind!r} belongs to no secure sum.")
             senders.setdefault(kind, set()).add(read_message(message, kind, plan).sender)
-    except ValueError as error:
-        raise ValueError(f"{path!r}: {error}") from None
-    if not senders:
-        raise ValueError(f"{path!r} is empty. Ask its sender for a new copy.")
+        if not senders:
+            raise ValueError("The file is empty. Ask its sender for a new copy.")
     return senders
 
 

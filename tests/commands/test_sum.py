@@ -170,7 +170,7 @@ def test_files_that_are_others_are_named(joined, refused):
         assert f"{name!r}: The" in refused(*step, "--force")
         Path(name).write_bytes(content)
     Path("north.key.msg").write_bytes(b"")
-    assert "'north.key.msg' is empty" in refused(*combine(0, output="x.msg"))
+    assert "'north.key.msg': The file is empty" in refused(*combine(0, output="x.msg"))
 
 
 def test_who_is_missing_is_named(joined, does, refused):
