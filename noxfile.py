@@ -158,6 +158,8 @@ def federation(session, framework, package):
     with TemporaryDirectory() as folder:
         script = "benchmarks/bench_federation.py"
         session.run("python", script, framework, "--folder", folder, "--check", env=one)
+        words = ("benchmarks/bench_secure_sum_network.py", framework, "--owners", "4")
+        session.run("python", *words, "--folder", folder, "--check", env=one)
 
 
 @nox.session(python="3.11")

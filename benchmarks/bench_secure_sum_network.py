@@ -24,6 +24,7 @@ from skdp.federated import SecureSum, SecureSumOwner
 from skdp.privacy import PrivacyLedger
 from skdp.secure import Identity
 
+COMMAND = "python benchmarks/bench_secure_sum_network.py nvflare; … flower; … files; … bytes"
 CLI = "import sys; from _federation_owner import command; sys.exit(command(*sys.argv[1:]))"
 
 
@@ -155,7 +156,7 @@ if __name__ == "__main__":
     parser.add_argument("--check", action="store_true", help="fail unless the releases are equal")
     parser.add_argument("--folder", type=Path, default=RESULTS, help="of results")
     options = parser.parse_args()
-    results = Results("secure_sum_network", f"python {' '.join(sys.argv)}", options.folder)
+    results = Results("secure_sum_network", COMMAND, options.folder)
     by_columns = options.columns if options.framework == "bytes" else [None]
     for n_owners in options.owners:
         for n_columns in by_columns:
