@@ -2,6 +2,7 @@
 
 from skdp.release._basis import BasisFunctions
 from skdp.release._evaluation import Estimate, PrivateEvaluation
+from skdp.release._linear_regression import LinearRegression
 from skdp.release._linear_scores import LinearScores
 from skdp.release._mixtures import ClassModel, Mixtures
 from skdp.release._moments import Moments
@@ -39,6 +40,7 @@ __all__ = [
     "BasisFunctions",
     "ClassModel",
     "Estimate",
+    "LinearRegression",
     "LinearScores",
     "Mixtures",
     "Moments",

@@ -11,21 +11,34 @@ _N_PLACES = 33
 
 def column_effects(release, positive=None):
     """Return the contribution of each value to the log-odds, see ``Release.effects``."""
-    if release.linear is None or (release.encoder is None and release.bounds is None):
+    if release.outcome is None and (
+        release.linear is None or (release.encoder is None and release.bounds is None)
+    ):
         raise ValueError(
             "This release has no scores that are sums over columns. Those of DPStatisticsSource "
             "with model='linear' or 'additive' have such scores; 'auto' uses these for tables."
         )
-    sign = _contrast(release, positive)
+    sign = np.ones(1) if release.outcome is not None else _contrast(release, positive)
     deviations = _deviations(release)
     lines: list = []
     for number, (name, start, labels, blocks) in enumerate(_columns(release)):
         rows = np.zeros((len(blocks), release.n_features))
         rows[:, start : start + blocks.shape[1]] = blocks
-        effect = release.model.score(rows) @ sign
+        effect = _scores(release, rows) @ sign
         noise = deviations(number, rows) * np.linalg.norm(sign)
         lines += zip([name] * len(labels), labels, effect - effect.mean(), noise, strict=True)
     return pd.DataFrame(lines, columns=["column", "value", "effect", "noise"])
+
+
+def _scores(release, rows):
+    """Return the scores of encoded rows; of a number its unit, or logarithm."""
+    if release.outcome is None:
+        return release.model.score(rows)
+    low, high = release.outcome.low, release.outcome.high
+    width = np.log(high / low) if release.outcome.log and low > 0 else high - low
+    if release.outcome.log and not low > 0:
+        width = 1.0  # of the whole scale, which is no logarithm near zero
+    return width * release.regression.predict(rows)[:, np.newaxis]
 
 
 def _contrast(release, positive):

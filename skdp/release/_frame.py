@@ -9,7 +9,7 @@ from skdp.release._parts import LARGEST, check_shape, largest_magnitude, require
 from skdp.release._principal_model import PrincipalModel
 from skdp.release._rows_model import RowsModel
 from skdp.release._table_model import TableModel
-from skdp.tabular import Schema, fitted_encoder
+from skdp.tabular import NumericColumn, Schema, description_of, fitted_encoder, outcome_from
 from skdp.utils._storage import stored_labels
 
 KIND = "Release"
@@ -18,7 +18,7 @@ MODELS = {model.kind: model for model in (TableModel, PrincipalModel, RowsModel)
 # Keys of the header, those of all files included; a model has others.
 _KEYS = {
     *("format", "version", "kind", "classes", "n_features", "dtype", "feature_names"),
-    *("guarantee", "label_guarantee", "encoder"),
+    *("guarantee", "label_guarantee", "encoder", "outcome"),
 }
 # Units of a guarantee about features.
 FEATURE_UNITS = {"element", "record"}
@@ -71,6 +71,19 @@ def check_frame(release):
         apart = release.guarantee.unit in FEATURE_UNITS
         require(apart, "label_guarantee", "must be None where the guarantee is about labels too")
         check_guarantee(release.label_guarantee, "label_guarantee", {"label"}, 1)
+
+
+def check_outcome(release):
+    """Raise ValueError unless a number, its bounds and what was learned of it agree."""
+    outcome, statistics = release.outcome, release.model.statistics
+    about_number = statistics is not None and statistics.is_number
+    require((outcome is not None) == about_number, "outcome", "must be there for a number alone")
+    if outcome is not None:
+        require(isinstance(outcome, NumericColumn), "outcome", "must be a NumericColumn")
+        ends = [outcome.low, outcome.high]
+        require(release.classes.tolist() == ends, "classes", "must be the bounds of the outcome")
+    if release.encoder is not None and release.encoder.outcome is not None:
+        require(release.encoder.outcome == outcome, "outcome", "must be that of the encoder")
 
 
 def _check_bounds(bounds, p):
@@ -131,6 +144,8 @@ def pack(release):
         # As a text: keys of the header are sorted, and the order of columns must not be.
         "encoder": release.encoder and release.encoder.to_json(),
     }
+    if release.outcome is not None:
+        header["outcome"] = description_of(release.outcome) | {"type": "number"}
     of_model, arrays = release.model.pack_file()
     if release.bounds is not None:
         arrays["bounds"] = release.bounds
@@ -152,6 +167,7 @@ def unpack(header, arrays):
         "feature_names": None if names is None else np.array(names, dtype=object),
         "bounds": arrays.get("bounds"),
         "encoder": None if schema is None else Schema.from_json(schema),
+        "outcome": outcome_from(header["outcome"]) if "outcome" in header else None,
         "model": model.unpack_file({k: v for k, v in header.items() if k not in _KEYS}, arrays),
     }
 

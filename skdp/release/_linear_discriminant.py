@@ -278,6 +278,15 @@ def _direction(posteriors, covariance):
     return direction, likely @ [posterior.difference for posterior in posteriors]
 
 
+def population_of_ends(statistics, basis):
+    """Return what noisy sums of the ends of a number say, and the covariance of the rows there.
+
+    With the variances of the errors of that; see steps 1 to 4.
+    """
+    population = _population(statistics, basis.variances)
+    return population, *_within_covariance(statistics, population, basis.variances)
+
+
 def _two_classes(statistics, population, covariance, errors, basis, shrinkage, widening):
     """Return scores along the averaged direction, with calibrated log-odds, and intercepts.
 

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from skdp.tabular import Schema
 from skdp.utils._warnings import warn
 
 # Most columns that an error lists.
@@ -81,6 +80,11 @@ def rows_problem(release, max_rows):
 
 def _difference(first, release):
     """Return a difference from the first release in what must agree, or None."""
+    if first.outcome != release.outcome:
+        return (
+            "their outcomes are different numbers, or one is a number and the other one a class. "
+            "Agree on one schema before anybody makes a release."
+        )
     if first.classes.tolist() != release.classes.tolist():
         return f"their classes are {first.classes.tolist()} and {release.classes.tolist()}."
     for name in ("unit", "relation"):
@@ -133,7 +137,7 @@ def _column_differences(first, release):
     """Return a line for each column that differs."""
     encoders = first.encoder, release.encoder
     if None not in encoders:
-        schema, other = (Schema(encoder.columns) for encoder in encoders)
+        schema, other = (replace(encoder, classes=None, outcome=None) for encoder in encoders)
         return schema.difference(other)
     if encoders != (None, None):
         return ("one is of tables that a schema encodes, and the other one of numbers",)

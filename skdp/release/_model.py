@@ -28,6 +28,7 @@ class Model(Part):
     shapes: Any = None
     moments: Any = None
     linear: Any = None
+    regression: Any = None
     subspace: Any = None
     mixtures: Any = None
     alignment: Any = None
@@ -60,7 +61,8 @@ class Model(Part):
 
     def doubt(self) -> str | None:
         """Return the warning that classes may not be separated, or None; from noisy numbers."""
-        return None if self.linear is None else self.linear.doubt()
+        told = self.linear if self.regression is None else self.regression
+        return None if told is None else told.doubt()
 
     def score(self, rows: np.ndarray) -> np.ndarray:
         """Return the score of each class for each row; larger is more likely."""

@@ -9,21 +9,31 @@ from typing import Any, NoReturn, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from sklearn.metrics import accuracy_score
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import (
     ClassifierTags,
     InputTags,
+    RegressorTags,
     Tags,
     TargetTags,
     check_random_state,
 )
+from sklearn.utils.metaestimators import available_if
 
 from skdp.displays import ShapeFunctionsDisplay
 from skdp.privacy import WHOLE, PrivacyGuarantee, record_guarantee
 from skdp.release._column_table import describe_columns
 from skdp.release._columns import chosen_columns, column_names, encoded_rows
 from skdp.release._effects import column_effects
-from skdp.release._frame import KIND, check_frame, elements_per_record, float_dtype, pack, unpack
+from skdp.release._frame import (
+    KIND,
+    check_frame,
+    check_outcome,
+    elements_per_record,
+    float_dtype,
+    pack,
+    unpack,
+)
 from skdp.release._merging import (
     check_mergeable,
     merged_guarantee,
@@ -31,9 +41,17 @@ from skdp.release._merging import (
     warn_of_noisiest,
 )
 from skdp.release._model import Model
+from skdp.release._numbers import predicted_numbers
 from skdp.release._parts import read_only, require
 from skdp.release._summary import as_text, statements
-from skdp.tabular import Schema, canonical, fitted_encoder, spelled_as
+from skdp.tabular import (
+    NumericColumn,
+    Schema,
+    canonical,
+    fitted_encoder,
+    numbers,
+    spelled_as,
+)
 from skdp.utils._html import as_html, definitions
 from skdp.utils._labels import scorable_labels
 from skdp.utils._storage import load_arrays, save_arrays, well_formed
@@ -42,6 +60,12 @@ from skdp.utils._storage import load_arrays, save_arrays, well_formed
 def _of_model(name, text):
     """Return a property of a release that reads a part of its model."""
     return property(lambda release: getattr(release.model, name), doc=text)
+
+
+def _has_classes(release):
+    if release.outcome is not None:
+        raise AttributeError("A release about a number predicts numbers: use predict.")
+    return True
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -81,6 +105,9 @@ class Release:
     encoder : Schema or None, default=None
         Public schema by which tables were encoded into these features, and by which tables that
         are passed to the methods are encoded.
+    outcome : NumericColumn or None, default=None
+        Where what is predicted is a number: its public bounds and scale. ``classes`` are then the
+        bounds, and to scikit-learn's tools the release is a fitted regressor.
 
     Raises
     ------
@@ -121,11 +148,13 @@ class Release:
     feature_names: np.ndarray | None = None
     bounds: np.ndarray | None = None
     encoder: Schema | None = None
+    outcome: NumericColumn | None = None
 
     statistics = _of_model("statistics", "Statistics or None: the noisy sums of a table.")
     shapes = _of_model("shapes", "ShapeFunctions or None: functions added to the linear scores.")
     moments = _of_model("moments", "Moments or None: counts, means and covariances of classes.")
     linear = _of_model("linear", "LinearScores or None: log-posteriors linear in the columns.")
+    regression = _of_model("regression", "LinearRegression or None: of a number.")
     subspace = _of_model("subspace", "Subspace or None: directions in which rows vary most.")
     mixtures = _of_model("mixtures", "Mixtures or None: of normal distributions, there.")
     alignment = _of_model("alignment", "Alignment or None: directions and class medians.")
@@ -139,6 +168,7 @@ class Release:
         type(self.model).validate(
             self.model, "", self, {"K": len(self.classes), "p": self.n_features}
         )
+        check_outcome(self)
         self._freeze()
 
     @classmethod
@@ -240,14 +270,23 @@ class Release:
         """Return :meth:`scores` of rows that are encoded in the columns of this release."""
         return self.model.score(rows)
 
-    def predict(self, X: ArrayLike | pd.DataFrame) -> np.ndarray:
+    def predict(self, X: ArrayLike | pd.DataFrame, return_std: bool = False) -> Any:
         """Predict the class label of each row by the source alone, see :meth:`scores`.
+
+        Or the number, where the ``outcome`` is one: with ``return_std``, also the standard
+        deviations of the numbers about their predictions. On a logarithmic scale these are
+        predictions of the logarithm, hence medians rather than means.
 
         >>> release.predict(heart.data[:3]).shape
         (3,)
         """
+        if self.outcome is not None:
+            return predicted_numbers(self, self.encode(X), return_std)
+        if return_std:
+            raise ValueError("The 'return_std' parameter of Release.predict is for numbers only.")
         return self.classes[self.scores(X).argmax(axis=1)]
 
+    @available_if(_has_classes)
     def predict_proba(self, X: ArrayLike | pd.DataFrame) -> np.ndarray:
         """Predict probabilities, (n_samples, n_classes), by the source alone; see :meth:`scores`.
 
@@ -259,7 +298,7 @@ class Release:
         return self.model.probabilities(self.encode(X))
 
     def score(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> float:
-        """Return the accuracy of :meth:`predict` on rows with their classes.
+        """Return the accuracy of :meth:`predict` on rows with their classes; R² of numbers.
 
         It is computed without noise and is not covered by the guarantee. An owner can use it on
         held-out rows before publishing the release; it must not leave the owner's hands.
@@ -269,6 +308,8 @@ class Release:
         >>> release.score(heart.data, heart.target) > 0.7
         True
         """
+        if self.outcome is not None:
+            return float(r2_score(numbers(y), self.predict(X)))
         labels = list(map(canonical, self.classes.tolist()))
         y = spelled_as(scorable_labels(y, "Release.score", "auto", labels), self.classes)
         return float(accuracy_score(y, self.predict(X)))
@@ -302,7 +343,7 @@ class Release:
         X : ndarray of shape (n_samples, n_features), or DataFrame
             In the dtype of the source's rows.
         y : ndarray of shape (n_samples,)
-            Class labels.
+            Class labels, or numbers.
 
         Raises
         ------
@@ -327,7 +368,7 @@ class Release:
             rows = fitted_encoder(self.encoder).inverse_transform(rows)
         elif as_frame:
             rows = pd.DataFrame(rows, columns=column_names(self))
-        return rows, self.classes[labels]
+        return rows, labels if self.outcome is not None else self.classes[labels]
 
     def effects(self, positive: Any = None) -> pd.DataFrame:
         """Return what each value of each column adds to the log-odds of a class.
@@ -534,6 +575,8 @@ class Release:
     @property
     def classes_(self) -> np.ndarray:
         """ndarray: ``classes``, under the name that scikit-learn's tools look for."""
+        if self.outcome is not None:
+            raise AttributeError("A release about a number has no classes_.")
         return self.classes
 
     def fit(self, X: Any, y: Any = None) -> NoReturn:
@@ -560,18 +603,21 @@ class Release:
             object.__setattr__(self, name, read_only(value, copy))
 
     def __sklearn_tags__(self) -> Any:
+        number = self.outcome is not None
         return Tags(
-            estimator_type="classifier",
+            estimator_type="regressor" if number else "classifier",
             target_tags=TargetTags(required=True),
-            classifier_tags=ClassifierTags(),
+            classifier_tags=None if number else ClassifierTags(),
+            regressor_tags=RegressorTags() if number else None,
             input_tags=InputTags(allow_nan=self.encoder is not None),
             requires_fit=False,
         )
 
     def __repr__(self) -> str:
         added = ", add/remove" if self.guarantee.relation == "add/remove" else ""
+        about = f"{len(self.classes)} classes" if self.outcome is None else "a number"
         return (
-            f"Release({len(self.classes)} classes, {self.n_features} features, "
+            f"Release({about}, {self.n_features} features, "
             f"({self.guarantee.epsilon:g}, {self.guarantee.delta:g})-DP "
             f"per {self.guarantee.unit}{added})"
         )

@@ -10,6 +10,7 @@ import numpy as np
 from skdp.release._basis import BasisFunctions
 from skdp.release._clipping import clipping_effect
 from skdp.release._linear_discriminant import linear_scores
+from skdp.release._linear_regression import LinearRegression, linear_regression
 from skdp.release._linear_scores import LinearScores
 from skdp.release._moments import Moments
 from skdp.release._parts import LARGEST_MEAN, Part, array, check_below, part, require
@@ -32,6 +33,7 @@ _SUMS = {
     "total": ("total_sd", 1),
     "contrast": ("contrast_sd", 1),
     "second": ("second_sd", 2),
+    "squares": ("square_sd", 0),
 }
 # Smallest scale of a basis function: that of the widest bounds of a source is 1e-12.
 _LEAST_SCALE = 1e-13
@@ -86,6 +88,11 @@ class NoisyStatistics(Part):
         For sums of some of the columns, what only the sums of all columns show: a lower bound of
         the number of rows, and the result of ``clipping_effect``. None for all columns.
 
+    squares, square_sd : ndarray of shape (1,) or None, default=None
+        Where the outcome is a number: the sum of the squared distances of its place between the
+        bounds, 0 to 1, from the mean of its source. The two classes are then the bounds, and a row
+        counts in both, by how near its number is to each.
+
     Examples
     --------
     >>> import numpy as np
@@ -115,6 +122,8 @@ class NoisyStatistics(Part):
     contrast_sd: float = array("", "f", least=0, below=LARGEST_MEAN)
     second_sd: float = array("", "f", least=0, below=LARGEST_MEAN)
     of_all_columns: np.ndarray | None = array("3", "f", below=LARGEST_MEAN, optional=True)
+    squares: np.ndarray | None = array("1", "f", below=LARGEST_MEAN, optional=True)
+    square_sd: np.ndarray | None = array("1", "f", least=0, below=LARGEST_MEAN, optional=True)
 
     def __post_init__(self) -> None:
         for name in ("counts", "total", "frequencies"):
@@ -129,6 +138,12 @@ class NoisyStatistics(Part):
         for key, content, noise, most in self.limits(_MOST_ROWS):
             for numbers in (content, noise):
                 check_below(numbers, most, f"{name}.{key}")
+        require(
+            (self.squares is None) == (self.square_sd is None)
+            and (self.squares is None or self.counts.shape[1] == 2),
+            f"{name}.squares",
+            "must have a square_sd, and two classes",
+        )
         whole = np.abs(self.frequencies.sum(axis=1) - 1).max() <= _ROUNDING
         require(whole, f"{name}.frequencies", "must be positive and add up to 1")
         if self.of_all_columns is not None:
@@ -151,6 +166,11 @@ class NoisyStatistics(Part):
             by_part = np.array([s.of_all_columns for s in parts])
             of_all_columns = np.average(by_part, axis=0, weights=sizes)
             of_all_columns[0] = by_part[:, 0].sum()
+        squares: dict = {}
+        if parts[0].squares is not None:
+            numbers: list[Any] = [(s.squares, s.square_sd) for s in parts]
+            squares["squares"] = np.sum([number for number, _ in numbers], axis=0)
+            squares["square_sd"] = np.linalg.norm([sd for _, sd in numbers], axis=0)
         kept_apart = ("counts", "total", "frequencies", "count_sd", "total_sd")
         together = {name: np.concatenate([getattr(s, name) for s in parts]) for name in kept_apart}
         return cls(
@@ -161,6 +181,7 @@ class NoisyStatistics(Part):
             contrast_sd=float(np.linalg.norm([s.contrast_sd for s in parts])),
             second_sd=float(np.linalg.norm([s.second_sd for s in parts])),
             of_all_columns=of_all_columns,
+            **squares,
         )
 
     def select(self, places: np.ndarray, clipping: Any) -> Self:
@@ -194,6 +215,8 @@ class NoisyStatistics(Part):
             Number of the rows, each of a norm up to the radius.
         """
         for name, (noise, power) in _SUMS.items():
+            if getattr(self, name) is None:
+                continue
             array, deviation = (np.asarray(getattr(self, key)) for key in (name, noise))
             yield name, array, deviation, n_rows * self.radius**power
 
@@ -317,6 +340,11 @@ class Statistics(Part):
         return len(self.sums.counts)
 
     @property
+    def is_number(self) -> bool:
+        """Whether the sums are about a number, coded as its bounds, and not about classes."""
+        return self.sums.squares is not None
+
+    @property
     def effective_rows(self) -> float:
         """Number of rows whose sums would be as informative without noise, approximately.
 
@@ -337,10 +365,20 @@ class Statistics(Part):
         return moments.freeze(copy=False)
 
     @cached_property
-    def linear(self) -> LinearScores:
-        """Linear scores of the classes, see ``linear_scores``."""
+    def linear(self) -> LinearScores | None:
+        """Linear scores of the classes, see ``linear_scores``; None where there is a number."""
+        if self.is_number:
+            return None
         with np.errstate(all="ignore"):
             return linear_scores(self.sums, self.basis).freeze(copy=False)
+
+    @cached_property
+    def regression(self) -> LinearRegression | None:
+        """Linear regression of a number, see ``linear_regression``; None where there is none."""
+        if not self.is_number:
+            return None
+        with np.errstate(all="ignore"):
+            return linear_regression(self.sums, self.basis).freeze(copy=False)
 
     @classmethod
     def merge(cls, parts: Sequence[Self]) -> Self:

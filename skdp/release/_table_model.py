@@ -8,9 +8,11 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import softmax
 
+from skdp.release._linear_regression import LinearRegression
 from skdp.release._linear_scores import LinearScores
 from skdp.release._model import Model
 from skdp.release._moments import Moments
+from skdp.release._numbers import number_lines, sampled_numbers
 from skdp.release._parts import part
 from skdp.release._shapes import ShapeFunctions, merged_shapes
 from skdp.release._statistics import Statistics
@@ -44,9 +46,14 @@ class TableModel(Model):
         return self.statistics.moments
 
     @property
-    def linear(self) -> LinearScores:
+    def linear(self) -> LinearScores | None:
         """Linear scores of the classes."""
         return self.statistics.linear
+
+    @property
+    def regression(self) -> LinearRegression | None:
+        """Linear regression of a number."""
+        return self.statistics.regression
 
     def effective_rows(self, release: Any) -> float:
         """Return the number of rows that would be as informative without noise."""
@@ -54,6 +61,10 @@ class TableModel(Model):
 
     def score(self, rows: np.ndarray) -> np.ndarray:
         """Return log-posteriors up to a constant for each row."""
+        if self.linear is None:
+            raise ValueError(
+                "This release is about a number, which has no classes to score. Use predict."
+            )
         scores = self.linear.scores(rows)
         return scores if self._corrections is None else scores + self._corrections.scores(rows)
 
@@ -71,9 +82,11 @@ class TableModel(Model):
 
     def sample(self, n: int, release: Any, random_state: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return synthetic rows of a table, labeled by the probabilities that they have here."""
-        if release.encoder is None:
+        if release.encoder is None and release.outcome is None:
             return super().sample(n, release, random_state)
         rows = SyntheticRows(self.statistics, release.encoder).draw(n, random_state)
+        if release.outcome is not None:
+            return rows, sampled_numbers(release, rows, random_state)
         steps = np.cumsum(softmax(self.score(rows), axis=1), axis=1)
         places = random_state.random_sample((n, 1)) * steps[:, -1:]
         return rows, (places > steps[:, :-1]).sum(axis=1)
@@ -93,11 +106,14 @@ class TableModel(Model):
         """Return what this consists of, a line for each part."""
         n = self.statistics.n_sources
         of = f" of {n} sources" if n > 1 else ""
-        lines = [f"noisy counts, sums and second moments{of}; means, covariances, scores follow"]
+        follow = "scores" if self.regression is None else "a linear regression"
+        lines = [f"noisy counts, sums and second moments{of}; means, covariances, {follow} follow"]
         return lines if self.shapes is None else [*lines, self.shapes.contents()]
 
     def result_lines(self, release: Any) -> list[str]:
         """Return lines of the summary about the results; they are noisy and may be shown."""
+        if release.outcome is not None:
+            return number_lines(release)
         lines = super().result_lines(release)
         if self.shapes is not None:
             lines.append(

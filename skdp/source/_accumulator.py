@@ -79,7 +79,7 @@ class StatisticsAccumulator:
 
     def __init__(self, plan: SummationPlan) -> None:
         self.plan = plan
-        self._sums = ExactSums.zero(len(plan.classes), plan.grid.n_basis)
+        self._sums = plan.no_sums
         # Apart from the sums, which are replaced with every chunk: there may be many people.
         self._persons: set[Any] = set()
         # Whether anything was added, with rows or without: this says nothing about the rows.
@@ -280,4 +280,5 @@ class StatisticsAccumulator:
         )
 
     def __repr__(self) -> str:
-        return f"StatisticsAccumulator({len(self.plan.classes)} classes, private sums)"
+        what = f"{len(self.plan.classes)} classes" if self.plan.outcome is None else "a number"
+        return f"StatisticsAccumulator({what}, private sums)"

@@ -75,7 +75,7 @@ class AdditiveModel(StatisticsModel):
         )
         return BinnedGrid(**{f.name: getattr(grid, f.name) for f in fields(RowGrid)}, bins=bins)
 
-    def shares(self, n_classes, grid):
+    def shares(self, n_classes, grid, number=False):
         shares = _scaled(self._linear.shares(n_classes, grid), _LINEAR)
         numbers = n_classes * int(grid.bins.offsets[-1])
         shares["residuals"] = Share(1 - _LINEAR, numbers, grid.sensitivity, N_ROUNDS, 1)
@@ -103,7 +103,7 @@ class ChosenModel(AdditiveModel):
     def branches(self):
         return [self, AdditiveModel()]
 
-    def shares(self, n_classes, grid):
+    def shares(self, n_classes, grid, number=False):
         shares = super().shares(n_classes, grid)
         again = _scaled(self._linear.shares(n_classes, grid), 1 - _LINEAR, option=2)
         return shares | {f"{name}{AGAIN}": share for name, share in again.items()}

@@ -96,6 +96,16 @@ def check_kind(y, classes):
         )
 
 
+def check_number(y):
+    """Raise ValueError where the type of labels is none of numbers; text may be numbers."""
+    kind = getattr(getattr(y, "dtype", None), "kind", "O")
+    if kind in "bmM" and len(y):
+        raise ValueError(
+            f"The 'y' parameter holds {_KINDS[kind]}, and the outcome is a number. Convert it: a "
+            "duration to days, for instance, and two classes to 'classes' instead of an outcome."
+        )
+
+
 def class_list(given, schema, y):
     """Return the list of classes."""
     if given is None and schema is not None:

@@ -8,7 +8,7 @@ follows a sum is done element by element: products with powers of two, truncatio
 operations that IEEE 754 rounds correctly.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, NoReturn, Self
 
@@ -35,6 +35,9 @@ SLACK = 1 - 2.0**-50
 ROWS_AT_ONCE = 2**11
 # Steps of the grid of counts: one row.
 ROW = 2**30
+# Steps of a number between its bounds in sums of its squares, and of a row there: coarse, so that
+# products and sums are whole numbers of 64 bits.
+SQUARE_BITS, SQUARE_ROW = 10, 2**12
 # Most rows: sums of squares, up to 2^32 a row, stay whole numbers of 64 bits.
 MAX_ROWS = 2**30
 # Bits of finer steps on which the norm of a row is computed before it is clipped; fewer where many
@@ -212,6 +215,9 @@ class RowGrid:
 class ExactSums:
     """Sums without noise: **private**, they must stay with the owner of the rows.
 
+    An outcome that is a number between two bounds is coded as two classes, its ends: a row counts
+    in both, by how near it is to each.
+
     One row adds at most ``ROW`` to the counts, a vector of norm 2^16 to the sums of its class and
     a matrix of norm 4^16 to the second moment; so do all rows of one person together, where rows
     are weighted. Adding two of these gives those of both sets of rows.
@@ -230,20 +236,26 @@ class ExactSums:
     persons : frozenset, default=frozenset()
         The people whose rows were summed, where all rows of one person together
         count as one. Empty where each row is a separate record.
+
+    squares : ndarray of shape (3,) or (0,), dtype int64
+        Of a number: how many rows there are, in steps of 2^-12, and the sums of its place between
+        the bounds, in steps of 2^-10, and of the square of that.
     """
 
     counts: np.ndarray
     sums: np.ndarray
     second: np.ndarray
     persons: frozenset[Any] = frozenset()
+    squares: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @classmethod
-    def zero(cls, n_classes: int, n_basis: int) -> Self:
+    def zero(cls, n_classes: int, n_basis: int, number: bool = False) -> Self:
         """Return the sums of no rows."""
         return cls(
             np.zeros(n_classes, dtype=np.int64),
             np.zeros((n_classes, n_basis), dtype=np.int64),
             np.zeros((n_basis, n_basis), dtype=np.int64),
+            squares=np.zeros(3 if number else 0, dtype=np.int64),
         )
 
     @classmethod
@@ -265,6 +277,27 @@ class ExactSums:
             _whole(seconds.T @ seconds),
         )
 
+    @classmethod
+    def of_numbers(
+        cls, Q: np.ndarray, places: np.ndarray, sizes: np.ndarray | None = None
+    ) -> Self:
+        """Return the sums of rows whose outcome is a number, in steps of 2^-20 of its range."""
+        firsts, rows = divided(Q, sizes)
+        seconds = _divided_by_root(Q, sizes)
+        # What is truncated at one end is in the other one, so that a row's parts are opposite
+        # about the mean, and no longer than the row of a class is.
+        shares = places * 2.0**-WEIGHT_BITS
+        high, high_rows = np.trunc(firsts * shares[:, np.newaxis]), np.trunc(rows * shares)
+        weights = np.trunc(rows * (SQUARE_ROW / ROW))
+        coarse = (places >> (WEIGHT_BITS - SQUARE_BITS)).astype(np.float64)
+        ends = (firsts - high).sum(axis=0), high.sum(axis=0)
+        return cls(
+            _whole(np.array([(rows - high_rows).sum(), high_rows.sum()])),
+            _whole(np.array(ends)),
+            _whole(seconds.T @ seconds),
+            squares=_whole(np.array([(weights * coarse**power).sum() for power in range(3)])),
+        )
+
     def __reduce__(self) -> NoReturn:
         raise TypeError(
             "ExactSums are sums of private rows without noise, and cannot be pickled or copied. "
@@ -279,7 +312,8 @@ class ExactSums:
         if (counts / ROW).sum() > MAX_ROWS:
             raise OverflowError(f"More than {MAX_ROWS} rows cannot be summed exactly.")
         sums, second = self.sums + other.sums, self.second + other.second
-        return ExactSums(counts, sums, second, self.persons | other.persons)
+        squares = self.squares + other.squares
+        return ExactSums(counts, sums, second, self.persons | other.persons, squares)
 
 
 def refuse_shared_persons(some, others):

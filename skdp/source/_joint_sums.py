@@ -11,7 +11,6 @@ import numpy as np
 
 from skdp.noise import JointQueries, private_bits
 from skdp.release import warn_of_doubt
-from skdp.source._integers import ExactSums
 from skdp.source._linear_model import perturb_sums
 from skdp.source._private_rows import SummedRows, one_pass_plan
 from skdp.source._publication import default_settings, publish
@@ -29,7 +28,7 @@ class JointSums:
     """
 
     # Queries of each round. Sums about the frequencies of classes need these of all owners first.
-    ROUNDS = (("counts",), ("total", "contrast", "second"))
+    N_ROUNDS = 2
 
     def __init__(self, source, n_owners, n_colluding, *, disjoint, assumes=""):
         if not 1 <= n_colluding < n_owners:
@@ -41,7 +40,9 @@ class JointSums:
         self._source = source
         with default_settings():
             self._plan = one_pass_plan(source, None, None, np.float64)
-        self._shares = self._plan.model.shares(len(self._plan.classes), self._plan.grid)
+        self._shares = self._plan.shares
+        later = [name for name in self._shares if name != "counts"]
+        self._rounds = (("counts",), tuple(later))
         self.radius = self._plan.grid.radius
         self.fractions = {name: share.fraction for name, share in self._shares.items()}
         by_one = disjoint or source.privacy_unit == "record"
@@ -60,7 +61,7 @@ class JointSums:
 
     def size(self, number):
         """Return how many integers the answer of a round has."""
-        return sum(self._shares[name].numbers for name in self.ROUNDS[number])
+        return sum(self._shares[name].numbers for name in self._rounds[number])
 
     def answer(self, earlier, accumulator, mask, *, ledger=None, name=""):
         """Return an owner's answer to the round after some earlier ones, with a mask; uint64.
@@ -71,7 +72,7 @@ class JointSums:
         plan = self._source._plan_of(accumulator)
         accumulator._refuse_untouched()
         sums, number = accumulator.unprotected_sums().sums, len(earlier)
-        zero = ExactSums.zero(len(plan.classes), plan.grid.n_basis)
+        zero = plan.no_sums
 
         def make(sums, queries, asked, mask):
             perturb_sums(sums, plan.grid, queries)
@@ -79,15 +80,15 @@ class JointSums:
             return np.concatenate(answers).view(np.uint64) + mask
 
         queries, rehearsals = self._queries(earlier), []
-        for last in range(number, len(self.ROUNDS)):
+        for last in range(number, len(self._rounds)):
             blank = [np.zeros(self.size(r), np.int64) for r in range(number, last)]
             nothing = self._queries([*earlier, *blank]).rehearsal()
-            rehearsals.append((zero, nothing, self.ROUNDS[last], np.uint64(0)))
+            rehearsals.append((zero, nothing, self._rounds[last], np.uint64(0)))
         return publish(
             "The answer to a secure sum",
             self.guarantee,
             make,
-            private=(sums, queries, self.ROUNDS[number], mask),
+            private=(sums, queries, self._rounds[number], mask),
             rehearsals=rehearsals,
             ledger=None if number else ledger,
             name=name,
@@ -101,7 +102,7 @@ class JointSums:
                 "others. Begin a new secure sum."
             )
         plan = self._plan
-        nothing = SummedRows(ExactSums.zero(len(plan.classes), plan.grid.n_basis))
+        nothing = SummedRows(plan.no_sums)
         with default_settings():
             model = plan.model.learn(nothing, plan.grid, self._queries(answers))
             release = plan.release(model, self.guarantee)
@@ -111,10 +112,10 @@ class JointSums:
     def _queries(self, answers):
         """Return the queries of the round after some answers, one array of integers each."""
         answered: dict = {}
-        for names, answer in zip(self.ROUNDS, answers, strict=False):
+        for names, answer in zip(self._rounds, answers, strict=False):
             ends = np.cumsum([self._shares[name].numbers for name in names])[:-1]
             answered |= dict(zip(names, np.split(answer, ends), strict=True))
-        asked = self.ROUNDS[len(answers)] if len(answers) < len(self.ROUNDS) else ()
+        asked = self._rounds[len(answers)] if len(answers) < len(self._rounds) else ()
         source = self._source
         return JointQueries(
             source.epsilon,

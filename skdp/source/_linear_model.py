@@ -14,7 +14,7 @@ from skdp.release import (
     TableModel,
     positive_counts,
 )
-from skdp.source._integers import GRID, ROW, RowGrid
+from skdp.source._integers import GRID, ROW, SQUARE_BITS, SQUARE_ROW, RowGrid
 
 # Most columns of an array for which "auto" is "linear", and cosines are used: noise grows with
 # their number (rule of thumb).
@@ -23,6 +23,8 @@ _MAX_LINEAR = 100
 _MOST_RADII = 1e6
 # Steps of class frequencies in the contrast, small enough for sums of 64 bits.
 _FREQUENCY_STEPS = 2**14
+# Share of the budget of the squared deviations of a number from its mean (rule of thumb).
+_SQUARES = 0.03
 # Suffix of the names of queries that are repeated.
 AGAIN = " again"
 # Bound of the rounding of a norm that is computed in floating point.
@@ -50,7 +52,7 @@ class StatisticsModel(ABC):
         """Return the public grid of the rows."""
 
     @abstractmethod
-    def shares(self, n_classes: int, grid: RowGrid) -> dict[str, Any]:
+    def shares(self, n_classes: int, grid: RowGrid, number: bool = False) -> dict[str, Any]:
         """Return the public split of the budget, a dict of :class:`~skdp.noise.Share` by query."""
 
     @abstractmethod
@@ -79,12 +81,19 @@ class LinearModel(StatisticsModel):
             )
         return RowGrid(basis, np.zeros(len(basis.column)), float(radius))
 
-    def shares(self, n_classes, grid):
+    def shares(self, n_classes, grid, number=False):
         # Most of it for the differences of the classes. On ten tables (bench_confidence: 850 cells
         # of 100 rows or more, ε = .5 to 8) the mean log loss is .384, and .387 with .05, .05, .70
         # and .20, where the AUC is .001 higher; .384 with .10, .10, .60 and .20.
         fractions = {"counts": 0.10, "total": 0.10, "contrast": 0.65, "second": 0.15}
-        return shares_of_sums(fractions, n_classes, grid.n_basis)
+        shares = shares_of_sums(fractions, n_classes, grid.n_basis)
+        if number:
+            # How far numbers lie from their mean: at most 1 each, to the square.
+            contrast = shares["contrast"]
+            left = contrast.fraction - _SQUARES
+            shares["contrast"] = replace(contrast, fraction=left)
+            shares["squares"] = Share(_SQUARES, 1, SQUARE_ROW * 4**SQUARE_BITS)
+        return shares
 
     def learn(self, rows, grid, queries):
         return TableModel(Statistics(perturb_sums(rows.sums(grid), grid, queries), grid.basis))
@@ -148,8 +157,24 @@ def perturb_sums(sums, grid, queries, first=None):
             names["contrast"], grid.radius * contrast_norm / _FREQUENCY_STEPS
         ),
         second_sd=queries.deviation(names["second"], grid.radius**2),
+        **_perturb_squares(sums.squares, steps, queries),
     )
     return statistics if first is None else _mean(first, statistics)
+
+
+def _perturb_squares(squares, steps, queries):
+    """Return the noisy squared deviations of a number from its mean; nothing of classes."""
+    if not squares.size:
+        return {}
+    n_rows, total, square = squares
+    mean = round(int(steps[1]) * 2**SQUARE_BITS / _FREQUENCY_STEPS)
+    deviations = np.array([square - 2 * mean * total + mean**2 * n_rows])
+    largest = SQUARE_ROW * max(mean, 2**SQUARE_BITS - mean) ** 2
+    unit = SQUARE_ROW * 4**SQUARE_BITS
+    return {
+        "squares": queries.add("squares", deviations, largest) / unit,
+        "square_sd": np.array([queries.deviation("squares", largest / unit)]),
+    }
 
 
 def _mean(first, again):

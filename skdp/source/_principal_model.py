@@ -65,7 +65,7 @@ class PrincipalDirectionsModel(StatisticsModel):
             )
         return widest_grid(columns.basis(()))
 
-    def shares(self, n_classes, grid):
+    def shares(self, n_classes, grid, number=False):
         n_basis = grid.n_basis
         fractions, d = self.fractions, min(self.n_directions, n_basis)
         return {

@@ -18,22 +18,26 @@ from skdp.source._dask_rows import announced_columns, is_dask, sum_dask
 from skdp.source._door import (
     check_kind,
     check_labels,
+    check_number,
     class_list,
     group_sizes,
     read_numbers,
     read_persons,
 )
-from skdp.source._integers import ExactSums, RowGrid, chunk_rows
+from skdp.source._integers import WEIGHT_GRID, ExactSums, RowGrid, chunk_rows
 from skdp.source._linear_model import LinearModel, StatisticsModel, is_narrow
 from skdp.source._logistic_model import LogisticModel
 from skdp.source._mixtures_model import MixturesModel
 from skdp.source._publication import default_settings, sealed
 from skdp.tabular import (
+    NumericColumn,
     Schema,
     TabularEncoder,
     Vocabulary,
     encode_table,
     fitted_encoder,
+    numbers,
+    outcome_from,
 )
 from skdp.utils._frames import as_frame
 from skdp.utils._linalg import as_slice
@@ -174,6 +178,9 @@ class SummationPlan:
 
     model : StatisticsModel
         What is learned from the sums.
+
+    outcome : NumericColumn or None, default=None
+        Where it is a number; the classes are its ends.
     """
 
     columns: PublicColumns
@@ -181,22 +188,35 @@ class SummationPlan:
     grid: RowGrid
     by_group: bool
     model: StatisticsModel
+    outcome: NumericColumn | None = None
+
+    @property
+    def shares(self) -> dict[str, Any]:
+        """Return the public split of the budget, by query."""
+        return self.model.shares(len(self.classes), self.grid, self.outcome is not None)
+
+    @property
+    def no_sums(self) -> ExactSums:
+        """Return the sums of no rows."""
+        return ExactSums.zero(len(self.classes), self.grid.n_basis, self.outcome is not None)
 
     def sums(self, X: Any, y: Any, groups: ArrayLike | None = None) -> ExactSums:
         """Return exact sums over rows, **without noise**."""
         with default_settings():
             X = read_rows(self.columns, X)
-            labels = check_labels(y, X)
-            check_kind(y, self.classes)
-            rows = self.label(X, labels, groups)
+            rows = self.label(X, check_labels(y, X), groups, y)
             with sealed("The exact sum over rows"):
                 return rows.sums(self.grid)
 
-    def label(self, X: np.ndarray, y: np.ndarray, groups: ArrayLike | None) -> Any:
-        """Return :class:`PrivateRows` of numbers and labels that were checked already."""
+    def label(self, X: np.ndarray, labels: Any, groups: ArrayLike | None, y: Any) -> Any:
+        """Return :class:`PrivateRows` of numbers and labels, as they are of y."""
         check_unit(groups, self.by_group)
-        persons = read_persons(groups, len(y), "DPStatisticsSource")
-        return PrivateRows.of_labels(X, y, self.classes, persons)
+        persons = read_persons(groups, len(labels), "DPStatisticsSource")
+        if self.outcome is not None:
+            check_number(y)
+            return PrivateRows.of_numbers(X, labels, self.outcome, persons)
+        check_kind(y, self.classes)
+        return PrivateRows.of_labels(X, labels, self.classes, persons)
 
     def release(self, model: Any, guarantee: PrivacyGuarantee) -> Release:
         """Return the release of what was learned from the rows."""
@@ -210,6 +230,7 @@ class SummationPlan:
             bounds=columns.bounds,
             encoder=columns.schema,
             model=model,
+            outcome=self.outcome,
         )
 
     def is_same(self, other: Self) -> bool:
@@ -221,7 +242,8 @@ class SummationPlan:
         columns = self.columns
         schema = None if columns.schema is None else columns.schema.to_json()
         names = None if columns.names is None else columns.names.tolist()
-        return columns.sizes, columns.bounds, names, schema, self.classes, self.by_group
+        facts = columns.sizes, columns.bounds, names, schema, self.classes, self.by_group
+        return *facts, repr(self.outcome)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -234,7 +256,8 @@ class PrivateRows:
         May be a memory map: no more than a chunk of it is copied.
 
     class_indices : ndarray of shape (n_samples,)
-        −1 for a row that belongs to no class of the list, which is left out.
+        −1 for a row that belongs to no class of the list, which is left out. Of a number: its
+        place between the bounds, in steps of 2^-20; −1 where it is missing.
 
     n_classes : int
 
@@ -250,15 +273,23 @@ class PrivateRows:
     n_classes: int
     sizes: np.ndarray | None = None
     persons: frozenset = frozenset()
+    # Whether the outcome is a number, not a class.
+    number: bool = False
 
     @classmethod
     def of_labels(cls, X, y, classes, groups=None):
         """Return rows with their classes."""
-        class_indices = Vocabulary(classes.tolist()).codes(y)
-        if groups is None:
-            return cls(X, class_indices, len(classes))
-        sizes, persons = group_sizes(groups)
-        return cls(X, class_indices, len(classes), sizes, frozenset(persons.tolist()))
+        codes = Vocabulary(classes.tolist()).codes(y)
+        return cls(X, codes, len(classes), **_people(groups))
+
+    @classmethod
+    def of_numbers(cls, X, y, outcome, groups=None):
+        """Return rows whose outcome is a number, brought to its bounds."""
+        values = numbers(y)
+        missing = np.isnan(values)
+        places = np.rint(outcome.positions(np.where(missing, outcome.low, values)) * WEIGHT_GRID)
+        places = np.where(missing, -1, places.astype(np.int64))
+        return cls(X, places, 2, **_people(groups), number=True)
 
     def chunks(self, grid):
         """Yield rows on a grid, their class indices, and their people's numbers of rows."""
@@ -275,13 +306,28 @@ class PrivateRows:
 
     def none(self, grid):
         """Return no rows, for a rehearsal."""
-        return PrivateRows(self.X[:0], self.class_indices[:0], self.n_classes)
+        X, class_indices = self.X[:0], self.class_indices[:0]
+        return PrivateRows(X, class_indices, self.n_classes, number=self.number)
 
     def sums(self, grid):
         """Return exact sums of the rows on a grid."""
-        zero = ExactSums.zero(self.n_classes, grid.n_basis)
-        parts = (ExactSums.of_rows(Q, y, self.n_classes, k) for Q, y, k in self.chunks(grid))
+
+        def of_chunk(Q, y, sizes):
+            if self.number:
+                return ExactSums.of_numbers(Q, y, sizes)
+            return ExactSums.of_rows(Q, y, self.n_classes, sizes)
+
+        zero = ExactSums.zero(self.n_classes, grid.n_basis, self.number)
+        parts = (of_chunk(*chunk) for chunk in self.chunks(grid))
         return replace(reduce(add, parts, zero), persons=self.persons)
+
+
+def _people(groups):
+    """Return the number of rows of each row's person, and the people; nothing without groups."""
+    if groups is None:
+        return {}
+    sizes, persons = group_sizes(groups)
+    return {"sizes": sizes, "persons": frozenset(persons.tolist())}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -298,7 +344,8 @@ class SummedRows:
 
     def none(self, grid):
         """Return the sums of no rows, for a rehearsal."""
-        return SummedRows(ExactSums.zero(len(self.exact.counts), grid.n_basis))
+        number = bool(self.exact.squares.size)
+        return SummedRows(ExactSums.zero(len(self.exact.counts), grid.n_basis, number))
 
     def sums(self, grid):
         """Return the sums; the grid is that of the plan by which the rows were summed."""
@@ -320,8 +367,7 @@ def read_private_rows(source, X, y, groups):
         columns = PublicColumns.of_array(X.shape[1], source.bounds, names, X.dtype)
     labels = check_labels(y, X)
     plan = _plan(source, columns, labels)
-    check_kind(y, plan.classes)
-    return plan, plan.label(X, labels, groups)
+    return plan, plan.label(X, labels, groups, y)
 
 
 def one_pass_plan(source, n_features, names, dtype):
@@ -339,8 +385,14 @@ def one_pass_plan(source, n_features, names, dtype):
 
 def _plan(source, columns, y, *, in_parts=False):
     """Return the public plan for rows of these columns, which may arrive in parts."""
-    classes = class_list(source.classes, columns.schema, y)
-    if source.model != "auto":
+    outcome = number_outcome(source, columns.schema)
+    if outcome is None:
+        classes = class_list(source.classes, columns.schema, y)
+    else:
+        classes = np.array([outcome.low, outcome.high])
+    if outcome is not None:
+        model = MODELS["linear"]
+    elif source.model != "auto":
         model = MODELS[source.model]
     elif columns.schema is not None and not in_parts:
         model = _CHOSEN
@@ -348,7 +400,32 @@ def _plan(source, columns, y, *, in_parts=False):
         model = MODELS["linear" if is_narrow(columns) else "mixtures"]
     grid = model.grid(columns, source.radius)
     _warn_of_cost(grid.n_basis)
-    return SummationPlan(columns, classes, grid, source.privacy_unit == "group", model)
+    by_group = source.privacy_unit == "group"
+    return SummationPlan(columns, classes, grid, by_group, model, outcome)
+
+
+def number_outcome(source, schema):
+    """Return the column of an outcome that is a number, of the source or its schema, or None."""
+    outcome = None if source.outcome is None else outcome_from(source.outcome)
+    in_schema = None if schema is None else schema.outcome
+    if outcome is None:
+        outcome = in_schema
+    elif in_schema not in (None, outcome) or (schema is not None and schema.classes is not None):
+        raise ValueError(
+            "The 'outcome' parameter of DPStatisticsSource differs from what the schema of the "
+            "'encoder' says. Leave it out."
+        )
+    if outcome is not None and source.classes is not None:
+        raise ValueError(
+            "The 'classes' parameter of DPStatisticsSource cannot be combined with an outcome "
+            "that is a number. Leave one of them out."
+        )
+    if outcome is not None and source.model not in ("auto", "linear"):
+        raise ValueError(
+            f"The 'model' parameter of DPStatisticsSource is {source.model!r}, for an outcome "
+            "that is a number. Use 'linear' or 'auto'."
+        )
+    return outcome
 
 
 def _warn_of_cost(n):

@@ -86,6 +86,12 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         "dead", and their rows are left out silently. ``set(y) - set(classes)`` shows the owner
         which labels these are; correct their spelling, and keep the list as it is.
 
+    outcome : mapping or None, default=None
+        Where y is a number and not a class: its public bounds, as in ``{"type": "number", "low":
+        0, "high": 80}``, with ``"log": True`` for a logarithmic scale and ``"step"`` where it has
+        steps. Numbers beyond the bounds count as the bounds, and rows without a number are left
+        out. None: what the encoder's schema says, classes otherwise.
+
     model : {"auto", "linear", "additive", "mixtures", "logistic"}, default="auto"
         What is learned besides the moments. ``"linear"``: linear scores of public functions of
         the columns, in one pass; for tables. ``"additive"``: these, and nonlinear functions of
@@ -176,6 +182,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         "bounds": ["array-like"],
         "encoder": [TabularEncoder, Schema, Mapping, str, os.PathLike, None],
         "classes": ["array-like", None],
+        "outcome": [Mapping, None],
         "model": [StrOptions({"auto", *MODELS})],
         "radius": [Interval(Real, 0, None, closed="neither"), None],
         "ledger": [PrivacyLedger, str, os.PathLike, None],
@@ -203,6 +210,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         | os.PathLike[str]
         | None = None,
         classes: ArrayLike | None = None,
+        outcome: Mapping[str, Any] | None = None,
         model: str = "auto",
         radius: float | None = None,
         ledger: PrivacyLedger | str | os.PathLike[str] | None = None,
@@ -215,6 +223,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         self.bounds = bounds
         self.encoder = encoder
         self.classes = classes
+        self.outcome = outcome
         self.model = model
         self.radius = radius
         self.ledger = ledger
@@ -427,9 +436,8 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
 
     def _queries(self, plan):
         bits = private_bits(type(self).__name__, self.random_state)
-        shares = plan.model.shares(len(plan.classes), plan.grid)
         report = _print_query if self.verbose else None
-        return GaussianQueries(self.epsilon, self.delta, shares, bits, report)
+        return GaussianQueries(self.epsilon, self.delta, plan.shares, bits, report)
 
     def _publish(self, plan, rows):
         """Publish what the plan's model learns from rows, by noisy queries."""
@@ -453,7 +461,9 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             name=type(self).__name__,
             doubt=warn_of_doubt,
         )
-        self.classes_, self.guarantee_ = self.release_.classes, self.release_.guarantee
+        self.guarantee_ = self.release_.guarantee
+        if plan.outcome is None:
+            self.classes_ = self.release_.classes
         return self
 
     def _guarantee(self, plan, queries):
@@ -471,7 +481,9 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
                 f"; what the schema says of {listed(noisy)}, which was found in private rows with "
                 "noise (quantile_bounds): that loss adds to this one"
             )
-        if self.classes is None and (columns.schema is None or columns.schema.classes is None):
+        if plan.outcome is not None:
+            excludes = excludes.replace("the list of classes", "the bounds of the outcome")
+        elif self.classes is None and (columns.schema is None or columns.schema.classes is None):
             excludes += "; that each class occurs, as the list was taken from y"
         return whole_guarantee(
             "Gaussian noise on sums over rows",

@@ -12,7 +12,12 @@ from skdp.tabular._check import (
     TableReport,
     check_table,
 )
-from skdp.tabular._columns import CategoryColumn, NumericColumn
+from skdp.tabular._columns import (
+    CategoryColumn,
+    NumericColumn,
+    description_of,
+    outcome_from,
+)
 from skdp.tabular._encoder import (
     TabularEncoder,
     encode_table,

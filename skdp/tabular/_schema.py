@@ -26,6 +26,7 @@ from skdp.tabular._columns import (
     column_from,
     description_of,
     is_text,
+    outcome_from,
     plain,
 )
 from skdp.tabular._mistakes import is_record_number
@@ -65,6 +66,9 @@ class Schema:
     classes : tuple of str, bool, int or float, or None, default=None
         The label's classes, two or more of one type.
 
+    outcome : NumericColumn or None, default=None
+        The label where it is a number, with public bounds; in place of classes.
+
     Attributes
     ----------
     names : tuple of str
@@ -102,6 +106,7 @@ class Schema:
 
     columns: tuple[NumericColumn | CategoryColumn, ...]
     classes: tuple[Any, ...] | None = None
+    outcome: NumericColumn | None = None
 
     def __post_init__(self) -> None:
         _check_columns(self.columns)
@@ -109,6 +114,10 @@ class Schema:
             classes = tuple(composed(plain(label)) for label in self.classes)
             object.__setattr__(self, "classes", classes)
         _check_classes(self.classes)
+        if self.outcome is not None and self.classes is not None:
+            raise ValueError(
+                "The schema has both 'classes' and an 'outcome' that is a number; leave one out."
+            )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -160,7 +169,9 @@ class Schema:
         Parameters
         ----------
         mapping : mapping
-            With ``version`` (1), ``columns`` and, optionally, ``classes``; or the columns alone.
+            With ``version`` (1), ``columns`` and, optionally, ``classes``, or an ``outcome`` of
+            the type "number" with ``low``, ``high`` and, optionally, ``log`` and ``step``; or the
+            columns alone.
             Each column is a mapping with ``type``: "numeric", with ``low``, ``high`` and,
             optionally, ``log``, ``missing``, ``step`` and ``noisy``; or "category", with
             ``categories`` and, optionally, ``ordered``, ``missing`` and ``noisy``.
@@ -184,13 +195,13 @@ class Schema:
         """
         if not isinstance(mapping, Mapping):
             raise ValueError("A schema must be a mapping of columns, got something else.")
-        columns, classes = mapping, None
+        columns, classes, outcome = mapping, None, None
         if _is_document(mapping):
             for key in mapping:
-                if key not in ("version", "classes", "columns"):
+                if key not in ("version", "classes", "columns", "outcome"):
                     raise ValueError(
                         f"The schema has the unknown key {key!r:.100}; use 'version', 'columns' "
-                        "and 'classes'."
+                        "and 'classes' or 'outcome'."
                     )
             version = mapping.get("version")
             if type(version) is not int or version != _VERSION:
@@ -199,9 +210,11 @@ class Schema:
                     f"{_VERSION}. Write 'version': {_VERSION}, or update skdp."
                 )
             columns, classes = mapping["columns"], mapping.get("classes")
+            if mapping.get("outcome") is not None:
+                outcome = outcome_from(mapping["outcome"])
         _check_number(columns)
         described = tuple(column_from(name, columns[name]) for name in columns)
-        return cls(described, classes)
+        return cls(described, classes, outcome)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -304,7 +317,7 @@ class Schema:
         """
         chosen = checked_subset("Schema.restrict", names, self.names)
         of_name = {column.name: column for column in self.columns}
-        return Schema(tuple(of_name[name] for name in chosen), self.classes)
+        return replace(self, columns=tuple(of_name[name] for name in chosen))
 
     def difference(
         self, other: "Schema | Mapping[str, Any] | str | os.PathLike[str]"
@@ -350,7 +363,10 @@ class Schema:
             if first.get(name) != second.get(name)
         ]
         classes = classes_difference(self.classes, other.classes)
-        return (*lines, f"classes: {classes}") if classes else tuple(lines)
+        lines += [f"classes: {classes}"] if classes else []
+        if self.outcome != other.outcome:
+            lines.append(f"outcome: {column_difference(self.outcome, other.outcome)}")
+        return tuple(lines)
 
     @classmethod
     def common(
@@ -437,7 +453,9 @@ class Schema:
             )
         chosen = [common_column(of_name[name]) for name in (in_all, of_name)[columns == "all"]]
         chosen = [c if c.name in in_all else replace(c, missing=True) for c in chosen]
-        return cls(tuple(chosen), common_classes({o: s.classes for o, s in read.items()}))
+        outcomes = {o: s.outcome for o, s in read.items() if s.outcome is not None}
+        classes = common_classes({o: s.classes for o, s in read.items()})
+        return cls(tuple(chosen), classes, common_column(outcomes) if outcomes else None)
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the schema as a mapping of version, columns and classes, of JSON's types.
@@ -456,6 +474,8 @@ class Schema:
         """
         columns = {column.name: description_of(column) for column in self.columns}
         mapping = {"version": _VERSION, "columns": columns}
+        if self.outcome is not None:
+            mapping["outcome"] = description_of(self.outcome) | {"type": "number"}
         return mapping if self.classes is None else mapping | {"classes": list(self.classes)}
 
     def to_json(self) -> str:
@@ -499,10 +519,12 @@ class Schema:
     def __repr__(self) -> str:
         numeric = sum(isinstance(column, NumericColumn) for column in self.columns)
         plural = "" if numeric == 1 else "s"
-        classes = "not listed" if self.classes is None else shortened(self.classes)
+        label = f"classes {'not listed' if self.classes is None else shortened(self.classes)}"
+        if self.outcome is not None:
+            label = f"outcome {self.outcome.low:g} to {self.outcome.high:g}"
         return (
             f"Schema({numeric} numeric column{plural}, {len(self.columns) - numeric} of "
-            f"categories; {len(self.encoded_names)} encoded; classes {classes})"
+            f"categories; {len(self.encoded_names)} encoded; {label})"
         )
 
     def _repr_html_(self):

@@ -1,0 +1,59 @@
+"""Numbers in their own unit: predictions with their deviations, effects, synthetic outcomes.
+
+A regression is about the place of a number between its public bounds, 0 to 1, on a logarithmic
+scale where the outcome has one.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+
+def in_units(outcome, places):
+    """Return numbers in the unit of an outcome by their places between its bounds."""
+    # Predictions need not be whole steps.
+    column = replace(outcome, step=None)
+    return column.decode(np.clip(places, 0, 1)[:, np.newaxis])
+
+
+def predicted_numbers(release, rows, return_std):
+    """Return the predicted number of each encoded row, and its standard deviation if asked."""
+    outcome, regression = release.outcome, release.regression
+    places = regression.predict(rows)
+    values = in_units(outcome, places)
+    if not return_std:
+        return values
+    deviations = regression.deviation(places, _mean(release))
+    if not outcome.log:
+        return values, deviations * (outcome.high - outcome.low)
+    inside = np.clip(places, 0, 1)
+    ends = (in_units(outcome, inside + side * deviations) for side in (-1, 1))
+    low, high = ends
+    return values, (high - low) / 2
+
+
+def sampled_numbers(release, rows, random_state):
+    """Return numbers that rows may have had, with what their prediction leaves open."""
+    places = release.regression.predict(rows)
+    spread = np.sqrt(release.regression.variance[0])
+    places = np.clip(places + spread * random_state.standard_normal(len(rows)), 0, 1)
+    return release.outcome.decode(places[:, np.newaxis])
+
+
+def _mean(release):
+    counts = release.statistics.sums.row_counts
+    return counts[1] / counts.sum()
+
+
+def number_lines(release):
+    """Return lines of the summary about a number; they are noisy and may be shown."""
+    sums, regression = release.statistics.sums, release.regression
+    what = "people" if release.guarantee.unit == "group" else "rows"
+    n = round(float(sums.row_counts.sum()))
+    [mean] = in_units(release.outcome, np.array([_mean(release)]))
+    r2, low, high = regression.r2
+    name = "mean" if not release.outcome.log else "mean on the logarithmic scale"
+    return [
+        f"{what} (noisy; may be shown): {n:,}; {name} of the outcome: {mean:.4g}",
+        f"expected R² on rows like these (0: the mean): {r2:.2f} (80 %: {low:.2f} to {high:.2f})",
+    ]
