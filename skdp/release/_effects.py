@@ -38,7 +38,7 @@ def _scores(release, rows):
     width = np.log(high / low) if release.outcome.log and low > 0 else high - low
     if release.outcome.log and not low > 0:
         width = 1.0  # of the whole scale, which is no logarithm near zero
-    return width * release.regression.predict(rows)[:, np.newaxis]
+    return width * release.model.places(rows)[:, np.newaxis]
 
 
 def _contrast(release, positive):

@@ -18,12 +18,12 @@ def in_units(outcome, places):
 
 def predicted_numbers(release, rows, return_std):
     """Return the predicted number of each encoded row, and its standard deviation if asked."""
-    outcome, regression = release.outcome, release.regression
-    places = regression.predict(rows)
+    outcome, model = release.outcome, release.model
+    places = model.places(rows)
     values = in_units(outcome, places)
     if not return_std:
         return values
-    deviations = regression.deviation(places, _mean(release))
+    deviations = release.regression.deviation(places, _mean(release), model.variance)
     if not outcome.log:
         return values, deviations * (outcome.high - outcome.low)
     inside = np.clip(places, 0, 1)
@@ -34,8 +34,7 @@ def predicted_numbers(release, rows, return_std):
 
 def sampled_numbers(release, rows, random_state):
     """Return numbers that rows may have had, with what their prediction leaves open."""
-    places = release.regression.predict(rows)
-    spread = np.sqrt(release.regression.variance[0])
+    places, spread = release.model.places(rows), np.sqrt(release.model.variance)
     places = np.clip(places + spread * random_state.standard_normal(len(rows)), 0, 1)
     return release.outcome.decode(places[:, np.newaxis])
 
@@ -47,11 +46,11 @@ def _mean(release):
 
 def number_lines(release):
     """Return lines of the summary about a number; they are noisy and may be shown."""
-    sums, regression = release.statistics.sums, release.regression
+    sums = release.statistics.sums
     what = "people" if release.guarantee.unit == "group" else "rows"
     n = round(float(sums.row_counts.sum()))
     [mean] = in_units(release.outcome, np.array([_mean(release)]))
-    r2, low, high = regression.r2
+    r2, low, high = release.model.explained
     name = "mean" if not release.outcome.log else "mean on the logarithmic scale"
     return [
         f"{what} (noisy; may be shown): {n:,}; {name} of the outcome: {mean:.4g}",

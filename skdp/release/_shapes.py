@@ -342,9 +342,10 @@ def merged_shapes(models, statistics):
     weights = np.array([model.statistics.sums.row_counts.sum() for model in models])
     weights = weights / weights.sum()
     scores = sum(
-        w * _linear_by_bin(model.linear, rows) for w, model in zip(weights, models, strict=True)
+        w * _linear_by_bin(model.statistics, rows)
+        for w, model in zip(weights, models, strict=True)
     )
-    scores = scores - _linear_by_bin(statistics.linear, rows)
+    scores = scores - _linear_by_bin(statistics, rows)
     values, intercepts = scores[:, :-1], scores[:, -1]
     variances = np.zeros(len(like.deviations))
     for weight, model in zip(weights, models, strict=True):
@@ -355,9 +356,12 @@ def merged_shapes(models, statistics):
     return replace(like, values=values, intercepts=intercepts, deviations=np.sqrt(variances))
 
 
-def _linear_by_bin(linear, rows):
+def _linear_by_bin(statistics, rows):
     """Return the contribution of each bin to linear scores, then those of the row of zeros."""
-    scores = linear.scores(rows).T
+    if statistics.is_number:
+        scores = np.outer([-0.5, 0.5], statistics.regression.predict(rows))
+    else:
+        scores = statistics.linear.scores(rows).T
     scores[:, :-1] -= scores[:, -1:]
     return scores
 

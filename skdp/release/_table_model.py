@@ -7,13 +7,14 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.special import softmax
+from scipy.stats import norm
 
-from skdp.release._linear_regression import LinearRegression
 from skdp.release._linear_scores import LinearScores
 from skdp.release._model import Model
 from skdp.release._moments import Moments
 from skdp.release._numbers import number_lines, sampled_numbers
-from skdp.release._parts import part
+from skdp.release._parts import array, part
+from skdp.release._posterior import positive_mean
 from skdp.release._shapes import ShapeFunctions, merged_shapes
 from skdp.release._statistics import Statistics
 from skdp.release._synthetic_rows import SyntheticRows
@@ -33,12 +34,17 @@ class TableModel(Model):
 
     shapes : ShapeFunctions or None, default=None
         Added to the linear scores.
+
+    unexplained : ndarray of shape (2,) or None, default=None
+        Of a number with shape functions: the share of the unexplained variance of the linear
+        regression that they leave, and the standard deviation of its noise.
     """
 
     kind = "table"
 
     statistics: Statistics = part(Statistics)
     shapes: ShapeFunctions | None = part(ShapeFunctions, optional=True)
+    unexplained: np.ndarray | None = array("2", "f", least=0, below=2.0, optional=True)
 
     @property
     def moments(self) -> Moments:
@@ -51,9 +57,36 @@ class TableModel(Model):
         return self.statistics.linear
 
     @property
-    def regression(self) -> LinearRegression | None:
+    def regression(self) -> Any:
         """Linear regression of a number."""
         return self.statistics.regression
+
+    def places(self, rows: np.ndarray) -> np.ndarray:
+        """Return the expected place of a number between its bounds for each row."""
+        places = self.regression.predict(rows)
+        if self._corrections is None:
+            return places
+        low, high = self._corrections.scores(rows).T
+        return places + high - low
+
+    @cached_property
+    def explained(self) -> np.ndarray:
+        """Expected R² of a number and its interval, with shape functions where there are any."""
+        r2 = self.regression.r2
+        if self.unexplained is None:
+            return r2
+        left, sd = self.unexplained
+        wider = np.array([0.0, -1.0, 1.0]) * norm.ppf(0.9) * sd * (1 - r2[0])
+        explained = np.clip(1 - left * (1 - r2) + wider, 0.0, 0.999)
+        return np.concatenate([explained[:1], np.sort(explained[1:])])
+
+    @cached_property
+    def variance(self) -> float:
+        """Variance of the place of a number about its prediction."""
+        variance = self.regression.variance[0]
+        if self.unexplained is not None:
+            variance *= np.clip(positive_mean(*self.unexplained), 1e-6, 1.0)
+        return float(variance)
 
     def effective_rows(self, release: Any) -> float:
         """Return the number of rows that would be as informative without noise."""
@@ -94,13 +127,21 @@ class TableModel(Model):
     def restrict(self, columns: np.ndarray, release: Any) -> Self:
         """Return the sums of functions of some of the columns, exactly as they are."""
         shapes = None if self.shapes is None else self.shapes.restrict(columns, release)
-        return type(self)(self.statistics.restrict(columns), shapes)
+        everything = len(columns) == release.n_features
+        left = self.unexplained if everything else None
+        return type(self)(self.statistics.restrict(columns), shapes, left)
 
     @classmethod
     def merge(cls, models: Sequence[Self]) -> Self:
         """Return the sums of all rows, and shapes that lead from these to the mean of scores."""
         statistics = Statistics.merge([model.statistics for model in models])
-        return cls(statistics, merged_shapes(models, statistics))
+        left = None
+        if all(model.unexplained is not None for model in models):
+            shares = np.array([model.statistics.sums.row_counts.sum() for model in models])
+            shares = shares / shares.sum()
+            both = np.array([model.unexplained for model in models])
+            left = np.array([shares @ both[:, 0], np.linalg.norm(shares * both[:, 1])])
+        return cls(statistics, merged_shapes(models, statistics), left)
 
     def contents(self) -> list[str]:
         """Return what this consists of, a line for each part."""

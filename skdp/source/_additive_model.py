@@ -16,6 +16,7 @@ from skdp.source._integers import (
     squared_norms,
 )
 from skdp.source._linear_model import AGAIN, LinearModel, StatisticsModel, is_narrow, perturb_sums
+from skdp.utils._linalg import TINY
 
 # Rounds of boosting. More rounds mean more noise in each and smaller steps, with the same
 # information in total. On adult at ε = 4 the AUC is .913 with 100 rounds, of steps up to 2, and
@@ -34,6 +35,14 @@ _NOISE, _MOST_STEPS = 0.1, 200.0
 # additive models is .002 to .007 lower than that of linear ones, of 4,000 .000 (-.001 to .003), of
 # 8,000 .002 higher (eight tables, ε = .5, 1 and 4, four draws; the log loss is lower from 700).
 _LEAST_SIGNAL = 200.0
+# The same of a number: with 1,000 rows and ε = 1 R² is .40 and .40, .77 and .90, -.13 and -.12, .03
+# and .03 of linear and additive models (expenditure, diamonds, visits and their logarithm).
+_LEAST_SIGNAL_OF_NUMBERS = 70.0
+# Of a number: most of a residual, in standard deviations of what the linear regression leaves, and
+# the share of the budget that says what the shapes leave of that.
+_RESIDUALS, _UNEXPLAINED = 2.0, 0.02
+# Most of a row's residual that all columns' steps take together.
+_OVERSHOOT = 1.5
 # Norm of a row's residuals, in multiples of 2^-20, with a margin for rounding.
 _LONGEST = WEIGHT_GRID * SLACK
 # Rows at a time (measured: 2^12 to 2^15 take equally long).
@@ -76,9 +85,13 @@ class AdditiveModel(StatisticsModel):
         return BinnedGrid(**{f.name: getattr(grid, f.name) for f in fields(RowGrid)}, bins=bins)
 
     def shares(self, n_classes, grid, number=False):
-        shares = _scaled(self._linear.shares(n_classes, grid), _LINEAR)
-        numbers = n_classes * int(grid.bins.offsets[-1])
-        shares["residuals"] = Share(1 - _LINEAR, numbers, grid.sensitivity, N_ROUNDS, 1)
+        shares = _scaled(self._linear.shares(n_classes, grid, number), _LINEAR)
+        n_bins, left = int(grid.bins.offsets[-1]), 1 - _LINEAR
+        if number:
+            left -= _UNEXPLAINED
+            shares["unexplained"] = Share(_UNEXPLAINED, 2, np.sqrt(2) * WEIGHT_GRID, 1, 1)
+        numbers = n_bins if number else n_classes * n_bins
+        shares["residuals"] = Share(left, numbers, grid.sensitivity, N_ROUNDS, 1)
         return shares
 
     def learn(self, rows, grid, queries):
@@ -90,6 +103,8 @@ class AdditiveModel(StatisticsModel):
 
     def _learn_more(self, rows, sums, grid, statistics, queries):
         """Return a model, from linear statistics and the rest of the budget."""
+        if rows.number:
+            return TableModel(statistics, *boosted_regression(rows, grid, statistics, queries))
         return TableModel(statistics, boosted_shapes(rows, grid, statistics, queries))
 
 
@@ -104,13 +119,14 @@ class ChosenModel(AdditiveModel):
         return [self, AdditiveModel()]
 
     def shares(self, n_classes, grid, number=False):
-        shares = super().shares(n_classes, grid)
-        again = _scaled(self._linear.shares(n_classes, grid), 1 - _LINEAR, option=2)
+        shares = super().shares(n_classes, grid, number)
+        again = _scaled(self._linear.shares(n_classes, grid, number), 1 - _LINEAR, option=2)
         return shares | {f"{name}{AGAIN}": share for name, share in again.items()}
 
     def _learn_more(self, rows, sums, grid, statistics, queries):
         deviation = _deviation_of_rounds(grid, queries) / np.sqrt(N_ROUNDS)
-        if statistics.sums.row_counts.sum() >= _LEAST_SIGNAL * deviation:
+        least = _LEAST_SIGNAL_OF_NUMBERS if rows.number else _LEAST_SIGNAL
+        if statistics.sums.row_counts.sum() >= least * deviation:
             return super()._learn_more(rows, sums, grid, statistics, queries)
         sums = perturb_sums(sums, grid, queries, statistics.sums)
         return TableModel(Statistics(sums, grid.basis))
@@ -133,13 +149,16 @@ def boosted_shapes(rows, grid, statistics, queries):
     # with the same noise and the same minimizer: for every p, E[w(p)(e_y - p)] = 0 where p is the
     # probability of y.
     bins, K = grid.bins, rows.n_classes
-    binned = BinnedRows.of(rows, grid, statistics.linear)
+    binned = BinnedRows.of(
+        rows, grid, statistics.linear.coefficients, statistics.linear.intercepts
+    )
     deviation = _deviation_of_rounds(grid, queries)
     n_rows = statistics.sums.row_counts.sum()
     rate = boosting_rate(n_rows, deviation)
     values = np.zeros((K, bins.offsets[-1]))
     for _ in range(N_ROUNDS):
-        noisy = queries.add("residuals", binned.residual_sums(bins, K), grid.sensitivity)
+        sums = binned.sums_by_bin(bins, balanced_residuals, K)
+        noisy = queries.add("residuals", sums, grid.sensitivity)
         sums = noisy / (WEIGHT_GRID * n_rows)
         step = rate * bins.smoothed(sums - sums.mean(axis=0))
         values += step
@@ -152,6 +171,49 @@ def boosted_shapes(rows, grid, statistics, queries):
         deviations=noise * bins.smoothed_deviations(),
         intercepts=np.zeros(K),
     )
+
+
+def boosted_regression(rows, grid, statistics, queries):
+    """Return shape functions that improve a linear regression, and what they leave unexplained.
+
+    Spends the shares "residuals" and "unexplained".
+    """
+    # As for classes, by residuals of squared error, each clipped to some standard deviations of
+    # what the linear regression leaves, so that outliers do not set the noise. Half of a value is
+    # that of the upper bound, and the other half, negative, that of the lower.
+    bins, regression = grid.bins, statistics.regression
+    limit = _RESIDUALS * float(np.sqrt(regression.variance[0]))
+    coefficients = regression.coefficients[np.newaxis], regression.intercept
+    binned = BinnedRows.of(rows, grid, *coefficients)
+
+    def residuals(scores, places, weights):
+        return clipped_residuals(scores, places, weights, limit)
+
+    deviation = _deviation_of_rounds(grid, queries)
+    n_rows = statistics.sums.row_counts.sum()
+    # A step moves a row by its residuals' mean in each column at most, smoothed or not: with all
+    # columns alike, twice the residual would be as far away on the other side.
+    rate = min(boosting_rate(n_rows, deviation), _OVERSHOOT / len(bins.start))
+    values, before = np.zeros((1, bins.offsets[-1])), binned.sum_of_squares(residuals)
+    for _ in range(N_ROUNDS):
+        sums = binned.sums_by_bin(bins, residuals, 1)
+        noisy = queries.add("residuals", sums, grid.sensitivity)
+        step = rate * limit * bins.smoothed(noisy / (WEIGHT_GRID * n_rows))
+        values += step
+        binned.add(bins, step)
+    squares = np.array([before, binned.sum_of_squares(residuals)])
+    before, after = queries.add("unexplained", squares, np.sqrt(2) * WEIGHT_GRID) / WEIGHT_GRID
+    sd = queries.deviation("unexplained", np.sqrt(2))
+    before = max(before, sd, TINY)
+    noise = rate * limit * np.sqrt(N_ROUNDS) * deviation / n_rows
+    shapes = ShapeFunctions(
+        **{key: getattr(bins, key) for key in _PUBLIC},
+        values=np.concatenate([-values, values]) / 2,
+        deviations=noise * bins.smoothed_deviations(),
+        intercepts=np.zeros(2),
+    )
+    left = np.clip([after / before, np.sqrt(2) * sd / before], 0.0, 1.0)
+    return shapes, left
 
 
 def _deviation_of_rounds(grid, queries):
@@ -190,34 +252,44 @@ class BinnedRows:
     weights: list
 
     @classmethod
-    def of(cls, rows, grid, linear):
+    def of(cls, rows, grid, coefficients, intercepts):
         """Return rows with their linear scores, each of which depends on its row alone."""
         codes, scores, class_indices, weights = [], [], [], []
         for X, classes, sizes in rows.blocks(_CHUNK):
             Z = grid.basis.encode(X)
             # No matrix product, whose last bits may depend on the other rows.
-            total = np.tile(linear.intercepts, (len(Z), 1))
-            for column, coefficients in zip(Z.T, linear.coefficients.T, strict=True):
-                total += column[:, np.newaxis] * coefficients
+            total = np.tile(intercepts, (len(Z), 1))
+            for column, of_column in zip(Z.T, coefficients.T, strict=True):
+                total += column[:, np.newaxis] * of_column
             codes.append(grid.bins.codes(X))
             scores.append(total)
             class_indices.append(classes)
             weights.append(integer_weights(sizes, len(Z)))
         return cls(codes, scores, class_indices, weights)
 
-    def residual_sums(self, bins, n_classes):
-        """Return exact sums of residuals by bin, (n_classes, n_bins), in multiples of 2⁻²⁰."""
-        sums = np.zeros((n_classes, bins.offsets[-1]), dtype=np.int64)
-        chunks = zip(self.codes, self.scores, self.class_indices, self.weights, strict=True)
-        for codes, scores, class_indices, weights in chunks:
-            residuals = balanced_residuals(scores, class_indices, weights)
+    def sums_by_bin(self, bins, residuals, n_scores):
+        """Return exact sums of residuals by bin, (n_scores, n_bins), in multiples of 2⁻²⁰."""
+        sums = np.zeros((n_scores, bins.offsets[-1]), dtype=np.int64)
+        for codes, of_rows in zip(self.codes, self._residuals(residuals), strict=True):
             for j, first in enumerate(bins.offsets[:-1]):
                 column = slice(first, bins.offsets[j + 1])
-                for c in range(n_classes):
+                for c, of_score in enumerate(of_rows.T):
                     # Whole numbers below 2^53, whose sums are exact in any order.
-                    bin_sums = np.bincount(codes[:, j], residuals[:, c], bins.n_bins[j])
+                    bin_sums = np.bincount(codes[:, j], of_score, bins.n_bins[j])
                     sums[c, column] += bin_sums.astype(np.int64)
         return sums
+
+    def sum_of_squares(self, residuals):
+        """Return the exact sum of squared residuals, in multiples of 2⁻²⁰."""
+        squares = 0
+        for of_rows, weights in zip(self._residuals(residuals), self.weights, strict=True):
+            # Of weighted residuals, the square over the weight: at most the weight.
+            shares = np.trunc(of_rows[:, 0] ** 2 / np.maximum(weights, 1))
+            squares += int(shares.sum())
+        return squares
+
+    def _residuals(self, residuals):
+        return map(residuals, self.scores, self.class_indices, self.weights)
 
     def add(self, bins, values):
         """Add values by bin to the scores of each row."""
@@ -237,3 +309,10 @@ def balanced_residuals(scores, class_indices, weights):
     residuals[np.arange(len(scores)), class_indices] += WEIGHT_GRID
     factors = _LONGEST / np.sqrt(longest) * weights * 2.0**-WEIGHT_BITS
     return np.trunc(residuals * factors[:, np.newaxis])
+
+
+def clipped_residuals(scores, places, weights, limit):
+    """Return weighted residuals of numbers, clipped to a limit, in multiples of 2⁻²⁰ of it."""
+    residuals = places[:, np.newaxis] * 2.0**-WEIGHT_BITS - scores
+    residuals = np.clip(residuals / limit, -1.0, 1.0)
+    return np.trunc(residuals * weights[:, np.newaxis] * SLACK)

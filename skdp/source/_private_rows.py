@@ -390,14 +390,13 @@ def _plan(source, columns, y, *, in_parts=False):
         classes = class_list(source.classes, columns.schema, y)
     else:
         classes = np.array([outcome.low, outcome.high])
-    if outcome is not None:
-        model = MODELS["linear"]
-    elif source.model != "auto":
+    if source.model != "auto":
         model = MODELS[source.model]
     elif columns.schema is not None and not in_parts:
         model = _CHOSEN
     else:
-        model = MODELS["linear" if is_narrow(columns) else "mixtures"]
+        narrow = is_narrow(columns) or outcome is not None
+        model = MODELS["linear" if narrow else "mixtures"]
     grid = model.grid(columns, source.radius)
     _warn_of_cost(grid.n_basis)
     by_group = source.privacy_unit == "group"
@@ -420,10 +419,10 @@ def number_outcome(source, schema):
             "The 'classes' parameter of DPStatisticsSource cannot be combined with an outcome "
             "that is a number. Leave one of them out."
         )
-    if outcome is not None and source.model not in ("auto", "linear"):
+    if outcome is not None and source.model not in ("auto", "linear", "additive"):
         raise ValueError(
             f"The 'model' parameter of DPStatisticsSource is {source.model!r}, for an outcome "
-            "that is a number. Use 'linear' or 'auto'."
+            "that is a number. Use 'linear', 'additive' or 'auto'."
         )
     return outcome
 
