@@ -190,6 +190,8 @@ def _groups_of_sums(release):
     units = basis.scale[linear] * (high - low)
     center = (basis.center[linear] - low) / (high - low)
     spreads = _spreads(release, clipping, weights, counts, noise, doubt)
+    # The ends of a number are no groups of rows.
+    first = 0 if release.outcome is None else K
     return [
         _Group(
             label=labels[g],
@@ -201,7 +203,7 @@ def _groups_of_sums(release):
             doubt=doubt[g, linear] / units**2,
             spreads=spreads[g],
         )
-        for g in range(K + 1)
+        for g in range(first, K + 1)
     ]
 
 

@@ -35,8 +35,8 @@ _NOISE, _MOST_STEPS = 0.1, 200.0
 # additive models is .002 to .007 lower than that of linear ones, of 4,000 .000 (-.001 to .003), of
 # 8,000 .002 higher (eight tables, ε = .5, 1 and 4, four draws; the log loss is lower from 700).
 _LEAST_SIGNAL = 200.0
-# The same of a number: with 1,000 rows and ε = 1 R² is .40 and .40, .77 and .90, -.13 and -.12, .03
-# and .03 of linear and additive models (expenditure, diamonds, visits and their logarithm).
+# The same of a number: with 1,000 rows and ε = 1 R² is .40 and .40, .77 and .90, -.13 and -.12,
+# .03 and .03 of linear and additive models (expenditure, diamonds, visits and their logarithm).
 _LEAST_SIGNAL_OF_NUMBERS = 70.0
 # Of a number: most of a residual, in standard deviations of what the linear regression leaves, and
 # the share of the budget that says what the shapes leave of that.

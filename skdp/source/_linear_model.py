@@ -27,6 +27,14 @@ _FREQUENCY_STEPS = 2**14
 _SQUARES = 0.03
 # Suffix of the names of queries that are repeated.
 AGAIN = " again"
+# Of each query, the field of its noise.
+_NOISE_OF = {
+    "counts": "count_sd",
+    "total": "total_sd",
+    "contrast": "contrast_sd",
+    "second": "second_sd",
+    "squares": "square_sd",
+}
 # Bound of the rounding of a norm that is computed in floating point.
 _ROUNDING = 1 + 1e-12
 
@@ -125,7 +133,7 @@ def perturb_sums(sums, grid, queries, first=None):
     """
     K, t = sums.sums.shape
     ending = "" if first is None else AGAIN
-    names = {name: f"{name}{ending}" for name in ("counts", "total", "contrast", "second")}
+    names = {name: f"{name}{ending}" for name in _NOISE_OF}
     counts = queries.add(names["counts"], sums.counts, ROW) / ROW
     count_sd = queries.deviation(names["counts"], 1.0)
     if first is None:
@@ -157,12 +165,12 @@ def perturb_sums(sums, grid, queries, first=None):
             names["contrast"], grid.radius * contrast_norm / _FREQUENCY_STEPS
         ),
         second_sd=queries.deviation(names["second"], grid.radius**2),
-        **_perturb_squares(sums.squares, steps, queries),
+        **_perturb_squares(sums.squares, steps, queries, names["squares"]),
     )
     return statistics if first is None else _mean(first, statistics)
 
 
-def _perturb_squares(squares, steps, queries):
+def _perturb_squares(squares, steps, queries, name):
     """Return the noisy squared deviations of a number from its mean; nothing of classes."""
     if not squares.size:
         return {}
@@ -172,21 +180,16 @@ def _perturb_squares(squares, steps, queries):
     largest = SQUARE_ROW * max(mean, 2**SQUARE_BITS - mean) ** 2
     unit = SQUARE_ROW * 4**SQUARE_BITS
     return {
-        "squares": queries.add("squares", deviations, largest) / unit,
-        "square_sd": np.array([queries.deviation("squares", largest / unit)]),
+        "squares": queries.add(name, deviations, largest) / unit,
+        "square_sd": np.array([queries.deviation(name, largest / unit)]),
     }
 
 
 def _mean(first, again):
     """Return the mean of two perturbations of the same sums, with noise that is independent."""
-    means = {
-        name: (getattr(first, name) + getattr(again, name)) / 2
-        for name in ("counts", "total", "contrast", "second")
-    }
-    noise = {
-        name: np.hypot(getattr(first, name), getattr(again, name)) / 2
-        for name in ("count_sd", "total_sd", "contrast_sd", "second_sd")
-    }
+    given = {name: sd for name, sd in _NOISE_OF.items() if getattr(first, name) is not None}
+    means = {name: (getattr(first, name) + getattr(again, name)) / 2 for name in given}
+    noise = {sd: np.hypot(getattr(first, sd), getattr(again, sd)) / 2 for sd in given.values()}
     return replace(first, **means, **noise)
 
 

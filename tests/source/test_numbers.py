@@ -1,0 +1,227 @@
+"""Outcomes that are numbers, at the source: sums, their sensitivity, and what is refused."""
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skdp import DPStatisticsSource, Schema
+from skdp.noise import RandomBits
+from skdp.source._additive_model import clipped_residuals
+from skdp.source._integers import GRID, ROW, SQUARE_BITS, SQUARE_ROW, WEIGHT_GRID, ExactSums
+from skdp.source._joint_sums import JointSums
+from skdp.source._linear_model import perturb_sums
+from skdp.source._private_rows import PrivateRows, one_pass_plan
+
+COLUMNS = {
+    "age": {"type": "numeric", "low": 0, "high": 100},
+    "ward": {"type": "category", "categories": ["a", "b", "c"]},
+}
+NUMBER = {"type": "number", "low": 0, "high": 80, "step": 1}
+SCHEMA = Schema.from_mapping({"version": 1, "columns": COLUMNS, "outcome": NUMBER})
+pytestmark = pytest.mark.filterwarnings("ignore:This release may predict")
+
+
+def table(n, seed=0):
+    rng = np.random.RandomState(seed)
+    frame = pd.DataFrame({"age": rng.uniform(0, 100, n), "ward": rng.choice([*"abc"], n)})
+    y = 10 + 0.4 * frame["age"] + 5 * (frame["ward"] == "b") + rng.normal(0, 5, n)
+    return frame, y.to_numpy().copy()
+
+
+def exact(X, y, groups=None, **settings):
+    unit = "record" if groups is None else "group"
+    settings = {"encoder": SCHEMA, "model": "linear", "privacy_unit": unit} | settings
+    with pytest.warns(UserWarning, match="adds no noise"):
+        return DPStatisticsSource(np.inf, **settings).fit(X, y, groups=groups).release_
+
+
+def test_sums_are_those_of_whole_numbers():
+    rng = np.random.RandomState(1)
+    Q = rng.randint(-GRID // 2, GRID // 2, (50, 3)).astype(float)
+    places = rng.randint(0, WEIGHT_GRID + 1, 50)
+    sums = ExactSums.of_numbers(Q, places)
+    high = np.zeros(3, dtype=object)
+    for q, place in zip(Q, places, strict=True):
+        high += [int(Fraction(int(v) * int(place), WEIGHT_GRID)) for v in q]  # int truncates
+    assert sums.sums[1].tolist() == high.tolist()
+    assert sums.sums.sum(axis=0).tolist() == Q.sum(axis=0).tolist()
+    assert sums.counts.sum() == 50 * ROW
+    assert sums.counts[1] == sum(int(p) * ROW // WEIGHT_GRID for p in places)
+    coarse = places >> 10
+    assert sums.squares.tolist() == [
+        50 * SQUARE_ROW,
+        SQUARE_ROW * coarse.sum(),
+        SQUARE_ROW * (coarse**2).sum(),
+    ]
+
+
+class Recorder:
+    """Queries that keep exact answers, and the sensitivity that is claimed of each."""
+
+    def __init__(self, counts=None):
+        self.answers, self.claimed, self.counts = {}, {}, counts
+
+    def add(self, name, values, sensitivity, scales=1.0):
+        self.answers[name] = values / scales
+        self.claimed[name] = sensitivity
+        return self.counts if name == "counts" and self.counts is not None else values
+
+    def deviation(self, name, sensitivity):
+        return 1.0 * sensitivity
+
+
+@pytest.mark.parametrize("k", [1, 3, 7])
+@pytest.mark.parametrize("extreme", [0.0, 80.0, 41.3, -5.0, 1e9])
+def test_a_record_or_person_changes_answers_by_no_more_than_is_claimed(extreme, k):
+    settings = {"encoder": SCHEMA, "model": "linear"}
+    source = DPStatisticsSource(1.0, privacy_unit="group", **settings)
+    plan = one_pass_plan(source, None, None, np.float64)
+    X, y = table(40)
+    groups = np.arange(40)
+    more = pd.DataFrame({"age": [0.0, 100.0, 55.5] * 3, "ward": [*"abcabcabc"]})[:k]
+    before = plan.sums(X, y, groups)
+    after = before + plan.sums(more, np.full(k, extreme), np.full(k, 99))
+    first = Recorder()
+    perturb_sums(before, plan.grid, first)
+    public = first.answers["counts"].astype(np.int64)
+    for share in (public, np.array([39 * ROW, ROW]), np.array([ROW, 39 * ROW])):
+        some, others = Recorder(share), Recorder(share)
+        perturb_sums(before, plan.grid, some)
+        perturb_sums(after, plan.grid, others)
+        shares = plan.shares
+        for name, claimed in some.claimed.items():
+            changed = np.linalg.norm(others.answers[name] - some.answers[name])
+            assert changed <= claimed <= shares[name].sensitivity, name
+            assert claimed == others.claimed[name]
+
+
+def test_the_claims_are_nearly_reached():
+    """Hence a claim that is 10 % smaller is violated."""
+    plan = one_pass_plan(DPStatisticsSource(encoder=SCHEMA, model="linear"), None, None, float)
+    far = pd.DataFrame({"age": [100.0], "ward": ["b"]})
+    before, one = plan.sums(*table(40)), plan.sums(far, np.array([80.0]))
+    share = np.array([30 * ROW, 10 * ROW])
+    some, others = Recorder(share), Recorder(share)
+    perturb_sums(before, plan.grid, some)
+    perturb_sums(before + one, plan.grid, others)
+    for name in ("counts", "total", "contrast", "second", "squares"):
+        changed = np.linalg.norm(others.answers[name] - some.answers[name])
+        assert changed > 0.95 * some.claimed[name], name
+
+
+def test_residuals_of_numbers_are_no_longer_than_one():
+    rng = np.random.RandomState(0)
+    scores, places = rng.normal(0.5, 1, (1000, 1)), rng.randint(0, WEIGHT_GRID + 1, 1000)
+    weights = WEIGHT_GRID // rng.randint(1, 9, 1000)
+    residuals = clipped_residuals(scores, places, weights, 0.2)[:, 0]
+    assert (np.abs(residuals) <= weights).all()
+    assert (np.abs(residuals) > 0.999 * weights).any()
+    inside = np.abs(places / WEIGHT_GRID - scores[:, 0]) < 0.2
+    expected = (places / WEIGHT_GRID - scores[:, 0]) / 0.2 * weights
+    np.testing.assert_allclose(residuals[inside], expected[inside], atol=2)
+
+
+def test_chunks_and_parts_add_up_to_the_same_sums():
+    X, y = table(300)
+    source = DPStatisticsSource(1.0, encoder=SCHEMA, model="linear")
+    whole, parts = source.accumulator(), source.accumulator()
+    whole.add(X, y)
+    for start in range(0, 300, 70):
+        parts.add(X[start : start + 70], y[start : start + 70])
+    some, others = whole.unprotected_sums().sums, parts.unprotected_sums().sums
+    for name in ("counts", "sums", "second", "squares"):
+        assert np.array_equal(getattr(some, name), getattr(others, name)), name
+    assert "a number" in repr(parts)
+
+
+def test_noise_free_sums_are_those_of_the_rows():
+    X, y = table(500)
+    sums = exact(X, y).statistics.sums
+    places = np.clip(y / 80, 0, 1)
+    assert sums.counts.sum() == 500
+    assert sums.counts[0, 1] == pytest.approx(places.sum(), abs=1e-5)
+    assert sums.squares[0] == pytest.approx(((places - places.mean()) ** 2).sum(), abs=0.05)
+
+
+def test_persons_count_once():
+    X, y = table(300)
+    sums = exact(X, y, groups=np.arange(300) // 3).statistics.sums
+    assert sums.counts.sum() == pytest.approx(100, abs=1e-6)
+
+
+def test_numbers_beyond_the_bounds_count_as_these_and_missing_ones_are_left_out():
+    X, y = table(200)
+    y[:20], y[20:40], y[40:60] = -7, 1e6, np.nan
+    sums = exact(X, y).statistics.sums
+    clipped = np.clip(np.delete(y, slice(40, 60)), 0, 80) / 80
+    assert sums.counts.sum() == 180
+    assert sums.counts[0, 1] == pytest.approx(clipped.sum(), abs=1e-5)
+    text = [None if np.isnan(v) else f"{v:.6f}" for v in y]
+    same = exact(X, np.array(text, dtype=object)).statistics.sums
+    assert same.counts[0, 1] == pytest.approx(sums.counts[0, 1], abs=1e-5)
+
+
+@pytest.mark.parametrize("model", ["linear", "additive", "auto"])
+def test_noise_is_calibrated_to_the_shares(model):
+    X, y = table(400)
+    source = DPStatisticsSource(1.0, encoder=SCHEMA, model=model).fit(X, y)
+    assert source.guarantee_.epsilon == pytest.approx(1.0)
+    assert not hasattr(source, "classes_")
+    assert source.release_.outcome == SCHEMA.outcome
+    assert "the bounds of the outcome" in source.guarantee_.excludes
+
+
+def test_arrays_take_the_outcome_as_a_parameter():
+    rng = np.random.RandomState(0)
+    X = rng.rand(2000, 3)
+    y = 3 * X[:, 0] - X[:, 1] + rng.normal(0, 0.1, 2000)
+    source = DPStatisticsSource(8.0, outcome={"type": "number", "low": -2, "high": 4})
+    assert source.fit(X, y).release_.score(X, y) > 0.9
+
+
+def test_several_owners_add_up_to_one_release():
+    """The secure sum needs nothing of its own for numbers."""
+    X, y = table(120)
+    source = DPStatisticsSource(1.0, encoder=SCHEMA, model="linear")
+    sums = JointSums(source, 3, 1, disjoint=True)
+    answers = []
+    for _ in range(2):
+        total = np.zeros(sums.size(len(answers)), dtype=np.uint64)
+        for k in range(3):
+            accumulator = source.accumulator()
+            accumulator.add(X[k::3], y[k::3])
+            total += sums.answer(answers, accumulator, np.uint64(0))
+        answers.append(total.view(np.int64))
+    release = sums.release(answers)
+    assert release.outcome == SCHEMA.outcome
+    assert abs(release.statistics.sums.counts.sum() - 120) < 60
+
+
+@pytest.mark.parametrize(
+    ("settings", "y", "message"),
+    [
+        ({"classes": [0, 1]}, None, "'classes' parameter .* cannot be combined"),
+        ({"model": "mixtures"}, None, "'model' parameter .* is 'mixtures'"),
+        (
+            {"outcome": {"type": "number", "low": 0, "high": 9}},
+            None,
+            "differs from what the schema",
+        ),
+        ({"outcome": {"type": "class"}}, None, "must be a mapping such as"),
+        ({}, np.ones(60, dtype=bool), "holds booleans, and the outcome is a number"),
+        ({}, np.full(60, np.datetime64("2020-01-01")), "holds dates"),
+    ],
+)
+def test_what_does_not_fit_is_refused(settings, y, message):
+    X, numbers = table(60)
+    with pytest.raises(ValueError, match=message):
+        DPStatisticsSource(encoder=SCHEMA, **settings).fit(X, numbers if y is None else y)
+
+
+def test_rows_of_numbers_have_places():
+    rows = PrivateRows.of_numbers(np.zeros((3, 1)), np.array([0, 40, np.nan]), SCHEMA.outcome)
+    assert rows.class_indices.tolist() == [0, WEIGHT_GRID // 2, -1]
+    assert 2**SQUARE_BITS == 1024
+    assert RandomBits().draw(1).size == 1
