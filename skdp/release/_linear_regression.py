@@ -118,7 +118,7 @@ class LinearRegression(Part):
 
 def linear_regression(statistics, basis):
     """Return :class:`LinearRegression` by noisy sums over rows."""
-    shrinkage, widening = clipping_effect(statistics, basis)
+    shrinkage, _ = clipping_effect(statistics, basis)
     population, W, errors = population_of_ends(statistics, basis)
     n, mean = population.n_rows, population.frequencies[1]
     total = _variance(statistics, n, mean)
@@ -132,7 +132,7 @@ def linear_regression(statistics, basis):
         direction, distances, prior = _direction(posteriors, W, size / np.sqrt(total))
         seen = direction, population.covariance, statistics.second_sd / n, n, basis.variances
         totals, _ = likely_variances(*seen)
-        posterior = _Explained.of(distances, size, widening * totals, total, prior)
+        posterior = _Explained.of(distances, size, totals, total, prior)
         unexplained = total * (1 - posterior.r2[0])
     coefficients = posterior.slope * direction
     of_mean = (statistics.pooled_counts[1] / n) ** 2 * (mean**2 + (1 - mean) ** 2)
