@@ -23,7 +23,7 @@ from skdp.release._basis import BasisFunctions
 from skdp.release._clipping import clipping_effect
 from skdp.release._linear_discriminant import population_of_ends
 from skdp.release._parts import Part, array, check_shape, part, require
-from skdp.release._posterior import SCALE_STEP, difference_posteriors, positive_mean
+from skdp.release._posterior import SCALE_STEP, difference_posteriors
 from skdp.release._separation import Distances, likely_variances
 from skdp.utils._linalg import TINY
 
@@ -32,6 +32,9 @@ from skdp.utils._linalg import TINY
 # visits and their logarithm, diabetes), 150 to 16,000 rows and ε = .5, 1, 4, the mean R² is
 # .1401 with .6 and .6, .1354 with .6 and 1, .1321 with .4 and .8, .1374 with .8 and .6.
 _MEDIAN_CORRELATION, _CORRELATION_SPREAD, _NOTHING = 0.6, 0.5, 0.05
+# Median and standard deviation of the logarithm of the variance of a number between its bounds,
+# before the rows are seen (rule of thumb: a deviation of a seventh of the range).
+_MEDIAN_VARIANCE, _VARIANCE_SPREAD = 0.02, 1.0
 # Least variance of a number between its bounds (rule of thumb).
 _LEAST_VARIANCE = 1e-6
 # Most of the variance that is explained (rule of thumb).
@@ -158,10 +161,18 @@ def _direction(posteriors, covariance, unit):
 
 
 def _variance(statistics, n_rows, mean):
-    """Return the variance of the place of a number, between 0 and that of the ends alone."""
-    noisy = positive_mean(statistics.squares[0], statistics.square_sd[0]) / n_rows
-    between = (statistics.counts.sum(axis=1) / n_rows) @ (statistics.frequencies[:, 1] - mean) ** 2
-    return float(np.clip(noisy + max(between, 0.0), _LEAST_VARIANCE, mean * (1 - mean)))
+    """Return the posterior mean of the variance of the place of a number."""
+    # Between 0 and that of the ends alone, log-normal before the rows are seen. Where sources
+    # differ, what lies between their means adds to it.
+    sources = statistics.counts.sum(axis=1) / n_rows
+    between = max(sources @ (statistics.frequencies[:, 1] - mean) ** 2, 0.0)
+    most = mean * (1 - mean)
+    values = np.geomspace(_LEAST_VARIANCE, max(most, 2 * _LEAST_VARIANCE), 400)
+    seen = statistics.squares[0] / n_rows + between
+    error = (statistics.square_sd[0] / n_rows) ** 2 + 2 * values**2 / n_rows
+    away = np.log(values / _MEDIAN_VARIANCE) / _VARIANCE_SPREAD
+    likely = softmax(-(away**2 + (seen - values) ** 2 / error + np.log(error)) / 2)
+    return float(likely @ values)
 
 
 def _log_prior(correlations):

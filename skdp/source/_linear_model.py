@@ -24,7 +24,7 @@ _MOST_RADII = 1e6
 # Steps of class frequencies in the contrast, small enough for sums of 64 bits.
 _FREQUENCY_STEPS = 2**14
 # Share of the budget of the squared deviations of a number from its mean (rule of thumb).
-_SQUARES = 0.03
+_SQUARES = 0.05
 # Suffix of the names of queries that are repeated.
 AGAIN = " again"
 # Of each query, the field of its noise.

@@ -110,13 +110,14 @@ def binned(frame, labels, groups=None):
     X = np.asarray(TabularEncoder(SCHEMA).fit_transform(frame))
     rows = PrivateRows.of_labels(X, labels, np.array(["no", "yes"]), groups)
     exact = source(np.inf, "linear").fit(*patients(300)).release_
-    return X, grid, BinnedRows.of(rows, grid, exact.linear), exact
+    linear = exact.linear.coefficients, exact.linear.intercepts
+    return X, grid, BinnedRows.of(rows, grid, *linear), exact
 
 
 def test_sums_are_those_of_the_rows_one_by_one():
     frame, labels = patients(200, 3)
     X, grid, rows, exact = binned(frame, labels)
-    found = rows.residual_sums(grid.bins, 2)
+    found = rows.sums_by_bin(grid.bins, balanced_residuals, 2)
     expected = np.zeros_like(found)
     p = exact.predict_proba(X)
     places = [np.linspace(0, 1, n) for n in (33, 33, 5)]
@@ -138,12 +139,12 @@ def test_sums_are_those_of_the_rows_one_by_one():
 def test_chunks_and_order_change_no_bit(monkeypatch):
     frame, labels = patients(500, 4)
     _, grid, rows, _ = binned(frame, labels)
-    expected = rows.residual_sums(grid.bins, 2)
+    expected = rows.sums_by_bin(grid.bins, balanced_residuals, 2)
     monkeypatch.setattr(_additive_model, "_CHUNK", 37)
     order = np.random.default_rng(0).permutation(500)
     _, _, other, _ = binned(frame.iloc[order], labels[order])
     assert len(other.codes) == 14
-    np.testing.assert_array_equal(other.residual_sums(grid.bins, 2), expected)
+    np.testing.assert_array_equal(other.sums_by_bin(grid.bins, balanced_residuals, 2), expected)
 
 
 @pytest.mark.parametrize("k", [1, 4])
@@ -153,7 +154,7 @@ def test_a_person_changes_sums_by_the_sensitivity_at_most(k):
     groups, more_groups = np.arange(60) // 2, np.append(np.arange(60) // 2, np.full(k, 99))
     _, grid, before, _ = binned(frame, labels, groups)
     _, _, after, _ = binned(pd.concat([frame, more]), np.append(labels, more_labels), more_groups)
-    change = after.residual_sums(grid.bins, 2) - before.residual_sums(grid.bins, 2)
+    change = after.sums_by_bin(grid.bins, balanced_residuals, 2) - before.sums_by_bin(grid.bins, balanced_residuals, 2)
     moved = np.linalg.norm(change.astype(float))
     assert 0.1 * grid.sensitivity < moved <= grid.sensitivity
     assert grid.sensitivity == int(np.ceil(np.sqrt(5) * WEIGHT_GRID))
