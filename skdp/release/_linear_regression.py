@@ -17,7 +17,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import softmax
+from scipy.integrate import cumulative_trapezoid
+from scipy.optimize import brentq
+from scipy.special import ndtr, softmax
+from scipy.stats import norm
 
 from skdp.release._basis import BasisFunctions
 from skdp.release._clipping import clipping_effect
@@ -41,9 +44,13 @@ _LEAST_VARIANCE = 1e-6
 _MOST_EXPLAINED = 0.999
 # Passes in which what is unexplained, hence the sampling of covariances, is found.
 _N_PASSES = 2
+# Factor of the ends of a bracket, against rounding.
+_BELOW = 1 - 1e-6
 # Nodes of a standard normal distribution, of covariances.
 _NODES, _SHARES = np.polynomial.hermite_e.hermegauss(9)
-# Share of the posterior of R² in its interval.
+# Equally likely variances of a number.
+_QUANTILES = (np.arange(9) + 0.5) / 9
+# Share of the posterior of R², and of numbers, in their intervals.
 _INTERVAL = 0.8
 _LARGEST_COEFFICIENT = 1e30
 
@@ -59,7 +66,8 @@ class LinearRegression(Part):
     intercept : ndarray of shape (1,)
 
     variance : ndarray of shape (1,)
-        Of the place about its prediction, errors of the coefficients left out.
+        Of the place about its prediction, errors of the coefficients left out: that with which
+        normal intervals of 80 % hold as often over the posterior.
 
     coefficient_sd : ndarray of shape (1,)
         Posterior standard deviation of the slope along the prediction, relative to it.
@@ -124,26 +132,27 @@ def linear_regression(statistics, basis):
     shrinkage, _ = clipping_effect(statistics, basis)
     population, W, errors = population_of_ends(statistics, basis)
     n, mean = population.n_rows, population.frequencies[1]
-    total = _variance(statistics, n, mean)
+    variances = _likely_variances(statistics, n, mean)
     # A difference of the ends is the covariance with the number, divided by this.
     size = population.sizes[1] / n
     differs, noise = (population.differences[1], W, errors), population.noise[1]
-    unexplained = total
+    unexplained = variances.mean()
     for _ in range(_N_PASSES):  # steps 5 to 7: what sampling leaves open is what is unexplained
         rows = n * size**2 / unexplained
         posteriors = difference_posteriors(*differs, noise, rows)
-        direction, distances, prior = _direction(posteriors, W, size / np.sqrt(total))
+        unit = size / np.sqrt(variances.mean())
+        direction, distances, prior = _direction(posteriors, W, unit)
         seen = direction, population.covariance, statistics.second_sd / n, n, basis.variances
         totals, _ = likely_variances(*seen)
-        posterior = _Explained.of(distances, size, totals, total, prior)
-        unexplained = total * (1 - posterior.r2[0])
+        posterior = _Explained.of(distances, size, totals, variances, prior)
+        unexplained = posterior.unexplained
     coefficients = posterior.slope * direction
     of_mean = (statistics.pooled_counts[1] / n) ** 2 * (mean**2 + (1 - mean) ** 2)
     return LinearRegression(
         # Rows that are asked about are not clipped, and longer.
         coefficients=coefficients * np.sqrt(shrinkage),
         intercept=np.array([mean - coefficients @ population.mean]),
-        variance=np.array([unexplained]),
+        variance=np.array([posterior.variance]),
         coefficient_sd=np.array([posterior.slope_sd]),
         intercept_sd=np.array([np.sqrt(min(of_mean + unexplained / n, 1.0))]),
         r2=posterior.r2,
@@ -160,19 +169,25 @@ def _direction(posteriors, covariance, unit):
     return direction, Distances.along(direction, posteriors), prior
 
 
-def _variance(statistics, n_rows, mean):
-    """Return the posterior mean of the variance of the place of a number."""
+def _likely_variances(statistics, n_rows, mean):
+    """Return equally likely variances of the place of a number."""
     # Between 0 and that of the ends alone, log-normal before the rows are seen. Where sources
     # differ, what lies between their means adds to it.
     sources = statistics.counts.sum(axis=1) / n_rows
     between = max(sources @ (statistics.frequencies[:, 1] - mean) ** 2, 0.0)
-    most = mean * (1 - mean)
-    values = np.geomspace(_LEAST_VARIANCE, max(most, 2 * _LEAST_VARIANCE), 400)
+    most = max(mean * (1 - mean), 2 * _LEAST_VARIANCE)
     seen = statistics.squares[0] / n_rows + between
-    error = (statistics.square_sd[0] / n_rows) ** 2 + 2 * values**2 / n_rows
+    deviation = statistics.square_sd[0] / n_rows
+    nearby = seen + np.linspace(-8, 8, 201) * np.hypot(deviation, seen * np.sqrt(2 / n_rows))
+    values = np.concatenate([np.geomspace(_LEAST_VARIANCE, most, 400), nearby])
+    values = np.unique(values[(values >= _LEAST_VARIANCE) & (values <= most)])
+    error = deviation**2 + 2 * values**2 / n_rows
     away = np.log(values / _MEDIAN_VARIANCE) / _VARIANCE_SPREAD
-    likely = softmax(-(away**2 + (seen - values) ** 2 / error + np.log(error)) / 2)
-    return float(likely @ values)
+    log_density = -(away**2 + (seen - values) ** 2 / error + np.log(error)) / 2
+    log_density -= np.log(values)
+    density = np.exp(log_density - log_density.max())
+    below = cumulative_trapezoid(density, values, initial=0)
+    return np.interp(_QUANTILES * below[-1], below, values)
 
 
 def _log_prior(correlations):
@@ -190,14 +205,17 @@ class _Explained:
     slope: float
     slope_sd: float  # relative to the slope
     r2: np.ndarray  # mean, and the ends of its interval
+    unexplained: float  # posterior mean of the variance that is left
+    variance: float  # with which a normal interval holds its share on average over the posterior
 
     @classmethod
-    def of(cls, distances, size, totals, variance, log_prior):
-        """Return it over covariances for each prior scale, and variances of the score."""
+    def of(cls, distances, size, totals, variances, log_prior):
+        """Return it over covariances for each prior scale, and variances of score and number."""
         spread = np.sqrt(distances.variances)[:, np.newaxis] * _NODES
         covariances = size * np.maximum(distances.means[:, np.newaxis] + spread, 0)
-        squares = np.asarray(totals)[:, np.newaxis, np.newaxis]
-        r2 = covariances**2 / (squares * variance)
+        squares = np.asarray(totals)[:, np.newaxis, np.newaxis, np.newaxis]
+        variances = np.asarray(variances)[:, np.newaxis, np.newaxis]
+        r2 = covariances**2 / (squares * variances)
         likely = (distances.log_evidence + log_prior)[:, np.newaxis] + np.zeros_like(r2)
         likely = np.exp(likely - likely.max()) * _SHARES * (r2 < _MOST_EXPLAINED)
         if not likely.any():  # all that is left explains everything
@@ -211,4 +229,24 @@ class _Explained:
         ends = np.array([1 - _INTERVAL, 1 + _INTERVAL]) / 2
         low, high = values[np.minimum(np.searchsorted(below, ends), len(values) - 1)]
         mean = float(np.clip((likely * r2).sum(), low, high))
-        return cls(float(slope), float(spread / max(slope, TINY)), np.array([mean, low, high]))
+        left = variances * (1 - r2)
+        return cls(
+            slope=float(slope),
+            slope_sd=float(spread / max(slope, TINY)),
+            r2=np.array([mean, low, high]),
+            unexplained=float((likely * left).sum()),
+            variance=_predictive_variance(left.ravel(), likely.ravel()),
+        )
+
+
+def _predictive_variance(variances, probabilities):
+    """Return the variance of a normal interval that holds its share of all of these."""
+    half = norm.ppf((1 + _INTERVAL) / 2)
+    likely = probabilities > 0
+    deviations, probabilities = np.sqrt(variances[likely]), probabilities[likely]
+
+    def excess(deviation):
+        held = 2 * ndtr(half * deviation / deviations) - 1
+        return probabilities @ held - _INTERVAL
+
+    return float(brentq(excess, deviations.min() * _BELOW, deviations.max() / _BELOW) ** 2)

@@ -208,9 +208,7 @@ class SummationPlan:
             with sealed("The exact sum over rows"):
                 return rows.sums(self.grid)
 
-    def label(
-        self, X: np.ndarray, labels: Any, groups: ArrayLike | None, y: Any = None
-    ) -> Any:
+    def label(self, X: np.ndarray, labels: Any, groups: ArrayLike | None, y: Any = None) -> Any:
         """Return :class:`PrivateRows` of numbers and of labels, read from y."""
         y = labels if y is None else y
         check_unit(groups, self.by_group)

@@ -154,7 +154,9 @@ def test_a_person_changes_sums_by_the_sensitivity_at_most(k):
     groups, more_groups = np.arange(60) // 2, np.append(np.arange(60) // 2, np.full(k, 99))
     _, grid, before, _ = binned(frame, labels, groups)
     _, _, after, _ = binned(pd.concat([frame, more]), np.append(labels, more_labels), more_groups)
-    change = after.sums_by_bin(grid.bins, balanced_residuals, 2) - before.sums_by_bin(grid.bins, balanced_residuals, 2)
+    change = after.sums_by_bin(grid.bins, balanced_residuals, 2) - before.sums_by_bin(
+        grid.bins, balanced_residuals, 2
+    )
     moved = np.linalg.norm(change.astype(float))
     assert 0.1 * grid.sensitivity < moved <= grid.sensitivity
     assert grid.sensitivity == int(np.ceil(np.sqrt(5) * WEIGHT_GRID))
