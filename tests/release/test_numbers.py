@@ -76,7 +76,7 @@ def test_what_it_expects_comes_true(exact):
 def test_intervals_hold_as_often_as_they_say(epsilon, model):
     X, y = rows(4000, seed=1, curved=True)
     held = []
-    for seed in range(4):
+    for seed in range(100, 106):
         predicted, sd = release(epsilon, 3000, model, seed, curved=True).predict(X, True)
         held.append(np.mean(np.abs(y - predicted) < 1.2816 * sd))
     assert 0.72 < np.mean(held) < 0.9
@@ -85,8 +85,8 @@ def test_intervals_hold_as_often_as_they_say(epsilon, model):
 def test_nothing_there_is_said():
     X, y = rows(1000)
     y = np.random.RandomState(3).permutation(y)
+    source = DPStatisticsSource(1.0, encoder=schema(), model="linear", random_state=0)
     with pytest.warns(UserWarning, match="no better than its mean"):
-        source = DPStatisticsSource(1.0, encoder=schema(), model="linear", random_state=0)
         made = source.fit(X, y).release_
     assert made.regression.r2[1] == 0
 
