@@ -4,6 +4,7 @@ from skdp.displays._audit import AuditDisplay
 from skdp.displays._budget import LedgerDisplay, PrivacyUtilityDisplay
 from skdp.displays._calibration import CalibrationDisplay, EvaluationDisplay
 from skdp.displays._explanation import ExplanationDisplay
+from skdp.displays._prediction_error import PredictionErrorDisplay
 from skdp.displays._release import ReleaseDisplay, ShapeFunctionsDisplay
 from skdp.displays._transfer import TransferReportDisplay
 
@@ -13,6 +14,7 @@ __all__ = [
     "EvaluationDisplay",
     "ExplanationDisplay",
     "LedgerDisplay",
+    "PredictionErrorDisplay",
     "PrivacyUtilityDisplay",
     "ReleaseDisplay",
     "ShapeFunctionsDisplay",

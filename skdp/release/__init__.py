@@ -23,6 +23,13 @@ from skdp.release._frame import elements_per_record, elements_per_value, value_g
 from skdp.release._linear_discriminant import linear_scores
 from skdp.release._linear_scores import linear_discriminant
 from skdp.release._merging import merge_problem, merged_guarantee, rows_problem
+from skdp.release._number_evaluation import (
+    CELL_SCALE,
+    HALF_WIDTH,
+    N_PLACES,
+    SUM_SCALES,
+    cell_of,
+)
 from skdp.release._posterior import positive_mean
 from skdp.release._statistics import measure_moments, positive_counts
 from skdp.release._subspace import class_medians

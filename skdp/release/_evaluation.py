@@ -1,4 +1,4 @@
-"""The performance of a model, estimated from noisy histograms of its scores, with intervals."""
+"""The performance of a model, from noisy histograms of scores or of errors, with intervals."""
 
 import json
 import os
@@ -16,10 +16,12 @@ import pandas as pd
 from scipy.special import expit
 from sklearn.utils import check_random_state
 
-from skdp.displays import EvaluationDisplay
+from skdp.displays import EvaluationDisplay, PredictionErrorDisplay
 from skdp.privacy import WHOLE, PrivacyGuarantee, pack_guarantee, unpack_guarantee
 from skdp.release._merging import merged_guarantee
+from skdp.release._number_evaluation import N_PLACES, SUM_SCALES, NumberErrors
 from skdp.release._score_posterior import posterior_draws
+from skdp.tabular import NumericColumn, description_of, outcome_from
 from skdp.utils._files import write_whole
 from skdp.utils._html import definitions
 
@@ -34,7 +36,9 @@ _VERSION = 1
 _KIND = "skdp evaluation"
 _MOST_CHARACTERS = 10_000_000
 _LARGEST_COUNT = 1e15
-_KEYS = ("kind", "version", "classes", "histograms", "deviation", "guarantee", "parts")
+_KEYS = {"kind", "version", "classes", "histograms", "deviation", "guarantee", "parts"}
+# More of them where the outcome is a number.
+_NUMBER_KEYS = {"outcome", "sums", "has_intervals"}
 
 
 class Estimate(NamedTuple):
@@ -70,6 +74,9 @@ def bin_of(probabilities):
 class PrivateEvaluation:
     """Noisy histograms of a model's scores by class, and the figures computed from them.
 
+    Or, where the outcome is a number, of its predictions and the outcomes, and sums of errors:
+    :meth:`r2` and the methods after it are then those that can be asked.
+
     Everything is computed from the histograms, so whoever has this object can compute it
     without further privacy cost. Values are medians of the posterior, and intervals contain 95 %
     of it: for the performance of the model on more rows of this kind.
@@ -77,7 +84,7 @@ class PrivateEvaluation:
     Parameters
     ----------
     classes : tuple of str, bool, int or float
-        Of the labels, in the order of the model.
+        Of the labels, in the order of the model; of a number its two bounds.
 
     histograms : ndarray of shape (n_scores, 2, n_bins)
         Noisy numbers of rows by bin of the log-odds of a class, among rows of other classes and
@@ -93,6 +100,18 @@ class PrivateEvaluation:
     parts : tuple of str, default=()
         SHA-256 of the noisy histograms of each evaluation that was merged, so that none is merged
         twice; of these histograms if empty. Empty without noise, where owners may have equal ones.
+
+    outcome : NumericColumn or None, default=None
+        Where it is a number: its public bounds and scale.
+
+    sums : ndarray of shape (6,) or None, default=None
+        Of a number, noisy: rows inside and outside of the intervals; absolute errors, in units of
+        the range; with places between the bounds, from 0 to 1, squared errors; outcomes minus
+        one half, and their squares. The noise has the standard deviations ``deviation`` times
+        (4, 4, 2, 2, 2, 1)/√3.2.
+
+    has_intervals : bool, default=False
+        Of a number, whether the model has intervals.
 
     Raises
     ------
@@ -126,6 +145,9 @@ class PrivateEvaluation:
     deviation: float
     guarantee: PrivacyGuarantee
     parts: tuple[str, ...] = ()
+    outcome: NumericColumn | None = None
+    sums: np.ndarray | None = None
+    has_intervals: bool = False
 
     def __post_init__(self) -> None:
         histograms = np.array(self.histograms, dtype=np.float64)
@@ -136,25 +158,61 @@ class PrivateEvaluation:
         usual = len(self.classes) >= 2 and len(set(self.classes)) == len(self.classes)
         usual = usual and all(isinstance(c, str | bool | int | float) for c in self.classes)
         _require(usual, "classes", "must be two or more different labels")
-        shape = (n_scores, 2, N_BINS)
+        shape = (n_scores, 2, N_BINS) if self.outcome is None else (1, N_PLACES, N_PLACES)
         _require(histograms.shape == shape, "histograms", f"must have the shape {shape}")
         small = np.isfinite(histograms).all() and np.abs(histograms).max() < _LARGEST_COUNT
         _require(small, "histograms", "must be numbers of rows")
+        self._check_number()
         number = isinstance(self.deviation, int | float) and 0 <= self.deviation < _LARGEST_COUNT
         _require(number, "deviation", "must be a number from 0")
         protects_rows = isinstance(self.guarantee, PrivacyGuarantee)
         protects_rows = protects_rows and self.guarantee.unit in WHOLE
         _require(protects_rows, "guarantee", "must be one of records or people")
-        digest = sha256(histograms.astype("<f8").tobytes()).hexdigest()
+        numbers = histograms if self.sums is None else np.append(histograms, self.sums)
+        digest = sha256(numbers.astype("<f8").tobytes()).hexdigest()
         parts = tuple(self.parts) or ((digest,) if self.deviation else ())
         object.__setattr__(self, "parts", parts)
         digests = all(isinstance(part, str) for part in parts)
         digests = digests and len(set(parts)) == len(parts) and (self.deviation > 0 or not parts)
         _require(digests, "parts", "must be different digests of noisy histograms")
 
+    def _check_number(self):
+        """Raise ValueError unless what is there is there for a number alone, and fits it."""
+        about_number = isinstance(self.outcome, NumericColumn) and not self.outcome.missing
+        _require(about_number or self.outcome is None, "outcome", "must be a NumericColumn")
+        proper = (self.sums is not None) == about_number
+        _require(proper, "sums", "must be there for a number alone")
+        flag = isinstance(self.has_intervals, bool) and (about_number or not self.has_intervals)
+        _require(flag, "has_intervals", "must be True or False")
+        if not about_number:
+            return
+        sums = np.array(self.sums, dtype=np.float64)
+        sums.setflags(write=False)
+        object.__setattr__(self, "sums", sums)
+        small = sums.shape == SUM_SCALES.shape and np.isfinite(sums).all()
+        small = small and np.abs(sums).max() < _LARGEST_COUNT
+        _require(small, "sums", f"must be {len(SUM_SCALES)} sums over rows")
+        ends = (self.outcome.low, self.outcome.high)
+        _require(self.classes == ends, "classes", "must be the bounds of the outcome")
+
+    @cached_property
+    def _errors(self):
+        """Noisy sums of the errors of predictions of a number."""
+        if self.outcome is None:
+            raise ValueError(
+                "This PrivateEvaluation is of a classifier, which has no errors of a number. Use "
+                "auc, log_loss, brier_score, confusion, roc_curve or calibration_curve."
+            )
+        return NumberErrors(self.outcome, self.histograms[0], self.sums, self.deviation)
+
     @cached_property
     def _draws(self):
         """Expected rows by score, class and bin, (n_scores, n_draws, 2, n_bins)."""
+        if self.outcome is not None:
+            raise ValueError(
+                "This PrivateEvaluation is about a number, which has no classes. Use r2, "
+                "mean_absolute_error, interval_coverage, prediction_curve or residuals."
+            )
         random_state = check_random_state(0)  # noise is in the histograms already
         return np.stack(
             [
@@ -177,6 +235,9 @@ class PrivateEvaluation:
     @property
     def n_rows(self) -> Estimate:
         """Estimate: number of rows, with an interval of the noise."""
+        if self.outcome is not None:
+            total, half = self._errors.n_rows()
+            return Estimate(max(total, 0.0), max(total - half, 0.0), max(total + half, 0.0))
         # Each row is in the histogram of every score; their mean has the least noise.
         total = float(self.histograms.sum(axis=(1, 2)).mean())
         half = 1.96 * self.deviation * np.sqrt(2 * N_BINS / len(self.histograms))
@@ -285,11 +346,7 @@ class PrivateEvaluation:
         >>> evaluation.calibration_curve(3).columns.tolist()
         ['probability', 'frequency', 'low', 'high', 'rows']
         """
-        if not isinstance(n_groups, int) or not 1 <= n_groups <= N_BINS:
-            raise ValueError(
-                "The 'n_groups' parameter of PrivateEvaluation.calibration_curve must be a whole "
-                f"number from 1 to {N_BINS}, got {n_groups!r:.100}."
-            )
+        _require_groups("calibration_curve", n_groups, N_BINS)
         rows = self._draws[class_index]
         total = np.median(rows.sum(axis=1), axis=0)
         middle = (np.cumsum(total) - total / 2) / total.sum()
@@ -367,6 +424,112 @@ class PrivateEvaluation:
             for name, estimate in zip(names, columns, strict=True)
         }
 
+    def r2(self) -> Estimate:
+        """Return R² of a number: the share of its variance that is explained.
+
+        On the scale of the outcome, that is of its logarithm where the scale is logarithmic; like
+        ``sklearn.metrics.r2_score`` of outcomes and predictions clipped to the bounds.
+
+        Returns
+        -------
+        r2 : Estimate
+            NaN between −inf and 1 where noise leaves nothing known.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LinearRegression
+        >>> size = X[:, 0] + rng.standard_normal(1000)
+        >>> regressor = LinearRegression().fit(X[:200], size[:200])
+        >>> bounds = {"type": "number", "low": -5, "high": 7}
+        >>> errors = evaluate_privately(regressor, X[200:], size[200:], 20.0, outcome=bounds)
+        >>> low, high = errors.r2()[1:]
+        >>> low < 0.7 < high
+        True
+        """
+        return _of_numbers(self._errors.r2())
+
+    def mean_absolute_error(self) -> Estimate:
+        """Return the mean absolute error of a number, in its unit.
+
+        Returns
+        -------
+        error : Estimate
+
+        Examples
+        --------
+        >>> low, high = errors.mean_absolute_error()[1:]
+        >>> low < 0.8 < high
+        True
+        """
+        return _of_numbers(self._errors.mean_absolute_error())
+
+    def interval_coverage(self) -> Estimate:
+        """Return the share of the numbers inside the 80 % intervals of their predictions.
+
+        The intervals of 1.28 standard deviations to either side, by ``predict(X,
+        return_std=True)``; about .8 where they are right.
+
+        Returns
+        -------
+        share : Estimate
+
+        Raises
+        ------
+        ValueError
+            When the model predicts no standard deviations.
+        """
+        errors = self._errors
+        if not self.has_intervals:
+            raise ValueError(
+                "The model of this PrivateEvaluation has no intervals: its predict has no "
+                "return_std. Evaluate a Release, or a regressor that has it."
+            )
+        return _of_numbers(errors.coverage())
+
+    def prediction_curve(self, n_groups: int = 8) -> pd.DataFrame:
+        """Return the mean of a number among rows of similar predictions.
+
+        Parameters
+        ----------
+        n_groups : int, default=8
+            Number of groups of roughly equal size, of 16 places of predictions.
+
+        Returns
+        -------
+        curve : DataFrame
+            With ``prediction``, ``outcome`` with ``low`` and ``high``, and the share ``rows`` of
+            all rows. On a logarithmic scale these are geometric means.
+
+        Raises
+        ------
+        ValueError
+            When ``n_groups`` is no whole number from 1 to 16.
+
+        Examples
+        --------
+        >>> errors.prediction_curve(3).columns.tolist()
+        ['prediction', 'outcome', 'low', 'high', 'rows']
+        """
+        _require_groups("prediction_curve", n_groups, N_PLACES)
+        return self._errors.curve(n_groups)
+
+    def residuals(self) -> pd.DataFrame:
+        """Return how often a number differs from its prediction, and by how much.
+
+        Returns
+        -------
+        shares : DataFrame
+            With ``residual``, the outcome minus the prediction, in its unit, or in shares of a
+            logarithmic scale; the ``share`` of the rows at the nearest step of a fifteenth of the
+            range, with ``low`` and ``high``.
+
+        Examples
+        --------
+        >>> errors.residuals().columns.tolist()
+        ['residual', 'share', 'low', 'high']
+        """
+        return self._errors.residuals()
+
     def summary(self) -> str:
         """Return the performance of the model, as text.
 
@@ -383,6 +546,8 @@ class PrivateEvaluation:
             f"evaluated on about {self.n_rows.value:,.0f} rows, "
             f"({self.guarantee.epsilon:g}, {self.guarantee.delta:g})-DP per {self.guarantee.unit}"
         ]
+        if self.outcome is not None:
+            return "\n".join([*lines, *self._number_lines()])
         figures = {
             "AUC": self.auc(),
             "log loss": self.log_loss(),
@@ -397,6 +562,22 @@ class PrivateEvaluation:
         ]
         return "\n".join(lines)
 
+    def _number_lines(self):
+        """Return the lines of the summary about a number."""
+        figures = {
+            "R² (log)" if self.outcome.log else "R²": (self.r2(), ".3f"),
+            "mean error": (self.mean_absolute_error(), ".4g"),
+        }
+        if self.has_intervals:
+            figures["in intervals"] = (self.interval_coverage(), ".3f")
+        lines = [
+            f"  {name:<12}  {value:{form}} (95 %: {low:{form}} to {high:{form}})"
+            for name, ((value, low, high), form) in figures.items()
+        ]
+        if self.has_intervals:
+            lines[-1] += "; 0.8 is right"
+        return lines
+
     def __str__(self) -> str:
         return self.summary()
 
@@ -406,10 +587,13 @@ class PrivateEvaluation:
         return definitions([("rows", first), *((name, text.strip()) for name, text in pairs)])
 
     def __repr__(self) -> str:
-        return f"PrivateEvaluation({len(self.classes)} classes, ε={self.guarantee.epsilon:g})"
+        about = f"{len(self.classes)} classes" if self.outcome is None else "a number"
+        return f"PrivateEvaluation({about}, ε={self.guarantee.epsilon:g})"
 
     def plot(self, axes: Any = None, class_index: int = -1) -> Any:
         """Plot the ROC curve and the calibration curve, with bands of 95 %.
+
+        Of a number, outcomes against predictions, and residuals.
 
         Parameters
         ----------
@@ -430,7 +614,10 @@ class PrivateEvaluation:
         See Also
         --------
         skdp.displays.EvaluationDisplay : Draws it.
+        skdp.displays.PredictionErrorDisplay : Draws a number.
         """
+        if self.outcome is not None:
+            return PredictionErrorDisplay.from_evaluation(self).plot(axes).axes_.ravel()
         display = EvaluationDisplay.from_evaluation(self, class_index=class_index)
         return display.plot(axes).axes_.ravel()
 
@@ -472,6 +659,12 @@ class PrivateEvaluation:
             )
         first = evaluations[0]
         for evaluation in evaluations[1:]:
+            other_number = evaluation.outcome != first.outcome
+            if other_number or evaluation.has_intervals != first.has_intervals:
+                raise ValueError(
+                    "Evaluations of other outcomes cannot be merged: they must be of one model, "
+                    "by the same public bounds."
+                )
             if evaluation.classes != first.classes:
                 raise ValueError(
                     f"Evaluations of other classes cannot be merged: {first.classes!r:.200} and "
@@ -490,6 +683,9 @@ class PrivateEvaluation:
             float(np.linalg.norm([evaluation.deviation for evaluation in evaluations])),
             merged_guarantee([evaluation.guarantee for evaluation in evaluations], disjoint),
             tuple(part for evaluation in evaluations for part in evaluation.parts),
+            first.outcome,
+            None if first.sums is None else np.sum([e.sums for e in evaluations], axis=0),
+            first.has_intervals,
         )
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
@@ -522,6 +718,10 @@ class PrivateEvaluation:
             "guarantee": pack_guarantee(self.guarantee),
             "parts": list(self.parts),
         }
+        if self.outcome is not None and self.sums is not None:
+            document["outcome"] = description_of(self.outcome) | {"type": "number"}
+            document["sums"] = self.sums.tolist()
+            document["has_intervals"] = self.has_intervals
         with write_whole(Path(path), overwrite=overwrite) as file:
             file.write(json.dumps(document).encode())
 
@@ -551,7 +751,8 @@ class PrivateEvaluation:
             document = json.loads(content.decode())
             if document["kind"] != _KIND or document["version"] != _VERSION:
                 raise ValueError("it is of another kind or version")
-            if set(document) != set(_KEYS):
+            about_number = "outcome" in document
+            if set(document) != (_KEYS | _NUMBER_KEYS if about_number else _KEYS):
                 raise ValueError("it has other keys")
             histograms = np.array(document["histograms"], dtype=np.float64)
             guarantee = unpack_guarantee(document["guarantee"])
@@ -559,7 +760,12 @@ class PrivateEvaluation:
             if isinstance(deviation, bool) or not isfinite(deviation):
                 raise ValueError("its 'deviation' is no number")
             classes, parts = (tuple(document[key]) for key in ("classes", "parts"))
-            return cls(classes, histograms, float(deviation), guarantee, parts)
+            given = (classes, histograms, float(deviation), guarantee, parts)
+            if not about_number:
+                return cls(*given)
+            outcome = outcome_from(document["outcome"])
+            sums = np.array(document["sums"], dtype=np.float64)
+            return cls(*given, outcome, sums, document["has_intervals"])
         except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
             reason = str(error) if isinstance(error, ValueError) else "something is missing"
             raise ValueError(
@@ -590,3 +796,11 @@ def _mean(rows, of_others, of_own):
 def _require(holds, name, what):
     if not holds:
         raise ValueError(f"The {name!r} of PrivateEvaluation {what}.")
+
+
+def _require_groups(method, n_groups, most):
+    if not isinstance(n_groups, int) or not 1 <= n_groups <= most:
+        raise ValueError(
+            f"The 'n_groups' parameter of PrivateEvaluation.{method} must be a whole number from "
+            f"1 to {most}, got {n_groups!r:.100}."
+        )

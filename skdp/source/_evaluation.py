@@ -1,19 +1,32 @@
 """Evaluating a model on private rows: exact histograms of scores, and their noise."""
 
 import os
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import partial
+from inspect import signature
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from sklearn.base import is_regressor
 
 from skdp.noise import GaussianQueries, Share, private_bits
 from skdp.privacy import PrivacyLedger
-from skdp.release import N_BINS, PrivateEvaluation, bin_of
-from skdp.source._door import check_budget, check_labels, read_persons, row_weights
+from skdp.release import (
+    CELL_SCALE,
+    HALF_WIDTH,
+    N_BINS,
+    N_PLACES,
+    SUM_SCALES,
+    PrivateEvaluation,
+    bin_of,
+    cell_of,
+)
+from skdp.source._door import check_budget, check_labels, check_number, read_persons, row_weights
 from skdp.source._integers import ROW
 from skdp.source._publication import default_settings, publish, sealed, whole_guarantee
-from skdp.tabular import Vocabulary
+from skdp.tabular import NumericColumn, Vocabulary, numbers, outcome_from
 from skdp.utils._frames import as_frame
 
 
@@ -24,18 +37,25 @@ def evaluate_privately(
     epsilon: float = 1.0,
     delta: float = 1e-5,
     *,
+    outcome: Mapping[str, Any] | None = None,
     groups: ArrayLike | None = None,
     ledger: PrivacyLedger | str | os.PathLike[str] | None = None,
     name: str = "evaluation",
     random_state: int | np.random.RandomState | None = None,
 ) -> PrivateEvaluation:
-    r"""Evaluate a classifier on private rows with differential privacy.
+    r"""Evaluate a classifier, or a regressor, on private rows with differential privacy.
 
     An owner can thus state how accurate a release is without showing rows, and a target with
     private labels how accurate it is there. Rows are counted by class and by public bins of
     the model's log-odds, and Gaussian noise is added to the counts: one row adds 1 to one count,
     or, with K ≥ 3 classes, to one for each class, which is a sensitivity of :math:`\sqrt{K}`.
     Everything else is computed from the noisy counts.
+
+    Where the outcome is a number, rows are counted by public cells of (prediction, outcome) and by
+    whether the outcome is inside the 80 % interval of its prediction, if ``predict`` has
+    ``return_std``; and the sizes and squares of errors, and of the outcomes, are summed. Outcomes
+    and predictions beyond the public bounds count as the bounds. One row changes all these
+    numbers, each divided by its public scale, by at most 1 in Euclidean norm.
 
     **What is guaranteed**: whole records with their labels (add/remove), or with ``groups`` whole
     people, each of whose k rows counts 1/k. The model is not covered: a model that was trained on
@@ -45,20 +65,26 @@ def evaluate_privately(
 
     Parameters
     ----------
-    model : Release, or fitted classifier with ``predict_proba``
+    model : Release, or fitted classifier with ``predict_proba``, or fitted regressor
         Preferably one that was not trained on these rows.
 
     X : array-like of shape (n_samples, n_features) or DataFrame
         Private rows, as the model takes them.
 
     y : array-like of shape (n_samples,)
-        Private labels. Rows whose class the model does not know are left out silently.
+        Private labels. Rows whose class the model does not know are left out silently, and so are
+        those whose outcome is no number, where it should be one.
 
     epsilon : float, default=1.0
         Privacy loss. ``inf`` adds no noise, and warns.
 
     delta : float, default=1e-5
         Slack δ.
+
+    outcome : mapping or None, default=None
+        Of a regressor: the public bounds of the number, such as ``{"type": "number", "low": 0,
+        "high": 80}``, with ``log`` where it is judged on a logarithmic scale. None: the
+        ``outcome`` of the model, which a release about a number has.
 
     groups : array-like of shape (n_samples,) or None, default=None
         The person whom each row belongs to: whole people are protected.
@@ -105,37 +131,52 @@ def evaluate_privately(
     >>> evaluation = evaluate_privately(model, X[200:], y[200:], epsilon=2.0)
     >>> evaluation.auc().value > 0.8
     True
+
+    A number needs public bounds:
+
+    >>> from sklearn.linear_model import LinearRegression
+    >>> length = 10 + 5 * X[:, 0]
+    >>> regressor = LinearRegression().fit(X[:200], length[:200])
+    >>> outcome = {"type": "number", "low": 0, "high": 40}
+    >>> found = evaluate_privately(regressor, X[200:], length[200:], 8.0, outcome=outcome)
+    >>> found.r2().value > 0.5
+    True
     """
-    classes = _checked_classes(model)
+    number = _number_of(model, outcome)
+    kind = _of_classes(model) if number is None else _of_number(model, number)
     check_budget("evaluate_privately", epsilon, delta)
-    n_scores = 1 if len(classes) == 2 else len(classes)
     frame = as_frame(X)
     with default_settings():
         labels = check_labels(y, frame)
         weights = row_weights(read_persons(groups, len(labels), "evaluate_privately"), len(labels))
+    if number is not None:
+        check_number(labels)
     with sealed("evaluate_privately"):
-        counts = _counts(model, frame, labels, weights)
-    # All counts together change by the root of the number of histograms, each by 1 in one bin.
-    share = Share(1.0, counts.size, ROW * np.sqrt(n_scores))
+        counts = kind.count(model, frame, labels, weights)
+    share = Share(1.0, counts.size, ROW * kind.sensitivity)
     bits = private_bits("evaluate_privately", random_state)
     queries = GaussianQueries(epsilon, delta, {"histograms": share}, bits)
     guarantee = whole_guarantee(
-        "Gaussian noise on histograms of scores",
+        f"Gaussian noise on {kind.what}",
         (queries.mechanism,),
-        n_scores + 1,
+        kind.shape[0] + 1,
         by_group=groups is not None,
-        covers="the scores of the rows and their labels",
-        excludes="the model, its classes, the bins; refusals of the input; that the score of a "
+        covers=f"the {kind.said} of the rows and their labels",
+        excludes=f"the model, its {kind.public}; refusals of the input; that the score of a "
         "row depends on other rows, if only by rounding",
     )
 
     def make(counts, queries):
-        noisy = queries.add("histograms", counts.ravel(), share.sensitivity) / ROW
+        noisy = queries.add("histograms", counts, share.sensitivity, kind.scales) / ROW
+        n_cells = int(np.prod(kind.shape))
         return PrivateEvaluation(
-            classes=tuple(classes),
-            histograms=noisy.reshape(counts.shape),
-            deviation=float(queries.deviation("histograms", np.sqrt(n_scores))),
+            classes=tuple(kind.classes),
+            histograms=noisy[:n_cells].reshape(kind.shape),
+            deviation=float(queries.deviation("histograms", kind.sensitivity) * kind.scales[0]),
             guarantee=guarantee,
+            outcome=number,
+            sums=None if number is None else noisy[n_cells:],
+            has_intervals=number is not None and _has_deviations(model),
         )
 
     return publish(
@@ -149,13 +190,96 @@ def evaluate_privately(
     )
 
 
+class _Kind(NamedTuple):
+    """What is public about how rows are counted."""
+
+    classes: list
+    shape: tuple
+    count: Callable
+    # How far one row changes all counts together, each in units of its scale.
+    sensitivity: float
+    scales: np.ndarray
+    what: str
+    said: str
+    public: str
+
+
+def _of_classes(model):
+    classes = _checked_classes(model)
+    n_scores = 1 if len(classes) == 2 else len(classes)
+    # All counts change by the root of the number of histograms, each by 1 in one bin.
+    counting = (n_scores, 2, N_BINS), _counts, np.sqrt(n_scores), np.ones(1)
+    return _Kind(classes, *counting, "histograms of scores", "scores", "classes, the bins")
+
+
+def _of_number(model, outcome):
+    scales = np.append(np.full(N_PLACES**2, CELL_SCALE), SUM_SCALES)
+    counting = (1, N_PLACES, N_PLACES), partial(_number_counts, outcome=outcome), 1.0, scales
+    said = "counts and sums of errors", "predictions", "bounds, the cells"
+    return _Kind([outcome.low, outcome.high], *counting, *said)
+
+
+def _number_of(model, outcome):
+    """Return the public column of the outcome of a model of a number, or None."""
+    if outcome is None:
+        own = getattr(model, "outcome", None)
+        if isinstance(own, NumericColumn):
+            return own
+        if is_regressor(model):
+            raise ValueError(
+                "The 'outcome' parameter of evaluate_privately is needed for a regressor: the "
+                "public bounds of the number, such as outcome={'type': 'number', 'low': 0, "
+                "'high': 80}."
+            )
+        return None
+    if hasattr(model, "classes_") or not hasattr(model, "predict"):
+        raise ValueError(
+            "The 'outcome' parameter of evaluate_privately is for regressors. Leave it out, or "
+            f"pass a fitted regressor as the model, not one of type {type(model).__name__}."
+        )
+    return outcome_from(outcome)
+
+
+def _has_deviations(model):
+    """Tell whether a model predicts the standard deviations of its errors."""
+    return "return_std" in signature(model.predict).parameters
+
+
+def _number_counts(model, X, labels, weights, outcome):
+    """Return exact weights by cell, and sums over rows, in one array: **private**."""
+    found = model.predict(X, return_std=True) if _has_deviations(model) else (model.predict(X),)
+    if any(np.shape(values) != labels.shape for values in found):
+        raise ValueError("predict returned another shape")
+    places = outcome.positions(labels)
+    known = ~np.isnan(places)
+    places, weights = places[known], weights[known]
+    middle = (outcome.low + outcome.high) / 2
+    predictions, *deviations = (np.asarray(values, np.float64)[known] for values in found)
+    predictions = np.clip(np.nan_to_num(predictions, nan=middle), outcome.low, outcome.high)
+    predicted = outcome.positions(predictions)
+    truth = np.clip(numbers(labels)[known], outcome.low, outcome.high)
+    distances = np.abs(truth - predictions)
+    half = HALF_WIDTH * deviations[0] if deviations else 0.0
+    inside = np.asarray(distances <= half) & bool(deviations)
+    terms = (
+        *(inside, ~inside, distances / (outcome.high - outcome.low), (places - predicted) ** 2),
+        *(places - 0.5, (places - 0.5) ** 2),
+    )
+    histogram = np.zeros((N_PLACES, N_PLACES), dtype=np.int64)
+    np.add.at(histogram, (cell_of(predicted), cell_of(places)), weights)
+    # Rounded toward zero, so that no row counts for more than its weight.
+    sums = [np.trunc(weights * np.clip(term, -1, 1)).astype(np.int64).sum() for term in terms]
+    return np.append(histogram, sums)
+
+
 def _checked_classes(model):
     """Return the classes of a model as a list; raise ValueError for what cannot be used."""
     classes = getattr(model, "classes_", None)
     if classes is None or not hasattr(model, "predict_proba"):
         raise ValueError(
-            "The 'model' parameter of evaluate_privately must be a Release, or a fitted "
-            f"classifier with predict_proba, got one of type {type(model).__name__}."
+            "The 'model' parameter of evaluate_privately must be a Release, a fitted classifier "
+            "with predict_proba, or a fitted regressor with the 'outcome' parameter, got one of "
+            f"type {type(model).__name__}."
         )
     classes = np.asarray(classes).tolist()
     if len(set(classes)) < max(2, len(classes)):
@@ -166,7 +290,7 @@ def _checked_classes(model):
 
 
 def _counts(model, X, labels, weights):
-    """Return exact weights by score, class and bin, (n_scores, 2, N_BINS): **private**."""
+    """Return exact weights by score, class and bin, one after the other: **private**."""
     probabilities = np.asarray(model.predict_proba(X), dtype=np.float64)
     K = len(model.classes_)
     if probabilities.shape != (len(labels), K):
@@ -178,4 +302,4 @@ def _counts(model, X, labels, weights):
     for number, c in enumerate(scored):
         cells = ((codes == c).astype(np.int64), bin_of(probabilities[:, c]))
         np.add.at(counts[number], tuple(index[has_class] for index in cells), weights[has_class])
-    return counts
+    return counts.ravel()

@@ -1,0 +1,186 @@
+r"""The errors of predictions of a number, from noisy sums of private rows, with intervals.
+
+Of each row, with places p of the prediction and t of the outcome between the public bounds, are
+counted: its cell of a grid over (p, t); whether the outcome is inside the interval of its
+prediction; and \|p − t\| in the unit of the outcome, (p − t)², t − ½ and (t − ½)². R² and the mean
+absolute error follow from the sums alone, so that they do not depend on the grid: noise in a sum
+of squares over so many cells would be larger. Sums are normal about what would be expected, by
+noise of known variance and by the sampling of rows, whose covariance the grid shows: its counts
+are replaced by the nearest ones that are not negative and add up to the number of rows.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.utils import check_random_state
+
+from skdp.release._numbers import in_units
+
+# Places between the bounds about which rows are counted (rule of thumb).
+N_PLACES = 16
+_PLACES = np.linspace(0, 1, N_PLACES)
+_WIDTH = 1 / (N_PLACES - 1)
+# Share of the outcomes that is expected inside of intervals, and their half width in standard
+# deviations.
+LEVEL, HALF_WIDTH = 0.8, 1.2815515655446004
+# Noise of the sums and of the cells, relative to each other: one row changes them by at most
+# (1 in one of two, 1, 1, 1/2, 1/4) and 1, which, divided by these, is a vector of length 1.
+SUM_SCALES, CELL_SCALE = np.array([4.0, 4.0, 2.0, 2.0, 2.0, 1.0]), np.sqrt(3.2)
+_DRAWS = 4000
+# Share of an interval outside of it, to either side.
+_MISS = 0.025
+
+
+def cell_of(places):
+    """Return the cell of each place between 0 and 1; of one that is not a number, the middle."""
+    places = np.clip(np.nan_to_num(places, nan=0.5), 0, 1)
+    return np.rint(places / _WIDTH).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class NumberErrors:
+    """Noisy counts of rows by cell and sums over rows, and what follows from them.
+
+    Attributes
+    ----------
+    outcome : NumericColumn
+
+    histogram : ndarray of shape (n_places, n_places)
+        By place of the prediction and of the outcome.
+
+    sums : ndarray of shape (6,)
+
+    deviation : float
+        Of the noise in a cell.
+    """
+
+    outcome: Any
+    histogram: np.ndarray
+    sums: np.ndarray
+    deviation: float
+
+    @property
+    def noise(self):
+        """Standard deviations of the noise in the sums, (6,)."""
+        return self.deviation / CELL_SCALE * SUM_SCALES
+
+    def n_rows(self):
+        """Return the number of rows, and half of the interval of its noise."""
+        return float(self.sums[:2].sum()), 1.96 * float(np.linalg.norm(self.noise[:2]))
+
+    def r2(self):
+        """Return R² on the scale of the outcome, with the ends of its interval."""
+
+        def measure(sums):
+            n, _, squares, first, second = sums.T
+            with np.errstate(all="ignore"):
+                total = second - first**2 / n
+                return np.where(
+                    (n > 0) & (squares >= 0) & (total > 0), 1 - squares / total, np.nan
+                )
+
+        return self._estimate(measure, -np.inf, 1.0)
+
+    def mean_absolute_error(self):
+        """Return the mean absolute error in the unit of the outcome, with its interval."""
+        width = self.outcome.high - self.outcome.low
+
+        def measure(sums):
+            with np.errstate(all="ignore"):
+                mean = np.clip(sums[:, 1] / sums[:, 0], 0, 1)
+            return width * np.where(sums[:, 0] > 0, mean, np.nan)
+
+        return self._estimate(measure, 0.0, width)
+
+    def coverage(self):
+        """Return the share of the outcomes inside of their intervals, with its interval."""
+        variances = self.noise[:2] ** 2 + np.maximum(self.sums[:2], 0)
+        normal = check_random_state(0).standard_normal((_DRAWS, 2))
+
+        def measure(counts):
+            inside, outside = np.maximum(counts, 0).T
+            with np.errstate(all="ignore"):
+                return inside / (inside + outside)
+
+        drawn = measure(self.sums[:2] + np.sqrt(variances) * normal)
+        exact = measure(self.sums[np.newaxis, :2])[0]
+        return self._interval(drawn, exact, 0.0, 1.0)
+
+    def _estimate(self, measure, least, most):
+        """Return the value of a function of sums over rows, with its interval."""
+        sums = np.concatenate([[self.sums[:2].sum()], self.sums[2:]])
+        variances = np.concatenate([[(self.noise[:2] ** 2).sum()], self.noise[2:] ** 2])
+        values, rows = self._of_cells(), _adding_up_to(sums[0], self.histogram.ravel())
+        covariance = (values * rows) @ values.T + np.diag(variances)
+        # Noise is in the sums already.
+        drawn = check_random_state(0).multivariate_normal(sums, covariance, _DRAWS)
+        return self._interval(measure(drawn), measure(sums[np.newaxis])[0], least, most)
+
+    def _interval(self, drawn, exact, least, most):
+        """Return a value with the ends of its interval; NaN where noise leaves nothing known."""
+        possible = drawn[~np.isnan(drawn)]
+        if not len(possible):
+            return np.nan, least, most
+        low, middle, high = np.quantile(possible, [_MISS, 0.5, 1 - _MISS])
+        return middle if self.deviation else exact, low, high
+
+    def _of_cells(self):
+        """Return what a row in each cell adds to the sums, (5, n_cells); its count first."""
+        predicted, observed = (
+            places.ravel() for places in np.meshgrid(*2 * [_PLACES], indexing="ij")
+        )
+        units = in_units(self.outcome, _PLACES) / (self.outcome.high - self.outcome.low)
+        distance = np.abs(np.subtract.outer(units, units)).ravel()
+        squares = (predicted - observed) ** 2 + _WIDTH**2 / 6  # of rows anywhere in the cells
+        middle = observed - 0.5
+        return np.stack(
+            [np.ones_like(middle), np.maximum(distance, _WIDTH / 3), squares, middle, middle**2]
+        )
+
+    def curve(self, n_groups):
+        """Return the mean outcome among rows of similar predictions, a line for each group."""
+        normal = check_random_state(0).standard_normal((_DRAWS // 4, *self.histogram.shape))
+        rows = np.maximum(self.histogram, 0)
+        drawn = self.histogram + np.sqrt(rows + self.deviation**2) * normal
+        total = np.maximum(self.histogram.sum(axis=1), 1e-9)
+        middle = (np.cumsum(total) - total / 2) / total.sum()
+        groups = np.minimum((middle * n_groups).astype(int), n_groups - 1)
+        lines = []
+        for number in np.unique(groups):
+            group = groups == number
+            n, mean = drawn[:, group].sum(axis=(1, 2)), (drawn[:, group] @ _PLACES).sum(axis=1)
+            exact = (self.histogram[group] @ _PLACES).sum() / total[group].sum()
+            means = np.where(n > 0, mean / n, np.nan)
+            ends = self._interval(means, exact, 0.0, 1.0)
+            prediction = total[group] @ _PLACES[group] / total[group].sum()
+            in_order = in_units(self.outcome, np.array([prediction, *np.clip(ends, 0, 1)]))
+            lines.append((*in_order, total[group].sum() / total.sum()))
+        return pd.DataFrame(lines, columns=["prediction", "outcome", "low", "high", "rows"])
+
+    def residuals(self):
+        """Return the shares of rows by outcome minus prediction, with their intervals."""
+        steps = np.arange(1 - N_PLACES, N_PLACES)
+        counts = np.array([np.trace(self.histogram, k) for k in steps])
+        n = max(counts.sum(), 1e-9)
+        cells = N_PLACES - np.abs(steps)
+        half = 1.96 * np.sqrt(cells * self.deviation**2 + np.maximum(counts, 0)) / n
+        width = 1.0 if self.outcome.log else self.outcome.high - self.outcome.low
+        shares = counts / n
+        return pd.DataFrame(
+            {
+                "residual": steps * _WIDTH * width,
+                "share": np.clip(shares, 0, 1),
+                "low": np.clip(shares - half, 0, 1),
+                "high": np.clip(shares + half, 0, 1),
+            }
+        )
+
+
+def _adding_up_to(total, counts):
+    """Return the nearest numbers that are not negative and have a positive total."""
+    total = max(total, 1.0)
+    falling = np.sort(counts)[::-1]
+    excess = (np.cumsum(falling) - total) / np.arange(1, len(counts) + 1)
+    return np.maximum(counts - excess[np.flatnonzero(falling > excess)[-1]], 0)
