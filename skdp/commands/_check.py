@@ -8,7 +8,7 @@ from skdp.commands._arguments import (
     add_people,
     read_rows,
     read_schema,
-    require_classes,
+    require_outcome,
 )
 from skdp.commands._tables import check_columns
 from skdp.tabular import COLUMN_KINDS, TABLE_KINDS, check_table
@@ -51,10 +51,10 @@ def run(arguments, note):
 
 
 def schema_of(arguments):
-    """Return the public schema, which lists the classes of labels and leaves out their column."""
+    """Return the public schema, which says what labels may be and leaves out their column."""
     schema = read_schema(arguments.schema, "--schema ")
     if arguments.label is not None:
-        require_classes(schema, arguments.schema, "--schema ")
+        require_outcome(schema, arguments.schema, "--schema ")
     check_features(schema, arguments, f"--schema {arguments.schema!r}")
     return schema
 

@@ -7,6 +7,7 @@ from math import floor, isfinite, isinf, log10
 from skdp.commands._arguments import add_release
 from skdp.privacy import pack_guarantee
 from skdp.release import RARE, Release, statements
+from skdp.tabular import description_of
 
 NAME = "describe"
 HELP = """Describe in plain words what a release guarantees, covers and excludes.
@@ -86,9 +87,14 @@ def _facts(release):
     guarantee, encoder = release.guarantee, release.encoder
     names = release.feature_names
     moments = release.moments
-    counts = None if moments is None else [round(float(n)) for n in moments.class_counts]
+    counts = (
+        None
+        if moments is None or release.outcome
+        else [round(float(n)) for n in moments.class_counts]
+    )
     return {
-        "classes": release.classes.tolist(),
+        "classes": None if release.outcome else release.classes.tolist(),
+        "outcome": release.outcome and description_of(release.outcome) | {"type": "number"},
         "n_features": release.n_features,
         "columns": None if encoder is None else encoder.to_mapping()["columns"],
         "feature_names": None if names is None else names.tolist(),

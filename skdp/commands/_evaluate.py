@@ -25,10 +25,11 @@ example:
       --ledger budget.json -o evaluation.json
   skdp evaluate --show evaluation.json
 
-Rows are counted by class and by the probabilities of the release, with noise that protects
-whole records, or people with --group. Use rows that the release was not made from. The .json file
-may be published; the text on the screen is computed from it, and may be shown. Rows of other
-classes than those of the release are left out silently."""
+Rows are counted by class and by the probabilities of the release, or errors of its numbers are
+summed, with noise that protects whole records, or people with --group. Use rows that the release
+was not made from. The .json file may be published; the text on the screen is computed from it,
+and may be shown. Rows of other classes than those of the release, or whose outcome is no number,
+are left out silently."""
 
 
 def add_arguments(parser):

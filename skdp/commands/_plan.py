@@ -3,7 +3,7 @@
 import importlib
 from math import inf, isinf
 
-from skdp.commands._arguments import between, checked_output, read_schema, require_classes
+from skdp.commands._arguments import between, checked_output, read_schema, require_outcome
 from skdp.commands._predict import class_shares
 from skdp.source import plan_release
 from skdp.utils._files import write_whole
@@ -14,15 +14,19 @@ HELP = """Estimate how accurate releases of a table will be, from its schema and
 example:
   skdp plan schema.json --rows 500 2000 --class-prior died=0.1 --class-prior home=0.9
   skdp plan schema.json --rows 500 --auc 0.8 --effects 0.85 --plot plan.png
+  skdp plan stay.json --rows 5000 --r2 0.25 --effects 0.3
 
 No row is read and no budget is spent: tables are simulated from the schema, released, and the
 releases evaluated. You must guess how well the columns separate the classes: by the AUC of
-published models of the same outcome, or as weak (0.65), moderate (0.75) or strong (0.85)."""
+published models of the same outcome, or as weak (0.65), moderate (0.75) or strong (0.85). Where
+the outcome is a number, by R²: weak (0.1), moderate (0.3) or strong (0.5)."""
 
 
 def add_arguments(parser):
     """Add the arguments of the command."""
-    parser.add_argument("schema", metavar="SCHEMA", help="public schema with classes (.json)")
+    parser.add_argument(
+        "schema", metavar="SCHEMA", help="public schema with classes, or an outcome (.json)"
+    )
     parser.add_argument(
         "--rows",
         required=True,
@@ -51,13 +55,20 @@ def add_arguments(parser):
         type=_effect,
         default=["weak", "moderate", "strong"],
         metavar="AUC",
-        help="a number between 0.5 and 1, or weak, moderate, strong (default: these three)",
+        help="a number between 0.5 and 1, for R² from 0, or weak, moderate, strong (default: "
+        "these three)",
     )
     parser.add_argument(
         "--auc",
         type=between(0.5, 1, "0.8 is one"),
         metavar="NUMBER",
         help="also print the epsilon, and the number of rows, needed for this AUC",
+    )
+    parser.add_argument(
+        "--r2",
+        type=between(0, 1, "0.3 is one"),
+        metavar="NUMBER",
+        help="the same for R², where the outcome is a number",
     )
     parser.add_argument("--plot", metavar="FILE", help="plot the plan (.png, .svg or .pdf)")
     parser.add_argument("--force", action="store_true", help="replace the plot if it exists")
@@ -80,9 +91,9 @@ def run(arguments, note):
     if arguments.plot is not None:
         target = checked_output(arguments, ".png", ".svg", ".pdf", argument="plot")
     schema = read_schema(arguments.schema)
-    require_classes(schema, arguments.schema)
-    shares = class_shares(schema.classes, arguments.class_prior)
-    frequencies = None if shares is None else [shares[label] for label in schema.classes]
+    require_outcome(schema, arguments.schema)
+    frequencies = _frequencies(schema, arguments)
+    name, wanted = ("AUC", arguments.auc) if schema.outcome is None else ("R²", arguments.r2)
     note("simulating tables, and releases of them")
     plan = plan_release(
         schema,
@@ -93,24 +104,40 @@ def run(arguments, note):
         random_state=0,
     )
     lines = [plan.summary()]
-    if arguments.auc is not None:
-        lines += _needed(plan, arguments.auc)
+    if wanted is not None:
+        lines += _needed(plan, name, wanted)
     if target is not None:
         _draw(plan, target, arguments.force)
         lines.append(f"Wrote {str(target)!r}.")
     return "\n".join(lines)
 
 
-def _needed(plan, auc):
-    """Return lines about what an AUC needs."""
+def _frequencies(schema, arguments):
+    """Return the frequencies of the classes, None where none are given or needed."""
+    number = schema.outcome is not None
+    for option, wrong in {"auc": number, "class_prior": number, "r2": not number}.items():
+        if wrong and getattr(arguments, option) is not None:
+            raise ValueError(
+                f"--{option.replace('_', '-')} is for an outcome that is "
+                f"{'one of several classes' if number else 'a number'}, and that of "
+                f"{arguments.schema!r} is not. Leave it out{', or use --r2' * number}."
+            )
+    if number or arguments.class_prior is None:
+        return None
+    shares = class_shares(schema.classes, arguments.class_prior)
+    return [shares[label] for label in schema.classes]
+
+
+def _needed(plan, name, wanted):
+    """Return lines about what an AUC, or R², needs."""
     return [
-        f"An AUC of {auc:g} with effects {effects!r} and {n_rows:,} rows needs epsilon "
+        f"An {name} of {wanted:g} with effects {effects!r} and {n_rows:,} rows needs epsilon "
         + ("above those planned" if isinf(epsilon) else f"{epsilon:.2g}, about")
         + "."
-        for (effects, n_rows), epsilon in plan.epsilon_needed(auc).items()
+        for (effects, n_rows), epsilon in plan.epsilon_needed(wanted).items()
     ] + [
         f"With epsilon {epsilon:g} and effects {effects!r} it needs {n_rows:,.0f} rows, about."
-        for (effects, epsilon), n_rows in plan.rows_needed(auc).items()
+        for (effects, epsilon), n_rows in plan.rows_needed(wanted).items()
         if not isinf(n_rows) and plan.table["n_rows"].nunique() > 1
     ]
 

@@ -1,4 +1,4 @@
-"""``skdp predict``: classes and probabilities of the target's rows, by a release."""
+"""``skdp predict``: classes, or numbers, of the target's rows, by a release."""
 
 import numpy as np
 import pandas as pd
@@ -21,9 +21,10 @@ from skdp.release import Release
 from skdp.tabular import Vocabulary, missing_values, numbers, spelled_as
 from skdp.transfer import MAX_ROUNDING, DPTransferClassifier
 from skdp.utils._text import composed, named_like
+from skdp.utils._validation import listed
 
 NAME = "predict"
-HELP = """Predict the class of each row of a target's table, from releases and any labels.
+HELP = """Predict the class, or number, of each row of a target's table, by releases and any labels.
 
 example:
   skdp predict hospital.skdp target.csv -o predictions.csv
@@ -34,7 +35,8 @@ Rows with an empty cell in the label column are unlabeled; without --label all a
 releases are merged if possible, and otherwise weighted by the labels. Columns that the table
 lacks are left out of a release, with a warning; other columns are not read. The output has one
 line for each row, in the same order: the column of --id, the class, and the probability of each
-class."""
+class. Where the outcome is a number: the prediction, and the standard deviation of the outcome
+about it; by one release alone."""
 
 
 def add_arguments(parser):
@@ -73,10 +75,13 @@ def run(arguments, note):
     target = checked_output(arguments, *TABLES)
     check_ending(target)
     releases = _releases(arguments)
+    if releases[0].outcome is not None:
+        return _predict_numbers(releases[0], arguments, target, note)
     classes = np.unique(np.concatenate([release.classes for release in releases]))
     prior = class_shares(classes.tolist(), arguments.class_prior)
     frame = read_rows(arguments, note)
-    ids = _ids(frame, classes, arguments)
+    names = ("class", *(f"probability_{label}" for label in classes.tolist()))
+    ids = _ids(frame, names, arguments)
     labels = _labels(frame, classes, arguments)
     rows = _rows(frame, releases, arguments)
     n_labels = 0 if labels is None else int(pd.notna(labels).sum())
@@ -95,6 +100,11 @@ def run(arguments, note):
     shown = np.clip(np.round(probabilities, 6), 10.0**-6, 1 - 10.0**-6)
     for label, column in zip(model.classes_.tolist(), shown.T, strict=True):
         predictions[f"probability_{label}"] = column
+    return _written(predictions, target, arguments)
+
+
+def _written(predictions, target, arguments):
+    """Write the columns of predictions, and return what to say of them."""
     said = f"Wrote {str(target)!r}: {', '.join(predictions)}; one line for each row, in order."
     if write_table(pd.DataFrame(predictions), target, overwrite=arguments.force):
         said += (
@@ -102,6 +112,32 @@ def run(arguments, note):
             "write .parquet to\nkeep it unchanged."
         )
     return said
+
+
+def _predict_numbers(release, arguments, target, note):
+    """Write the number that a release predicts of each row, with its standard deviation."""
+    for option, remedy in (
+        ("class_prior", "is for classes, and the outcome is a number. Leave it out."),
+        ("label", "is for classes. Numbers are predicted by the release alone: leave it out."),
+    ):
+        if getattr(arguments, option) is not None:
+            raise ValueError(f"--{option.replace('_', '-')} {remedy}")
+    frame = read_rows(arguments, note)
+    ids = _ids(frame, ("prediction", "deviation"), arguments)
+    rows = _rows(frame, [release], arguments)
+    if release.encoder is not None:
+        names = [name for name in release.encoder.names if name in rows]
+        lacking = [name for name in release.encoder.names if name not in names]
+        if lacking:
+            note(f"warning: {arguments.table!r} lacks {listed(lacking)}, which are left out")
+        release = release.restrict(names)
+    note(f"predicting {len(rows):,} rows")
+    numbers, deviations = release.predict(rows, return_std=True)
+    # Beyond six digits are rounding and noise.
+    shown = ([float(f"{value:.6g}") for value in values] for values in (numbers, deviations))
+    return _written(
+        ids | dict(zip(("prediction", "deviation"), shown, strict=True)), target, arguments
+    )
 
 
 def _releases(arguments):
@@ -112,6 +148,11 @@ def _releases(arguments):
     releases = [Release.load(path) for path in paths]
     if len(releases) == 1:
         return releases
+    if any(release.outcome is not None for release in releases):
+        raise ValueError(
+            "Numbers are predicted by one release. Merge those of several owners by skdp merge, "
+            "and predict by the result."
+        )
     for path, release in zip(paths, releases, strict=True):
         if release.encoder is None:
             raise ValueError(
@@ -126,13 +167,13 @@ def _releases(arguments):
     return releases
 
 
-def _ids(frame, classes, arguments):
+def _ids(frame, taken, arguments):
     """Return the column that is written as it is, by its name; none where none is named."""
     name = arguments.id
     if name is None:
         return {}
     check_columns(frame, [name], arguments.table, "--id")
-    if name in ("class", *(f"probability_{label}" for label in classes.tolist())):
+    if name in taken:
         raise ValueError(
             f"--id {name!r} is also the name of a column of the predictions. Rename it in the "
             "table."

@@ -31,7 +31,8 @@ example:
   skdp release rows.csv --label outcome --schema schema.json --epsilon 1 \\
       --ledger budget.json --budget-epsilon 2 --budget-delta 1e-5 -o hospital.skdp
 
-The schema must be public. Rows of unlisted classes are left out silently, and a cell that
+The schema must be public. Rows of unlisted classes are left out silently, as are those without a
+number where the outcome is one, and numbers beyond the bounds count as the bounds. A cell that
 is no number, or no category, counts as missing: a warning would leak information. For the same
 reason nothing about the rows is shown, not even their number, with one exception: mistakes that
 would ruin the release, as found by skdp check, are refused before anything is charged, by the

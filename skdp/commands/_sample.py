@@ -36,7 +36,9 @@ def add_arguments(parser):
     parser.add_argument(
         "-n", "--rows", type=int, required=True, metavar="N", help="how many rows to draw"
     )
-    add_label(parser, "name of the column that is written with labels (default: label)")
+    add_label(
+        parser, "name of the column that is written with labels, or numbers (default: label)"
+    )
     parser.add_argument(
         "--seed",
         type=int,

@@ -25,9 +25,11 @@ example:
   skdp schema draft.csv --public --label outcome -o schema.json
   skdp schema --common north.json south.json -o common.json
 
-Bounds and categories of private rows are private: never draft a schema from these. Read the
-draft, widen its bounds to what instruments and code books allow, and delete what identifies
-people. Owners whose releases will be merged must agree on one schema before any release."""
+Labels become a list of classes; labels of many different numbers an outcome that is a number,
+between rounded bounds. Bounds and categories of private rows are private: never draft a schema
+from these. Read the draft, widen its bounds to what instruments and code books allow, and delete
+what identifies people. Owners whose releases will be merged must agree on one schema before any
+release."""
 
 
 def add_arguments(parser):
@@ -51,7 +53,7 @@ def add_arguments(parser):
         help="state that these rows are public, or the target's own",
     )
     add_table_options(parser, drop=True)
-    add_label(parser, "column with the labels, whose values become the list of classes")
+    add_label(parser, "column with the labels: classes, or a number")
     add_output(parser, "the schema", ".json")
 
 
@@ -85,6 +87,12 @@ def run(arguments, note):
                 f"warning: {column.name!r:.100} has {len(column.categories)} categories. If these "
                 "are names or IDs, delete the column from the schema."
             )
+    if schema.outcome is not None:
+        low, high = schema.outcome.low, schema.outcome.high
+        note(
+            f"the labels are taken for a number from {low:g} to {high:g}. If these are classes, "
+            'list them in place of "outcome", as "classes"'
+        )
     if not label:
         note("the draft lists no classes; skdp release needs them: name a column by --label")
     write_schema(schema, target, arguments)
@@ -127,7 +135,7 @@ def _common(arguments, note):
         schemas[repr(path)] = read_schema(path)
     columns = "all" if arguments.all_columns else "shared"
     schema = Schema.common(schemas, columns=columns)
-    if schema.classes is None:
+    if schema.classes is None and schema.outcome is None:
         note("the schemas list no classes; skdp release needs them: add them by hand")
     write_schema(schema, target, arguments)
     lines = [schema.summary()]

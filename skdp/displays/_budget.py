@@ -125,7 +125,7 @@ class PrivacyUtilityDisplay(Display):
 
     @classmethod
     def from_plan(cls, plan: Any) -> Self:
-        """Return the display of a plan, with the expected AUC of each size and effect.
+        """Return the display of a plan, with the expected AUC, or R², of each size and effect.
 
         Parameters
         ----------
@@ -143,16 +143,15 @@ class PrivacyUtilityDisplay(Display):
         """
         owner = "PrivacyUtilityDisplay.from_plan"
         require_kind(owner, "plan", plan, ("table", "epsilon_needed"), "a ReleasePlan")
+        figure, name = ("r2", "R²") if "r2" in plan.table else ("auc", "AUC")
         parts: list = []
         for (effects, n_rows), part in plan.table.groupby(["effects", "n_rows"], sort=False):
             model = f"{effects}, {n_rows:,} rows"
-            parts += zip(
-                [model] * len(part), part["epsilon"], part["auc"], part["auc_sd"], strict=True
-            )
-            parts.append((model, np.inf, part["auc_without_noise"].iloc[0], 0.0))
-        return cls(
-            pd.DataFrame(parts, columns=["model", "epsilon", "score", "sd"]), "expected AUC"
-        )
+            expected = part["epsilon"], part[figure], part[f"{figure}_sd"]
+            parts += zip([model] * len(part), *expected, strict=True)
+            parts.append((model, np.inf, part[f"{figure}_without_noise"].iloc[0], 0.0))
+        table = pd.DataFrame(parts, columns=["model", "epsilon", "score", "sd"])
+        return cls(table, f"expected {name}")
 
     @classmethod
     def from_estimator(

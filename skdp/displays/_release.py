@@ -121,7 +121,7 @@ class ReleaseDisplay(Display):
             }
         )
         counts = places = None
-        if release.moments is not None:
+        if release.moments is not None and getattr(release, "outcome", None) is None:
             table = release.describe_columns()
             counts = table[(table["statistic"] == "rows") & table["class"].notna()]
             counts = counts[["class", "value", "low", "high"]].reset_index(drop=True)
@@ -184,7 +184,7 @@ class ReleaseDisplay(Display):
 
 
 class ShapeFunctionsDisplay(Display):
-    """What each value of each column adds to the log-odds of a class.
+    """What each value of each column adds to the log-odds of a class, or to a number.
 
     A step function of the values of a number, with a band of two standard deviations of the noise
     and a dotted line for missing values; a bar for each category, or for each of a few numbers.
@@ -199,6 +199,9 @@ class ShapeFunctionsDisplay(Display):
 
     columns : list of str or None, default=None
         What is drawn, in this order; None: the twelve of the widest effects.
+
+    adds_to : str, default="log-odds"
+        For the axis.
 
     Attributes
     ----------
@@ -232,8 +235,14 @@ class ShapeFunctionsDisplay(Display):
 
     _instead = "Release.effects()"
 
-    def __init__(self, effects: pd.DataFrame, columns: Sequence[str] | None = None):
+    def __init__(
+        self,
+        effects: pd.DataFrame,
+        columns: Sequence[str] | None = None,
+        adds_to: str = "log-odds",
+    ):
         self.effects = effects
+        self.adds_to = adds_to
         self.columns = _widest(effects) if columns is None else list(columns)
 
     @classmethod
@@ -272,7 +281,10 @@ class ShapeFunctionsDisplay(Display):
                 f"The 'columns' parameter of {owner} names {unknown!r:.200}, which the release "
                 f"does not have. It has {names!r:.500}."
             )
-        return cls(effects, columns)
+        outcome = getattr(release, "outcome", None)
+        if outcome is None:
+            return cls(effects, columns)
+        return cls(effects, columns, "the logarithm" if outcome.log else "the outcome")
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the display.
@@ -300,7 +312,7 @@ class ShapeFunctionsDisplay(Display):
         for panel, name in zip(axes, names, strict=True):
             _draw_shape(panel, self.effects[self.effects["column"] == name], str(name))
         for panel in self.axes_[:, 0] if self.axes_.ndim == 2 else axes[:1]:
-            panel.set_ylabel("adds to log-odds")
+            panel.set_ylabel(f"adds to {self.adds_to}")
         return self
 
 

@@ -184,7 +184,7 @@ class PrivateEvaluation:
         _require(proper, "sums", "must be there for a number alone")
         flag = isinstance(self.has_intervals, bool) and (about_number or not self.has_intervals)
         _require(flag, "has_intervals", "must be True or False")
-        if not about_number:
+        if self.outcome is None:
             return
         sums = np.array(self.sums, dtype=np.float64)
         sums.setflags(write=False)
@@ -198,7 +198,7 @@ class PrivateEvaluation:
     @cached_property
     def _errors(self):
         """Noisy sums of the errors of predictions of a number."""
-        if self.outcome is None:
+        if self.outcome is None or self.sums is None:
             raise ValueError(
                 "This PrivateEvaluation is of a classifier, which has no errors of a number. Use "
                 "auc, log_loss, brier_score, confusion, roc_curve or calibration_curve."
@@ -565,7 +565,7 @@ class PrivateEvaluation:
     def _number_lines(self):
         """Return the lines of the summary about a number."""
         figures = {
-            "R² (log)" if self.outcome.log else "R²": (self.r2(), ".3f"),
+            "R² (log)" if self._errors.outcome.log else "R²": (self.r2(), ".3f"),
             "mean error": (self.mean_absolute_error(), ".4g"),
         }
         if self.has_intervals:
@@ -677,6 +677,7 @@ class PrivateEvaluation:
                     "rows, with the same noise, alone or merged with others. Rows that are "
                     "counted twice tell nothing more: pass each evaluation once."
                 )
+        sums = [evaluation.sums for evaluation in evaluations if evaluation.sums is not None]
         return cls(
             first.classes,
             np.sum([evaluation.histograms for evaluation in evaluations], axis=0),
@@ -684,7 +685,7 @@ class PrivateEvaluation:
             merged_guarantee([evaluation.guarantee for evaluation in evaluations], disjoint),
             tuple(part for evaluation in evaluations for part in evaluation.parts),
             first.outcome,
-            None if first.sums is None else np.sum([e.sums for e in evaluations], axis=0),
+            np.sum(sums, axis=0) if sums else None,
             first.has_intervals,
         )
 

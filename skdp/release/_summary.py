@@ -24,6 +24,11 @@ OWNER_ADVICE = (
     "they are, there are too few rows for this epsilon. Alone, a release that tells nothing apart "
     "helps nobody; merged with others it may add a little."
 )
+NUMBER_ADVICE = (
+    "Check that the outcome and the columns are in the units of their bounds; if they are, there "
+    "are too few rows for this epsilon, or the columns say nothing of the outcome. Merged with "
+    "others, such a release may still add a little."
+)
 TARGET_ADVICE = (
     "So it is with {which}: its owner has too few rows for the epsilon, or labels that are not "
     "spelled like the classes. Ask the owner, and compare with labels alone, source=None."
@@ -77,8 +82,9 @@ def _conditions(release):
             "behind noise (quantile_bounds, skdp bounds), which has cost privacy that the figures "
             "here do not count. The ledger has its own entry of it."
         )
+    known = "classes" if release.outcome is None else "the bounds of the outcome"
     return (
-        "Columns, bounds, categories and classes were known without a look at the rows, and "
+        f"Columns, bounds, categories and {known} were known without a look at the rows, and "
         "nothing else was released of the same rows: every further release adds to the loss, "
         "and a ledger keeps the account. Whatever is computed from the file, by anybody, adds "
         "nothing."
@@ -94,6 +100,8 @@ def result_lines(release):
 def warn_of_doubt(release, advice=OWNER_ADVICE):
     """Warn where a release may not separate its classes, by its noisy numbers."""
     doubt = release.model.doubt()
+    if release.outcome is not None and advice is OWNER_ADVICE:
+        advice = NUMBER_ADVICE
     if doubt is not None:
         warn(f"{doubt} {advice}")
 
@@ -133,9 +141,18 @@ def _contents(release):
     more = f" {left_out} other features were left out, which the guarantee is about too."
     return (
         "No rows and no program: numbers that were computed from the rows with noise, and what "
-        f"is public: {columns}, and the classes {', '.join(class_names(release))}."
+        f"is public: {columns}, and {_outcome(release)}."
         f"{more if left_out else ''}"
     )
+
+
+def _outcome(release):
+    """Return what is predicted: classes, or a number between its bounds."""
+    outcome = release.outcome
+    if outcome is None:
+        return f"the classes {', '.join(class_names(release))}"
+    scale = " on a logarithmic scale" if outcome.log else ""
+    return f"the bounds of the outcome, a number from {outcome.low:g} to {outcome.high:g}{scale}"
 
 
 def _number_of_rows(added, noun):

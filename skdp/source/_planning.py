@@ -13,7 +13,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.metrics import roc_auc_score
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.utils import check_random_state
 
 from skdp.displays import PrivacyUtilityDisplay
@@ -24,6 +25,8 @@ from skdp.utils._html import grid
 
 # Areas under the ROC curve that are reached with many rows and without noise, by name.
 EFFECTS = {"weak": 0.65, "moderate": 0.75, "strong": 0.85}
+# The same of R² where the outcome is a number.
+R2_EFFECTS = {"weak": 0.1, "moderate": 0.3, "strong": 0.5}
 # Largest number of simulated rows; more rows are represented by smaller noise (rule of thumb:
 # the sampling error of an AUC of so many is below .01).
 _MOST_ROWS = 20_000
@@ -42,7 +45,8 @@ class ReleasePlan:
         the ROC curve of releases on other rows of the same kind, its standard deviation
         ``auc_sd`` over tables and noise, and ``auc_without_noise``; ``mean_error`` and
         ``share_error``, medians of the half widths of 95 % intervals of means (in units of the
-        range between the bounds) and of shares, by class.
+        range between the bounds) and of shares, by class. Where the outcome is a number, ``r2``,
+        ``r2_sd`` and ``r2_without_noise`` in place of the AUC, and means and shares of all rows.
 
     draws : DataFrame
         The same for each simulated release.
@@ -66,18 +70,24 @@ class ReleasePlan:
     table: pd.DataFrame
     draws: pd.DataFrame
 
-    def epsilon_needed(self, auc: float) -> pd.Series:
-        """Return the smallest ε whose releases are expected to reach an AUC.
+    @property
+    def _figure(self):
+        """Name of the figure that is planned in the table, and in texts."""
+        return ("r2", "R²") if "r2" in self.table else ("auc", "AUC")
+
+    def epsilon_needed(self, wanted: float) -> pd.Series:
+        """Return the smallest ε whose releases are expected to reach an AUC, or R².
 
         Parameters
         ----------
-        auc : float
+        wanted : float
+            The AUC; R² where the outcome is a number.
 
         Returns
         -------
         epsilon : Series
             By effects and number of rows, interpolated between the planned values on a logarithmic
-            scale; infinite where none of them reaches the AUC.
+            scale; infinite where none of them reaches it.
 
         Examples
         --------
@@ -90,29 +100,31 @@ class ReleasePlan:
         >>> plan.epsilon_needed(0.99).tolist()
         [inf]
         """
-        return self._needed("epsilon", "n_rows", auc)
+        return self._needed("epsilon", "n_rows", wanted)
 
-    def rows_needed(self, auc: float) -> pd.Series:
-        """Return the smallest number of rows whose releases are expected to reach an AUC.
+    def rows_needed(self, wanted: float) -> pd.Series:
+        """Return the smallest number of rows whose releases are expected to reach an AUC, or R².
 
         Parameters
         ----------
-        auc : float
+        wanted : float
+            The AUC; R² where the outcome is a number.
 
         Returns
         -------
         n_rows : Series
             By effects and ε, interpolated as by :meth:`epsilon_needed`.
         """
-        return self._needed("n_rows", "epsilon", auc)
+        return self._needed("n_rows", "epsilon", wanted)
 
-    def _needed(self, wanted, given, auc):
+    def _needed(self, amount, given, wanted):
+        figure, _ = self._figure
         crossings = {
-            key: _crossing(part[wanted].to_numpy(float), part["auc"].to_numpy(), auc)
+            key: _crossing(part[amount].to_numpy(float), part[figure].to_numpy(), wanted)
             for key, part in self.table.groupby(["effects", given], sort=False)
         }
         names = pd.MultiIndex.from_tuples(crossings, names=["effects", given])
-        return pd.Series(list(crossings.values()), index=names, name=wanted)
+        return pd.Series(list(crossings.values()), index=names, name=amount)
 
     def summary(self) -> str:
         """Return the plan as text, a line for each number of rows and ε.
@@ -121,26 +133,26 @@ class ReleasePlan:
         -------
         text : str
         """
+        figure, name = self._figure
         lines = []
         for (effects, n_rows), part in self.table.groupby(["effects", "n_rows"], sort=False):
-            lines.append(
-                f"{effects}: AUC without noise {part['auc_without_noise'].iloc[0]:.2f}, with "
-                f"{n_rows:,} rows"
-            )
+            without = part[f"{figure}_without_noise"].iloc[0]
+            lines.append(f"{effects}: {name} without noise {without:.2f}, with {n_rows:,} rows")
             lines += [
-                f"  epsilon {line.epsilon:<6g} AUC {line.auc:.2f} +- {line.auc_sd:.2f}; means +- "
-                f"{100 * line.mean_error:.1f} % of the range, shares +- "
-                f"{100 * line.share_error:.1f} %"
-                for line in part.itertuples()
+                f"  epsilon {line['epsilon']:<6g} {name} {line[figure]:.2f} +- "
+                f"{line[f'{figure}_sd']:.2f}; means +- {100 * line['mean_error']:.1f} % of the "
+                f"range, shares +- {100 * line['share_error']:.1f} %"
+                for line in part.to_dict("records")
             ]
+        groups = "by class" if figure == "auc" else "of all rows"
         lines += [
-            "AUC +- its standard deviation over simulated tables and noise; means and shares by",
-            "class +- half of a 95 % interval (50 %: the release says nothing of them)",
+            f"{name} +- its standard deviation over simulated tables and noise; means and shares",
+            f"{groups} +- half of a 95 % interval (50 %: the release says nothing of them)",
         ]
         return "\n".join(lines)
 
     def plot(self, ax: Any = None) -> Any:
-        """Plot the expected AUC against ε, with a band of one standard deviation.
+        """Plot the expected AUC, or R², against ε, with a band of one standard deviation.
 
         Parameters
         ----------
@@ -202,13 +214,13 @@ def plan_release(
     Parameters
     ----------
     schema : Schema, mapping, str or path-like
-        Of the table, with its classes.
+        Of the table, with its classes, or an outcome that is a number.
 
     n_rows : int or sequence of int
         The approximate number of records, or of people; a public guess.
 
     class_frequencies : array-like of shape (n_classes,) or None, default=None
-        In the order of the schema, a public guess; None: all equal.
+        In the order of the schema, a public guess; None: all equal. Of classes only.
 
     epsilon : float or sequence of float, default=(0.1, 0.3, 1.0, 3.0, 10.0)
         Of the releases to be compared.
@@ -222,6 +234,8 @@ def plan_release(
         outcome; "weak" is .65, "moderate" .75 and "strong" .85. Or, by names of columns, the
         difference of the last class from the first in standard deviations (Cohen's d), for
         categories that of the normal variable behind them; columns that are not named have none.
+        Where the outcome is a number, R² in place of the AUC: "weak" is .1, "moderate" .3 and
+        "strong" .5; and differences for one more standard deviation of the outcome.
 
     n_draws : int, default=5
         Number of simulated tables, each with one release for each ε.
@@ -260,6 +274,7 @@ def plan_release(
     True
     """
     schema = as_schema(schema)
+    figure, kind = ("auc", _World) if schema.outcome is None else ("r2", _NumberWorld)
     frequencies = _checked_frequencies(schema, class_frequencies)
     sizes = _checked_numbers("n_rows", n_rows, Integral, 20, "records, 20 or more")
     levels = _checked_numbers("epsilon", epsilon, Real, 0, "above 0")
@@ -269,21 +284,21 @@ def plan_release(
     lines = []
     for name, effect in wanted.items():
         for draw in range(n_draws):
-            world = _World(schema, frequencies, effect, random_state)
+            world = kind(schema, frequencies, effect, random_state)
             frame, labels = world.rows(10_000)  # to test on
             test = TabularEncoder(schema).fit_transform(frame), labels
             for n in sizes:
                 rows = world.rows(min(n, _MOST_ROWS))
                 made = _releases(schema, rows, n, [*levels, inf], delta, random_state)
-                areas = {level: _area(release, *test) for level, release in made}
+                reached = {level: world.judged(release, *test) for level, release in made}
                 for level, release in made[:-1]:
                     lines.append(
                         {
                             "effects": name,
                             "n_rows": n,
                             "epsilon": level,
-                            "auc": areas[level],
-                            "auc_without_noise": areas[inf],
+                            figure: reached[level],
+                            f"{figure}_without_noise": reached[inf],
                             **_interval_widths(release),
                         }
                     )
@@ -292,7 +307,7 @@ def plan_release(
     draws = pd.DataFrame(lines)
     groups = draws.groupby(["effects", "n_rows", "epsilon"], sort=False)
     table = groups.mean()
-    table.insert(1, "auc_sd", groups["auc"].std(ddof=min(1, n_draws - 1)))
+    table.insert(1, f"{figure}_sd", groups[figure].std(ddof=min(1, n_draws - 1)))
     return ReleasePlan(table.reset_index(), draws)
 
 
@@ -326,35 +341,56 @@ class _World:
 
     def __init__(self, schema, frequencies, effect, random_state):
         self._schema, self._frequencies, self._random = schema, frequencies, random_state
-        self._classes = np.array(schema.classes)
-        K, p = len(frequencies), len(schema.columns)
+        p = len(schema.columns)
         signs = random_state.choice([-1.0, 1.0], p)
         self._loadings = signs * random_state.uniform(0, _TABLES.largest_loading, p)
         self._shapes = [_Shape(column, random_state) for column in schema.columns]
         if isinstance(effect, Mapping):
             distances = np.array([float(effect.get(name, 0.0)) for name in schema.names])
-            self._means = np.linspace(0, 1, K)[:, np.newaxis] * distances
+            self._means = self._given_means(distances)
             return
-        sizes = random_state.uniform(*_TABLES.sizes, p)
-        places = np.array([[-0.5], [0.5]]) * signs
-        self._means = sizes * (places if K == 2 else random_state.standard_normal((K, p)))
+        self._means = self._random_means(random_state.uniform(*_TABLES.sizes, p), signs)
         self._means *= self._scale(effect)
 
-    def _scale(self, auc):
-        """Return what brings effects to an AUC of a linear model of many rows, by bisection."""
-        classes = self._random.choice(len(self._frequencies), _SCALING_ROWS, p=self._frequencies)
+    def _given_means(self, distances):
+        return np.linspace(0, 1, len(self._frequencies))[:, np.newaxis] * distances
+
+    def _random_means(self, sizes, signs):
+        K, p = len(self._frequencies), len(sizes)
+        places = np.array([[-0.5], [0.5]]) * signs
+        return sizes * (places if K == 2 else self._random.standard_normal((K, p)))
+
+    def _outcomes(self, n):
+        """Return outcomes, and the means of the columns' variables that they bring with them."""
+        classes = self._random.choice(len(self._frequencies), n, p=self._frequencies)
+        return classes, self._means[classes]
+
+    def _labels(self, outcomes):
+        return np.array(self._schema.classes)[outcomes]
+
+    def _linear(self, X, outcomes, test, truth):
+        """Return the AUC of a linear model."""
+        model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=1e-3).fit(X, outcomes)
+        return _auc(truth, model.predict_proba(test), len(self._frequencies))
+
+    def judged(self, release, rows, labels):
+        """Return the AUC of a release on encoded rows."""
+        codes = np.searchsorted(release.classes, labels)
+        return _auc(codes, release.predict_proba(rows), len(release.classes))
+
+    def _scale(self, wanted):
+        """Return what brings effects to a figure of a linear model of many rows, by bisection."""
+        outcomes, means = self._outcomes(_SCALING_ROWS)
         noise = self._noise(_SCALING_ROWS)
         half, low, high = _SCALING_ROWS // 2, 0.0, 20.0
         for _ in range(12):
             scale = (low + high) / 2
-            places = noise + scale * self._means[classes]
+            places = noise + scale * means
             X = np.column_stack(
                 [s.numbers(x) for s, x in zip(self._shapes, places.T, strict=True)]
             )
-            model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=1e-3)
-            model.fit(X[:half], classes[:half])
-            reached = _auc(classes[half:], model.predict_proba(X[half:]), len(self._frequencies))
-            low, high = (scale, high) if reached < auc else (low, scale)
+            reached = self._linear(X[:half], outcomes[:half], X[half:], outcomes[half:])
+            low, high = (scale, high) if reached < wanted else (low, scale)
         return (low + high) / 2
 
     def _noise(self, n):
@@ -364,13 +400,43 @@ class _World:
 
     def rows(self, n):
         """Return a simulated table and its labels."""
-        classes = self._random.choice(len(self._frequencies), n, p=self._frequencies)
-        places = self._noise(n) + self._means[classes]
+        outcomes, means = self._outcomes(n)
+        places = self._noise(n) + means
         cells = {
             shape.column.name: shape.cells(x, self._random)
             for shape, x in zip(self._shapes, places.T, strict=True)
         }
-        return pd.DataFrame(cells), self._classes[classes]
+        return pd.DataFrame(cells), self._labels(outcomes)
+
+
+class _NumberWorld(_World):
+    """Tables whose outcome is a number: a linear function of a normal variable, clipped."""
+
+    def __init__(self, schema, frequencies, effect, random_state):
+        self._outcome = _Shape(schema.outcome, random_state)
+        super().__init__(schema, frequencies, effect, random_state)
+
+    def _given_means(self, distances):
+        return distances
+
+    def _random_means(self, sizes, signs):
+        return sizes * signs
+
+    def _outcomes(self, n):
+        normal = self._random.standard_normal(n)
+        return self._outcome.numbers(normal)[:, 0], normal[:, np.newaxis] * self._means
+
+    def _labels(self, outcomes):
+        return self._schema.outcome.decode(outcomes[:, np.newaxis])
+
+    def _linear(self, X, outcomes, test, truth):
+        """Return R² of a linear model."""
+        return r2_score(truth, LinearRegression().fit(X, outcomes).predict(test))
+
+    def judged(self, release, rows, labels):
+        """Return R² of a release on encoded rows, on the scale of the outcome."""
+        places = (self._schema.outcome.positions(y) for y in (labels, release.predict(rows)))
+        return r2_score(*places)
 
 
 class _Shape:
@@ -439,11 +505,6 @@ def _level_of(epsilon, delta, times):
     return gaussian_epsilon(gaussian_sigma(epsilon, delta) / times, delta)
 
 
-def _area(release, rows, labels):
-    codes = np.searchsorted(release.classes, labels)
-    return _auc(codes, release.predict_proba(rows), len(release.classes))
-
-
 def _auc(codes, probabilities, n_classes):
     """Return the area under the ROC curve; of several classes, the mean of one against others."""
     present = np.unique(codes)
@@ -453,9 +514,9 @@ def _auc(codes, probabilities, n_classes):
 
 
 def _interval_widths(release):
-    """Return median half widths of the intervals of means and shares by class."""
+    """Return median half widths of the intervals of means and shares by class, or of all rows."""
     table = release.describe_columns()
-    table = table[table["class"].notna()]
+    table = table[table["class"].isna() if release.outcome else table["class"].notna()]
     columns = {column.name: column for column in release.encoder.columns}
     means, shares = [], []
     for line in table.itertuples(index=False):
@@ -471,10 +532,17 @@ def _interval_widths(release):
 
 
 def _checked_frequencies(schema, given):
+    if schema.outcome is not None:
+        if given is not None:
+            raise ValueError(
+                "The 'class_frequencies' parameter of plan_release is for classes, and the "
+                "outcome of the schema is a number. Leave it out."
+            )
+        return None
     if schema.classes is None:
         raise ValueError(
             "The 'schema' parameter of plan_release lists no classes. Add them, as "
-            "\"classes\": ['alive', 'dead']."
+            "\"classes\": ['alive', 'dead'], or an outcome that is a number."
         )
     K = len(schema.classes)
     if given is None:
@@ -516,7 +584,8 @@ def _checked_numbers(name, given, kind, least, what):
 
 
 def _checked_effects(schema, given):
-    """Return what effects are to be, by name: an AUC, or standardized differences by column."""
+    """Return what effects are to be, by name: an AUC, or R², or differences by column."""
+    name, least, named = ("AUC", 0.5, EFFECTS) if schema.outcome is None else ("R²", 0, R2_EFFECTS)
     several = isinstance(given, list | tuple)
     effects: dict = {}
     for effect in given if several else [given]:
@@ -528,15 +597,15 @@ def _checked_effects(schema, given):
                     f"numbers by names of columns, of {list(schema.names)!r:.200}."
                 )
             effects[f"given {len(effects) + 1}" if several else "given"] = dict(effect)
-        elif isinstance(effect, str) and effect in EFFECTS:
-            effects[effect] = EFFECTS[effect]
-        elif isinstance(effect, Real) and 0.5 < float(effect) < 1:
-            effects[f"AUC {effect:g}"] = float(effect)
+        elif isinstance(effect, str) and effect in named:
+            effects[effect] = named[effect]
+        elif isinstance(effect, Real) and least < float(effect) < 1:
+            effects[f"{name} {effect:g}"] = float(effect)
         else:
             raise ValueError(
                 f"The 'effects' parameter of plan_release is {effect!r:.100}. Use 'weak', "
-                "'moderate' or 'strong', an AUC between 0.5 and 1, or a mapping of columns to "
-                "differences of the classes in standard deviations."
+                f"'moderate' or 'strong', an {name} between {least:g} and 1, or a mapping of "
+                "columns to differences of the classes in standard deviations."
             )
     if not effects:
         raise ValueError("The 'effects' parameter of plan_release is empty. Leave it out.")

@@ -7,7 +7,7 @@ nowhere else.
 import os
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ from skdp.utils._validation import listed
 # Kinds of findings, by which stops are accepted: of a column, and of the whole table.
 COLUMN_KINDS = (
     *("units", "codes", "clipped", "narrow", "decimals", "unread", "spelling", "unlisted"),
-    *("missing", "constant", "classes", "ids"),
+    *("missing", "constant", "classes", "bound", "ids"),
 )
 TABLE_KINDS = ("duplicates", "people", "few-rows")
 # Shares above which a finding is a stop: of mistakes that are certain, such as a category in upper
@@ -67,8 +67,8 @@ class TableFinding:
 
     kind : str
         A public code: "units", "codes", "clipped", "narrow", "decimals", "unread", "spelling",
-        "unlisted", "missing", "constant", "classes" or "ids" of a column; "duplicates",
-        "people" or "few-rows" of the table.
+        "unlisted", "missing", "constant", "classes", "bound" or "ids" of a column;
+        "duplicates", "people" or "few-rows" of the table.
 
     text : str
         The finding, with counts and values of the rows: private.
@@ -106,13 +106,16 @@ class TableReport:
 
     counts : tuple of tuple
         For each column its name, and the numbers of cells that are missing, unreadable (no number,
-        or no category) and clipped to the bounds.
+        or no category) and clipped to the bounds. The last is the label if it is a number.
 
     classes : tuple of tuple
-        Each class with its number of rows; empty where no labels were checked.
+        Each class with its number of rows; empty where no labels were checked, or are numbers.
 
     findings : tuple of TableFinding
         Stops first, then remarks.
+
+    outcome : str, default=""
+        What was checked where labels are numbers.
 
     See Also
     --------
@@ -135,6 +138,7 @@ class TableReport:
     counts: tuple[tuple[str, int, int, int], ...]
     classes: tuple[tuple[Any, int], ...]
     findings: tuple[TableFinding, ...]
+    outcome: str = ""
 
     @property
     def stops(self) -> tuple[TableFinding, ...]:
@@ -148,7 +152,7 @@ class TableReport:
 
     def __str__(self) -> str:
         classes = ", ".join(f"{str(label)!r:.40} {count:,}" for label, count in self.classes)
-        labels = f"classes {classes}" if classes else "labels were not checked"
+        labels = f"classes {classes}" if classes else self.outcome or "labels were not checked"
         lines = [
             "This report is private: it tells about the rows. It stays here.",
             *textwrap.wrap(f"{self.n_rows:,} rows; {labels}", 90, subsequent_indent="  "),
@@ -211,7 +215,8 @@ def check_table(
         path.
 
     label : str or None, default=None
-        Name of the column with labels, which are checked against the classes of the schema.
+        Name of the column with labels, which are checked against the classes of the schema, or
+        against the bounds of its outcome.
 
     group : str or None, default=None
         Name of the column with people's IDs, if people are to be protected.
@@ -225,7 +230,7 @@ def check_table(
     ------
     ValueError
         When the frame lacks a column, or has one twice; when it has no rows; when labels are
-        given for a schema without classes.
+        given for a schema without classes and outcome.
 
     See Also
     --------
@@ -271,13 +276,19 @@ def check_table(
             findings += _constant_findings(column, values, missing | unread)
         counts.append((column.name, int(missing.sum()), int(unread.sum()), clipped))
     classes: tuple = ()
-    if label is not None:
+    outcome = ""
+    if label is not None and schema.outcome is not None:
+        counted, of_labels = _outcome_findings(frame[label], schema.outcome, label)
+        outcome = f"outcome {label!r:.40}, {schema.outcome.low:g} to {schema.outcome.high:g}"
+        counts.append(counted)
+        findings += of_labels
+    elif label is not None:
         classes, of_labels = _label_findings(frame, schema, label)
         findings += of_labels
     findings += _person_findings(frame, schema, label, group)
     findings += _row_findings(frame, schema)
     findings.sort(key=lambda finding: not finding.is_stop)
-    return TableReport(len(frame), tuple(counts), classes, tuple(findings))
+    return TableReport(len(frame), tuple(counts), classes, tuple(findings), outcome)
 
 
 def _require_columns(frame, schema, label, group):
@@ -292,9 +303,10 @@ def _require_columns(frame, schema, label, group):
             )
     if not len(frame):
         raise ValueError("The 'frame' parameter of check_table has no rows. Pass some.")
-    if label is not None and schema.classes is None:
+    if label is not None and schema.classes is None and schema.outcome is None:
         raise ValueError(
-            "The schema lists no classes, against which labels are checked. Add them."
+            "The schema lists no classes, against which labels are checked, and has no outcome "
+            "that is a number. Add them."
         )
 
 
@@ -455,6 +467,43 @@ def _label_findings(frame, schema, label):
     return classes, findings
 
 
+def _outcome_findings(values, outcome, label):
+    """Return the counts of labels that are numbers, and what is wrong with them."""
+    column = replace(outcome, name=label)
+    missing, unread = cells_without_value(column, values)
+    n, count = len(missing), int(missing.sum())
+    cells = as_elements(values)[unread]
+    clipped, findings = _numeric_findings(column, values, cells, n - count)
+    left_out = "count as missing", "their rows are left out"
+    findings = [replace(finding, text=finding.text.replace(*left_out)) for finding in findings]
+    if count:
+        text = f"{_of(count, n, 'labels')} are missing, and their rows are left out."
+        findings.append(TableFinding(label, "missing", text, _is_many(count, n, MOST)))
+    absent = missing | unread
+    if absent.all():
+        text = "No label is a number: nothing can be learned of the outcome."
+        findings.append(TableFinding(label, "unread", text, True))
+    elif np.ptp(places := column.positions(values)[~absent]) == 0:
+        text = "All labels are the same within the bounds: nothing can be learned of the outcome."
+        findings.append(TableFinding(label, "constant", text, True))
+    else:
+        bound, at_bound = max(
+            (
+                (end, int((places == place).sum()))
+                for end, place in ((outcome.low, 0), (outcome.high, 1))
+            ),
+            key=lambda pair: pair[1],
+        )
+        if at_bound > MOST * len(places):
+            text = (
+                f"{_of(at_bound, len(places), 'labels')} are at the bound {bound:g}, or beyond. "
+                "Little can be learned of how such rows differ: are the bounds too narrow, or is "
+                "the outcome rather one of two classes?"
+            )
+            findings.append(TableFinding(label, "bound", text, False))
+    return (label, count, int(unread.sum()), clipped), findings
+
+
 def _person_findings(frame, schema, label, group):
     """Return what is wrong with ids of people, or with having named none."""
     if group is None:
@@ -483,7 +532,7 @@ def _person_findings(frame, schema, label, group):
             "which count as one person. Does it mean that the person is not known?"
         )
         findings.append(TableFinding(group, "ids", text, True))
-    if label is not None:
+    if label is not None and schema.classes is not None:
         codes = Vocabulary(schema.classes).codes(frame[label])[~missing]
         of_class = codes >= 0
         several = pd.Series(codes[of_class]).groupby(ids.to_numpy()[of_class]).nunique()

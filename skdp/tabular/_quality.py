@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.utils import check_random_state
 
@@ -42,10 +42,14 @@ class TableComparison:
         best, and 1 usual where numbers repeat often.
 
     utility : float or None
-        Area under the ROC curve, on real rows, of boosting trained on the synthetic rows.
+        Area under the ROC curve, on real rows, of boosting trained on the synthetic rows; R²
+        where the outcome is a number.
 
     real_utility : float or None
         Of boosting trained on as many other real rows.
+
+    utility_name : str, default="area under the ROC curve"
+        Of both.
 
     See Also
     --------
@@ -66,6 +70,7 @@ class TableComparison:
     told_apart: float
     utility: float | None
     real_utility: float | None
+    utility_name: str = "area under the ROC curve"
 
     def __str__(self) -> str:
         lines = [
@@ -81,7 +86,7 @@ class TableComparison:
         ]
         if self.utility is not None:
             lines += textwrap.wrap(
-                "Boosting reaches an area under the ROC curve on real rows of "
+                f"Boosting reaches an {self.utility_name} on real rows of "
                 f"{self.utility:.3f} when it learns from the synthetic rows, and of "
                 f"{self.real_utility:.3f} from as many other real ones."
             )
@@ -159,8 +164,11 @@ def compare_tables(
     correlations = [_correlations(E) for E in encoded]
     pairs = np.triu_indices(encoded[0].shape[1], 1)
     differences = np.abs(correlations[0] - correlations[1])[pairs]
-    utility = (None, None)
-    if label is not None:
+    utility: tuple = (None, None)
+    if label is not None and schema.outcome is not None:
+        places = [schema.outcome.positions(frame[label]) for frame in frames]
+        utility = (*_explained(encoded, places, seed), "R²")
+    elif label is not None:
         utility = _utility(encoded, [frame[label] for frame in frames], seed)
     return TableComparison(
         columns,
@@ -258,6 +266,26 @@ def _utility(encoded, labels, seed):
         model = _boosting(seed).fit(E[c >= 0], c[c >= 0])
         areas.append(_area(model, encoded[0][half:], codes[0][half:]))
     return tuple(areas)
+
+
+def _explained(encoded, places, seed):
+    """Return R² on real rows of boosting, by synthetic and by other real ones."""
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    half = len(encoded[0]) // 2
+    n = min(half, len(encoded[1]))
+    test = ~np.isnan(places[0][half:])
+    reached = []
+    for E, y in ((encoded[1][:n], places[1][:n]), (encoded[0][:n], places[0][:n])):
+        if np.isnan(y).all() or not test.any():
+            raise ValueError(
+                "The 'label' parameter of compare_tables must name a column with numbers in both "
+                "tables, as the outcome of the schema is one."
+            )
+        model = HistGradientBoostingRegressor(random_state=seed)
+        model.fit(E[~np.isnan(y)], y[~np.isnan(y)])
+        reached.append(r2_score(places[0][half:][test], model.predict(encoded[0][half:][test])))
+    return tuple(map(float, reached))
 
 
 def _boosting(seed):

@@ -47,6 +47,8 @@ _MAX_CHARACTERS = 10_000_000
 # Largest number of decimals for which a step is drafted, as more are hardly rounded by hand; and
 # the largest distance of a number from a multiple of the step, in steps (rules of thumb).
 _MOST_DECIMALS, _TO_A_STEP = 3, 1e-6
+# Most different whole numbers that are drafted as classes rather than as bounds (rule of thumb).
+_MOST_CLASSES = 20
 
 
 @dataclass(frozen=True, repr=False)
@@ -572,7 +574,8 @@ def schema_from(frame: pd.DataFrame, *, public: bool, label: str | None = None) 
         True states that the rows are public or the target's own. Anything else is refused.
 
     label : str or None, default=None
-        Name of the column with labels, whose values become the classes.
+        Name of the column with labels, whose values become the classes; of broken numbers, or
+        more than 20 different ones, the rounded bounds of an ``outcome`` that is a number.
 
     Returns
     -------
@@ -616,6 +619,8 @@ def schema_from(frame: pd.DataFrame, *, public: bool, label: str | None = None) 
             f"The columns {single!r:.300} have one value only in these rows, which says nothing "
             "of their bounds. Write these by hand, or leave the columns out."
         )
+    if label is not None and _is_measured(frame[label]):
+        return Schema(columns, outcome=_outcome(frame[label]))
     return Schema(columns, None if label is None else _classes(frame[label]))
 
 
@@ -690,6 +695,23 @@ def _check_classes(classes):
         raise ValueError(
             f"The schema {fault}, as 'classes'; spell them differently in schema and table."
         )
+
+
+def _is_measured(labels):
+    """Tell whether labels are measurements rather than numbers of classes."""
+    if not is_numeric_dtype(labels.dtype) or is_bool_dtype(labels.dtype):
+        return False
+    finite = numbers(labels)
+    different = np.unique(finite[np.isfinite(finite)])
+    return len(different) > _MOST_CLASSES or bool((different % 1).any())
+
+
+def _outcome(labels):
+    """Return the column of an outcome that is a number, with rounded bounds."""
+    finite = numbers(labels)
+    finite = np.unique(finite[np.isfinite(finite)])
+    low, high = rounded_bounds(finite[0], finite[-1])
+    return NumericColumn("outcome", low, high, step=_step(finite, low, high))
 
 
 def _classes(labels):
