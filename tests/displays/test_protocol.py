@@ -14,6 +14,7 @@ from skdp.displays import (
     EvaluationDisplay,
     ExplanationDisplay,
     LedgerDisplay,
+    PredictionErrorDisplay,
     PrivacyUtilityDisplay,
     ReleaseDisplay,
     ShapeFunctionsDisplay,
@@ -67,6 +68,7 @@ def displays(release, ledger):
             ),
             1,
         ),
+        "errors": (PredictionErrorDisplay.from_predictions([1, 2, 4.0], [1, 3, 3.0]), 2),
         "ledger": (LedgerDisplay.from_ledger(ledger), 1),
         "utility": (PrivacyUtilityDisplay.from_scores(scores), 1),
         "release": (ReleaseDisplay.from_release(release), 4),
@@ -77,7 +79,7 @@ def displays(release, ledger):
 
 NAMES = (
     *("audit", "calibration", "evaluation", "one explanation", "explanations", "ledger"),
-    *("utility", "release", "shapes", "report"),
+    *("utility", "errors", "release", "shapes", "report"),
 )
 each_display = pytest.mark.parametrize("name", NAMES)
 
@@ -141,13 +143,14 @@ def test_every_constructor_refuses_something_else():
             if not method.startswith("from_") or method in ("from_predictions", "from_scores"):
                 continue
             more = {"from_estimator": 1}.get(method, 0)
-            more = 2 if (name, more) in (("CalibrationDisplay", 1),) else more
+            by_rows = ("CalibrationDisplay", "PredictionErrorDisplay")
+            more = 2 if name in by_rows and more else more
             more = 2 if (name, more) == ("PrivacyUtilityDisplay", 1) else more
             more = 0 if name == "TransferReportDisplay" else more
             with pytest.raises(ValueError, match=rf"parameter of {name}\.{method} must be"):
                 getattr(display, method)(object(), *[[1, 0]] * more)
             found += 1
-    assert found == 12
+    assert found == 14
 
 
 def test_a_class_in_place_of_an_object_is_told():

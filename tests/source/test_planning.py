@@ -133,3 +133,54 @@ def test_text_and_plot(plan):
 def test_refusals(given, named):
     with pytest.raises(ValueError, match=named):
         plan_release(**{"schema": SCHEMA, "n_rows": 100, **given})
+
+
+class TestNumbers:
+    SCHEMA = {
+        "version": 1,
+        "columns": COLUMNS,
+        "outcome": {"type": "number", "low": 0, "high": 80, "step": 1},
+    }
+
+    @pytest.fixture(scope="class")
+    def plan(self):
+        settings = {"effects": ("weak", 0.4), "random_state": 0, "n_draws": 2}
+        return plan_release(self.SCHEMA, [200, 4000], epsilon=(0.3, 20.0), **settings)
+
+    def test_r2_of_many_rows_is_what_was_assumed(self, plan):
+        table = plan.table.set_index(["effects", "n_rows", "epsilon"])
+        for name, assumed in (("weak", 0.1), ("R² 0.4", 0.4)):
+            reached = table.loc[(name, 4000, 20.0)]
+            assert reached["r2"] == pytest.approx(assumed, abs=0.04)
+            assert reached["r2_without_noise"] == pytest.approx(assumed, abs=0.04)
+            assert table.loc[(name, 200, 0.3), "r2"] < assumed - 0.05
+        assert (table["r2"] <= table["r2_without_noise"] + 0.03).all()
+
+    def test_texts_and_plots_speak_of_r2(self, plan):
+        assert "R² without noise" in plan.summary()
+        assert "AUC" not in plan.summary()
+        assert "by class" not in plan.summary()
+        assert plan.epsilon_needed(0.9).eq(inf).all()
+        assert plan.rows_needed(0.05).name == "n_rows"
+        plt = pytest.importorskip("matplotlib.pyplot")
+        ax = plan.plot()
+        assert ax.get_ylabel().startswith("expected R²")
+        plt.close(ax.figure)
+
+    def test_effects_by_columns(self):
+        settings = {"epsilon": 50.0, "n_draws": 1, "random_state": 0}
+        plan = plan_release(self.SCHEMA, 4000, effects={"age": 1.0}, **settings)
+        # Of variance 1 + 1, half is shared with the outcome.
+        assert plan.table["r2"].item() == pytest.approx(0.5, abs=0.05)
+
+    @pytest.mark.parametrize(
+        ("settings", "message"),
+        [
+            ({"class_frequencies": [0.5, 0.5]}, "is for classes"),
+            ({"effects": 1.0}, "an R² between 0 and 1"),
+            ({"effects": {"height": 1.0}}, "by names of columns"),
+        ],
+    )
+    def test_refusals(self, settings, message):
+        with pytest.raises(ValueError, match=message):
+            plan_release(self.SCHEMA, 300, **settings)

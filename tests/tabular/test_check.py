@@ -253,3 +253,64 @@ def test_real_tables_of_files_have_no_stops(name):
     for rows in (slice(None), table.source):
         data, target = table.data.iloc[rows], table.target[rows]
         assert not check_table(data.assign(label=target), table.schema, label="label").stops
+
+
+class TestNumbers:
+    SCHEMA = Schema.from_mapping(
+        {
+            "version": 1,
+            "columns": {"age": {"type": "numeric", "low": 18, "high": 110}},
+            "outcome": {"type": "number", "low": 0, "high": 60},
+        }
+    )
+
+    def check(self, stays, **settings):
+        frame = patients()[["age"]].assign(stay=stays)
+        return check_table(frame, self.SCHEMA, label="stay", **settings)
+
+    @pytest.fixture
+    def stays(self):
+        return np.random.RandomState(1).gamma(2, 5, N).clip(0, 60).round(1)
+
+    def test_a_sound_one_is_counted(self, stays):
+        report = self.check(stays)
+        assert not report.stops
+        assert report.counts[-1] == ("stay", 0, 0, 0)
+        assert "400 rows; outcome 'stay', 0 to 60" in str(report)
+
+    @pytest.mark.parametrize(
+        ("spoiled", "kind", "text"),
+        [
+            (lambda y: y * 24, "units", "hours for days"),
+            (
+                lambda y: [f"{v:.1f}".replace(".", ",") for v in y],
+                "decimals",
+                "their rows are left",
+            ),
+            (lambda y: np.where(np.arange(N) < 300, np.nan, y), "missing", "their rows are left"),
+            (lambda y: ["long"] * N, "unread", "No label is a number"),
+            (lambda y: np.full(N, 7.0), "constant", "nothing can be learned of the outcome"),
+            (lambda y: np.where(np.arange(N) < 100, -9, y), "codes", "a code for missing values"),
+        ],
+    )
+    def test_what_ruins_it_is_a_stop(self, stays, spoiled, kind, text):
+        report = self.check(spoiled(stays))
+        found = [stop.text for stop in report.stops if stop.name == f"stay:{kind}"]
+        assert found
+        assert text in " ".join(found)
+
+    def test_mostly_at_a_bound_is_a_remark(self, stays):
+        report = self.check(np.where(np.arange(N) < 250, 0, stays))
+        assert [remark.name for remark in report.remarks] == ["stay:bound"]
+        assert "are at the bound 0, or beyond" in report.remarks[0].text
+
+    def test_people_may_have_several_numbers(self, stays):
+        frame = patients()[["age"]].assign(stay=stays, person=np.arange(N) // 2)
+        report = check_table(frame, self.SCHEMA, label="stay", group="person")
+        assert not report.findings
+
+    def test_a_schema_that_says_nothing_of_labels_is_refused(self, stays):
+        frame = patients()[["age"]].assign(stay=stays)
+        columns = {"age": {"type": "numeric", "low": 18, "high": 110}}
+        with pytest.raises(ValueError, match="has no outcome that is a number"):
+            check_table(frame, columns, label="stay")

@@ -212,3 +212,26 @@ def test_a_draft_has_each_value_in_one_spelling():
     schema = schema_from(frame, public=True, label="died")
     assert schema.columns == (CategoryColumn("ward", ("007", "X01"), missing=True),)
     assert schema.classes == ("0", "01")
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (np.arange(21) % 21, (0, 20, 1.0)),
+        ([0.5, 1.5, 2.5] * 7, (0.4, 2.6, 0.1)),
+        (np.arange(20).tolist() + [19], None),
+        ([True, False] * 10 + [True], None),
+    ],
+)
+def test_labels_of_many_numbers_are_an_outcome(labels, expected):
+    frame = pd.DataFrame({"x": np.arange(21) / 7, "label": labels})
+    schema = schema_from(frame, public=True, label="label")
+    if expected is None:
+        assert schema.outcome is None
+        assert len(schema.classes) == len(set(labels))
+        return
+    assert schema.classes is None
+    outcome = schema.outcome
+    assert (outcome.low, outcome.high, outcome.step) == expected
+    assert not outcome.missing
+    np.testing.assert_array_equal(outcome.decode(outcome.positions(labels)[:, None]), labels)

@@ -1,0 +1,302 @@
+"""Private evaluation of numbers: sums without noise, their sensitivity, intervals, refusals."""
+
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import BayesianRidge, LinearRegression
+from sklearn.metrics import mean_absolute_error, r2_score
+
+from skdp import DPStatisticsSource, evaluate_privately
+from skdp.privacy import gaussian_sigma
+from skdp.release import CELL_SCALE, N_PLACES, SUM_SCALES, PrivateEvaluation
+from skdp.release._number_evaluation import NumberErrors, _adding_up_to, cell_of
+from skdp.source._door import row_weights
+from skdp.source._evaluation import _number_counts
+from skdp.source._integers import ROW
+from skdp.tabular import NumericColumn
+
+OUTCOME = {"type": "number", "low": 0, "high": 20}
+COLUMN = NumericColumn("outcome", 0, 20)
+SCALES = np.append(np.full(N_PLACES**2, CELL_SCALE), SUM_SCALES)
+
+
+class Known:
+    """A regressor whose predictions, and standard deviations, are the rows themselves."""
+
+    def __sklearn_tags__(self):
+        return LinearRegression().__sklearn_tags__()
+
+    def predict(self, X, return_std=False):
+        X = np.asarray(X)
+        return (X[:, 0], X[:, 1]) if return_std else X[:, 0]
+
+
+class Plain(Known):
+    """The same without deviations."""
+
+    def predict(self, X):
+        return np.asarray(X)[:, 0]
+
+
+def rows(n, seed, sd=2.0):
+    """Return rows of predictions and their deviations, and outcomes, some beyond the bounds."""
+    rng = np.random.default_rng(seed)
+    prediction = rng.normal(9, 3, n)
+    y = prediction + rng.normal(0, sd, n)
+    return np.column_stack([prediction, np.full(n, sd)]), y
+
+
+def exact(model, X, y, outcome=OUTCOME, **settings):
+    with warnings.catch_warnings(action="ignore"):
+        return evaluate_privately(model, X, y, np.inf, outcome=outcome, **settings)
+
+
+class TestWithoutNoise:
+    def test_numbers_are_judged_as_by_scikit_learn(self):
+        X, y = rows(4000, 0)
+        found = exact(Known(), X, y)
+        truth, predicted = np.clip(y, 0, 20), np.clip(X[:, 0], 0, 20)
+        assert found.r2().value == pytest.approx(r2_score(truth, predicted), abs=1e-6)
+        error = mean_absolute_error(truth, predicted)
+        assert found.mean_absolute_error().value == pytest.approx(error, abs=1e-6)
+        inside = np.mean(np.abs(truth - predicted) <= 1.2815515655 * 2)
+        assert found.interval_coverage().value == pytest.approx(inside, abs=1e-9)
+        assert found.n_rows.value == pytest.approx(4000)
+        low, high = found.r2()[1:]
+        assert low < found.r2().value < high < low + 0.05
+
+    def test_a_logarithmic_scale_is_judged_on_it(self):
+        rng = np.random.default_rng(1)
+        log = rng.normal(1, 1, 3000)
+        X, y = np.exp(log)[:, np.newaxis], np.exp(log + rng.normal(0, 0.5, 3000))
+        found = exact(Plain(), X, y, outcome={**OUTCOME, "low": 0.01, "high": 100, "log": True})
+        scale = NumericColumn("y", 0.01, 100, log=True).positions
+        expected = r2_score(scale(y), scale(X[:, 0]))
+        assert found.r2().value == pytest.approx(expected, abs=1e-6)
+        inside = np.clip(y, 0.01, 100), np.clip(X[:, 0], 0.01, 100)
+        assert found.mean_absolute_error().value == pytest.approx(
+            mean_absolute_error(*inside), abs=1e-5
+        )
+        assert "R² (log)" in found.summary()
+
+    def test_groups_of_predictions_and_residuals(self):
+        X, y = rows(20_000, 2)
+        found = exact(Known(), X, y)
+        curve = found.prediction_curve(5)
+        # Up to the width of cells.
+        assert (curve["outcome"] - curve["prediction"]).abs().max() < 20 / 15 / 2
+        assert curve["rows"].sum() == pytest.approx(1)
+        residuals = found.residuals()
+        assert residuals["share"].sum() == pytest.approx(1)
+        assert residuals.loc[residuals["share"].idxmax(), "residual"] == 0
+        assert (residuals["share"] * residuals["residual"]).sum() == pytest.approx(0, abs=0.1)
+
+    def test_text_missing_outcomes_and_predictions_that_are_none(self):
+        X, y = rows(50, 3)
+        strange = y.astype(object)
+        strange[:10], strange[10:20] = None, [f"{value}" for value in y[10:20]]
+        strange[20:25] = "long"
+        X[30] = np.nan
+        assert exact(Known(), X, strange).n_rows.value == pytest.approx(35)
+
+    def test_people_count_once(self):
+        X, y = rows(60, 4)
+        found = exact(Known(), X, y, groups=np.repeat(np.arange(20), 3))
+        assert found.n_rows.value == pytest.approx(20, abs=1e-6)
+        assert found.guarantee.unit == "group"
+
+    def test_merged_evaluations_are_one_of_all_rows(self, tmp_path):
+        X, y = rows(500, 5)
+        parts = [exact(Known(), X[here], y[here]) for here in (slice(200), slice(200, 500))]
+        merged = PrivateEvaluation.merge(parts, disjoint=True)
+        np.testing.assert_allclose(merged.sums, exact(Known(), X, y).sums, rtol=1e-12)
+        merged.save(tmp_path / "errors.json")
+        loaded = PrivateEvaluation.load(tmp_path / "errors.json")
+        assert loaded.summary() == merged.summary()
+        assert loaded.outcome == merged.outcome
+
+
+class TestNoise:
+    def test_one_more_record_changes_the_numbers_by_no_more_than_stated(self):
+        # Among them the worst: as far off as can be, at a bound.
+        X = np.array([[0, 1], [20, 100], [20, 1], [0, 100], [-50, 1], [10, 0], [1, np.nan]])
+        y = np.array([20.0, 0, 20, 0, 70, 10, 7])
+        full = _number_counts(Known(), X, y, row_weights(None, 7), COLUMN)
+        changes = []
+        for left_out in range(7):
+            keep = np.arange(7) != left_out
+            part = _number_counts(Known(), X[keep], y[keep], row_weights(None, 6), COLUMN)
+            changes.append(np.linalg.norm((full - part) / SCALES))
+        assert max(changes) == pytest.approx(ROW)
+        assert max(changes) <= ROW
+
+    def test_one_more_person_changes_them_by_no_more_either(self):
+        rng = np.random.default_rng(0)
+        groups = rng.integers(12, size=60)
+        X, y = rows(60, 6, sd=15)
+        full = _number_counts(Known(), X, y, row_weights(groups, 60), COLUMN)
+        for person in np.unique(groups):
+            keep = groups != person
+            given = X[keep], y[keep], row_weights(groups[keep], keep.sum())
+            part = _number_counts(Known(), *given, COLUMN)
+            assert np.linalg.norm((full - part) / SCALES) <= ROW
+
+    @pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
+    def test_noise_is_as_large_as_the_guarantee_says_and_not_a_tenth_less(self):
+        X, y = rows(30, 7)
+        clean, chi = exact(Known(), X, y), []
+        sigma = gaussian_sigma(0.7, 1e-6)
+        for seed in range(20):
+            found = evaluate_privately(
+                Known(), X, y, 0.7, 1e-6, outcome=OUTCOME, random_state=seed
+            )
+            assert found.deviation == pytest.approx(sigma * CELL_SCALE, rel=0.01)
+            cells = (found.histograms - clean.histograms).ravel() / CELL_SCALE
+            sums = (found.sums - clean.sums) / SUM_SCALES
+            chi.append(np.append(cells, sums) / sigma)
+        chi = np.array(chi)
+        assert 0.97 < chi.std() < 1.03
+        # 120 sums: a deviation of 1.3 is refused.
+        assert 0.8 < chi[:, -6:].std() < 1.2
+
+
+def simulated(n, sigma, seed, claimed=1.0):
+    """Return noisy errors of skewed numbers, with noise that may be other than is claimed."""
+    rng = np.random.default_rng(seed)
+    p = np.clip(0.25 + 0.1 * rng.standard_normal(n), 0.02, 1)
+    y = np.clip(rng.gamma(4, p / 4), 0, 1)
+    inside = (np.abs(p - y) < 0.12).sum()
+    sums = np.array([inside, n - inside, np.abs(p - y).sum(), ((p - y) ** 2).sum()])
+    sums = np.append(sums, [(y - 0.5).sum(), ((y - 0.5) ** 2).sum()])
+    cells = np.zeros((N_PLACES, N_PLACES))
+    np.add.at(cells, (cell_of(p), cell_of(y)), 1)
+    cells += sigma * CELL_SCALE * rng.standard_normal(cells.shape)
+    sums += sigma * SUM_SCALES * rng.standard_normal(6)
+    return NumberErrors(NumericColumn("y", 0, 1), cells, sums, claimed * sigma * CELL_SCALE)
+
+
+def held(n, sigma, claimed=1.0, n_draws=150):
+    """Return how often intervals hold what more rows would show."""
+    many = simulated(400_000, 1e-9, 99)
+    truth = np.array([many.r2()[0], many.mean_absolute_error()[0], many.coverage()[0]])
+    hits = np.zeros(3)
+    for seed in range(n_draws):
+        errors = simulated(n, sigma, seed, claimed)
+        found = np.array([errors.r2(), errors.mean_absolute_error(), errors.coverage()])
+        hits += (found[:, 1] <= truth) & (truth <= found[:, 2])
+    return hits / n_draws
+
+
+class TestIntervals:
+    @pytest.mark.parametrize(("n", "sigma"), [(1500, 3.7), (1500, 0.3), (20_000, 3.7)])
+    def test_they_hold_at_their_level(self, n, sigma):
+        assert (held(n, sigma) >= 0.9).all()  # 150 of .95: .90 is 2.8 standard errors
+
+    def test_and_do_not_where_noise_is_larger_than_claimed(self):
+        assert (held(20_000, 12.0, claimed=0.3)[:2] < 0.85).all()
+
+    def test_they_get_narrower_with_rows(self):
+        widths = [np.ptp(simulated(n, 3.7, 0).r2()[1:]) for n in (1500, 20_000)]
+        assert widths[1] < widths[0] / 5
+
+    def test_where_noise_leaves_nothing_known_they_say_so(self):
+        value, low, high = simulated(5, 1e6, 3).r2()
+        assert np.isnan(value) or (low < 0 < high)
+        nothing = NumberErrors(COLUMN, np.zeros((16, 16)), np.full(6, -1e9), 1.0)
+        assert nothing.r2()[1:] == (-np.inf, 1.0)
+        assert nothing.mean_absolute_error()[1:] == (0.0, 20.0)
+
+    def test_nearest_counts_that_are_not_negative(self):
+        np.testing.assert_allclose(_adding_up_to(4, np.array([3.0, 1.0, -2.0])), [3, 1, 0])
+        np.testing.assert_allclose(_adding_up_to(2, np.array([3.0, 1.0, -2.0])), [2, 0, 0])
+        assert _adding_up_to(-7, np.array([-3.0, -1.0])).sum() == pytest.approx(1)
+
+
+class TestModels:
+    def test_a_release_needs_no_bounds_and_its_intervals_are_right(self):
+        rng = np.random.default_rng(8)
+        X = rng.uniform(-1, 1, (6000, 3))
+        y = 10 + 4 * X[:, 0] + rng.normal(0, 2, 6000)
+        source = DPStatisticsSource(4.0, bounds=(-1, 1), outcome=OUTCOME, random_state=0)
+        with warnings.catch_warnings(action="ignore"):
+            release = source.fit(X[:3000], y[:3000]).release_
+            found = evaluate_privately(release, X[3000:], y[3000:], 4.0, random_state=0)
+        low, high = found.r2()[1:]
+        assert low < release.score(X[3000:], y[3000:]) < high
+        assert 0.75 < found.interval_coverage().value < 0.85
+        assert repr(found) == "PrivateEvaluation(a number, ε=4)"
+
+    def test_a_regressor_needs_them(self):
+        X, y = rows(400, 9)
+        model = LinearRegression().fit(X, y)
+        with pytest.raises(ValueError, match=r"'outcome' parameter .* is needed for a regressor"):
+            evaluate_privately(model, X, y)
+        found = exact(model, X, y)
+        assert not found.has_intervals
+        with pytest.raises(ValueError, match="has no intervals"):
+            found.interval_coverage()
+        assert "intervals" not in found.summary()
+        assert exact(BayesianRidge().fit(X, y), X, y).has_intervals
+
+    def test_a_classifier_has_none(self):
+        class Classifier(Known):
+            classes_ = np.array([0, 1])
+
+        with pytest.raises(ValueError, match="is for regressors"):
+            exact(Classifier(), *rows(10, 0))
+        with pytest.raises(ValueError, match="must be a mapping such as"):
+            exact(Known(), *rows(10, 0), outcome={"low": 0, "high": 1})
+
+    def test_outcomes_of_another_type_are_refused(self):
+        X, y = rows(10, 0)
+        with pytest.raises(ValueError, match="and the outcome is a number"):
+            evaluate_privately(Known(), X, y > 3, outcome=OUTCOME)
+
+
+class TestValue:
+    def test_other_figures_are_refused_by_name(self):
+        found = exact(Known(), *rows(100, 0))
+        with pytest.raises(ValueError, match="about a number, which has no classes. Use r2"):
+            found.auc()
+        with pytest.raises(ValueError, match="whole number from 1 to 16"):
+            found.prediction_curve(17)
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"sums": [1.0, 2.0]},
+            {"sums": None},
+            {"outcome": {"type": "number", "low": 0, "high": 1}},
+            {"has_intervals": 1},
+            {"histograms": [[[0.0]]]},
+            {"more": 1},
+        ],
+    )
+    def test_altered_files_are_refused(self, tmp_path, change):
+        path = tmp_path / "errors.json"
+        exact(Known(), *rows(100, 0)).save(path)
+        path.write_text(json.dumps(json.loads(path.read_text()) | change))
+        with pytest.raises(ValueError, match="holds no evaluation"):
+            PrivateEvaluation.load(path)
+
+    def test_other_outcomes_are_not_merged(self):
+        first = exact(Known(), *rows(100, 0))
+        other = exact(Known(), *rows(100, 1), outcome={**OUTCOME, "high": 30})
+        plain = exact(Plain(), *rows(100, 1))
+        for second in (other, plain):
+            with pytest.raises(ValueError, match="of other outcomes cannot be merged"):
+                PrivateEvaluation.merge([first, second], disjoint=True)
+
+    def test_it_is_drawn(self):
+        plt = pytest.importorskip("matplotlib.pyplot")
+        axes = exact(Known(), *rows(1000, 0)).plot()
+        assert [ax.get_ylabel() for ax in axes] == ["mean outcome", "share of the rows"]
+        plt.close(axes[0].figure)
+
+    def test_frames(self):
+        X, y = rows(100, 0)
+        frame = pd.DataFrame(X, columns=["prediction", "deviation"])
+        assert exact(Known(), frame, pd.Series(y)).n_rows.value == pytest.approx(100)
