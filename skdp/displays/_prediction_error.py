@@ -62,9 +62,9 @@ class PredictionErrorDisplay(Display):
     >>> display.curve[["prediction", "outcome"]].round(1)
        prediction  outcome
     0         1.2      1.2
-    1         3.7      3.7
-    2         6.3      6.3
-    3         8.9      8.9
+    1         3.7      3.8
+    2         6.3      6.2
+    3         8.8      8.7
     >>> display.plot().ax_.get_xlabel()
     'prediction'
     """

@@ -138,6 +138,13 @@ class PrivateEvaluation:
     PrivateEvaluation(2 classes, ε=4)
     >>> evaluation.auc().value > 0.9
     True
+    >>> from sklearn.linear_model import LinearRegression
+    >>> size = X[:, 0] + rng.standard_normal(1000)
+    >>> regressor = LinearRegression().fit(X[:200], size[:200])
+    >>> bounds = {"type": "number", "low": -5, "high": 7}
+    >>> errors = evaluate_privately(regressor, X[200:], size[200:], 20.0, outcome=bounds)
+    >>> errors
+    PrivateEvaluation(a number, ε=20)
     """
 
     classes: tuple[Any, ...]
@@ -437,11 +444,6 @@ class PrivateEvaluation:
 
         Examples
         --------
-        >>> from sklearn.linear_model import LinearRegression
-        >>> size = X[:, 0] + rng.standard_normal(1000)
-        >>> regressor = LinearRegression().fit(X[:200], size[:200])
-        >>> bounds = {"type": "number", "low": -5, "high": 7}
-        >>> errors = evaluate_privately(regressor, X[200:], size[200:], 20.0, outcome=bounds)
         >>> low, high = errors.r2()[1:]
         >>> low < 0.7 < high
         True

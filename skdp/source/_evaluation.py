@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from sklearn.base import is_regressor
 
 from skdp.noise import GaussianQueries, Share, private_bits
 from skdp.privacy import PrivacyLedger
@@ -152,7 +151,7 @@ def evaluate_privately(
     if number is not None:
         check_number(labels)
     with sealed("evaluate_privately"):
-        counts = kind.count(model, frame, labels, weights)
+        counts = kind.count(model, frame, labels, weights).ravel()
     share = Share(1.0, counts.size, ROW * kind.sensitivity)
     bits = private_bits("evaluate_privately", random_state)
     queries = GaussianQueries(epsilon, delta, {"histograms": share}, bits)
@@ -225,19 +224,24 @@ def _number_of(model, outcome):
         own = getattr(model, "outcome", None)
         if isinstance(own, NumericColumn):
             return own
-        if is_regressor(model):
+        # Not by its tags, which a model need not have.
+        if hasattr(model, "predict") and not _has_any(model, "classes_", "predict_proba"):
             raise ValueError(
                 "The 'outcome' parameter of evaluate_privately is needed for a regressor: the "
                 "public bounds of the number, such as outcome={'type': 'number', 'low': 0, "
                 "'high': 80}."
             )
         return None
-    if hasattr(model, "classes_") or not hasattr(model, "predict"):
+    if _has_any(model, "classes_", "predict_proba") or not hasattr(model, "predict"):
         raise ValueError(
             "The 'outcome' parameter of evaluate_privately is for regressors. Leave it out, or "
             f"pass a fitted regressor as the model, not one of type {type(model).__name__}."
         )
     return outcome_from(outcome)
+
+
+def _has_any(model, *names):
+    return any(hasattr(model, name) for name in names)
 
 
 def _has_deviations(model):
@@ -290,7 +294,7 @@ def _checked_classes(model):
 
 
 def _counts(model, X, labels, weights):
-    """Return exact weights by score, class and bin, one after the other: **private**."""
+    """Return exact weights by score, class and bin, (n_scores, 2, N_BINS): **private**."""
     probabilities = np.asarray(model.predict_proba(X), dtype=np.float64)
     K = len(model.classes_)
     if probabilities.shape != (len(labels), K):
@@ -302,4 +306,4 @@ def _counts(model, X, labels, weights):
     for number, c in enumerate(scored):
         cells = ((codes == c).astype(np.int64), bin_of(probabilities[:, c]))
         np.add.at(counts[number], tuple(index[has_class] for index in cells), weights[has_class])
-    return counts.ravel()
+    return counts

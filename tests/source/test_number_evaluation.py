@@ -24,10 +24,7 @@ SCALES = np.append(np.full(N_PLACES**2, CELL_SCALE), SUM_SCALES)
 
 
 class Known:
-    """A regressor whose predictions, and standard deviations, are the rows themselves."""
-
-    def __sklearn_tags__(self):
-        return LinearRegression().__sklearn_tags__()
+    """A regressor of no library: its predictions, and standard deviations, are the rows themselves."""
 
     def predict(self, X, return_std=False):
         X = np.asarray(X)
