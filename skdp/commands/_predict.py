@@ -24,7 +24,7 @@ from skdp.utils._text import composed, named_like
 from skdp.utils._validation import listed
 
 NAME = "predict"
-HELP = """Predict the class, or number, of each row of a target's table, by releases and any labels.
+HELP = """Predict the class, or number, of each row of a target's table, by releases and labels.
 
 example:
   skdp predict hospital.skdp target.csv -o predictions.csv

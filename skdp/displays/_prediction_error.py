@@ -5,6 +5,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from skdp.displays._base import GREY, OKABE_ITO, Display, require_kind
 
@@ -134,13 +135,12 @@ class PredictionErrorDisplay(Display):
             When these are no finite numbers, of one length.
         """
         owner = "PredictionErrorDisplay.from_predictions"
-        if not isinstance(n_bins, int) or isinstance(n_bins, bool) or n_bins < 1:
+        if not isinstance(n_bins, int) or n_bins < 1:
             raise ValueError(f"The 'n_bins' parameter of {owner} must be a whole number >= 1.")
-        truth, predicted = _numbers(owner, "y_true", y_true), _numbers(owner, "y_pred", y_pred)
-        if truth.shape != predicted.shape:
-            raise ValueError(
-                f"The 'y_pred' parameter of {owner} must have one number for each of 'y_true'."
-            )
+        settings = {"ensure_2d": False, "dtype": np.float64}
+        truth = column_or_1d(check_array(y_true, input_name="y_true", **settings))
+        predicted = column_or_1d(check_array(y_pred, input_name="y_pred", **settings))
+        check_consistent_length(truth, predicted)
         order = np.argsort(predicted, kind="stable")
         lines = []
         for rows in np.array_split(order, min(n_bins, len(order))):
@@ -218,14 +218,3 @@ class PredictionErrorDisplay(Display):
         for panel in (left, right):
             panel.spines[["top", "right"]].set_visible(False)
         return self
-
-
-def _numbers(owner, name, given):
-    """Return finite numbers in one dimension; raise ValueError for anything else."""
-    try:
-        values = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        values = np.full(1, np.nan)
-    if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
-        raise ValueError(f"The {name!r} parameter of {owner} must hold finite numbers.")
-    return values

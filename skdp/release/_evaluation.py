@@ -185,19 +185,15 @@ class PrivateEvaluation:
 
     def _check_number(self):
         """Raise ValueError unless what is there is there for a number alone, and fits it."""
-        about_number = isinstance(self.outcome, NumericColumn) and not self.outcome.missing
-        _require(about_number or self.outcome is None, "outcome", "must be a NumericColumn")
-        proper = (self.sums is not None) == about_number
-        _require(proper, "sums", "must be there for a number alone")
-        flag = isinstance(self.has_intervals, bool) and (about_number or not self.has_intervals)
-        _require(flag, "has_intervals", "must be True or False")
+        _require(isinstance(self.has_intervals, bool), "has_intervals", "must be True or False")
         if self.outcome is None:
+            _require(self.sums is None, "sums", "must be there for a number alone")
             return
+        _require(isinstance(self.outcome, NumericColumn), "outcome", "must be a NumericColumn")
         sums = np.array(self.sums, dtype=np.float64)
         sums.setflags(write=False)
         object.__setattr__(self, "sums", sums)
-        small = sums.shape == SUM_SCALES.shape and np.isfinite(sums).all()
-        small = small and np.abs(sums).max() < _LARGEST_COUNT
+        small = sums.shape == SUM_SCALES.shape and np.abs(sums).max() < _LARGEST_COUNT
         _require(small, "sums", f"must be {len(SUM_SCALES)} sums over rows")
         ends = (self.outcome.low, self.outcome.high)
         _require(self.classes == ends, "classes", "must be the bounds of the outcome")

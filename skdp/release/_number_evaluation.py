@@ -77,9 +77,8 @@ class NumberErrors:
             n, _, squares, first, second = sums.T
             with np.errstate(all="ignore"):
                 total = second - first**2 / n
-                return np.where(
-                    (n > 0) & (squares >= 0) & (total > 0), 1 - squares / total, np.nan
-                )
+                possible = (n > 0) & (squares >= 0) & (total > 0)
+                return np.where(possible, 1 - squares / total, np.nan)
 
         return self._estimate(measure, -np.inf, 1.0)
 
@@ -128,16 +127,13 @@ class NumberErrors:
 
     def _of_cells(self):
         """Return what a row in each cell adds to the sums, (5, n_cells); its count first."""
-        predicted, observed = (
-            places.ravel() for places in np.meshgrid(*2 * [_PLACES], indexing="ij")
-        )
         units = in_units(self.outcome, _PLACES) / (self.outcome.high - self.outcome.low)
-        distance = np.abs(np.subtract.outer(units, units)).ravel()
-        squares = (predicted - observed) ** 2 + _WIDTH**2 / 6  # of rows anywhere in the cells
-        middle = observed - 0.5
-        return np.stack(
-            [np.ones_like(middle), np.maximum(distance, _WIDTH / 3), squares, middle, middle**2]
-        )
+        distances = np.abs(np.subtract.outer(units, units)).ravel()
+        squares = np.subtract.outer(_PLACES, _PLACES).ravel() ** 2
+        middle = np.tile(_PLACES - 0.5, N_PLACES)
+        # Rows that are anywhere in the same cells have errors, too.
+        errors = np.maximum(distances, _WIDTH / 3), squares + _WIDTH**2 / 6
+        return np.stack([np.ones_like(middle), *errors, middle, middle**2])
 
     def curve(self, n_groups):
         """Return the mean outcome among rows of similar predictions, a line for each group."""
@@ -167,15 +163,9 @@ class NumberErrors:
         cells = N_PLACES - np.abs(steps)
         half = 1.96 * np.sqrt(cells * self.deviation**2 + np.maximum(counts, 0)) / n
         width = 1.0 if self.outcome.log else self.outcome.high - self.outcome.low
-        shares = counts / n
-        return pd.DataFrame(
-            {
-                "residual": steps * _WIDTH * width,
-                "share": np.clip(shares, 0, 1),
-                "low": np.clip(shares - half, 0, 1),
-                "high": np.clip(shares + half, 0, 1),
-            }
-        )
+        shares = np.clip(counts / n + half * np.array([[0], [-1], [1]]), 0, 1)
+        lines = np.column_stack([steps * _WIDTH * width, *shares])
+        return pd.DataFrame(lines, columns=["residual", "share", "low", "high"])
 
 
 def _adding_up_to(total, counts):

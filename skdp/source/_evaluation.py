@@ -220,28 +220,26 @@ def _of_number(model, outcome):
 
 def _number_of(model, outcome):
     """Return the public column of the outcome of a model of a number, or None."""
+    # By what it can do, not by its tags, which a model need not have.
+    classifies = hasattr(model, "classes_") or hasattr(model, "predict_proba")
+    predicts_numbers = hasattr(model, "predict") and not classifies
     if outcome is None:
         own = getattr(model, "outcome", None)
         if isinstance(own, NumericColumn):
             return own
-        # Not by its tags, which a model need not have.
-        if hasattr(model, "predict") and not _has_any(model, "classes_", "predict_proba"):
+        if predicts_numbers:
             raise ValueError(
                 "The 'outcome' parameter of evaluate_privately is needed for a regressor: the "
                 "public bounds of the number, such as outcome={'type': 'number', 'low': 0, "
                 "'high': 80}."
             )
         return None
-    if _has_any(model, "classes_", "predict_proba") or not hasattr(model, "predict"):
+    if not predicts_numbers:
         raise ValueError(
             "The 'outcome' parameter of evaluate_privately is for regressors. Leave it out, or "
             f"pass a fitted regressor as the model, not one of type {type(model).__name__}."
         )
     return outcome_from(outcome)
-
-
-def _has_any(model, *names):
-    return any(hasattr(model, name) for name in names)
 
 
 def _has_deviations(model):

@@ -1,5 +1,6 @@
 """What is drawn equals what is computed in another way."""
 
+import warnings
 from datetime import date
 
 import numpy as np
@@ -18,6 +19,7 @@ from skdp.displays import (
     CalibrationDisplay,
     ExplanationDisplay,
     LedgerDisplay,
+    PredictionErrorDisplay,
     PrivacyUtilityDisplay,
     ReleaseDisplay,
     ShapeFunctionsDisplay,
@@ -376,3 +378,58 @@ class TestExplanation:
         assert one.title == f"{model.predict(X[60:61])[0]}, with probability " + (
             f"{model.predict_proba(X[60:61]).max():.2f}"
         )
+
+
+@pytest.fixture(scope="module")
+def number_release():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (3000, 2))
+    y = 10 + 4 * X[:, 0] + rng.normal(0, 2, 3000)
+    outcome = {"type": "number", "low": 0, "high": 20}
+    settings = {"bounds": (-1, 1), "outcome": outcome, "random_state": 0}
+    with warnings.catch_warnings(action="ignore"):
+        return DPStatisticsSource(8.0, **settings).fit(X, y).release_, X, y
+
+
+class TestNumbersAsOutcomes:
+    def test_predictions_against_what_was_observed(self, number_release):
+        release, X, y = number_release
+        display = PredictionErrorDisplay.from_estimator(release, X, y, n_bins=5).plot()
+        order = np.argsort(release.predict(X), kind="stable")
+        first = order[:600]
+        assert display.curve["rows"].tolist() == [0.2] * 5
+        assert display.curve["outcome"][0] == pytest.approx(y[first].mean())
+        assert_allclose(display.errorbar_[0].get_ydata(), display.curve["outcome"])
+        mean = (display.residuals["residual"] * display.residuals["share"]).sum()
+        assert mean == pytest.approx((y - release.predict(X)).mean(), abs=0.3)
+        plt.close(display.figure_)
+
+    def test_intervals_of_means_are_those_of_sampling(self, number_release):
+        _, X, y = number_release
+        expected = 10 + 4 * X[:, 0]
+        for shift, share in ((0.0, (0.85, 1.0)), (0.5, (0.0, 0.2))):
+            curve = PredictionErrorDisplay.from_predictions(y, expected + shift, n_bins=20).curve
+            inside = curve["prediction"].between(curve["low"], curve["high"]).mean()
+            assert share[0] <= inside <= share[1]
+
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            (([1.0, np.nan], [1.0, 2.0]), "y_true contains NaN"),
+            (([1.0, 2.0], [1.0]), "inconsistent numbers of samples"),
+            ((["long"], [1.0]), "could not convert"),
+        ],
+    )
+    def test_what_is_no_number_is_refused(self, given, message):
+        with pytest.raises(ValueError, match=message):
+            PredictionErrorDisplay.from_predictions(*given)
+
+    def test_effects_are_in_the_unit_of_the_outcome(self, number_release):
+        axes = number_release[0].plot_effects()
+        assert axes.flat[0].get_ylabel() == "adds to the outcome"
+        plt.close(axes.flat[0].figure)
+
+    def test_a_release_has_no_rows_of_classes(self, number_release):
+        display = ReleaseDisplay.from_release(number_release[0]).plot()
+        assert display.counts is display.areas is None
+        plt.close(display.figure_)

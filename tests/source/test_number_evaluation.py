@@ -24,7 +24,7 @@ SCALES = np.append(np.full(N_PLACES**2, CELL_SCALE), SUM_SCALES)
 
 
 class Known:
-    """A regressor of no library: its predictions, and standard deviations, are the rows themselves."""
+    """A regressor of no library, whose rows are predictions and their deviations."""
 
     def predict(self, X, return_std=False):
         X = np.asarray(X)
@@ -256,7 +256,7 @@ class TestModels:
 class TestValue:
     def test_other_figures_are_refused_by_name(self):
         found = exact(Known(), *rows(100, 0))
-        with pytest.raises(ValueError, match="about a number, which has no classes. Use r2"):
+        with pytest.raises(ValueError, match="about a number, which has no classes"):
             found.auc()
         with pytest.raises(ValueError, match="whole number from 1 to 16"):
             found.prediction_curve(17)

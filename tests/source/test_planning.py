@@ -135,20 +135,22 @@ def test_refusals(given, named):
         plan_release(**{"schema": SCHEMA, "n_rows": 100, **given})
 
 
+NUMBERS = {
+    "version": 1,
+    "columns": COLUMNS,
+    "outcome": {"type": "number", "low": 0, "high": 80, "step": 1},
+}
+
+
+@pytest.fixture(scope="module")
+def number_plan():
+    settings = {"effects": ("weak", 0.4), "random_state": 0, "n_draws": 2}
+    return plan_release(NUMBERS, [200, 4000], epsilon=(0.3, 20.0), **settings)
+
+
 class TestNumbers:
-    SCHEMA = {
-        "version": 1,
-        "columns": COLUMNS,
-        "outcome": {"type": "number", "low": 0, "high": 80, "step": 1},
-    }
-
-    @pytest.fixture(scope="class")
-    def plan(self):
-        settings = {"effects": ("weak", 0.4), "random_state": 0, "n_draws": 2}
-        return plan_release(self.SCHEMA, [200, 4000], epsilon=(0.3, 20.0), **settings)
-
-    def test_r2_of_many_rows_is_what_was_assumed(self, plan):
-        table = plan.table.set_index(["effects", "n_rows", "epsilon"])
+    def test_r2_of_many_rows_is_what_was_assumed(self, number_plan):
+        table = number_plan.table.set_index(["effects", "n_rows", "epsilon"])
         for name, assumed in (("weak", 0.1), ("R² 0.4", 0.4)):
             reached = table.loc[(name, 4000, 20.0)]
             assert reached["r2"] == pytest.approx(assumed, abs=0.04)
@@ -156,20 +158,20 @@ class TestNumbers:
             assert table.loc[(name, 200, 0.3), "r2"] < assumed - 0.05
         assert (table["r2"] <= table["r2_without_noise"] + 0.03).all()
 
-    def test_texts_and_plots_speak_of_r2(self, plan):
-        assert "R² without noise" in plan.summary()
-        assert "AUC" not in plan.summary()
-        assert "by class" not in plan.summary()
-        assert plan.epsilon_needed(0.9).eq(inf).all()
-        assert plan.rows_needed(0.05).name == "n_rows"
+    def test_texts_and_plots_speak_of_r2(self, number_plan):
+        assert "R² without noise" in number_plan.summary()
+        assert "AUC" not in number_plan.summary()
+        assert "by class" not in number_plan.summary()
+        assert number_plan.epsilon_needed(0.9).eq(inf).all()
+        assert number_plan.rows_needed(0.05).name == "n_rows"
         plt = pytest.importorskip("matplotlib.pyplot")
-        ax = plan.plot()
+        ax = number_plan.plot()
         assert ax.get_ylabel().startswith("expected R²")
         plt.close(ax.figure)
 
     def test_effects_by_columns(self):
         settings = {"epsilon": 50.0, "n_draws": 1, "random_state": 0}
-        plan = plan_release(self.SCHEMA, 4000, effects={"age": 1.0}, **settings)
+        plan = plan_release(NUMBERS, 4000, effects={"age": 1.0}, **settings)
         # Of variance 1 + 1, half is shared with the outcome.
         assert plan.table["r2"].item() == pytest.approx(0.5, abs=0.05)
 
@@ -183,4 +185,4 @@ class TestNumbers:
     )
     def test_refusals(self, settings, message):
         with pytest.raises(ValueError, match=message):
-            plan_release(self.SCHEMA, 300, **settings)
+            plan_release(NUMBERS, 300, **settings)

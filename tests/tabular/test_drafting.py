@@ -219,7 +219,7 @@ def test_a_draft_has_each_value_in_one_spelling():
     [
         (np.arange(21) % 21, (0, 20, 1.0)),
         ([0.5, 1.5, 2.5] * 7, (0.4, 2.6, 0.1)),
-        (np.arange(20).tolist() + [19], None),
+        ([*range(20), 19], None),
         ([True, False] * 10 + [True], None),
     ],
 )
