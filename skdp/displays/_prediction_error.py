@@ -5,9 +5,11 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length
 
 from skdp.displays._base import GREY, OKABE_ITO, Display, require_kind
+from skdp.utils._labels import label_array
+from skdp.utils._validation import check_array
 
 # Steps of residuals of rows at hand.
 _N_STEPS = 30
@@ -138,8 +140,8 @@ class PredictionErrorDisplay(Display):
         if not isinstance(n_bins, int) or n_bins < 1:
             raise ValueError(f"The 'n_bins' parameter of {owner} must be a whole number >= 1.")
         settings = {"ensure_2d": False, "dtype": np.float64}
-        truth = column_or_1d(check_array(y_true, input_name="y_true", **settings))
-        predicted = column_or_1d(check_array(y_pred, input_name="y_pred", **settings))
+        truth = check_array(label_array(y_true), input_name="y_true", **settings)
+        predicted = check_array(label_array(y_pred), input_name="y_pred", **settings)
         check_consistent_length(truth, predicted)
         order = np.argsort(predicted, kind="stable")
         lines = []

@@ -83,7 +83,8 @@ def evaluate_privately(
     outcome : mapping or None, default=None
         Of a regressor: the public bounds of the number, such as ``{"type": "number", "low": 0,
         "high": 80}``, with ``log`` where it is judged on a logarithmic scale. None: the
-        ``outcome`` of the model, which a release about a number has.
+        ``outcome`` of the model, which a release about a number has. Noise is relative to their
+        distance: bounds that hardly any outcome comes near cost accuracy.
 
     groups : array-like of shape (n_samples,) or None, default=None
         The person whom each row belongs to: whole people are protected.
@@ -224,9 +225,9 @@ def _number_of(model, outcome):
     classifies = hasattr(model, "classes_") or hasattr(model, "predict_proba")
     predicts_numbers = hasattr(model, "predict") and not classifies
     if outcome is None:
-        own = getattr(model, "outcome", None)
-        if isinstance(own, NumericColumn):
-            return own
+        for own in (getattr(model, name, None) for name in ("outcome", "outcome_")):
+            if isinstance(own, NumericColumn):
+                return own
         if predicts_numbers:
             raise ValueError(
                 "The 'outcome' parameter of evaluate_privately is needed for a regressor: the "
