@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, sqrt
 from typing import Any
 
@@ -231,6 +231,8 @@ def quantile_bounds(
         columns = noise.numeric_columns(values, weights, quantiles)
         columns |= noise.category_columns(counted)
         extended, left_out = _schema(before, columns, classes)
+        if extended is not None and public is not None and classes is None:
+            extended = replace(extended, outcome=public.outcome)
         return PrivateBounds(extended, guarantee, noise.deviation, left_out)
 
     no_counts: tuple[list[Any], list[int]] = ([], [0])

@@ -294,3 +294,18 @@ def test_cells_may_be_text():
     [column] = exact(X, ["x"]).columns
     assert column == NumericColumn("x", column.low, column.high, missing=True, noisy=True)
     assert (column.low, column.high) == (1.0, 9.0)
+
+
+@pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
+def test_the_outcome_of_the_public_schema_is_kept():
+    outcome = {"type": "number", "low": 0, "high": 80}
+    columns = {"dose": {"type": "numeric", "low": 0, "high": 9}}
+    public = {"version": 1, "columns": columns, "outcome": outcome}
+    rows = pd.DataFrame({"age": np.linspace(20, 90, 400)})
+    bounds = quantile_bounds(rows, ["age"], epsilon=5.0, schema=public, random_state=0)
+    assert bounds.schema.names == ("dose", "age")
+    assert bounds.schema.to_mapping()["outcome"] == outcome
+    replaced = quantile_bounds(
+        rows, ["age"], epsilon=5.0, schema=public, classes=["a", "b"], random_state=0
+    )
+    assert replaced.schema.outcome is None
