@@ -176,3 +176,9 @@ def test_a_plan_of_classes_has_no_r2(folder, run):
     code, _, err = run("plan", "classes.json", "--rows", 500, "--r2", 0.3)
     assert code == 1
     assert "--r2 is for an outcome that is a number" in err
+
+
+def test_a_secure_sum_of_numbers_is_refused(folder, run):
+    code, _, err = run("sum", "plan", "schema.json", "a.pub", "--epsilon", 1, "-o", "plan.json")
+    assert code == 1
+    assert "has an outcome that is a number, and this command takes classes only" in err
