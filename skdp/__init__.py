@@ -26,7 +26,13 @@ from skdp.source import (
     quantile_bounds,
 )
 from skdp.tabular import Schema, TabularEncoder, schema_from
-from skdp.transfer import DPTransferClassifier, LabeledScorer, LabeledSplit, SelfTrainingSchedule
+from skdp.transfer import (
+    DPTransferClassifier,
+    DPTransferRegressor,
+    LabeledScorer,
+    LabeledSplit,
+    SelfTrainingSchedule,
+)
 
 __version__ = "0.1.0"
 
@@ -37,6 +43,7 @@ __all__ = [
     "DPSource",
     "DPStatisticsSource",
     "DPTransferClassifier",
+    "DPTransferRegressor",
     "DeepFuzzyAutoencoder",
     "DeepFuzzyClassifier",
     "DeepFuzzyRegressor",

@@ -19,6 +19,7 @@ from skdp import (
     DPSource,
     DPStatisticsSource,
     DPTransferClassifier,
+    DPTransferRegressor,
     GaussianDPNoise,
     MembershipMapping,
     OptimalDPNoise,
@@ -72,6 +73,7 @@ PREDICTORS = [
     DeepFuzzyClassifier(random_state=0),
     DPTransferClassifier(self_training=SelfTrainingSchedule(n_components=(2, 3), n_folds=2)),
     DPTransferClassifier(strategy="multitask", self_training=SelfTrainingSchedule(n_folds=2)),
+    DPTransferRegressor(),
     *NETWORKS,
 ]
 TRANSFORMERS = [*NOISES, *AUTOENCODERS, TabularEncoder(), OrientedGradients()]

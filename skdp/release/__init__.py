@@ -30,6 +30,7 @@ from skdp.release._number_evaluation import (
     SUM_SCALES,
     cell_of,
 )
+from skdp.release._numbers import in_units
 from skdp.release._posterior import positive_mean
 from skdp.release._statistics import measure_moments, positive_counts
 from skdp.release._subspace import class_medians

@@ -9,27 +9,27 @@ from dataclasses import replace
 import numpy as np
 
 
-def in_units(outcome, places):
-    """Return numbers in the unit of an outcome by their places between its bounds."""
+def in_units(outcome, places, deviations=None):
+    """Return numbers in the unit of an outcome by their places, and deviations if given."""
     # Predictions need not be whole steps.
-    column = replace(outcome, step=None)
-    return column.decode(np.clip(places, 0, 1)[:, np.newaxis])
+    column, inside = replace(outcome, step=None), np.clip(places, 0, 1)
+    values = column.decode(inside[:, np.newaxis])
+    if deviations is None:
+        return values
+    if not outcome.log:
+        return values, deviations * (outcome.high - outcome.low)
+    low, high = (in_units(outcome, inside + side * deviations) for side in (-1, 1))
+    return values, (high - low) / 2
 
 
 def predicted_numbers(release, rows, return_std):
     """Return the predicted number of each encoded row, and its standard deviation if asked."""
     outcome, model = release.outcome, release.model
     places = model.places(rows)
-    values = in_units(outcome, places)
     if not return_std:
-        return values
+        return in_units(outcome, places)
     deviations = release.regression.deviation(places, _mean(release), model.variance)
-    if not outcome.log:
-        return values, deviations * (outcome.high - outcome.low)
-    inside = np.clip(places, 0, 1)
-    ends = (in_units(outcome, inside + side * deviations) for side in (-1, 1))
-    low, high = ends
-    return values, (high - low) / 2
+    return in_units(outcome, places, deviations)
 
 
 def sampled_numbers(release, rows, random_state):

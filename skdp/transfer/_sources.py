@@ -24,16 +24,21 @@ from skdp.utils._warnings import warn
 _DTYPES = [np.float64, np.float32]
 
 
-def as_releases(source, strategy):
-    """Return the releases given as a source, as a list."""
+# The estimators of the target, by whether they are about a number.
+_ESTIMATORS = {False: "DPTransferClassifier", True: "DPTransferRegressor"}
+
+
+def as_releases(source, strategy, *, number=False):
+    """Return the releases, about classes or a number, given as a source, as a list."""
+    owner = _ESTIMATORS[number]
     if not isinstance(source, list | tuple):
         source = [] if source is None else [source]
     elif not len(source):
         raise ValueError(
-            "The 'source' parameter of DPTransferClassifier is an empty list. Pass at least one "
-            "release, or None to learn from the target alone."
+            f"The 'source' parameter of {owner} is an empty list. Pass at least one release, or "
+            "None to learn from the target alone."
         )
-    releases = [as_release(item, strategy) for item in source]
+    releases = [as_release(item, strategy, number=number) for item in source]
     if len(releases) > 1 and strategy.reconstructs_rows:
         raise ValueError(
             f"The 'strategy' parameter of DPTransferClassifier is {strategy.name!r}, which takes "
@@ -45,10 +50,10 @@ def as_releases(source, strategy):
             f"Several sources are weighted by their moments, and source {without[0]} has none. "
             "Ask its owner for a release with moments."
         )
-    return _of_one_schema(releases)
+    return _of_one_schema(releases, owner)
 
 
-def _of_one_schema(releases):
+def _of_one_schema(releases, owner):
     """Return releases with the columns of all tables in the order of the first one."""
     encoded = [k for k, release in enumerate(releases) if release.encoder is not None]
     for k in encoded[1:]:
@@ -58,7 +63,7 @@ def _of_one_schema(releases):
         if lines:
             more = f"; and {len(lines) - 5} more" if len(lines) > 5 else ""
             raise ValueError(
-                "The 'source' parameter of DPTransferClassifier holds releases of tables that are "
+                f"The 'source' parameter of {owner} holds releases of tables that are "
                 "encoded by different schemas, so that the same row has several codes. Source "
                 f"{encoded[0]} here, source {k} there: {'; '.join(lines[:5])}{more}. Remove these "
                 "columns from both by Release.restrict, or ask for releases made with one schema, "
@@ -72,14 +77,14 @@ def _of_one_schema(releases):
     ]
 
 
-def as_release(source, strategy):
-    """Return the release given as a source."""
+def as_release(source, strategy, *, number=False):
+    """Return the release, about classes or a number, given as a source."""
+    owner = _ESTIMATORS[number]
     if isinstance(source, str | os.PathLike):
         if not os.path.exists(source):
             raise FileNotFoundError(
-                "The 'source' parameter of DPTransferClassifier names the file "
-                f"{os.fspath(source)!r}, which does not exist. Give the path of a release, as "
-                "Release.save(path) wrote it."
+                f"The 'source' parameter of {owner} names the file {os.fspath(source)!r}, which "
+                "does not exist. Give the path of a release, as Release.save(path) wrote it."
             )
         source = Release.load(source)
     if hasattr(source, "fit") and not isinstance(source, type):
@@ -91,8 +96,14 @@ def as_release(source, strategy):
     release = getattr(source, "release_", source)
     if not isinstance(release, Release):
         raise ValueError(
-            "The 'source' parameter of DPTransferClassifier must be a Release, the path of its "
-            f"file, a fitted source, a list of these or None, got {type(source).__name__}."
+            f"The 'source' parameter of {owner} must be a Release, the path of its file, a fitted "
+            f"source, a list of these or None, got {type(source).__name__}."
+        )
+    if (release.outcome is not None) != number:
+        about = "classes" if number else "a number"
+        raise ValueError(
+            f"The 'source' parameter of {owner} is a release about {about}. Use "
+            f"{_ESTIMATORS[not number]}."
         )
     if strategy.reconstructs_rows and None in (release.row_classifier, release.alignment):
         raise ValueError(

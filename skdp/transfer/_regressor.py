@@ -1,0 +1,446 @@
+"""Learning a number in a target domain from few outcomes and a private source's release."""
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import check_is_fitted
+
+from skdp.privacy import PrivacyGuarantee
+from skdp.release import TARGET_ADVICE, in_units, warn_of_doubt
+from skdp.tabular import MANY, NumericColumn, numbers
+from skdp.transfer._noise_aware import NOISE_AWARE
+from skdp.transfer._number_candidates import TARGET, NumberModel, Terms
+from skdp.transfer._sources import (
+    as_releases,
+    check_columns,
+    match_columns,
+    merged_groups,
+    summed_guarantee,
+)
+from skdp.utils._frames import as_frame
+from skdp.utils._labels import is_missing, label_array
+from skdp.utils._sklearn import StrOptions, fit_context
+from skdp.utils._validation import check_magnitude, forget_fit, validate_data
+from skdp.utils._warnings import warn
+
+# Standard deviations below 0 from which the correlation of outcomes and predictions contradicts a
+# source: six in a thousand have that by chance.
+_CONTRADICTION = 2.5
+
+
+class DPTransferRegressor(RegressorMixin, BaseEstimator):
+    r"""Predict a number from a few outcomes and the release of a private source.
+
+    The regressor combines the target's own rows with a :class:`~skdp.Release` about a number, the
+    differentially private file that another organization made of its data. Without outcomes it
+    predicts what the release does; with many it predicts what they say alone. Without a source it
+    is a ridge regression whose strength is averaged by evidence.
+
+    Named columns are matched by name, in any order. Columns that the target lacks are marginalized
+    out of the release (:meth:`Release.restrict`); columns that only the target has are used as far
+    as outcomes say how; a warning lists both.
+
+    **Privacy.** The release protects the *source's* rows, and using it costs no further privacy.
+    The *target's* rows and outcomes are **not** protected by the fitted model.
+
+    Parameters
+    ----------
+    source : Release, path, fitted source, list of these, or None, default=None
+        The release, of :class:`~skdp.DPStatisticsSource` with an outcome that is a number, or the
+        path of a file that :meth:`Release.save` wrote, which is read in each :meth:`fit`. In a
+        search such as :class:`~sklearn.model_selection.GridSearchCV`, pass a release or a path:
+        the clone of a fitted source is not fitted. A list combines several releases about the
+        same outcome: those of the same columns are merged (:meth:`Release.merge`), and the
+        outcomes may still favor a single one. ``None`` learns from the target alone.
+
+    disjoint : bool, default=False
+        Whether you know that no person has rows in two of several sources. If so, ``guarantee_``
+        is the weakest of their guarantees instead of the sum. It does not change what is learned.
+
+    label_sampling : {"random", "stratified"}, default="random"
+        How the rows with an outcome were chosen among the target's rows. ``"random"``: without
+        regard to the outcome, so that their mean estimates that of the target. ``"stratified"``:
+        by the outcome, such as some low and some high ones, so that their mean carries no
+        information: the mean prediction over all rows of :meth:`fit` stays that of the source.
+        Their slope may still be too steep. Without a source it changes nothing.
+
+    Attributes
+    ----------
+    outcome_ : NumericColumn or None
+        The outcome of the source, with its public bounds and scale; None without a source.
+
+    source_weight_ : float
+        Weight of the models that use the source, from 0 to 1; 0 without a source.
+
+    label_sampling_ : {"random", "stratified"} or None
+        How outcomes were assumed to be chosen; None without outcomes.
+
+    model_ : object
+        The fitted average of models.
+
+    guarantee_ : PrivacyGuarantee, tuple of PrivacyGuarantee, or None
+        Guarantee of the source, None without one. It does not cover the target's rows. For
+        several sources see :class:`DPTransferClassifier`.
+
+    n_features_in_ : int
+        Number of features seen during :term:`fit`, before a table is encoded.
+
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features seen during :term:`fit`. Defined only when they are all strings.
+
+    See Also
+    --------
+    DPStatisticsSource : Makes the release.
+    DPTransferClassifier : The same for classes.
+
+    Notes
+    -----
+    Let t be the place of the number between its public bounds, on a logarithmic scale if the
+    outcome has one, f(x) what the release predicts, and φ(x) its functions of the columns,
+    followed by the columns that it lacks. All candidates are Bayesian linear regressions
+
+    .. math:: t = m + b + a\,(f(x) - m) + w^T φ(x) + ε, \qquad ε \sim N(0, σ^2),
+
+    where m is the mean of the source. They differ in their normal priors of (b, a, w):
+
+    - *the source*: b = 0, a = 1 and w = 0, up to the errors that the release states;
+    - *own intercept and slope*: b has a standard deviation of 0.3σ or σ, a of 0 or 0.3;
+    - *own coefficients*: b as before, and w such that the standard deviation of
+      :math:`w^T φ(x)` is from 0.2σ to 20σ;
+    - *target alone*: a = 0, b with a standard deviation of 0.3, and w as before.
+
+    σ² has an inverse gamma prior around the variance that the release expects. The posteriors and
+    the evidence, a multivariate t density of the outcomes, are known in closed form. The four
+    kinds are equally probable at first, and so are the values within a kind, except that the
+    probability of w is inversely proportional to its standard deviation. Predictions are averages
+    by the evidence. Several sources share the prior probability of a kind by their effective
+    sample size.
+
+    **What to expect.** On targets that are other sites of seven tables, with 10, 30, 100 or all of
+    their outcomes, see ``benchmarks/bench_numbers_transfer.py``.
+
+    Examples
+    --------
+    A hospital releases what its patients' records say of the progression of diabetes after a year;
+    another one knows twenty outcomes.
+
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_diabetes
+    >>> from skdp import DPStatisticsSource, DPTransferRegressor
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    >>> X = X[["age", "bmi", "bp", "s5"]]
+    >>> schema = {
+    ...     "version": 1,
+    ...     "columns": {
+    ...         "age": {"type": "numeric", "low": 18, "high": 90},
+    ...         "bmi": {"type": "numeric", "low": 15, "high": 45},
+    ...         "bp": {"type": "numeric", "low": 50, "high": 140},
+    ...         "s5": {"type": "numeric", "low": 3, "high": 6.5},
+    ...     },
+    ...     "outcome": {"type": "number", "low": 25, "high": 350},
+    ... }
+    >>> source = DPStatisticsSource(epsilon=8.0, encoder=schema, model="linear")
+    >>> release = source.fit(X[:250], y[:250]).release_
+    >>> outcomes = y[250:350].copy()
+    >>> outcomes[20:] = np.nan  # most are unknown
+    >>> model = DPTransferRegressor(release).fit(X[250:350], outcomes)
+    >>> bool(model.score(X[350:], y[350:]) > 0.2)
+    True
+    >>> mean, deviation = model.predict(X[350:], return_std=True)
+    >>> bool(np.mean(np.abs(y[350:] - mean) < 2 * deviation) > 0.85)
+    True
+    >>> model.guarantee_.epsilon
+    8.0
+    """
+
+    _parameter_constraints: dict = {
+        "source": "no_validation",  # checked by as_releases, whose errors name the remedy
+        "disjoint": ["boolean"],
+        "label_sampling": [StrOptions({"random", "stratified"})],
+    }
+
+    outcome_: NumericColumn | None
+    source_weight_: float
+    label_sampling_: str | None
+    model_: Any
+    guarantee_: PrivacyGuarantee | tuple[PrivacyGuarantee, ...] | None
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
+    def __init__(
+        self, source: Any = None, *, disjoint: bool = False, label_sampling: str = "random"
+    ):
+        self.source = source
+        self.disjoint = disjoint
+        self.label_sampling = label_sampling
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: ArrayLike | pd.DataFrame, y: ArrayLike | None = None) -> Self:
+        """Learn from rows of the target, some of which have an outcome.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of the target. If the source has an encoder, a DataFrame with its columns is
+            encoded, here and in :meth:`predict`.
+
+        y : array-like of shape (n_samples,) or None, default=None
+            Outcomes in the unit of the source's; NaN or None where unknown. With a source, all of
+            them may be, or y be None. Those beyond the public bounds count as the bounds.
+
+        Returns
+        -------
+        self : object
+            The fitted regressor.
+
+        Raises
+        ------
+        ValueError
+            If the source is no release about a number, several are about different ones, X has
+            other columns than the source, y holds anything but numbers, or no outcome is known
+            and there is no source.
+
+        FileNotFoundError
+            If the source is a path without a file.
+
+        sklearn.exceptions.NotFittedError
+            If the source is not fitted.
+
+        Warns
+        -----
+        UserWarning
+            If outcomes contradict the source or lie beyond its bounds, if one side lacks columns
+            of the other, or if columns seem to be in other units.
+        """
+        forget_fit(self)  # no attribute of an earlier fit remains if this one fails
+        releases = as_releases(self.source, NOISE_AWARE, number=True)
+        X = as_frame(X)
+        if y is None and not releases:
+            validate_data(self, X, y)  # raises, as all of scikit-learn does
+        self._matching = match_columns(releases, X, NOISE_AWARE)
+        rows = self._matching.rows(self, X, reset=True)
+        check_magnitude(rows, "X")
+        self._n_shared = self._check_columns(rows) if releases else 0
+        self.outcome_ = _outcome_of(releases)
+        labeled, values = _known_outcomes(y, len(rows))
+        if not (releases or len(values)):
+            raise ValueError(
+                "The 'y' parameter of DPTransferRegressor.fit has no known outcome, and there is "
+                "no source to learn from. Pass outcomes of some rows, or a source."
+            )
+        self._center, self._scale = 0.0, 1.0
+        if not releases:
+            self._center, self._scale = values.mean(), values.std() or 1.0
+        sources = self._sources(rows, with_labels=bool(len(values)))
+        keeps_mean = self.label_sampling == "stratified" and bool(releases and len(values))
+        places = self._places(values)
+        self.model_ = NumberModel(sources, rows, labeled, places, keeps_mean)
+        if releases and len(values):
+            _warn_of_contradiction(sources[0][2].places(rows[labeled]), places)
+        self._outcomes = values[:: self.model_.step]
+        self._n_labels = len(values)
+        self.label_sampling_ = self.label_sampling if len(values) else None
+        self.source_weight_ = self.model_.source_weight
+        guarantees = [release.guarantee for release in releases]
+        self.guarantee_ = summed_guarantee(guarantees, self.disjoint)
+        return self
+
+    def _check_columns(self, rows):
+        """Return the number of columns that are the sources', after checking them."""
+        n_shared = self._matching.n_shared
+        n_shared = rows.shape[1] if n_shared is None else n_shared
+        for release in self._matching.releases:
+            if release.n_features != n_shared:
+                raise ValueError(
+                    f"X has {n_shared} columns, and the release {release.n_features}. A release "
+                    "about a number takes its own columns: pass these in their order, or a "
+                    "DataFrame whose columns have their names."
+                )
+        check_columns(self, self._matching, rows, np.empty(0))
+        return n_shared
+
+    def _sources(self, rows, with_labels):
+        """Return name, probability and terms of each release, merged ones and single ones."""
+        given, groups = self._matching.releases, merged_groups(self._matching.releases)
+        if not given:
+            return [(TARGET, 1.0, Terms.of(None, 0, rows))]
+        named = []
+        for release, members in groups:
+            plural = "s" * (len(members) > 1)
+            name = f"source{plural} {', '.join(map(str, members))}" if len(given) > 1 else "source"
+            named.append((name, release))
+            warn_of_doubt(release, TARGET_ADVICE.format(which=name))
+        if with_labels:
+            several = [members for _, members in groups if len(members) > 1]
+            named += [(f"source {k}", given[k]) for members in several for k in members]
+        sizes = np.array([release.statistics.effective_rows for _, release in named])
+        shares = sizes / sizes.sum()
+        return [
+            (name, float(share), Terms.of(release, self._n_shared, rows))
+            for (name, release), share in zip(named, shares, strict=True)
+        ]
+
+    def _places(self, values):
+        """Return the places of outcomes, on the scale of the model."""
+        if self.outcome_ is None:
+            return (values - self._center) / self._scale
+        low, high = self.outcome_.low, self.outcome_.high
+        n_outside = int(((values < low) | (values > high)).sum())
+        if n_outside > MANY * len(values):
+            warn(
+                f"{n_outside} of {len(values)} outcomes in y lie beyond the public bounds of the "
+                f"source's outcome, {low:g} to {high:g}, and count as these. Convert them to its "
+                "unit if they are in another one."
+            )
+        return self.outcome_.positions(values)
+
+    def _in_units(self, places, deviations=None):
+        """Return numbers in the outcome's unit, and their deviations if there are any."""
+        if self.outcome_ is not None:
+            return in_units(self.outcome_, places, deviations)
+        values = self._center + self._scale * places
+        return values if deviations is None else (values, self._scale * deviations)
+
+    def predict(self, X: ArrayLike | pd.DataFrame, return_std: bool = False) -> Any:
+        """Predict the number of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of the target.
+
+        return_std : bool, default=False
+            Whether to return standard deviations too.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Predicted numbers, within the public bounds of the source's outcome. On a logarithmic
+            scale these are predictions of the logarithm, hence medians rather than means.
+
+        deviations : ndarray of shape (n_samples,)
+            Standard deviations of the numbers about their predictions, errors of the models
+            included. Only if ``return_std``.
+
+        Raises
+        ------
+        ValueError
+            If the columns of X are not those of :meth:`fit`.
+        """
+        check_is_fitted(self)
+        places, variances = self.model_.predict(self._matching.rows(self, X), return_std)
+        return self._in_units(places, np.sqrt(variances) if return_std else None)
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return R² of :meth:`predict` on rows with outcomes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        y : array-like of shape (n_samples,)
+            Outcomes, all of them known. In cross-validation with unknown ones, use
+            ``cv=LabeledSplit(KFold(5), unlabeled=None)``.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+        """
+        known, values = _known_outcomes(y, len(label_array(y)))
+        if not known.all():
+            raise ValueError(
+                f"The 'y' parameter of DPTransferRegressor.score marks {(~known).sum()} of "
+                f"{len(known)} outcomes as unknown. Score rows with outcomes only; in "
+                "cross-validation, use cv=LabeledSplit(KFold(5), unlabeled=None)."
+            )
+        return super().score(X, values, sample_weight)
+
+    def report(self) -> pd.DataFrame:
+        """Return the kinds of models with their weights and their errors on the outcomes.
+
+        Returns
+        -------
+        report : DataFrame
+            One row for each kind of model: its ``name``; its ``side`` ("source", "target" or
+            "both"); its ``weight``; the ``log_odds`` of the evidence for it compared with the
+            first row; ``n_labels``, the number of outcomes; ``label_sampling``, how they were
+            assumed to be chosen; ``error``, the root mean squared error over the outcomes by
+            models that did not see them, in the unit of the outcome; of many, over evenly spaced
+            2,000. It tells about the outcomes of the target, and is not private.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import DPTransferRegressor
+        >>> X = np.random.default_rng(0).random((30, 2))
+        >>> DPTransferRegressor().fit(X, X[:, 0]).report()[["name", "side", "weight"]]
+                   name    side  weight
+        0  target alone  target     1.0
+        """
+        check_is_fitted(self)
+        names = ["name", "side", "weight", "log_odds", "error"]
+        report = pd.DataFrame(self.model_.kinds(), columns=names)
+        report["log_odds"] -= report["log_odds"].iloc[0]
+        errors = [self._outcomes - self._in_units(held_out) for held_out in report["error"]]
+        report["error"] = [np.sqrt(np.mean(e**2)) if len(e) else np.nan for e in errors]
+        report.insert(4, "n_labels", self._n_labels)
+        report.insert(5, "label_sampling", self.label_sampling_)
+        return report
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "guarantee_")
+
+
+def _outcome_of(releases):
+    """Return the outcome that all releases are about, None without any."""
+    if not releases:
+        return None
+    first = releases[0].outcome
+    for k, release in enumerate(releases):
+        if replace(release.outcome, name=first.name) != first:
+            raise ValueError(
+                "The 'source' parameter of DPTransferRegressor holds releases about different "
+                f"outcomes: source 0 about {first}, source {k} about {release.outcome}. Pass "
+                "releases whose outcomes have the same bounds and scale."
+            )
+    return first
+
+
+def _known_outcomes(y, n_rows):
+    """Return which of the rows have an outcome, and these as numbers."""
+    if y is None:
+        return np.zeros(n_rows, dtype=bool), np.empty(0)
+    y = label_array(y, warn=True)
+    check_consistent_length(np.empty(n_rows), y)
+    known = ~np.array([is_missing(value) for value in y.tolist()], dtype=bool)
+    values = numbers(y)[known]
+    if not np.isfinite(values).all():
+        raise ValueError(
+            "The 'y' parameter of DPTransferRegressor must hold numbers, and NaN or None where "
+            f"the outcome is unknown; {(~np.isfinite(values)).sum()} of {n_rows} are text, "
+            "infinity or a value too large. Convert these."
+        )
+    return known, values
+
+
+def _warn_of_contradiction(expected, places):
+    """Warn if outcomes are the higher, the lower a source expects them to be."""
+    if len(places) < 2 or not (expected.std() and places.std()):
+        return
+    correlation = np.corrcoef(expected, places)[0, 1]
+    if correlation * np.sqrt(len(places) - 1) < -_CONTRADICTION:
+        warn(
+            "The outcomes in y contradict the source: the higher it expects them to be, the lower "
+            f"they are (correlation {correlation:.2f}). Check that its columns, their units and "
+            "its outcome mean the same here, see report() for the weight of each kind of model, "
+            "or use no source (source=None)."
+        )
