@@ -38,9 +38,9 @@ def made(n, rng, shift=0.0, slope=40.0):
     return X, y.to_numpy()
 
 
-def release_of(n=4000, seed=0, schema=SCHEMA, **changes):
+def release_of(n=4000, seed=0, schema=SCHEMA, model="linear", **changes):
     X, y = made(n, np.random.default_rng(seed), **changes)
-    return DPStatisticsSource(8.0, encoder=schema, model="linear").fit(X, y).release_
+    return DPStatisticsSource(8.0, encoder=schema, model=model).fit(X, y).release_
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +70,25 @@ def test_without_outcomes_it_predicts_what_the_release_does(release, target, y):
     report = model.report()
     assert report["name"].tolist() == ["source"]
     assert report["error"].isna().all()
+
+
+def test_shape_functions_are_a_part_of_what_the_source_says(target):
+    X, y = target
+    release = release_of(model="additive")
+    assert release.shapes is not None
+    model = DPTransferRegressor(release).fit(X)
+    given = model.predict(X, return_std=True)
+    np.testing.assert_allclose(given, release.predict(X, return_std=True), rtol=1e-9)
+    assert DPTransferRegressor(release).fit(X, hidden(y, 40)).score(X, y) > release.score(X, y)
+
+
+def test_an_outcome_far_from_all_others_moves_little(release, target):
+    X, y = target
+    y = hidden(y, 10)
+    far = np.where(np.arange(len(y)) == 3, 100.0, y)
+    models = [DPTransferRegressor(release).fit(X, values) for values in (y, far)]
+    moved = np.mean(models[1].predict(X) - models[0].predict(X))
+    assert 0 < moved < release.predict(X, return_std=True)[1].mean()
 
 
 def test_release_on_a_logarithmic_scale(target):
