@@ -30,6 +30,7 @@ from skdp import (
     DPSource,
     DPStatisticsSource,
     DPTransferClassifier,
+    DPTransferRegressor,
     GaussianDPNoise,
     LabeledScorer,
     LabeledSplit,
@@ -189,6 +190,18 @@ def tables(form):
 def source(**settings):
     settings = {"encoder": SCHEMA, "random_state": 0, "model": "linear", **settings}
     return DPStatisticsSource(8.0, **settings)
+
+
+@cache
+def number_release():
+    outcome = {"type": "number", "low": 0, "high": 1}
+    schema = {"version": 1, "columns": SCHEMA["columns"], "outcome": outcome}
+    return source(encoder=schema).fit(plain().mixed, plain().real).release_
+
+
+@cache
+def number_transfer():
+    return DPTransferRegressor(number_release()).fit(plain().mixed, plain().real)
 
 
 def fuzzy():
@@ -365,6 +378,12 @@ CALLS |= {
         DPTransferClassifier(random_state=0).fit(t.numbers, t.whole),
     ],
     "DPTransferClassifier.score": lambda t: transfer().score(t.mixed, t.y),
+    "DPTransferRegressor.fit": lambda t: [
+        DPTransferRegressor(number_release()).fit(t.mixed, t.real),
+        DPTransferRegressor().fit(t.numbers, t.whole),
+    ],
+    "DPTransferRegressor.predict": lambda t: number_transfer().predict(t.mixed),
+    "DPTransferRegressor.score": lambda t: number_transfer().score(t.mixed, t.real),
     "DPTransferClassifier.explain": lambda t: (
         DPTransferClassifier(random_state=0).fit(plain().numbers, plain().y).explain(t.first)
     ),
