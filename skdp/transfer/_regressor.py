@@ -121,8 +121,14 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
     by the evidence. Several sources share the prior probability of a kind by their effective
     sample size.
 
-    **What to expect.** On targets that are other sites of seven tables, with 10, 30, 100 or all of
-    their outcomes, see ``benchmarks/bench_numbers_transfer.py``.
+    Of outcomes known at the target, one that lies far from what the source expects, compared with
+    all others, moves the mean by one standard error at most: it is taken to lie no further from
+    the median than :math:`σ \sqrt{n}`, for n outcomes.
+
+    **What to expect.** The target may be worse than the better one of the release alone and of
+    ridge regression of the outcomes alone, in particular with about thirty outcomes that the
+    columns explain nearly completely, or with a source that states its errors as too small; see
+    ``benchmarks/bench_numbers_transfer.py``. :meth:`report` shows the errors on held-out outcomes.
 
     Examples
     --------
