@@ -19,9 +19,8 @@ from skdp.commands._tables import (
 )
 from skdp.release import Release
 from skdp.tabular import Vocabulary, missing_values, numbers, spelled_as
-from skdp.transfer import MAX_ROUNDING, DPTransferClassifier
+from skdp.transfer import MAX_ROUNDING, DPTransferClassifier, DPTransferRegressor
 from skdp.utils._text import composed, named_like
-from skdp.utils._validation import listed
 
 NAME = "predict"
 HELP = """Predict the class, or number, of each row of a target's table, by releases and labels.
@@ -36,7 +35,7 @@ releases are merged if possible, and otherwise weighted by the labels. Columns t
 lacks are left out of a release, with a warning; other columns are not read. The output has one
 line for each row, in the same order: the column of --id, the class, and the probability of each
 class. Where the outcome is a number: the prediction, and the standard deviation of the outcome
-about it; by one release alone."""
+about it."""
 
 
 def add_arguments(parser):
@@ -76,7 +75,7 @@ def run(arguments, note):
     check_ending(target)
     releases = _releases(arguments)
     if releases[0].outcome is not None:
-        return _predict_numbers(releases[0], arguments, target, note)
+        return _predict_numbers(releases, arguments, target, note)
     classes = np.unique(np.concatenate([release.classes for release in releases]))
     prior = class_shares(classes.tolist(), arguments.class_prior)
     frame = read_rows(arguments, note)
@@ -85,8 +84,7 @@ def run(arguments, note):
     labels = _labels(frame, classes, arguments)
     rows = _rows(frame, releases, arguments)
     n_labels = 0 if labels is None else int(pd.notna(labels).sum())
-    which = "the release" if len(releases) == 1 else f"{len(releases)} releases"
-    note(f"learning from {which} and {len(rows):,} rows, {n_labels:,} of them labeled")
+    note(f"learning from {_named(releases)} and {len(rows):,} rows, {n_labels:,} of them labeled")
     model = DPTransferClassifier(
         releases[0] if len(releases) == 1 else releases,
         label_sampling=arguments.label_sampling,
@@ -114,30 +112,48 @@ def _written(predictions, target, arguments):
     return said
 
 
-def _predict_numbers(release, arguments, target, note):
-    """Write the number that a release predicts of each row, with its standard deviation."""
-    for option, remedy in (
-        ("class_prior", "is for classes, and the outcome is a number. Leave it out."),
-        ("label", "is for classes. Numbers are predicted by the release alone: leave it out."),
-    ):
-        if getattr(arguments, option) is not None:
-            raise ValueError(f"--{option.replace('_', '-')} {remedy}")
+def _predict_numbers(releases, arguments, target, note):
+    """Write the number that is predicted of each row, with its standard deviation."""
+    if arguments.class_prior is not None:
+        raise ValueError(
+            "--class-prior is for classes, and the outcome is a number. Leave it out."
+        )
     frame = read_rows(arguments, note)
     ids = _ids(frame, ("prediction", "deviation"), arguments)
-    rows = _rows(frame, [release], arguments)
-    if release.encoder is not None:
-        names = [name for name in release.encoder.names if name in rows]
-        lacking = [name for name in release.encoder.names if name not in names]
-        if lacking:
-            note(f"warning: {arguments.table!r} lacks {listed(lacking)}, which are left out")
-        release = release.restrict(names)
-    note(f"predicting {len(rows):,} rows")
-    numbers, deviations = release.predict(rows, return_std=True)
+    outcomes = _outcomes(frame, arguments)
+    rows = _rows(frame, releases, arguments)
+    n_known = 0 if outcomes is None else int(np.isfinite(outcomes).sum())
+    known = f"{n_known:,} with an outcome"
+    note(f"learning from {_named(releases)} and {len(rows):,} rows, {known}")
+    sampling = "stratified" if arguments.label_sampling == "stratified" else "random"
+    source = releases[0] if len(releases) == 1 else releases
+    model = DPTransferRegressor(source, label_sampling=sampling).fit(rows, outcomes)
+    numbers, deviations = model.predict(rows, return_std=True)
     # Beyond six digits are rounding and noise.
     shown = ([float(f"{value:.6g}") for value in values] for values in (numbers, deviations))
-    return _written(
-        ids | dict(zip(("prediction", "deviation"), shown, strict=True)), target, arguments
-    )
+    predictions = ids | dict(zip(("prediction", "deviation"), shown, strict=True))
+    return _written(predictions, target, arguments)
+
+
+def _outcomes(frame, arguments):
+    """Return the outcome of each row, NaN where it has none; None without a column of them."""
+    if arguments.label is None:
+        return None
+    where = "--label (leave it out where no outcome is known)"
+    check_columns(frame, [arguments.label], arguments.table, where)
+    cells = frame[arguments.label]
+    outcomes = numbers(cells)
+    unknown = ~np.isfinite(outcomes) & ~missing_values(cells)
+    if unknown.any():
+        raise ValueError(
+            f"--label {arguments.label!r} has {unknown.sum():,} cells that are no numbers. Leave "
+            "those of rows without an outcome empty."
+        )
+    return outcomes
+
+
+def _named(releases):
+    return "the release" if len(releases) == 1 else f"{len(releases)} releases"
 
 
 def _releases(arguments):
@@ -148,10 +164,10 @@ def _releases(arguments):
     releases = [Release.load(path) for path in paths]
     if len(releases) == 1:
         return releases
-    if any(release.outcome is not None for release in releases):
+    if len({release.outcome for release in releases}) > 1:
         raise ValueError(
-            "Numbers are predicted by one release. Merge those of several owners by skdp merge, "
-            "and predict by the result."
+            "The releases have other outcomes: classes, or numbers between other bounds. Predict "
+            "by each alone."
         )
     for path, release in zip(paths, releases, strict=True):
         if release.encoder is None:

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes
 
+from skdp import DPTransferRegressor
 from skdp.release import PrivateEvaluation, Release
 
 BOUNDS = {
@@ -117,15 +118,41 @@ def test_predictions_have_deviations(folder, run):
     rows.drop(columns=["s5", "progression"]).to_csv("fewer.csv", index=False)
     code, _, err = run("predict", "first.skdp", "fewer.csv", "-o", "fewer-out.csv", "--force")
     assert code == 0, err
-    assert "lacks 's5', which are left out" in err
+    assert "s5" in err
+
+
+def test_known_outcomes_and_several_releases_are_learned_from(folder, run):
+    rows = pd.read_csv("test.csv")
+    rows.loc[30:, "progression"] = None
+    rows.to_csv("few.csv", index=False)
+    predict = ("predict", "first.skdp", "few.csv", "--label", "progression", "--force")
+    code, _, err = run(*predict, "-o", "learned.csv")
+    assert code == 0, err
+    assert "learning from the release and 142 rows, 30 with an outcome" in err
+    model = DPTransferRegressor(Release.load("first.skdp"))
+    model.fit(rows[list(SCHEMA["columns"])], rows["progression"])
+    expected = model.predict(rows[list(SCHEMA["columns"])])
+    np.testing.assert_allclose(pd.read_csv("learned.csv")["prediction"], expected, rtol=1e-5)
+    code, _, err = run(
+        "predict", "first.skdp", "second.skdp", "few.csv", "-o", "two.csv", "--force"
+    )
+    assert code == 0, err
+    assert "learning from 2 releases" in err
+    rows["progression"] = "long"
+    rows.to_csv("few.csv", index=False)
+    code, _, err = run(*predict, "-o", "learned.csv")
+    assert code == 1
+    assert "has 142 cells that are no numbers" in err
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("first.skdp", "second.skdp", "test.csv"), "Merge those of several owners by skdp merge"),
         (("first.skdp", "test.csv", "--class-prior", "a=1"), "--class-prior is for classes"),
-        (("first.skdp", "test.csv", "--label", "progression"), "--label is for classes"),
+        (
+            ("first.skdp", "test.csv", "--label", "outcome"),
+            "leave it out where no outcome is known",
+        ),
         (("first.skdp", "test.csv", "--id", "prediction"), "lacks the column 'prediction'"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from sklearn.linear_model import BayesianRidge, LinearRegression
 from sklearn.metrics import mean_absolute_error, r2_score
 
-from skdp import DPStatisticsSource, evaluate_privately
+from skdp import DPStatisticsSource, DPTransferRegressor, evaluate_privately
 from skdp.privacy import gaussian_sigma
 from skdp.release import CELL_SCALE, N_PLACES, SUM_SCALES, PrivateEvaluation
 from skdp.release._number_evaluation import NumberErrors, _adding_up_to, cell_of
@@ -221,6 +221,8 @@ class TestModels:
         with warnings.catch_warnings(action="ignore"):
             release = source.fit(X[:3000], y[:3000]).release_
             found = evaluate_privately(release, X[3000:], y[3000:], 4.0, random_state=0)
+            target = DPTransferRegressor(release).fit(X[:3000], y[:3000])
+            assert evaluate_privately(target, X[3000:], y[3000:]).outcome == release.outcome
         low, high = found.r2()[1:]
         assert low < release.score(X[3000:], y[3000:]) < high
         assert 0.75 < found.interval_coverage().value < 0.85
