@@ -46,7 +46,12 @@ from skdp import (
     quantile_bounds,
     schema_from,
 )
-from skdp.displays import CalibrationDisplay, ExplanationDisplay, PrivacyUtilityDisplay
+from skdp.displays import (
+    CalibrationDisplay,
+    ExplanationDisplay,
+    PredictionErrorDisplay,
+    PrivacyUtilityDisplay,
+)
 from skdp.information import information_leakage, transferability
 from skdp.privacy import Mechanism, PrivacyGuarantee, PrivacyLedger
 from skdp.privacy.audit import (
@@ -422,6 +427,9 @@ CALLS |= {
     ),
     "ExplanationDisplay.from_estimator": lambda t: (
         ExplanationDisplay.from_estimator(model("DeepFuzzyClassifier"), t.first).effects
+    ),
+    "PredictionErrorDisplay.from_estimator": lambda t: (
+        PredictionErrorDisplay.from_estimator(number_transfer(), t.mixed, t.real).curve
     ),
     "PrivacyUtilityDisplay.from_estimator": lambda t: (
         PrivacyUtilityDisplay.from_estimator(

@@ -89,7 +89,9 @@ def _identity(arguments, note):
 
 
 def _add_plan(parser):
-    parser.add_argument("schema", metavar="SCHEMA", help="public schema with classes (.json)")
+    parser.add_argument(
+        "schema", metavar="SCHEMA", help="public schema with classes, or an outcome (.json)"
+    )
     text = "public identities of all owners (.pub)"
     parser.add_argument("owners", metavar="PUB", nargs="+", help=text)
     add_loss(parser, "a record, or of a person, of any owner")
@@ -109,7 +111,8 @@ def _plan(arguments, note):
     """Write a plan, and return its digest."""
     target = checked_output(arguments, ".json")
     schema = read_schema(arguments.schema)
-    require_classes(schema, arguments.schema)
+    if schema.outcome is None:
+        require_classes(schema, arguments.schema)
     owners = [_read_public(path) for path in arguments.owners]
     least = len(owners) if arguments.least is None else arguments.least
     if not 1 <= arguments.colluding < least <= len(owners):

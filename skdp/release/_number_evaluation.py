@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import check_random_state
 
-from skdp.release._numbers import units_of
+from skdp.release._numbers import in_units
 
 # Places between the bounds about which rows are counted (rule of thumb).
 N_PLACES = 16
@@ -127,7 +127,7 @@ class NumberErrors:
 
     def _of_cells(self):
         """Return what a row in each cell adds to the sums, (5, n_cells); its count first."""
-        units = units_of(self.outcome, _PLACES) / (self.outcome.high - self.outcome.low)
+        units = in_units(self.outcome, _PLACES) / (self.outcome.high - self.outcome.low)
         distances = np.abs(np.subtract.outer(units, units)).ravel()
         squares = np.subtract.outer(_PLACES, _PLACES).ravel() ** 2
         middle = np.tile(_PLACES - 0.5, N_PLACES)
@@ -151,7 +151,7 @@ class NumberErrors:
             means = np.where(n > 0, mean / n, np.nan)
             ends = self._interval(means, exact, 0.0, 1.0)
             prediction = total[group] @ _PLACES[group] / total[group].sum()
-            in_order = units_of(self.outcome, np.array([prediction, *np.clip(ends, 0, 1)]))
+            in_order = in_units(self.outcome, np.array([prediction, *np.clip(ends, 0, 1)]))
             lines.append((*in_order, total[group].sum() / total.sum()))
         return pd.DataFrame(lines, columns=["prediction", "outcome", "low", "high", "rows"])
 
