@@ -27,6 +27,7 @@ def run_example(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("SKDP_DATA", "")
     monkeypatch.setenv("MPLBACKEND", "agg")  # of processes that an example starts
     plt.switch_backend("agg")
+    plt.close("all")  # what other tests of this process have left open
 
     def run(name, *arguments, displays=False):
         monkeypatch.setattr(sys, "argv", [str(EXAMPLES / name), *arguments])
