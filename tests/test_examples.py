@@ -287,6 +287,21 @@ def test_results_of_transfer(run_example):
     assert table[6][0] > table[7][0] + 5
 
 
+def test_a_number_at_another_hospital(run_example):
+    lines = run_example("owners/plot_heart_rate.py")
+    error = {name: float(value) for name, _, value in (ln.partition(": ") for ln in lines[1:])}
+    # The noise has no seed: over draws the mean of all hospitals varies by about .3.
+    assert error["releases and the 20"] < error["releases"] - 1
+    assert error["releases and the 20"] < error["mean of the 20"] + 0.5
+
+
+def test_a_release_of_a_number(run_example):
+    lines = run_example("tables/plot_number.py", displays=True)
+    assert float(lines[0].split()[-1]) > 0.15
+    inside = int(next(line for line in lines if "in their interval" in line).split("%")[0])
+    assert 30 < inside <= 100
+
+
 def test_participants_on_embedded_digits(run_example, monkeypatch):
     run, processes = subprocess.run, []
 
