@@ -28,8 +28,8 @@ schema = Schema.from_mapping(
 )
 
 # %%
-# A release of two thirds of the patients, judged on the others. For an owner this is a check before
-# the release is published; R² on held-out rows is not private.
+# A release of two thirds of the patients, judged on the others. For an owner this is a check
+# before the release is published; R² on held-out rows is not private.
 
 order = np.random.RandomState(0).permutation(len(y))
 learn, test = order[:300], order[300:]
