@@ -37,7 +37,8 @@ class Model(Part):
 
     def parts(self) -> dict[str, Any]:
         """Return all that this consists of, and what is estimated from it, by name."""
-        estimated = {name: getattr(self, name) for name in ("statistics", "moments", "linear")}
+        names = ("statistics", "moments", "linear", "regression")
+        estimated = {name: getattr(self, name) for name in names}
         contents = estimated | {inner.name: getattr(self, inner.name) for inner in fields(self)}
         return {name: content for name, content in contents.items() if content is not None}
 

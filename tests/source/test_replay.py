@@ -16,6 +16,7 @@ from skdp import DPStatisticsSource
 from skdp.noise import GaussianQueries, _queries
 from skdp.privacy import gaussian_sigma
 from skdp.source import MODELS, RowGrid, _additive_model, _statistics_source
+from skdp.tabular import NumericColumn
 
 EPSILON, DELTA = 4.0, 1e-5
 CLAIMED = 1 / gaussian_sigma(EPSILON, DELTA)
@@ -130,6 +131,55 @@ def fewer_rounds(monkeypatch):
 @pytest.mark.parametrize("model", list(MODELS))
 def test_no_person_moves_all_answers_by_more_than_is_claimed(tape, model, fewer_rounds):
     assert worst_mu(tape, model, "group", n_rows=7) <= CLAIMED
+
+
+NUMBER = {"type": "number", "low": 0, "high": 10}
+
+
+def worst_mu_of_numbers(tape, model, unit="record", k=1):
+    """Return the largest real μ where a person comes, or goes, with the most extreme numbers."""
+    X, _, groups = people()
+    y = np.clip(8 * X[:, 0] + np.random.RandomState(3).normal(0, 1, len(X)), 0, 10)
+    source = DPStatisticsSource(EPSILON, DELTA, model=model, outcome=NUMBER, privacy_unit=unit)
+    worst = 0.0
+    for place, number in ((0.0, 10.0), (1.0, 0.0), (1.0, 1e300), (0.4, -7.0), (1.0, 5.0)):
+        rows, numbers = np.full((k, N_FEATURES), place), np.full(k, number)
+        few, many = (X, y), (np.vstack([X, rows]), np.append(y, numbers))
+        if unit == "group":
+            few, many = (*few, groups), (*many, np.append(groups, np.full(k, 99)))
+        worst = max(worst, tape.mu(source, few, many), tape.mu(source, many, few))
+    return worst
+
+
+@pytest.mark.parametrize("model", ["linear", "additive"])
+def test_no_record_with_a_number_moves_answers_by_more_than_is_claimed(tape, model, fewer_rounds):
+    assert 0.5 * CLAIMED < worst_mu_of_numbers(tape, model) <= CLAIMED
+    assert worst_mu_of_numbers(tape, model, "group", 7) <= CLAIMED
+
+
+def test_numbers_that_are_not_clipped_are_found_out(tape, monkeypatch):
+    def unclipped(column, values):
+        return (np.asarray(values, dtype=float) - column.low) / (column.high - column.low)
+
+    monkeypatch.setattr(NumericColumn, "positions", unclipped)
+    far = [(1.0, 40.0)]
+    X, _, _ = people()
+    source = DPStatisticsSource(EPSILON, DELTA, model="linear", outcome=NUMBER)
+    [(place, number)] = far
+    few = X, 8 * X[:, 0]
+    many = np.vstack([X, np.full((1, N_FEATURES), place)]), np.append(few[1], number)
+    assert tape.mu(source, few, many) > CLAIMED
+
+
+def test_squares_without_noise_are_found_out(tape, monkeypatch):
+    answer = tape.answer
+
+    def exact(add, name, values, sensitivity, *scales):
+        factor = 1e-3 if name == "squares" else 1.0
+        return answer(add, name, values, sensitivity * factor, *scales)
+
+    monkeypatch.setattr(tape, "answer", exact)
+    assert worst_mu_of_numbers(tape, "linear") > CLAIMED
 
 
 FEW = slice(2, 5)

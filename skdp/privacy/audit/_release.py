@@ -77,7 +77,8 @@ def _read_statistics(release, arrays):
     upper = np.triu_indices(len(sums.second))
     numbers = [sums.counts, sums.total, sums.class_sums, sums.second[upper], sums.frequencies]
     numbers += [sums.count_sd, sums.total_sd, sums.contrast_sd, sums.second_sd]
-    return numbers if sums.of_all_columns is None else [*numbers, sums.of_all_columns]
+    numbers += [sums.of_all_columns, sums.squares, sums.square_sd]
+    return [number for number in numbers if number is not None]
 
 
 def _read_moments(release, arrays):
