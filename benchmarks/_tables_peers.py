@@ -99,34 +99,34 @@ def dp_ebm(rows, epsilon, seed):
     """Boosted sums of step functions of one column each."""
     from interpret.privacy import DPExplainableBoostingClassifier
 
-    blocks = _blocks(rows.columns)
+    found = blocks(rows.columns)
     model = DPExplainableBoostingClassifier(
-        feature_types=["continuous" if kind == 0 else "nominal" for kind, _ in blocks],
-        privacy_bounds=np.tile([0.0, 1.0], (len(blocks), 1)),
+        feature_types=["continuous" if kind == 0 else "nominal" for kind, _ in found],
+        privacy_bounds=np.tile([0.0, 1.0], (len(found), 1)),
         epsilon=epsilon,
         delta=DELTA,
         n_jobs=1,
         random_state=seed,
         **ebm_settings(epsilon, len(rows.y)),
     )
-    model.fit(_values(rows.X, blocks), rows.y)
-    return model.decision_function(_values(rows.X_test, blocks))
+    model.fit(values_of(rows.X, found), rows.y)
+    return model.decision_function(values_of(rows.X_test, found))
 
 
-def _blocks(kinds):
+def blocks(kinds):
     """Kind and places of each single column, and of the indicators of each category."""
-    blocks, start = [], 0
+    found, start = [], 0
     while start < len(kinds):
         stop = start + max(int(kinds[start]), 1)
-        blocks.append((int(kinds[start]), slice(start, stop)))
+        found.append((int(kinds[start]), slice(start, stop)))
         start = stop
-    return blocks
+    return found
 
 
-def _values(X, blocks):
+def values_of(X, found):
     """One column of values for each block: the category's number, -1 where it is missing."""
     values = []
-    for kind, places in blocks:
+    for kind, places in found:
         block = X[:, places]
         codes = np.where(block.any(axis=1), block.argmax(axis=1), -1)
         values.append(block[:, 0] if kind < 2 else codes)
@@ -155,7 +155,7 @@ def diffprivlib_logistic(rows, epsilon, seed):
 
 def _unit_rows(X, kinds):
     """Centered rows and a constant, divided by the greatest norm that the schema allows."""
-    n_categories = sum(kind > 1 for kind, _ in _blocks(kinds))
+    n_categories = sum(kind > 1 for kind, _ in blocks(kinds))
     centered = X - np.where(kinds < 2, 0.5, 0.0)
     rows = np.column_stack([centered, np.full(len(X), CONSTANT)])
     return rows / np.sqrt(np.sum(kinds < 2) / 4 + n_categories + CONSTANT**2)
@@ -180,12 +180,13 @@ def dp_sgd(rows, epsilon, seed, settings, hidden=0):
     learned, scored = (torch.tensor(X, dtype=torch.float32) for X in (rows.X, rows.X_test))
     labels = torch.tensor(rows.y, dtype=torch.float32)
     data = torch.utils.data.TensorDataset(learned, labels)
-    model = _train(model, data, epsilon, **sgd_settings(epsilon, len(labels), settings))
+    loss = nn.functional.binary_cross_entropy_with_logits
+    model = train(model, data, loss, epsilon, **sgd_settings(epsilon, len(labels), settings))
     with torch.no_grad():
         return model(scored).numpy()
 
 
-def _train(model, rows, epsilon, rate, epochs, step, clip):
+def train(model, rows, loss, epsilon, rate, epochs, step, clip):
     import torch
     from opacus import PrivacyEngine
 
@@ -197,7 +198,6 @@ def _train(model, rows, epsilon, rate, epochs, step, clip):
         noise_multiplier=_noise(epsilon, 1 / len(loader), epochs),
         max_grad_norm=clip,
     )
-    loss = torch.nn.functional.binary_cross_entropy_with_logits
     for _ in range(epochs):
         for some, labels in loader:
             optimizer.zero_grad()
@@ -275,9 +275,9 @@ METHODS = {
 }
 
 
-def answer(name, rows, level, seed):
+def answer(name, rows, level, seed, methods=METHODS):
     """Scores of the test rows, processor seconds, settings, and versions of what made them."""
-    method = METHODS[name]
+    method = methods[name]
     for module in method.modules:
         importlib.import_module(module)
     epsilon = float(level.removeprefix("record ")) if level.startswith("record") else None
@@ -293,12 +293,16 @@ def answer(name, rows, level, seed):
     }
 
 
-def serve(name):
+def serve(name, methods=METHODS):
     replies, sys.stdout = sys.stdout, sys.stderr  # a peer that prints does not disturb
     warnings.simplefilter("ignore")  # of seeds, which a benchmark wants
     for line in sys.stdin:
         path, level, seed = json.loads(line)
-        print(json.dumps(answer(name, Rows.load(path), level, seed)), file=replies, flush=True)
+        print(
+            json.dumps(answer(name, Rows.load(path), level, seed, methods)),
+            file=replies,
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

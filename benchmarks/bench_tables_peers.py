@@ -36,12 +36,12 @@ def plan(tables, methods, seeds=None):
                 yield dict(zip(KEY, (table, level, name, "default", seed, None), strict=True))
 
 
-def server(python, name, folder):
+def server(python, name, folder, script=SERVER):
     """Return a function like ``answer`` of a method that runs in another environment."""
     path = Path(folder) / f"{len(os.listdir(folder))}.npz"
     path.touch()
     process = subprocess.Popen(
-        [python, str(SERVER), name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [python, str(script), name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
 
     def ask(rows, level, seed):

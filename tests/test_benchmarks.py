@@ -290,7 +290,7 @@ def test_methods_see_the_same_rows_in_their_own_columns(load):
         assert len(rows.X_test) == len(rows.y_test) == 8
     dead = data.scenario("flchain", 0).target[data.scenario("flchain", 0).test] == "dead"
     np.testing.assert_array_equal(frame.y_test, dead)
-    assert peers._blocks(encoded.columns) == [
+    assert peers.blocks(encoded.columns) == [
         (1, slice(0, 1)), (3, slice(1, 4)), (0, slice(4, 5)), (1, slice(5, 6)), (0, slice(6, 7)),
     ]  # fmt: skip
     unit = peers._unit_rows(np.vstack([encoded.X, encoded.X_test]), encoded.columns)
