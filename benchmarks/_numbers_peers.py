@@ -28,8 +28,11 @@ from _tables_peers import DELTA, SMALL, Method, blocks, serve, train, values_of
 # the place that is subtracted from outcomes, by budget.
 ADA = dict.fromkeys((0.5, 1.0, 4.0), (1, 0.5, 0.35, 0.5, 0.5))
 BOOSTED = dict.fromkeys((0.5, 1.0), (40, 0.25, 0.35, 0.05, 0.5)) | {4.0: (10, 0.5, 0.35, 0.1, 0.5)}
-# DP-EBM: most bins of a column, and leaves of a tree.
-EBM = dict.fromkeys((0.5, 1.0, 4.0), {"max_bins": 16, "max_leaves": 2})
+# DP-EBM: most bins of a column, leaves of a tree and rounds, by number of rows and budget.
+EBM = {
+    "large": {4.0: (16, 3, 300), 1.0: (16, 2, 300), 0.5: (8, 2, 300)},
+    "small": {4.0: (16, 2, 300), 1.0: (8, 2, 50), 0.5: (8, 2, 50)},
+}
 # DP-SGD: sampling rate, epochs, step, norm that gradients are clipped to, and that place.
 SGD = {
     ("linear", "small"): {
@@ -37,10 +40,20 @@ SGD = {
         1.0: (0.5, 40, 0.1, 0.1, 0.5),
         0.5: (0.5, 40, 0.3, 0.03, 0.5),
     },
+    ("linear", "large"): {
+        4.0: (0.1, 30, 0.1, 1.0, 0.5),
+        1.0: (0.1, 30, 0.3, 0.3, 0.5),
+        0.5: (0.1, 30, 0.3, 0.3, 0.5),
+    },
     ("hidden", "small"): {
         4.0: (0.5, 40, 0.3, 0.1, 0.0),
         1.0: (0.5, 40, 0.3, 0.1, 0.0),
         0.5: (0.5, 40, 0.1, 0.1, 0.0),
+    },
+    ("hidden", "large"): {
+        4.0: (0.1, 30, 0.3, 0.3, 0.0),
+        1.0: (0.1, 30, 0.3, 0.3, 0.0),
+        0.5: (0.1, 30, 0.3, 0.3, 0.0),
     },
 }
 # TukeyEM: numbers of models to choose from.
@@ -177,7 +190,12 @@ def dp_ebm(rows, epsilon, seed):
 
 
 def ebm_settings(epsilon, n_rows):
-    return EBM[epsilon]
+    chosen = EBM[_size(n_rows)][epsilon]
+    return dict(zip(("max_bins", "max_leaves", "max_rounds"), chosen, strict=True))
+
+
+def _size(n_rows):
+    return "small" if n_rows < SMALL else "large"
 
 
 def diffprivlib_linear(rows, epsilon, seed):
@@ -220,9 +238,8 @@ def dp_sgd(rows, epsilon, seed, settings, hidden=0):
 
 
 def sgd_settings(epsilon, n_rows, settings):
-    size = "small" if n_rows < SMALL else "large"
     names = ("rate", "epochs", "step", "clip", "origin")
-    return dict(zip(names, SGD[settings, size][epsilon], strict=True))
+    return dict(zip(names, SGD[settings, _size(n_rows)][epsilon], strict=True))
 
 
 def ridge(rows, epsilon, seed):

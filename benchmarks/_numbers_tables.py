@@ -1,0 +1,96 @@
+"""The tables of regressions of a number, beside other packages, and of merged owners."""
+
+from _comparisons import by_draw, paired
+from _measured_tables import with_columns
+from _numbers_peers import METHODS
+from _table import Values, grouped, pick, table, unique, where
+
+OWN = {"linear": "skdp, linear", "additive": "skdp, additive", "auto": "skdp, auto"}
+LEVELS = ("record 4", "record 1", "record 0.5")
+MEAN = "mean of the four"
+ENOUGH = 0.01  # by which a table may be below the best peer
+
+
+def _ours(record):
+    """Rows that compare methods, R² below 0 as 0, and their means over the tables by draw."""
+    rows = where(record["rows"], variant="default")
+    rows = with_columns(rows, value=lambda row: max(row["r2"], 0.0))
+    cases = unique(rows, "case")
+    for (level, model, draw), some in list(grouped(rows, "level", "model", "draw").items()):
+        if len(some) == len(cases):
+            mean = pick(some, "value").mean
+            rows.append(
+                {"level": level, "model": model, "draw": draw, "case": MEAN, "value": mean}
+            )
+    return rows, (MEAN, *cases)
+
+
+def peers(record):
+    """Rows with names, by budget and method."""
+    rows, cases = _ours(record)
+    order = (*OWN, *METHODS)
+    rows.sort(key=lambda row: ((*LEVELS, "clear").index(row["level"]), order.index(row["model"])))
+    rows.sort(key=lambda row: cases.index(row["case"]))
+    return with_columns(
+        rows, name=lambda row: OWN.get(row["model"], row["model"]), budget=lambda row: _budget(row)
+    )
+
+
+def _budget(row):
+    return row["level"].removeprefix("record ").replace("clear", "–")
+
+
+def differences(record):
+    """By how much "auto" is above each peer, and whether a table is below the best of them."""
+    rows, cases = _ours(record)
+    names = [name for name, method in METHODS.items() if "clear" not in method.levels]
+    body = []
+    for level in LEVELS:
+        some = where(rows, level=level)
+        for name in names:
+            cells = [_less(where(some, case=case), name) for case in cases]
+            ahead = "yes" if cells[0] and cells[0].mean > 0 else "**no**"
+            body.append([name, _budget({"level": level}), *map(_shown, cells), ahead])
+        cells = [_less(where(some, case=case), *names) for case in cases]
+        enough = all(cell.mean >= -ENOUGH for cell in cells[1:] if cell)
+        last = "yes" if enough else "**no**"
+        body.append(["best of each column", _budget({"level": level}), *map(_shown, cells), last])
+    return table(["less", "ε", *cases, "ahead; no table .01 below"], body)
+
+
+def _less(rows, *names):
+    """Differences by draw to the best of some methods."""
+    own = by_draw(where(rows, model="auto"), "value")
+    others = [by_draw(where(rows, model=name), "value") for name in names]
+    others = [found for found in others if found]
+    if not others:
+        return Values()
+    return paired(own, max(others, key=lambda found: Values(found.values()).mean))
+
+
+def _shown(values):
+    return f"{values:+.3f} ±e"
+
+
+def intervals(record):
+    """Rows of the package itself with how far the expected R² is from the one reached."""
+    return with_columns(
+        where(record["rows"], variant="default", model=tuple(OWN)),
+        name=lambda row: OWN[row["model"]],
+        budget=_budget,
+        error=lambda row: abs(row["expected_r2"] - max(row["r2"], 0.0)),
+        excess=lambda row: row["expected_r2"] - max(row["r2"], 0.0),
+        holds=lambda row: row["expected_low"] <= max(row["r2"], 0.0) <= row["expected_high"],
+    )
+
+
+def merged(record):
+    """Rows of owners' releases."""
+    rows = [row for row in record["rows"] if row["variant"] != "default"]
+    return with_columns(
+        rows,
+        budget=_budget,
+        kind=lambda row: row["variant"].split(", ")[0],
+        owners=lambda row: row["variant"].split(", ")[1],
+        value=lambda row: max(row["r2"], 0.0),
+    )
