@@ -31,9 +31,7 @@ def peers(record):
     order = (*OWN, *METHODS)
     rows.sort(key=lambda row: ((*LEVELS, "clear").index(row["level"]), order.index(row["model"])))
     rows.sort(key=lambda row: cases.index(row["case"]))
-    return with_columns(
-        rows, name=lambda row: OWN.get(row["model"], row["model"]), budget=lambda row: _budget(row)
-    )
+    return with_columns(rows, name=lambda row: OWN.get(row["model"], row["model"]), budget=_budget)
 
 
 def _budget(row):
@@ -69,7 +67,7 @@ def _less(rows, *names):
 
 
 def _shown(values):
-    return f"{values:+.3f} ±e"
+    return f"{values:+.3f ±e}"
 
 
 def intervals(record):
