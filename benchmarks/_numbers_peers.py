@@ -71,17 +71,11 @@ def _sides(rows, constant, radius):
         yield X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1)
 
 
-@functools.cache
-def _distance(epsilon):
-    """The distance mu of Gaussian differential privacy that means epsilon and delta."""
-    from scipy.optimize import brentq
-    from scipy.stats import norm
+def _noise(epsilon):
+    """The deviation of Gaussian noise of sensitivity 1, for a third of the budget."""
+    from skdp.privacy import gaussian_sigma
 
-    def excess(mu):
-        away = norm.cdf(mu / 2 - epsilon / mu)
-        return away - np.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu) - DELTA
-
-    return brentq(excess, 1e-3, 50)
+    return np.sqrt(3) * gaussian_sigma(epsilon, DELTA)
 
 
 def ada_ssp(rows, epsilon, seed, settings):
@@ -89,8 +83,7 @@ def ada_ssp(rows, epsilon, seed, settings):
     n_rounds, constant, radius, clip, origin = settings[epsilon]
     rng = np.random.default_rng(seed)
     X, X_test = _sides(rows, constant, radius)
-    noise = np.sqrt(3) / _distance(epsilon)
-    square, d = X.T @ X, X.shape[1]
+    noise, square, d = _noise(epsilon), X.T @ X, X.shape[1]
     upper = np.triu(rng.normal(scale=noise, size=(d, d)))
     smallest = np.linalg.eigvalsh(square)[0] + noise * rng.normal()
     smallest = max(smallest - 1.96 * noise, 0)
@@ -263,7 +256,7 @@ def _ada(settings):
     return Method(
         partial(ada_ssp, settings=settings),
         "encoded",
-        ("scipy.optimize", "scipy.stats"),
+        ("skdp",),
         settings=lambda epsilon, n_rows: dict(zip(names, settings[epsilon], strict=True)),
     )
 

@@ -26,12 +26,19 @@ def _ours(record):
 
 
 def peers(record):
-    """Rows with names, by budget and method."""
+    """Rows with names, by budget and method, and how many draws each method has."""
     rows, cases = _ours(record)
     order = (*OWN, *METHODS)
     rows.sort(key=lambda row: ((*LEVELS, "clear").index(row["level"]), order.index(row["model"])))
     rows.sort(key=lambda row: cases.index(row["case"]))
-    return with_columns(rows, name=lambda row: OWN.get(row["model"], row["model"]), budget=_budget)
+    counts = {len(some) for some in grouped(rows, "case", "level", "model").values()}
+    draws = " to ".join(map(str, sorted({min(counts), max(counts)})))
+    return with_columns(
+        rows,
+        name=lambda row: OWN.get(row["model"], row["model"]),
+        budget=_budget,
+        draws=lambda row: draws,
+    )
 
 
 def _budget(row):

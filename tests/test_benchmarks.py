@@ -693,6 +693,42 @@ def test_tables_of_releases_have_a_row_for_each_cell(load, pages):
     assert "| 1 | source alone | 0 | 70.0 ± 10.0 % (3) |" in text
 
 
+def test_regressions_of_numbers_find_a_line_in_many_rows(load):
+    peers, rows = load("_numbers_peers"), load("_tables_peers").Rows
+    rng = np.random.default_rng(0)
+    X = rng.random((20_000, 3))
+    y = np.clip(0.3 + 0.3 * X[:, 0] + 0.1 * X[:, 1] + rng.normal(scale=0.02, size=len(X)), 0, 1)
+    some = rows(X[5000:], y[5000:], X[:5000], y[:5000], np.zeros(3))
+    for name in ("AdaSSP", "BoostedAdaSSP", "TukeyEM", "ridge regression"):
+        found = peers.METHODS[name].scores(some, 4.0, 0)
+        assert 1 - np.mean((found - some.y_test) ** 2) / some.y_test.var() > 0.9, name
+    few = rows(X[:40], y[:40], X[40:50], y[40:50], np.zeros(3))
+    assert not peers.tukey_em(few, 0.5, 0).any()  # too few models to be sure of any
+
+
+def test_regressions_of_numbers_are_judged_by_the_best_peer(load, pages):
+    r2 = {"auto": 0.5, "linear": 0.3, "AdaSSP": 0.45, "TukeyEM": -3.0, "ridge regression": 0.6}
+    worth = {"inside": 0.8, "expected_r2": 0.6, "expected_low": 0.4, "expected_high": 0.7}
+    rows = [
+        {"case": case, "level": level, "model": model, "variant": "default", "draw": draw}
+        | {"r2": value - (case == "b" and model == "auto") / 10, **worth}
+        for draw in (0, 1)
+        for case in "ab"
+        for model, value in r2.items()
+        for level in (["clear"] if "ridge" in model else ["record 4", "record 1", "record 0.5"])
+    ]
+    lines = load("_numbers_tables").differences({"rows": rows}).splitlines()
+    assert "| AdaSSP | 4 | +0.000 | +0.050 | -0.050 | **no** |" in [
+        line.replace(" ± 0.000", "") for line in lines
+    ]
+    assert any(line.startswith("| TukeyEM | 4 | +0.450") for line in lines)
+    text = pages("numbers", "numbers.peers", rows) + pages("numbers", "numbers.intervals", rows)
+    assert "| TukeyEM | 0.5 | 0.000 ± 0.000 |" in text
+    assert (
+        "| **all**, skdp, auto |  | 80.0 %; 0.100 (+0.100); 100 % | 80.0 %; 0.200 (+0.200)" in text
+    )
+
+
 def test_sections_without_results_are_left_out(load):
     pattern = "# A page\n\n## Of nothing\nresults: no_such_file\n\n@no.function\n"
     assert load("tables").page(pattern) == "# A page\n"
