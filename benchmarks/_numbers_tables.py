@@ -12,16 +12,16 @@ ENOUGH = 0.01  # by which a table may be below the best peer
 
 
 def _ours(record):
-    """Rows that compare methods, R² below 0 as 0, and their means over the tables by draw."""
+    """Rows that compare methods, R² below 0 as 0, with means over the tables."""
     rows = where(record["rows"], variant="default")
     rows = with_columns(rows, value=lambda row: max(row["r2"], 0.0))
     cases = unique(rows, "case")
-    for (level, model, draw), some in list(grouped(rows, "level", "model", "draw").items()):
-        if len(some) == len(cases):
-            mean = pick(some, "value").mean
-            rows.append(
-                {"level": level, "model": model, "draw": draw, "case": MEAN, "value": mean}
-            )
+    for (level, model), some in list(grouped(rows, "level", "model").items()):
+        n = min(len(where(some, case=case)) for case in cases)
+        for k in range(n):  # of a table with more draws, each n-th
+            each = (pick([r for r in some if r["draw"] % n == k], "value", case=c) for c in cases)
+            mean = Values(values.mean for values in each).mean
+            rows.append({"level": level, "model": model, "draw": k, "case": MEAN, "value": mean})
     return rows, (MEAN, *cases)
 
 
