@@ -60,6 +60,13 @@ def planned(known: skdp.Schema) -> float:
     return spent
 
 
+def numbers(frame: pd.DataFrame, y: NDArray[Any], release: skdp.Release) -> NDArray[Any]:
+    source = skdp.DPStatisticsSource(outcome={"type": "number", "low": 0, "high": 80})
+    model = skdp.DPTransferRegressor([release, source.fit(frame, y).release_], disjoint=True)
+    predicted: NDArray[Any] = model.fit(frame, y).predict(frame)
+    return predicted
+
+
 def released(frame: pd.DataFrame, y: NDArray[Any], known: skdp.Schema) -> skdp.Release:
     ledger = PrivacyLedger(epsilon=4.0, delta=1e-5)
     bounds = skdp.quantile_bounds(frame, ["age"], ["ward"], epsilon=0.2, ledger=ledger)
