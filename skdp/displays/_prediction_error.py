@@ -51,7 +51,6 @@ class PredictionErrorDisplay(Display):
 
     See Also
     --------
-    sklearn.metrics.PredictionErrorDisplay : A point for each row.
     skdp.evaluate_privately : Makes an evaluation.
 
     Examples

@@ -92,7 +92,7 @@ class SecureSum(Agreement):
     See Also
     --------
     SecureSumOwner : What an owner does.
-    Release.merge : Merges releases that exist, each with its own noise.
+    skdp.Release.merge : Merges releases that exist, each with its own noise.
 
     References
     ----------

@@ -53,8 +53,13 @@ ERRORS = {
         [0.797498345375061, 0.07807868719100952, 1.0842838287353516],
     ],
 }
+# Predicted sizes of two rows, and their standard deviations, written down when numbers came.
+NUMBERS = [
+    [1.4647196051744982, 1.7653176492437916],
+    [0.7421309376976045, 0.7424444406901928],
+]
 # What is written today.
-WRITTEN = [*ERRORS, "mixtures", "sums", "additive"]
+WRITTEN = [*ERRORS, "mixtures", "sums", "additive", "number"]
 
 
 def private_rows():
@@ -76,7 +81,23 @@ def make_statistics(name):
     return DPStatisticsSource(8.0, encoder=SCHEMA, model=model, **settings).fit(frame, y)
 
 
+def make_number():
+    """A release about the size of a table, with shape functions."""
+    X, _ = private_rows()
+    X = np.tile(X, (20, 1))
+    frame = pd.DataFrame({"age": X[:, 1], "kind": np.where(X[:, 2] > 0.5, "wild", "tame")})
+    columns = {"age": {"type": "numeric", "low": 0, "high": 1}, "kind": SCHEMA["kind"]}
+    outcome = {"type": "number", "low": 0, "high": 3}
+    schema = {"version": 1, "columns": columns, "outcome": outcome}
+    source = DPStatisticsSource(
+        8.0, encoder=schema, model="additive", random_state=np.random.RandomState(0)
+    )
+    return source.fit(frame, X[:, 0])
+
+
 def make_release(name):
+    if name == "number":
+        return make_number().release_
     if name in STATISTICS:
         return make_statistics(name).release_
     X, y = private_rows()
@@ -145,6 +166,14 @@ def test_golden_files_of_statistics_say_what_they_said(name):
     assert (guarantee.epsilon, guarantee.delta) == (8.0, 1e-5)
     assert (guarantee.unit, guarantee.relation) == ("labeled record", "add/remove")
     assert (release.linear is not None, release.mixtures is None) == (name != "mixtures",) * 2
+
+
+def test_a_golden_file_of_a_number_says_what_it_said():
+    release = Release.load(DATA / "version1_number.skdp")
+    rows = pd.DataFrame({"kind": ["wild", "tame"], "age": [0.1, 0.9]})
+    assert_allclose(release.predict(rows, return_std=True), NUMBERS, rtol=1e-6)
+    assert (release.outcome.low, release.outcome.high) == (0.0, 3.0)
+    assert release.model.unexplained.shape == (2,)
 
 
 @pytest.mark.parametrize("name", ["sums", "additive"])
