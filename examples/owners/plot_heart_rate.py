@@ -38,10 +38,10 @@ print(release_of("Cleveland"))
 # %%
 # **The fourth hospital** merges the releases of the others, and corrects them by its 20 numbers.
 # NaN marks patients whose heart rate it does not know. Each hospital is the fourth one in turn,
-# with fresh noise and other patients five times.
+# with fresh noise and other patients three times.
 
 errors = {"mean of the 20": [], "releases": [], "releases\nand the 20": []}
-for draw in range(5):
+for draw in range(3):
     for name in names:
         others = [release_of(other) for other in names if other != name]
         rows = np.flatnonzero((hospital == name) & ~np.isnan(rate))

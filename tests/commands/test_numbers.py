@@ -186,11 +186,11 @@ def test_synthetic_rows_have_numbers(folder, run):
 
 
 def test_a_plan_tells_r2(folder, run):
-    plan = ("plan", "schema.json", "--rows", 500, "--epsilon", 1, 8)
+    plan = ("plan", "schema.json", "--rows", 300, "--epsilon", 4)
     code, out, err = run(*plan, "--effects", 0.4, "--r2", 0.3)
     assert code == 0, err
     assert "R² 0.4: R² without noise" in out
-    assert "An R² of 0.3 with effects 'R² 0.4' and 500 rows needs epsilon" in out
+    assert "An R² of 0.3 with effects 'R² 0.4' and 300 rows needs epsilon" in out
     for option in (("--auc", 0.8), ("--class-prior", "a=1")):
         code, _, err = run(*plan, *option)
         assert code == 1

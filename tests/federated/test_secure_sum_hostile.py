@@ -15,7 +15,8 @@ from skdp.secure import Identity, write_message
 from .conftest import Owners
 
 pytestmark = pytest.mark.filterwarnings("ignore:This release")
-N_HOSTILE = 1000
+# At each of three stages, more than a thousand to each party together.
+N_HOSTILE = 350
 
 
 def refused(owners, request, reason, i=0):
