@@ -95,26 +95,14 @@ def read_schema(path, argument=""):
         raise ValueError(f"{argument}{path!r}: {error}") from None
 
 
-def require_classes(schema, path, argument=""):
-    """Raise ValueError unless a schema lists classes."""
-    if schema.outcome is not None:
-        raise ValueError(
-            f"{argument}{path!r} has an outcome that is a number, and this command takes classes "
-            "only. Each owner can make a release of their own (skdp release); merge these (skdp "
-            "merge)."
-        )
-    if schema.classes is None:
+def require_outcome(schema, path, argument=""):
+    """Raise ValueError unless a schema lists classes, or has an outcome that is a number."""
+    if schema.outcome is None and schema.classes is None:
         raise ValueError(
             f"{argument}{path!r} lists no classes. Add them by hand, as "
             '"classes": ["alive", "dead"], or draft the schema with --label. If labels are '
             'numbers, add "outcome": {"type": "number", "low": 0, "high": 80}.'
         )
-
-
-def require_outcome(schema, path, argument=""):
-    """Raise ValueError unless a schema lists classes, or has an outcome that is a number."""
-    if schema.outcome is None:
-        require_classes(schema, path, argument)
 
 
 def write_schema(schema, target, arguments):

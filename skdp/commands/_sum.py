@@ -15,7 +15,7 @@ from skdp.commands._arguments import (
     ledger_of,
     people,
     read_schema,
-    require_classes,
+    require_outcome,
     spending_shown,
 )
 from skdp.commands._check import (
@@ -111,8 +111,7 @@ def _plan(arguments, note):
     """Write a plan, and return its digest."""
     target = checked_output(arguments, ".json")
     schema = read_schema(arguments.schema)
-    if schema.outcome is None:
-        require_classes(schema, arguments.schema)
+    require_outcome(schema, arguments.schema)
     owners = [_read_public(path) for path in arguments.owners]
     least = len(owners) if arguments.least is None else arguments.least
     if not 1 <= arguments.colluding < least <= len(owners):
