@@ -7,7 +7,7 @@ from math import floor, isfinite, isinf, log10
 from skdp.commands._arguments import add_release
 from skdp.privacy import pack_guarantee
 from skdp.release import RARE, Release, statements
-from skdp.tabular import description_of
+from skdp.tabular import outcome_description
 
 NAME = "describe"
 HELP = """Describe in plain words what a release guarantees, covers and excludes.
@@ -94,7 +94,7 @@ def _facts(release):
     )
     return {
         "classes": None if release.outcome else release.classes.tolist(),
-        "outcome": release.outcome and description_of(release.outcome) | {"type": "number"},
+        "outcome": release.outcome and outcome_description(release.outcome),
         "n_features": release.n_features,
         "columns": None if encoder is None else encoder.to_mapping()["columns"],
         "feature_names": None if names is None else names.tolist(),

@@ -21,7 +21,7 @@ from skdp.privacy import WHOLE, PrivacyGuarantee, pack_guarantee, unpack_guarant
 from skdp.release._merging import merged_guarantee
 from skdp.release._number_evaluation import N_PLACES, SUM_SCALES, NumberErrors
 from skdp.release._score_posterior import posterior_draws
-from skdp.tabular import NumericColumn, description_of, outcome_from
+from skdp.tabular import NumericColumn, outcome_description, outcome_from
 from skdp.utils._files import write_whole
 from skdp.utils._html import definitions
 
@@ -718,7 +718,7 @@ class PrivateEvaluation:
             "parts": list(self.parts),
         }
         if self.outcome is not None and self.sums is not None:
-            document["outcome"] = description_of(self.outcome) | {"type": "number"}
+            document["outcome"] = outcome_description(self.outcome)
             document["sums"] = self.sums.tolist()
             document["has_intervals"] = self.has_intervals
         with write_whole(Path(path), overwrite=overwrite) as file:

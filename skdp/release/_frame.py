@@ -9,7 +9,7 @@ from skdp.release._parts import LARGEST, check_shape, largest_magnitude, require
 from skdp.release._principal_model import PrincipalModel
 from skdp.release._rows_model import RowsModel
 from skdp.release._table_model import TableModel
-from skdp.tabular import NumericColumn, Schema, description_of, fitted_encoder, outcome_from
+from skdp.tabular import NumericColumn, Schema, fitted_encoder, outcome_description, outcome_from
 from skdp.utils._storage import stored_labels
 
 KIND = "Release"
@@ -145,7 +145,7 @@ def pack(release):
         "encoder": release.encoder and release.encoder.to_json(),
     }
     if release.outcome is not None:
-        header["outcome"] = description_of(release.outcome) | {"type": "number"}
+        header["outcome"] = outcome_description(release.outcome)
     of_model, arrays = release.model.pack_file()
     if release.bounds is not None:
         arrays["bounds"] = release.bounds

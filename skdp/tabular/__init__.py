@@ -15,7 +15,7 @@ from skdp.tabular._check import (
 from skdp.tabular._columns import (
     CategoryColumn,
     NumericColumn,
-    description_of,
+    outcome_description,
     outcome_from,
 )
 from skdp.tabular._encoder import (

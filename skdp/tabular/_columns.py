@@ -416,6 +416,11 @@ def outcome_from(description):
     return column_from("outcome", {**given, "type": "numeric"})
 
 
+def outcome_description(column):
+    """Return what :func:`outcome_from` needs to make the column."""
+    return description_of(column) | {"type": "number"}
+
+
 def description_of(column):
     """Return what :func:`column_from` needs to make the column, without what is the default."""
     if isinstance(column, NumericColumn):

@@ -26,6 +26,7 @@ from skdp.tabular._columns import (
     column_from,
     description_of,
     is_text,
+    outcome_description,
     outcome_from,
     plain,
 )
@@ -477,7 +478,7 @@ class Schema:
         columns = {column.name: description_of(column) for column in self.columns}
         mapping = {"version": _VERSION, "columns": columns}
         if self.outcome is not None:
-            mapping["outcome"] = description_of(self.outcome) | {"type": "number"}
+            mapping["outcome"] = outcome_description(self.outcome)
         return mapping if self.classes is None else mapping | {"classes": list(self.classes)}
 
     def to_json(self) -> str:
