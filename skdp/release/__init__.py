@@ -25,12 +25,11 @@ from skdp.release._linear_scores import linear_discriminant
 from skdp.release._merging import merge_problem, merged_guarantee, rows_problem
 from skdp.release._number_evaluation import (
     CELL_SCALE,
-    HALF_WIDTH,
     N_PLACES,
     SUM_SCALES,
     cell_of,
 )
-from skdp.release._numbers import in_units
+from skdp.release._numbers import HALF_WIDTH, in_units
 from skdp.release._posterior import positive_mean
 from skdp.release._statistics import measure_moments, positive_counts
 from skdp.release._subspace import class_medians

@@ -20,11 +20,11 @@ import numpy as np
 from scipy.integrate import cumulative_trapezoid
 from scipy.optimize import brentq
 from scipy.special import ndtr, softmax
-from scipy.stats import norm
 
 from skdp.release._basis import BasisFunctions
 from skdp.release._clipping import clipping_effect
 from skdp.release._linear_discriminant import population_of_ends
+from skdp.release._numbers import HALF_WIDTH, INTERVAL
 from skdp.release._parts import Part, array, check_shape, part, require
 from skdp.release._posterior import SCALE_STEP, difference_posteriors
 from skdp.release._separation import Distances, likely_variances
@@ -41,7 +41,7 @@ _MEDIAN_VARIANCE, _VARIANCE_SPREAD = 0.02, 1.0
 # Least variance of a number between its bounds (rule of thumb).
 _LEAST_VARIANCE = 1e-6
 # Most of the variance that is explained (rule of thumb).
-_MOST_EXPLAINED = 0.999
+MOST_EXPLAINED = 0.999
 # Passes in which what is unexplained, hence the sampling of covariances, is found.
 _N_PASSES = 2
 # Factor of the ends of a bracket, against rounding.
@@ -50,8 +50,6 @@ _BELOW = 1 - 1e-6
 _NODES, _SHARES = np.polynomial.hermite_e.hermegauss(9)
 # Equally likely variances of a number.
 _QUANTILES = (np.arange(9) + 0.5) / 9
-# Share of the posterior of R², and of numbers, in their intervals.
-_INTERVAL = 0.8
 _LARGEST_COEFFICIENT = 1e30
 
 
@@ -217,16 +215,16 @@ class _Explained:
         variances = np.asarray(variances)[:, np.newaxis, np.newaxis]
         r2 = covariances**2 / (squares * variances)
         likely = (distances.log_evidence + log_prior)[:, np.newaxis] + np.zeros_like(r2)
-        likely = np.exp(likely - likely.max()) * _SHARES * (r2 < _MOST_EXPLAINED)
+        likely = np.exp(likely - likely.max()) * _SHARES * (r2 < MOST_EXPLAINED)
         if not likely.any():  # all that is left explains everything
-            likely, r2 = np.ones_like(r2), np.full_like(r2, _MOST_EXPLAINED)
+            likely, r2 = np.ones_like(r2), np.full_like(r2, MOST_EXPLAINED)
         likely /= likely.sum()
         slope = (likely * covariances).sum() / (likely * squares).sum()
         slopes = covariances / squares
         spread = np.sqrt(max((likely * slopes**2).sum() - (likely * slopes).sum() ** 2, 0.0))
         order = np.argsort(r2, axis=None)
         below, values = np.cumsum(likely.ravel()[order]), r2.ravel()[order]
-        ends = np.array([1 - _INTERVAL, 1 + _INTERVAL]) / 2
+        ends = np.array([1 - INTERVAL, 1 + INTERVAL]) / 2
         low, high = values[np.minimum(np.searchsorted(below, ends), len(values) - 1)]
         mean = float(np.clip((likely * r2).sum(), low, high))
         left = variances * (1 - r2)
@@ -241,12 +239,11 @@ class _Explained:
 
 def _predictive_variance(variances, probabilities):
     """Return the variance of a normal interval that holds its share of all of these."""
-    half = norm.ppf((1 + _INTERVAL) / 2)
     likely = probabilities > 0
     deviations, probabilities = np.sqrt(variances[likely]), probabilities[likely]
 
     def excess(deviation):
-        held = 2 * ndtr(half * deviation / deviations) - 1
-        return probabilities @ held - _INTERVAL
+        held = 2 * ndtr(HALF_WIDTH * deviation / deviations) - 1
+        return probabilities @ held - INTERVAL
 
     return float(brentq(excess, deviations.min() * _BELOW, deviations.max() / _BELOW) ** 2)

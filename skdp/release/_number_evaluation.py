@@ -22,9 +22,6 @@ from skdp.release._numbers import in_units
 N_PLACES = 16
 _PLACES = np.linspace(0, 1, N_PLACES)
 _WIDTH = 1 / (N_PLACES - 1)
-# Share of the outcomes that is expected inside of intervals, and their half width in standard
-# deviations.
-LEVEL, HALF_WIDTH = 0.8, 1.2815515655446004
 # Noise of the sums and of the cells, relative to each other: one row changes them by at most
 # (1 in one of two, 1, 1, 1/2, 1/4) and 1, which, divided by these, is a vector of length 1.
 SUM_SCALES, CELL_SCALE = np.array([4.0, 4.0, 2.0, 2.0, 2.0, 1.0]), np.sqrt(3.2)

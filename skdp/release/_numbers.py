@@ -7,6 +7,11 @@ scale where the outcome has one.
 from dataclasses import replace
 
 import numpy as np
+from scipy.stats import norm
+
+# Share of outcomes, and of the posterior of R², in their intervals; half of one in deviations.
+INTERVAL = 0.8
+HALF_WIDTH = float(norm.ppf((1 + INTERVAL) / 2))
 
 
 def in_units(outcome, places, deviations=None):

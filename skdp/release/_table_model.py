@@ -7,12 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.special import softmax
-from scipy.stats import norm
 
+from skdp.release._linear_regression import MOST_EXPLAINED
 from skdp.release._linear_scores import LinearScores
 from skdp.release._model import Model
 from skdp.release._moments import Moments
-from skdp.release._numbers import number_lines, sampled_numbers
+from skdp.release._numbers import HALF_WIDTH, number_lines, sampled_numbers
 from skdp.release._parts import array, part
 from skdp.release._posterior import positive_mean
 from skdp.release._shapes import ShapeFunctions, merged_shapes
@@ -76,8 +76,8 @@ class TableModel(Model):
         if self.unexplained is None:
             return r2
         left, sd = self.unexplained
-        wider = np.array([0.0, -1.0, 1.0]) * norm.ppf(0.9) * sd * (1 - r2[0])
-        explained = np.clip(1 - left * (1 - r2) + wider, 0.0, 0.999)
+        wider = np.array([0.0, -1.0, 1.0]) * HALF_WIDTH * sd * (1 - r2[0])
+        explained = np.clip(1 - left * (1 - r2) + wider, 0.0, MOST_EXPLAINED)
         return np.concatenate([explained[:1], np.sort(explained[1:])])
 
     @cached_property
@@ -147,7 +147,7 @@ class TableModel(Model):
         """Return what this consists of, a line for each part."""
         n = self.statistics.n_sources
         of = f" of {n} sources" if n > 1 else ""
-        follow = "scores" if self.regression is None else "a linear regression"
+        follow = "a linear regression" if self.statistics.is_number else "scores"
         lines = [f"noisy counts, sums and second moments{of}; means, covariances, {follow} follow"]
         return lines if self.shapes is None else [*lines, self.shapes.contents()]
 
