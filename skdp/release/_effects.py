@@ -35,8 +35,11 @@ def _scores(release, rows):
     if release.outcome is None:
         return release.model.score(rows)
     low, high = release.outcome.low, release.outcome.high
-    width = np.log(high / low) if release.outcome.log and low > 0 else high - low
-    if release.outcome.log and not low > 0:
+    if not release.outcome.log:
+        width = high - low
+    elif low > 0:
+        width = np.log(high / low)
+    else:
         width = 1.0  # of the whole scale, which is no logarithm near zero
     return width * release.model.places(rows)[:, np.newaxis]
 

@@ -27,9 +27,6 @@ class JointSums:
     is charged with an owner's first answer; ``fractions`` are those of the budget by query.
     """
 
-    # Queries of each round. Sums about the frequencies of classes need these of all owners first.
-    N_ROUNDS = 2
-
     def __init__(self, source, n_owners, n_colluding, *, disjoint, assumes=""):
         if not 1 <= n_colluding < n_owners:
             raise ValueError(
@@ -41,8 +38,8 @@ class JointSums:
         with default_settings():
             self._plan = one_pass_plan(source, None, None, np.float64)
         self._shares = self._plan.shares
-        later = [name for name in self._shares if name != "counts"]
-        self._rounds = (("counts",), tuple(later))
+        # Sums about the frequencies of classes need these of all owners first.
+        self._rounds = (("counts",), tuple(name for name in self._shares if name != "counts"))
         self.radius = self._plan.grid.radius
         self.fractions = {name: share.fraction for name, share in self._shares.items()}
         by_one = disjoint or source.privacy_unit == "record"

@@ -471,9 +471,9 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         refusals = "refusals of the input"
         if columns.schema is None:
             refusals += ", and whether its numbers are float32"
+        labels = "the list of classes" if plan.outcome is None else "the bounds of the outcome"
         excludes = (
-            f"columns, bounds, encoder, the list of classes, parameters; {refusals}; queries to "
-            "the release"
+            f"columns, bounds, encoder, {labels}, parameters; {refusals}; queries to the release"
         )
         noisy = [] if columns.schema is None else columns.schema.noisy_names
         if noisy:
@@ -481,9 +481,8 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
                 f"; what the schema says of {listed(noisy)}, which was found in private rows with "
                 "noise (quantile_bounds): that loss adds to this one"
             )
-        if plan.outcome is not None:
-            excludes = excludes.replace("the list of classes", "the bounds of the outcome")
-        elif self.classes is None and (columns.schema is None or columns.schema.classes is None):
+        listed_in_schema = columns.schema is not None and columns.schema.classes is not None
+        if plan.outcome is None and self.classes is None and not listed_in_schema:
             excludes += "; that each class occurs, as the list was taken from y"
         return whole_guarantee(
             "Gaussian noise on sums over rows",

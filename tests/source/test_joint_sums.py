@@ -93,7 +93,7 @@ def split(source, n_owners, n_rows=300):
 def totals_of(sums, accumulators, masks=np.zeros):
     """Return the sums of the answers of all owners to each round."""
     totals = []
-    for number in range(sums.N_ROUNDS):
+    for number in range(2):
         of_owners = masks((len(accumulators), sums.size(number))).astype(np.uint64)
         answers = [sums.answer(totals, a, m) for a, m in zip(accumulators, of_owners, strict=True)]
         totals.append(np.sum(answers, axis=0, dtype=np.uint64).view(np.int64))
