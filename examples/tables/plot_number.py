@@ -35,7 +35,7 @@ order = np.random.RandomState(0).permutation(len(y))
 learn, test = order[:300], order[300:]
 source = DPStatisticsSource(epsilon=4.0, encoder=schema)
 release = source.fit(X.iloc[learn], y.iloc[learn]).release_
-mean, low, high = release.regression.r2
+mean, low, high = release.model.expected_r2
 print(f"R² on held-out rows {release.score(X.iloc[test], y.iloc[test]):.2f}")
 print(f"expected by the release alone {mean:.2f} ({low:.2f} to {high:.2f})")
 

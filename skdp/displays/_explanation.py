@@ -14,9 +14,10 @@ class ExplanationDisplay(Display):
     """What the columns contribute to a prediction, or to those of many rows.
 
     Of one row: a bar for each column, to the right where its value makes the predicted class
-    likelier; beside it the range in which the prediction stays, where another value of this column
-    alone would change it. Of many rows: a dot for each row and column, the columns of the largest
-    mean contribution first, colored by the place of the number among those of the other rows.
+    likelier, or the number larger; beside it the range in which the prediction stays, where
+    another value of this column alone would change it, or the numbers that those would give. Of
+    many rows: a dot for each row and column, the columns of the largest mean contribution first,
+    colored by the place of the number among those of the other rows.
 
     Contributions are computed from the explained rows without noise. Do not publish the plot where
     these are private.
@@ -24,8 +25,8 @@ class ExplanationDisplay(Display):
     Parameters
     ----------
     effects : DataFrame
-        A line for each ``row`` and ``column``, with the ``value``, its ``effect`` on the log-odds,
-        and the ``condition`` under which the prediction stays, empty where nothing changes it.
+        A line for each ``row`` and ``column``, with the ``value``, its ``effect`` on log-odds or
+        the number, and the ``note`` that is written beside it, which may be empty.
 
     about : str
         What is added to: for the axis.
@@ -52,7 +53,9 @@ class ExplanationDisplay(Display):
     See Also
     --------
     skdp.DPTransferClassifier.explain : Explains one row.
+    skdp.DPTransferRegressor.explain : The same for a number.
     skdp.tabular.explain_prediction : Explains any scores.
+    skdp.tabular.explain_number : Explains any regressor.
 
     Examples
     --------
@@ -81,9 +84,9 @@ class ExplanationDisplay(Display):
 
         Parameters
         ----------
-        explanation : Explanation or sequence of Explanation
-            As ``explain`` of a classifier and :func:`~skdp.tabular.explain_prediction` return
-            them.
+        explanation : Explanation, NumberExplanation, or a sequence of one of these
+            As ``explain`` of an estimator, :func:`~skdp.tabular.explain_prediction` and
+            :func:`~skdp.tabular.explain_number` return them.
 
         positive : label or None, default=None
             Of several rows and two classes: the class whose log-odds effects are added to; None:
@@ -103,20 +106,23 @@ class ExplanationDisplay(Display):
         several = isinstance(explanation, list | tuple)
         explanations = list(explanation) if several else [explanation]
         for one in explanations:
-            needed = ("columns", "label", "runner_up")
-            require_kind(owner, "explanation", one, needed, "an Explanation, or a list of these")
+            wanted = "an Explanation, a NumberExplanation, or a list of these"
+            require_kind(owner, "explanation", one, ("columns", "result"), wanted)
         if not explanations:
             raise ValueError(f"The 'explanation' parameter of {owner} has no rows.")
-        signs, about = _towards(owner, explanations, positive, several)
+        if len({hasattr(one, "label") for one in explanations}) > 1:
+            raise ValueError(f"The 'explanation' parameter of {owner} mixes classes and numbers.")
+        if hasattr(explanations[0], "label"):
+            signs, about = _towards(owner, explanations, positive, several)
+        else:
+            signs, about = [1] * len(explanations), "adds to the predicted number"
         lines = [
-            (row, c.name, c.value, sign * c.effect, str(c) if c.otherwise else "")
+            (row, c.name, c.value, sign * c.effect, c.note)
             for row, (one, sign) in enumerate(zip(explanations, signs, strict=True))
             for c in one.columns
         ]
-        names = ["row", "column", "value", "effect", "condition"]
-        title = None
-        if not several:
-            title = f"{explanation.label!s:.40}, with probability {explanation.probability:.2f}"
+        names = ["row", "column", "value", "effect", "note"]
+        title = None if several else explanation.result
         return cls(pd.DataFrame(lines, columns=names), about, title)
 
     @classmethod
@@ -127,7 +133,7 @@ class ExplanationDisplay(Display):
 
         Parameters
         ----------
-        estimator : DPTransferClassifier or DeepFuzzyClassifier
+        estimator : DPTransferClassifier, DPTransferRegressor, Release or DeepFuzzyClassifier
             Fitted, with ``explain``.
 
         X : DataFrame or array-like of shape (n_samples, n_features)
@@ -147,7 +153,7 @@ class ExplanationDisplay(Display):
             When it cannot explain, or this is not one of the classes.
         """
         owner = "ExplanationDisplay.from_estimator"
-        wanted = "a fitted classifier with explain, such as DPTransferClassifier"
+        wanted = "a fitted estimator with explain, such as DPTransferClassifier"
         require_kind(owner, "estimator", estimator, ("explain",), wanted)
         X = as_frame(X)
         table = X if isinstance(X, pd.DataFrame) else np.asarray(X)
@@ -203,9 +209,9 @@ class ExplanationDisplay(Display):
         self.bars_ = ax.barh(places, table["effect"], color=colors)
         names = [f"{name} = {_value(v)}" for name, v in table["value"].items()]
         ax.set_yticks(places, map(as_label, names))
-        for place, text in zip(places, table["condition"], strict=True):
+        for place, text in zip(places, table["note"], strict=True):
             if text:
-                write_beside(ax, place, as_label(f"stays while {text:.60}"), va="center")
+                write_beside(ax, place, as_label(f"{text:.72}"), va="center")
 
     def _draw_dots(self, ax, names):
         for place, name in enumerate(names):

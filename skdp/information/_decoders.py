@@ -109,6 +109,13 @@ def _boosting():
     )
 
 
+def normal_scores(values, ties):
+    """Return the normal quantiles of the ranks of numbers, equal ones in the order of ``ties``."""
+    scores = np.empty(len(values))
+    scores[np.lexsort((ties, values))] = ndtri((np.arange(len(values)) + 0.5) / len(values))
+    return scores
+
+
 def normal_log_density(z):
     """Return the logarithm of the standard normal density."""
     return -0.5 * (z * z + np.log(2 * np.pi))

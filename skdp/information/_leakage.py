@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
-from scipy.special import digamma, gammaln, ndtri
+from scipy.special import digamma, gammaln
 from sklearn.base import is_classifier, is_regressor
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
@@ -24,6 +24,7 @@ from skdp.information._decoders import (
     cross_fitted,
     frequencies,
     normal_log_density,
+    normal_scores,
     number_decoders,
 )
 from skdp.information._estimate import InformationEstimate
@@ -193,8 +194,7 @@ class _Secret:
         for category in range(codes.max() + 1):
             rows = np.flatnonzero(codes == category)
             for j, name in enumerate(numbers):
-                order = np.lexsort((ties[rows, j], columns[name].to_numpy()[rows]))
-                scores[rows[order], j] = ndtri((np.arange(len(rows)) + 0.5) / len(rows))
+                scores[rows, j] = normal_scores(columns[name].to_numpy()[rows], ties[rows, j])
         return cls(codes, scores)
 
     def take(self, rows):

@@ -6,11 +6,21 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import softmax, xlogy
+from sklearn.base import is_regressor
+from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
 
+from skdp.information._decoders import (
+    Residuals,
+    StandardNormal,
+    cross_fitted,
+    normal_log_density,
+    normal_scores,
+)
 from skdp.information._estimate import InformationEstimate
 from skdp.release import Release
+from skdp.tabular import numbers
 from skdp.transfer import DPTransferClassifier, OffsetLogisticRegression
 from skdp.utils._frames import as_column, as_frame
 from skdp.utils._validation import listed
@@ -24,10 +34,10 @@ def transferability(
     cv: int = 10,
     random_state: int | np.random.RandomState | None = None,
 ) -> InformationEstimate:
-    r"""Estimate how much a release says about the classes of a target's rows, in nats.
+    r"""Estimate how much a release says about the outcomes of a target's rows, in nats.
 
-    The estimate is of the mutual information of label and score on the target's rows. It helps to
-    compare several releases before learning from them.
+    The estimate is of the mutual information of outcome and score on the target's rows. It
+    helps to compare several releases before learning from them.
 
     With labels of all rows it is a lower bound (Barber and Agakov),
 
@@ -45,16 +55,24 @@ def transferability(
     labels. For a release, p are the posteriors of a :class:`~skdp.DPTransferClassifier` fitted to
     these rows without labels, which adapts to clusters of the rows that agree with the release.
 
+    Of a number, q is a regression of its normal scores on the prediction, learned in other folds,
+    with Student-t residuals. Without outcomes, predictions f with standard deviations s claim
+
+    .. math:: \overline{\log(T / s^2)} / 2, \qquad T = \overline{s^2} + \mathrm{var}(f),
+
+    the information of normally distributed numbers.
+
     Parameters
     ----------
-    release : Release or fitted classifier
-        With ``predict_proba`` and ``classes_``.
+    release : Release, fitted classifier or fitted regressor
+        With ``predict_proba`` and ``classes_``; or about a number, where ``predict`` takes
+        ``return_std`` if there are no outcomes.
 
     X : array-like or DataFrame of shape (n_rows, n_features)
         Rows of the target, as for ``release.predict_proba``.
 
     y : array-like of shape (n_rows,), default=None
-        Labels of all these rows; omit rows without a label.
+        Labels, or numbers, of all these rows; omit rows without one.
 
     cv : int, default=10
         Number of folds of the labels.
@@ -111,16 +129,18 @@ def transferability(
     >>> bool(0.1 < good.low < good.nats < 0.4)
     True
     """
+    rng = check_random_state(random_state)
+    if hasattr(release, "__sklearn_tags__") and is_regressor(release):
+        return _of_number(release, as_frame(X), y, cv, rng)
     if not hasattr(release, "predict_proba") or not hasattr(release, "classes_"):
         raise ValueError(
             "The 'release' parameter must have predict_proba and classes_, as a Release or a "
-            f"fitted classifier has, got {type(release).__name__}."
+            "fitted classifier has, or be a fitted regressor, got "
+            f"{type(release).__name__}."
         )
     X = as_frame(X)
     scores = np.log(np.maximum(release.predict_proba(X), 1e-9))
-    if len(scores) < 4:
-        raise ValueError(f"The 'X' parameter must have four rows or more, got {len(scores)}.")
-    rng = check_random_state(random_state)
+    _check_size(scores, cv)
     if y is not None:
         return _by_labels(scores, _codes(y, release.classes_, len(scores)), cv, rng)
     if isinstance(release, Release) and release.moments is not None:
@@ -149,8 +169,6 @@ def _codes(y, classes, n_rows):
 
 def _by_labels(scores, labels, cv, rng):
     n, K = scores.shape
-    if cv < 2:
-        raise ValueError(f"The 'cv' parameter must be 2 or more, got {cv!r}.")
     # Frequencies of classes differ by a factor of e between hospitals.
     correction = OffsetLogisticRegression(0.0, intercept_deviation=1.0, slope_deviation=0.5)
     none = np.zeros((n, 0))
@@ -160,8 +178,7 @@ def _by_labels(scores, labels, cv, rng):
         corrected[test] = fitted.apply(scores[test], none[test])
     frequencies = np.bincount(labels, minlength=K) / n
     gains = corrected[np.arange(n), labels] - np.log(frequencies[labels])
-    few = f"with {n} labels alone it says little" if n < 30 else ""
-    return _estimate(gains, few)
+    return _estimate(gains, _if_few(n))
 
 
 def _by_posteriors(p):
@@ -169,12 +186,51 @@ def _by_posteriors(p):
     return _estimate(gains, "as probabilities claim, which no label has confirmed", False)
 
 
-def _estimate(gains, remark, is_bound=True):
+def _of_number(release, X, y, cv, rng):
+    """Return the estimate of a number: by outcomes, or by what predictions claim."""
+    if y is None:
+        predicted, deviations = release.predict(X, return_std=True)
+        _check_size(predicted, cv)
+        variances = deviations**2
+        total = variances.mean() + predicted.var()
+        # Of each row the divergence of its normal distribution from that of all rows.
+        squares = variances + (predicted - predicted.mean()) ** 2
+        gains = (squares / total - 1 - np.log(variances / total)) / 2
+        remark = "as standard deviations claim, which no outcome has confirmed"
+        return _estimate(gains, remark, False, "the number")
+    predicted, outcomes = release.predict(X), numbers(as_column(y))
+    _check_size(predicted, cv)
+    if outcomes.shape != predicted.shape or not np.isfinite(outcomes).all():
+        raise ValueError(
+            f"The 'y' parameter must have a number for each of {len(predicted)} rows. Omit rows "
+            "without one, or pass y=None."
+        )
+    n = len(predicted)
+    folds = list(KFold(min(cv, n), shuffle=True, random_state=rng).split(predicted))
+    z = normal_scores(outcomes, rng.random_sample(n))
+    decoders = [StandardNormal(), Residuals(RidgeCV([1e-3, 1e-1, 10.0]))]
+    scaled = (predicted - predicted.mean()) / (predicted.std() or 1.0)
+    gains = cross_fitted(decoders, scaled[:, np.newaxis], z, folds) - normal_log_density(z)
+    return _estimate(gains, _if_few(n), about="the number")
+
+
+def _check_size(predicted, cv):
+    if len(predicted) < 4:
+        raise ValueError(f"The 'X' parameter must have four rows or more, got {len(predicted)}.")
+    if cv < 2:
+        raise ValueError(f"The 'cv' parameter must be 2 or more, got {cv!r}.")
+
+
+def _if_few(n):
+    return f"with {n} labels alone it says little" if n < 30 else ""
+
+
+def _estimate(gains, remark, is_bound=True, about="the class"):
     return InformationEstimate(
         estimate=float(gains.mean()),
         standard_error=float(gains.std(ddof=1) / np.sqrt(len(gains))),
         n_rows=len(gains),
-        about="the class",
+        about=about,
         is_bound=is_bound,
         remark=remark,
     )

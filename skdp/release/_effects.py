@@ -1,9 +1,18 @@
-"""What each column adds to the scores of a release, as a table."""
+"""What each column adds to the scores of a release, as a table, and to those of one row."""
 
 import numpy as np
 import pandas as pd
 
-from skdp.tabular import NumericColumn
+from skdp.release._columns import column_names, encoded_rows
+from skdp.release._numbers import predicted_numbers
+from skdp.tabular import (
+    NumericColumn,
+    Schema,
+    bounded_columns,
+    explain_number,
+    explain_prediction,
+)
+from skdp.utils._frames import one_row
 
 # Number of places between its bounds at which a numeric column is evaluated.
 _N_PLACES = 33
@@ -28,6 +37,39 @@ def column_effects(release, positive=None):
         noise = deviations(number, rows) * np.linalg.norm(sign)
         lines += zip([name] * len(labels), labels, effect - effect.mean(), noise, strict=True)
     return pd.DataFrame(lines, columns=["column", "value", "effect", "noise"])
+
+
+def explained_row(release, x, n_columns):
+    """Return the explanation of the prediction of one row, see ``Release.explain``."""
+    row = encoded_rows(release, one_row(x))[0].astype(np.float64)
+    schema, low, width = release.encoder, np.zeros(1), np.ones(1)
+    if schema is None:
+        bounds = np.array([[0.0], [1.0]]) if release.bounds is None else release.bounds
+        columns = bounded_columns(column_names(release), bounds, row)
+        schema = Schema(columns)
+        low = np.array([column.low for column in columns])
+        width = np.array([column.high for column in columns]) - low
+    row = (row - low) / width
+
+    def unscaled(rows):
+        return low + rows * width
+
+    if release.outcome is None:
+        return explain_prediction(
+            # The floor is far below what rounds to 0 beside 1.
+            lambda rows: np.log(np.maximum(release.model.probabilities(unscaled(rows)), 1e-300)),
+            row,
+            release.classes,
+            schema=schema,
+            n_columns=n_columns,
+        )
+    [deviation] = predicted_numbers(release, unscaled(row[np.newaxis]), True)[1]
+    return explain_number(
+        lambda rows: predicted_numbers(release, unscaled(rows), False),
+        row,
+        schema=schema,
+        deviation=deviation,
+    )
 
 
 def _scores(release, rows):

@@ -108,16 +108,6 @@ class LinearRegression(Part):
         slope = (self.coefficient_sd[0] * (places - mean)) ** 2
         return np.sqrt(variance + self.intercept_sd[0] ** 2 + slope)
 
-    def doubt(self) -> str | None:
-        """Return the warning that nothing may be explained, or None; from noisy numbers."""
-        r2, low, high = self.r2
-        if low > 0:
-            return None
-        return (
-            "This release may predict the outcome no better than its mean does: its expected R² "
-            f"is {r2:.2f}, and with a probability of 80 % between 0 and {high:.2f}."
-        )
-
     def check(self, name: str, release: Any) -> None:
         """Raise ValueError unless these are of functions of the columns of a release."""
         check_shape(self.coefficients, (len(self.basis.column),), f"{name}.coefficients")

@@ -62,8 +62,7 @@ class Model(Part):
 
     def doubt(self) -> str | None:
         """Return the warning that classes may not be separated, or None; from noisy numbers."""
-        told = self.linear if self.regression is None else self.regression
-        return None if told is None else told.doubt()
+        return None if self.linear is None else self.linear.doubt()
 
     def score(self, rows: np.ndarray) -> np.ndarray:
         """Return the score of each class for each row; larger is more likely."""

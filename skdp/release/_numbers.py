@@ -55,9 +55,20 @@ def number_lines(release):
     what = "people" if release.guarantee.unit == "group" else "rows"
     n = round(float(sums.row_counts.sum()))
     [mean] = in_units(release.outcome, np.array([_mean(release)]))
-    r2, low, high = release.model.explained
+    r2, low, high = release.model.expected_r2
     name = "mean" if not release.outcome.log else "mean on the logarithmic scale"
     return [
         f"{what} (noisy; may be shown): {n:,}; {name} of the outcome: {mean:.4g}",
         f"expected R² on rows like these (0: the mean): {r2:.2f} (80 %: {low:.2f} to {high:.2f})",
     ]
+
+
+def number_doubt(expected_r2):
+    """Return the warning that nothing may be explained, or None."""
+    r2, low, high = expected_r2
+    if low > 0:
+        return None
+    return (
+        "This release may predict the outcome no better than its mean does: its expected R² "
+        f"is {r2:.2f}, and with a probability of 80 % between 0 and {high:.2f}."
+    )

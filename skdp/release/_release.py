@@ -24,7 +24,7 @@ from skdp.displays import ShapeFunctionsDisplay
 from skdp.privacy import WHOLE, PrivacyGuarantee, record_guarantee
 from skdp.release._column_table import describe_columns
 from skdp.release._columns import chosen_columns, column_names, encoded_rows
-from skdp.release._effects import column_effects
+from skdp.release._effects import column_effects, explained_row
 from skdp.release._frame import (
     KIND,
     check_frame,
@@ -45,6 +45,8 @@ from skdp.release._numbers import predicted_numbers
 from skdp.release._parts import read_only, require
 from skdp.release._summary import as_text, statements
 from skdp.tabular import (
+    Explanation,
+    NumberExplanation,
     NumericColumn,
     Schema,
     canonical,
@@ -395,6 +397,40 @@ class Release:
             When the release has no such scores, or not this class.
         """
         return column_effects(self, positive)
+
+    def explain(
+        self, x: ArrayLike | pd.DataFrame | pd.Series, *, n_columns: int = 5
+    ) -> Explanation | NumberExplanation:
+        """Explain the prediction of one row by the source alone.
+
+        Each column is varied alone over its public values: those of the schema, or the public
+        bounds. Without either, over [0, 1], extended to the row's own value if necessary.
+
+        Parameters
+        ----------
+        x : DataFrame of one row, Series, or array-like of shape (n_features,)
+            The row, see :meth:`encode`.
+
+        n_columns : int, default=5
+            Largest number of columns in the rule of a class.
+
+        Returns
+        -------
+        explanation : Explanation or NumberExplanation
+            Of a class or a number, see :func:`~skdp.tabular.explain_prediction` and
+            :func:`~skdp.tabular.explain_number`.
+
+        Raises
+        ------
+        ValueError
+            When x is not one row in the columns of the release.
+
+        Examples
+        --------
+        >>> release.explain(heart.data.iloc[[0]]).to_frame().shape
+        (13, 7)
+        """
+        return explained_row(self, x, n_columns)
 
     def plot_effects(
         self, columns: Sequence[str] | None = None, positive: Any = None

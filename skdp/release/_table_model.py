@@ -12,7 +12,7 @@ from skdp.release._linear_regression import MOST_EXPLAINED
 from skdp.release._linear_scores import LinearScores
 from skdp.release._model import Model
 from skdp.release._moments import Moments
-from skdp.release._numbers import HALF_WIDTH, number_lines, sampled_numbers
+from skdp.release._numbers import HALF_WIDTH, number_doubt, number_lines, sampled_numbers
 from skdp.release._parts import array, part
 from skdp.release._posterior import positive_mean
 from skdp.release._shapes import ShapeFunctions, merged_shapes
@@ -70,7 +70,7 @@ class TableModel(Model):
         return places + high - low
 
     @cached_property
-    def explained(self) -> np.ndarray:
+    def expected_r2(self) -> np.ndarray:
         """Expected R² of a number and its interval, with shape functions where there are any."""
         r2 = self.regression.r2
         if self.unexplained is None:
@@ -87,6 +87,10 @@ class TableModel(Model):
         if self.unexplained is not None:
             variance *= np.clip(positive_mean(*self.unexplained), 1e-6, 1.0)
         return float(variance)
+
+    def doubt(self) -> str | None:
+        """Return the warning that nothing may be predicted, or None; from noisy numbers."""
+        return super().doubt() if self.linear is not None else number_doubt(self.expected_r2)
 
     def effective_rows(self, release: Any) -> float:
         """Return the number of rows that would be as informative without noise."""

@@ -33,6 +33,8 @@ from skdp.tabular._mistakes import (
     number_forms,
     same_spelling,
 )
+from skdp.tabular._movable_columns import bounded_columns
+from skdp.tabular._number_explanation import NumberEffect, NumberExplanation, explain_number
 from skdp.tabular._quality import TableComparison, compare_tables
 from skdp.tabular._schema import Schema, as_schema, rounded_bounds, schema_from
 from skdp.tabular._values import (
@@ -50,6 +52,8 @@ __all__ = [
     "CategoryColumn",
     "ColumnEffect",
     "Explanation",
+    "NumberEffect",
+    "NumberExplanation",
     "NumericColumn",
     "Schema",
     "TableComparison",
@@ -58,6 +62,7 @@ __all__ = [
     "TabularEncoder",
     "check_table",
     "compare_tables",
+    "explain_number",
     "explain_prediction",
     "schema_from",
 ]

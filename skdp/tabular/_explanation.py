@@ -10,15 +10,12 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.stats import qmc
 
-from skdp.tabular._columns import CategoryColumn
-from skdp.tabular._schema import Schema, as_schema
+from skdp.tabular._movable_columns import MovableColumn, movable_columns
+from skdp.tabular._schema import Schema
 from skdp.utils._frames import as_frame
 from skdp.utils._html import as_html, grid
 from skdp.utils._validation import inline, listed
 
-# Number of positions on a scale at which a number is tried: a rule of thumb. Changes between two
-# neighboring positions are not seen.
-_N_POSITIONS = 101
 # The step that contains a border is divided into so many parts, so many times: borders are then
 # exact up to 1e-8 of the scale.
 _N_PARTS, _N_ROUNDS = 32, 4
@@ -75,6 +72,11 @@ class ColumnEffect:
     bounds: tuple[float, ...] = ()
     values: tuple[Any, ...] = ()
     changing: tuple[Any, ...] = ()
+
+    @property
+    def note(self) -> str:
+        """The condition under which the prediction stays; empty if nothing changes it."""
+        return f"stays while {self}" if self.otherwise else ""
 
     def __str__(self) -> str:
         """Return the condition under which the prediction stays."""
@@ -152,6 +154,11 @@ class Explanation:
     columns: tuple[ColumnEffect, ...]
     named: tuple[str, ...]
     precision: float | None
+
+    @property
+    def result(self) -> str:
+        """The prediction and its probability as text."""
+        return f"{self.label!s:.40}, with probability {self.probability:.2f}"
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table with one row for each column.
@@ -311,7 +318,7 @@ def explain_prediction(
     [at_row] = scores(x[np.newaxis])
     best = np.argsort(-at_row, kind="stable")[:2]
     decision = _Decision(scores, x, labels, best[0], best[-1])
-    effects = [decision.effect_of(column) for column in _columns(x, schema, names)]
+    effects = [decision.effect_of(column) for column in movable_columns(x, schema, names)]
     effects.sort(key=lambda pair: (not pair[0].otherwise, -abs(pair[0].effect)))
     named, precision = decision.rule([pair for pair in effects if pair[0].otherwise], n_columns)
     weights = np.exp(at_row - at_row[best[0]])
@@ -327,39 +334,10 @@ def explain_prediction(
 
 
 @dataclass(frozen=True)
-class _MovableColumn:
-    """The possible values of a column: positions on a scale, and other values with labels."""
-
-    name: str
-    place: slice
-    positions: np.ndarray
-    others: np.ndarray
-    labels: tuple
-    decode: Callable
-
-    def encoded(self, positions):
-        """Return positions as blocks of encoded columns, (n_positions, width)."""
-        blocks = np.zeros((len(positions), self.place.stop - self.place.start))
-        blocks[:, 0] = positions
-        return blocks
-
-    def index_of(self, block):
-        """Return the number of the label that a block encodes, None if it encodes none."""
-        [same] = np.nonzero(np.isclose(self.others, block).all(axis=1))
-        return int(same[0]) if len(same) else None
-
-    def rows(self, x, blocks):
-        """Return the row with each of the blocks in its place, (n_blocks, n_encoded)."""
-        rows = np.repeat(x[np.newaxis], len(blocks), axis=0)
-        rows[:, self.place] = blocks
-        return rows
-
-
-@dataclass(frozen=True)
 class _Region:
     """Where the prediction stays: between two positions, or at some blocks."""
 
-    column: _MovableColumn
+    column: MovableColumn
     ends: tuple | None
     blocks: np.ndarray
 
@@ -478,39 +456,3 @@ def _first_step(start, points, kept):
         return (points[-1] if len(points) else start), None
     first = int(np.argmin(kept))
     return (points[first - 1] if first else start), points[first]
-
-
-def _columns(x, schema, names):
-    """Return the columns of a row, of each what it may be."""
-    if schema is None:
-        names = [f"x{j}" for j in range(len(x))] if names is None else list(names)
-        return [_number_column(name, j, x[j]) for j, name in enumerate(names)]
-    schema = as_schema(schema)
-    expected = schema.encoded_names
-    if len(expected) != len(x) or (names is not None and tuple(names) != expected):
-        other = "" if len(expected) != len(x) else " of other names"
-        raise ValueError(
-            f"The 'schema' parameter has {len(expected)} encoded columns, the row has {len(x)}"
-            f"{other}. Pass the schema by which the model's rows were encoded."
-        )
-    return list(map(_schema_column, schema.columns, schema.encoded_slices))
-
-
-def _number_column(name, j, value):
-    """Return a column without a schema: numbers in [0, 1], or up to the value beyond."""
-    positions = np.linspace(min(0.0, value), max(1.0, value), _N_POSITIONS)
-    return _MovableColumn(name, slice(j, j + 1), positions, np.empty((0, 1)), (), lambda u: u)
-
-
-def _schema_column(column, place):
-    """Return a column of the schema, encoded as :class:`~skdp.TabularEncoder` does."""
-    number = not isinstance(column, CategoryColumn)
-    labels = () if number else column.categories
-    labels += (None,) if column.missing else ()
-    others = column.encode(list(labels))
-    positions = np.linspace(0.0, 1.0, _N_POSITIONS) if number else np.empty(0)
-
-    def decode(u):
-        return column.decode(np.column_stack([u, np.zeros(len(u))]))
-
-    return _MovableColumn(column.name, place, positions, others, labels, decode)

@@ -19,8 +19,7 @@ from skdp.privacy import PrivacyGuarantee
 from skdp.release import TARGET_ADVICE, warn_of_doubt
 from skdp.tabular import Explanation, explain_prediction
 from skdp.transfer._inspection import (
-    encoded_row,
-    readable_columns,
+    explainable,
     report_frame,
     warn_of_source,
 )
@@ -780,12 +779,12 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         none of these alone could change it: x1
         """
         check_is_fitted(self)
-        row = encoded_row(x, self._matching, self._n_columns, self._validated)
         names = getattr(self, "feature_names_in_", None)
-        schema, low, width = readable_columns(row, self._matching, names)
+        limits = np.repeat([[0.0], [1.0]], self._n_columns, axis=1)
+        row, schema, unscaled = explainable(x, self._matching, limits, self._validated, names)
         return explain_prediction(
-            lambda Z: self.model_.weighted_scores(low + Z * width, self.class_weight_),
-            (row - low) / width,
+            lambda Z: self.model_.weighted_scores(unscaled(Z), self.class_weight_),
+            row,
             self.classes_,
             schema=schema,
             n_columns=n_columns,

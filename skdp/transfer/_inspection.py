@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from skdp.tabular import NumericColumn, Schema
-from skdp.utils._frames import as_frame
+from skdp.tabular import Schema, bounded_columns
+from skdp.utils._frames import one_row
 from skdp.utils._text import named_like
 from skdp.utils._validation import check_array
 from skdp.utils._warnings import warn
@@ -112,30 +112,6 @@ def warn_of_source(model):
     )
 
 
-def one_row(x):
-    """Return one row as a DataFrame, where it has names, or as an array (1, n_features)."""
-    is_row = isinstance(x, pd.Series)  # of a DataFrame, whose values have become objects
-    x = as_frame(x, "x")
-    if is_row:
-        x = x.to_frame().T.infer_objects()
-    x = x if hasattr(x, "columns") else np.asarray(x)
-    if getattr(x, "ndim", 2) < 2:
-        return x.reshape(1, -1)
-    if len(x) != 1:
-        raise ValueError(
-            f"The 'x' parameter of explain must be one row, got {len(x)}. Call it for each row."
-        )
-    return x
-
-
-def bounded_columns(names, bounds, row):
-    """Return numeric columns within bounds, which are extended to contain a row."""
-    low, high = np.minimum(bounds[0], row), np.maximum(bounds[1], row)
-    high = np.where(high > low, high, low + 1)
-    limits = zip(names, low.tolist(), high.tolist(), strict=True)
-    return tuple(NumericColumn(str(name), *ends) for name, *ends in limits)
-
-
 def encoded_row(x, matching, n_columns, validated):
     """Return one row in the encoding of the model."""
     x, release = named_like(one_row(x), matching.names), next(iter(matching.releases), None)
@@ -154,8 +130,11 @@ def encoded_row(x, matching, n_columns, validated):
     return check_array(x)[0]
 
 
-def readable_columns(row, matching, names):
-    """Return a schema of the columns of a row, with the offset and width of each."""
+def readable_columns(row, matching, names, limits):
+    """Return a schema of the columns of a row, with the offset and width of each.
+
+    Where neither a schema nor a release bounds them, they are within ``limits``.
+    """
     n = len(row) if matching.n_shared is None else matching.n_shared
     same = [release for release in matching.releases if release.n_features == n]
     name_lists = [matching.names, names, *(release.feature_names for release in same)]
@@ -165,10 +144,10 @@ def readable_columns(row, matching, names):
     bounds = [release.bounds for release in same if release.bounds is not None]
     columns: tuple = ()
     low, width = np.zeros(len(row)), np.ones(len(row))
-    extra, unit = matching.extra_encoder, np.array([[0.0], [1.0]])
+    extra = matching.extra_encoder
     parts = [
-        (slice(0, n), encoders[0] if encoders else None, bounds[0] if bounds else unit),
-        (slice(n, len(row)), None if extra is None else extra.schema_, unit),
+        (slice(0, n), encoders[0] if encoders else None, bounds[0] if bounds else limits[:, :n]),
+        (slice(n, len(row)), None if extra is None else extra.schema_, limits[:, n:]),
     ]
     for part, schema, limits in parts:
         if schema is not None:
@@ -179,3 +158,10 @@ def readable_columns(row, matching, names):
         width[part] = [column.high - column.low for column in numbers]
         columns += numbers
     return Schema(columns), low, width
+
+
+def explainable(x, matching, limits, validated, names):
+    """Return one row between bounds, their schema, and a function that undoes that scaling."""
+    row = encoded_row(x, matching, limits.shape[1], validated)
+    schema, low, width = readable_columns(row, matching, names, limits)
+    return (row - low) / width, schema, lambda Z: low + Z * width

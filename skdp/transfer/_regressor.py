@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.privacy import PrivacyGuarantee
 from skdp.release import TARGET_ADVICE, in_units, warn_of_doubt
-from skdp.tabular import MANY, NumericColumn, numbers
+from skdp.tabular import MANY, NumberExplanation, NumericColumn, explain_number, numbers
+from skdp.transfer._inspection import explainable
 from skdp.transfer._noise_aware import NOISE_AWARE
 from skdp.transfer._number_candidates import TARGET, NumberModel, Terms
 from skdp.transfer._sources import (
@@ -249,7 +250,7 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
         if releases and len(values):
             _warn_of_contradiction(sources[0][2].places(rows[labeled]), places)
         self._outcomes = values[:: self.model_.step]
-        self._n_labels = len(values)
+        self._limits, self._n_labels = np.array([rows.min(axis=0), rows.max(axis=0)]), len(values)
         self.label_sampling_ = self.label_sampling if len(values) else None
         self.source_weight_ = self.model_.source_weight
         guarantees = [release.guarantee for release in releases]
@@ -339,7 +340,10 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
             If the columns of X are not those of :meth:`fit`.
         """
         check_is_fitted(self)
-        places, variances = self.model_.predict(self._matching.rows(self, X), return_std)
+        return self._predict(self._matching.rows(self, X), return_std)
+
+    def _predict(self, rows, return_std=False):
+        places, variances = self.model_.predict(rows, return_std)
         return self._in_units(places, np.sqrt(variances) if return_std else None)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -401,6 +405,51 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
         report.insert(4, "n_labels", self._n_labels)
         report.insert(5, "label_sampling", self.label_sampling_)
         return report
+
+    def explain(self, x: ArrayLike | pd.DataFrame | pd.Series) -> NumberExplanation:
+        """Explain the prediction of one row: what each column contributes to it.
+
+        Each column is varied alone over its public values, see
+        :func:`~skdp.tabular.explain_number`: those of the schema if the release has one,
+        otherwise the public bounds of the release, extended to the row's own value if necessary.
+        Columns that only the target has are varied over the values that they had in :meth:`fit`.
+
+        Parameters
+        ----------
+        x : DataFrame of one row, Series, or array-like of shape (n_features,)
+            The row, as X.iloc[[0]] or X.iloc[0]. If the release has a schema, it may be a row of
+            the table or an encoded one.
+
+        Returns
+        -------
+        explanation : NumberExplanation
+            In the unit of the outcome.
+
+        Raises
+        ------
+        ValueError
+            If x is not one row of the columns that were fitted.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import DPTransferRegressor
+        >>> X = np.random.default_rng(0).random((200, 2))
+        >>> model = DPTransferRegressor().fit(X, 10 * X[:, 0])
+        >>> model.explain([0.75, 0.5]).to_frame()["effect"].round(1).abs()
+        x0    2.5
+        x1    0.0
+        Name: effect, dtype: float64
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        row, schema, unscaled = explainable(
+            x, self._matching, self._limits, lambda X: self._matching.rows(self, X), names
+        )
+        [deviation] = self._predict(unscaled(row[np.newaxis]), return_std=True)[1]
+        return explain_number(
+            lambda Z: self._predict(unscaled(Z)), row, schema=schema, deviation=deviation
+        )
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "guarantee_")

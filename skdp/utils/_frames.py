@@ -43,6 +43,22 @@ def as_column(values, name="y"):
     return np.where(values.isna(), None, as_elements(values))
 
 
+def one_row(x):
+    """Return one row as a DataFrame, where it has names, or as an array (1, n_features)."""
+    is_row = isinstance(x, pd.Series)  # of a DataFrame, whose values have become objects
+    x = as_frame(x, "x")
+    if is_row:
+        x = x.to_frame().T.infer_objects()
+    x = x if hasattr(x, "columns") else np.asarray(x)
+    if getattr(x, "ndim", 2) < 2:
+        return x.reshape(1, -1)
+    if len(x) != 1:
+        raise ValueError(
+            f"The 'x' parameter of explain must be one row, got {len(x)}. Call it for each row."
+        )
+    return x
+
+
 def _read(X, text_as_categories):
     """Return an object in Arrow's format as a DataFrame or Series."""
     try:

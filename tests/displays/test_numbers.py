@@ -27,7 +27,7 @@ from skdp.displays import (
 from skdp.displays._base import claimed_rates
 from skdp.privacy import Mechanism, PrivacyGuarantee, PrivacyLedger, gaussian_sigma
 from skdp.privacy.audit import audit_mechanism
-from skdp.tabular import ColumnEffect, Explanation
+from skdp.tabular import ColumnEffect, Explanation, NumberEffect, NumberExplanation
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -356,6 +356,22 @@ class TestExplanation:
             ExplanationDisplay.from_explanation(rows, positive="maybe")
         with pytest.raises(ValueError, match="has no rows"):
             ExplanationDisplay.from_explanation([])
+
+    def test_of_a_number(self):
+        def explained(effect):
+            dose = NumberEffect("dose", 0.5, effect, 2.0, 4.5)
+            return NumberExplanation(3.0, 1.5, (dose, NumberEffect("sex", "F", 0.25, 3.0, 3.0)))
+
+        display = ExplanationDisplay.from_explanation(explained(-1.0)).plot()
+        assert_allclose([bar.get_width() for bar in display.bars_], [-1.0, 0.25])
+        assert [text.get_text() for text in display.ax_.texts] == ["2 to 4.5 by other values"]
+        assert display.ax_.get_xlabel() == "adds to the predicted number"
+        assert display.title == "3, with a standard deviation of 1.5"
+        plt.close(display.figure_)
+        rows = ExplanationDisplay.from_explanation([explained(-1.0), explained(2.0)])
+        assert rows.effects["effect"].tolist() == [-1.0, 0.25, 2.0, 0.25]
+        with pytest.raises(ValueError, match="mixes classes and numbers"):
+            ExplanationDisplay.from_explanation([explained(1.0), explain("yes", 1.0, 0.5)])
 
     def test_of_three_classes_each_row_has_its_own(self):
         rows = [explain("yes", 1.0, 0.5), explain("no", 2.0, 0.5, other="maybe")]

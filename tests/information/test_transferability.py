@@ -5,6 +5,7 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 from scipy.special import expit
+from sklearn.base import BaseEstimator, RegressorMixin
 
 from skdp import DPStatisticsSource
 from skdp.datasets import load_heart_disease
@@ -157,3 +158,44 @@ def test_classes_without_a_label_and_classes_named_minus_one():
     source = DPStatisticsSource(50.0, bounds=(0, 1), classes=[-1, 1], model="linear")
     release = source.fit(Z, labels).release_
     assert transferability(release, Z).estimate > 0.4  # -1 is a class, not a mark
+
+
+class Line(RegressorMixin, BaseEstimator):
+    """A regressor whose predictions and standard deviations are given."""
+
+    def __init__(self, slope=1.0, deviation=1.0):
+        self.slope, self.deviation = slope, deviation
+
+    def predict(self, X, return_std=False):
+        predicted = self.slope * np.asarray(X)[:, 0]
+        return (predicted, np.full(len(X), self.deviation)) if return_std else predicted
+
+
+@pytest.mark.parametrize("r2", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("with_outcomes", [True, False])
+def test_a_normal_channel(r2, with_outcomes):
+    """Of two normal numbers the information is -log(1 - R²) / 2."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 1))
+    sd = np.sqrt((1 - r2) / r2)
+    y = X[:, 0] + sd * rng.normal(size=4000)
+    y = np.exp(y) if with_outcomes else None  # any increasing function says as much
+    found = transferability(Line(deviation=sd), X, y, random_state=0)
+    truth = -np.log(1 - r2) / 2
+    assert found.estimate == pytest.approx(truth, abs=3 * found.standard_error + 2e-3)
+    if r2 > 0.1:  # where a tenth of it is more than the standard error
+        assert abs(found.estimate + np.log(1 - 0.9 * r2) / 2) > abs(found.estimate - truth)
+    assert (found.is_bound, found.about) == (with_outcomes, "the number")
+
+
+def test_outcomes_correct_what_a_regressor_claims():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(500, 1))
+    y = -X[:, 0] + rng.normal(size=500)
+    wrong = transferability(Line(5.0, 0.1), X, y, random_state=0)
+    assert wrong.estimate == pytest.approx(np.log(2) / 2, abs=3 * wrong.standard_error)
+    assert transferability(Line(5.0, 0.1), X).estimate > 2
+    nothing = transferability(Line(), X, rng.permutation(y), random_state=0)
+    assert nothing.estimate < 0.02
+    with pytest.raises(ValueError, match="a number for each of 500 rows"):
+        transferability(Line(), X, np.where(X[:, 0] > 0, y, np.nan))

@@ -125,3 +125,30 @@ def test_refusals(release):
     noisy = DPSource(8.0, bounds=(0, 1), n_layers=1).fit(X, X[:, 0] > 0.5).release_
     with pytest.raises(ValueError, match="sums over columns"):
         noisy.effects()
+
+
+def test_an_explanation_of_a_row_is_of_what_the_release_predicts(release):
+    """Its effects are, of a sum, those of the table; its probability that of predict_proba."""
+    X, _ = patients(50)
+    row = X.iloc[[7]]
+    explanation = release.explain(row)
+    assert explanation.label == release.predict(row)[0]
+    assert explanation.probability == pytest.approx(release.predict_proba(row).max())
+    table = release.effects(positive=explanation.label)
+    wards = table[table["column"] == "ward"].set_index("value")["effect"]
+    effects = explanation.to_frame()["effect"]
+    assert effects["ward"] == pytest.approx(wards[row["ward"].item()], abs=1e-6)
+    with pytest.raises(ValueError, match="must be one row"):
+        release.explain(X[:2])
+
+
+def test_rows_of_an_array_are_explained_between_the_bounds_of_the_release():
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(10, 30, (3000, 2)), np.repeat(["low", "high"], 1500)
+    X[1500:, 0] = rng.uniform(20, 30, 1500)
+    bounds = {"bounds": (10, 30), "classes": ["low", "high"]}
+    release = DPStatisticsSource(8.0, model="linear", **bounds).fit(X, y).release_
+    explanation = release.explain([12.0, 20.0])
+    assert (explanation.label, explanation.named) == ("low", ("x0",))
+    assert explanation.columns[0].bounds == (10.0, 30.0)
+    assert 12 < explanation.columns[0].high < 30

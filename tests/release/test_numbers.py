@@ -1,5 +1,6 @@
 """Releases about a number: the regression, its intervals, and all that a release offers."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -91,12 +92,40 @@ def test_nothing_there_is_said():
     assert made.regression.r2[1] == 0
 
 
+def test_a_curve_alone_is_no_reason_to_doubt():
+    """The linear part explains nothing of it, the shape functions nearly all."""
+    rng = np.random.RandomState(0)
+    X = pd.DataFrame({"x": rng.uniform(-3, 3, 6000)})
+    y = 3 * np.cos(8 * np.pi * (X["x"] + 3) / 6) + rng.normal(0, 0.5, 6000)
+    column = {"type": "numeric", "low": -3, "high": 3}
+    outcome = {"type": "number", "low": -5, "high": 5}
+    table = {"version": 1, "columns": {"x": column}, "outcome": outcome}
+    source = DPStatisticsSource(8.0, encoder=table, model="additive", random_state=0)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        made = source.fit(X, y).release_
+    assert made.regression.r2[1] == 0
+    assert made.model.expected_r2[1] > 0.3
+    assert not any("no better than its mean" in str(warning.message) for warning in told)
+
+
+def test_an_explanation_is_in_the_unit_of_the_outcome(exact):
+    X, _ = rows(3)
+    explanation = exact.explain(X.iloc[0])
+    assert explanation.prediction == pytest.approx(exact.predict(X[:1])[0])
+    effects, row = explanation.to_frame()["effect"], X.iloc[0]
+    # The truth adds 2 x0 - x1 + 3 of men, to means over -3 to 3.
+    assert effects["x0"] == pytest.approx(2 * row["x0"], abs=0.4)
+    assert effects["x1"] == pytest.approx(-row["x1"], abs=0.4)
+    assert effects["sex"] == pytest.approx(1.5 if row["sex"] == "m" else -1.5, abs=0.2)
+
+
 def test_shape_functions_find_a_curve():
     X, y = rows(4000, seed=1, curved=True)
     curved = release(4.0, 8000, "additive", curved=True)
     straight = release(4.0, 8000, "linear", curved=True)
     assert curved.score(X, y) > straight.score(X, y) - 0.01
-    assert curved.model.explained[0] == pytest.approx(curved.score(X, y), abs=0.06)
+    assert curved.model.expected_r2[0] == pytest.approx(curved.score(X, y), abs=0.06)
     assert "shape functions" in curved.summary()
 
 

@@ -6,7 +6,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skdp import DPStatisticsSource, DPTransferClassifier, SelfTrainingSchedule
-from skdp.transfer._inspection import bounded_columns, one_row
+from skdp.tabular._movable_columns import bounded_columns
+from skdp.utils._frames import one_row
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning"),

@@ -295,3 +295,31 @@ def test_outcomes_in_another_unit_are_noticed(release, target):
     X, y = target
     with pytest.warns(UserWarning, match="400 of 400 outcomes in y lie beyond"):
         DPTransferRegressor(release).fit(X, 1000 + y)
+
+
+def test_explanations_are_of_its_predictions(release, target):
+    X, y = target
+    model = DPTransferRegressor(release).fit(X, hidden(y, 30))
+    row = X.iloc[[3]]
+    explanation = model.explain(row)
+    [mean], [deviation] = model.predict(row, return_std=True)
+    assert (explanation.prediction, explanation.deviation) == pytest.approx((mean, deviation))
+    assert explanation.to_frame().equals(model.explain(X.iloc[3]).to_frame())
+    # Of one column, over its public values: by predictions of rows that differ in it.
+    effect = explanation.columns[0]
+    assert effect.name == "a"
+    rows = pd.concat([row] * 101, ignore_index=True)
+    rows["a"] = np.linspace(0, 1, 101)
+    predicted = model.predict(rows)
+    assert effect.effect == pytest.approx(mean - predicted.mean(), abs=1e-6)
+    assert (effect.least, effect.most) == pytest.approx((predicted.min(), predicted.max()))
+    with pytest.raises(ValueError, match="must be one row"):
+        model.explain(X.iloc[:2])
+
+
+def test_without_a_source_columns_are_varied_over_the_rows_of_fit():
+    X = np.random.RandomState(0).uniform(50, 90, (200, 2))
+    explanation = DPTransferRegressor().fit(X, X[:, 0]).explain([80.0, 60.0])
+    assert explanation.columns[0].name == "x0"
+    assert explanation.columns[0].effect == pytest.approx(10, abs=0.5)
+    assert explanation.columns[0].least == pytest.approx(50, abs=0.5)
