@@ -88,7 +88,7 @@ def run(arguments, note):
                 "are names or IDs, delete the column from the schema."
             )
     if schema.outcome is not None:
-        low, high = schema.outcome.low, schema.outcome.high
+        low, high = schema.outcome.low, schema.outcome.high  # type: ignore
         note(
             f"the labels are taken for a number from {low:g} to {high:g}. If these are classes, "
             'list them in place of "outcome", as "classes"'

@@ -14,11 +14,13 @@ from skdp.release._shapes import ShapeFunctions
 from skdp.release._statistics import NoisyStatistics, Statistics
 from skdp.release._subspace import Alignment, Subspace
 from skdp.release._table_model import TableModel
+from skdp.utils._survival import StepFunction
 
 # isort: split
 # Shared within skdp, undocumented.
 from skdp.release._basis import COSINE_ORDERS
 from skdp.release._evaluation import N_BINS, bin_of
+from skdp.release._exits import Exits, smoothed_exits
 from skdp.release._frame import elements_per_record, elements_per_value, value_guarantee
 from skdp.release._linear_discriminant import linear_scores
 from skdp.release._linear_scores import linear_discriminant
@@ -59,6 +61,7 @@ __all__ = [
     "RowsModel",
     "ShapeFunctions",
     "Statistics",
+    "StepFunction",
     "Subspace",
     "TableModel",
     "report_page",

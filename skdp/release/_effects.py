@@ -6,6 +6,7 @@ import pandas as pd
 from skdp.release._columns import column_names, encoded_rows
 from skdp.release._numbers import predicted_numbers
 from skdp.tabular import (
+    EventOutcome,
     NumericColumn,
     Schema,
     bounded_columns,
@@ -63,6 +64,8 @@ def explained_row(release, x, n_columns):
             schema=schema,
             n_columns=n_columns,
         )
+    if isinstance(release.outcome, EventOutcome):
+        return explain_number(lambda rows: release.model.risks(unscaled(rows)), row, schema=schema)
     [deviation] = predicted_numbers(release, unscaled(row[np.newaxis]), True)[1]
     return explain_number(
         lambda rows: predicted_numbers(release, unscaled(rows), False),
@@ -73,9 +76,11 @@ def explained_row(release, x, n_columns):
 
 
 def _scores(release, rows):
-    """Return the scores of encoded rows; of a number its unit, or logarithm."""
+    """Return the scores of encoded rows; of a number its unit, or logarithm, of times risks."""
     if release.outcome is None:
         return release.model.score(rows)
+    if isinstance(release.outcome, EventOutcome):
+        return release.model.risks(rows)[:, np.newaxis]
     low, high = release.outcome.low, release.outcome.high
     if not release.outcome.log:
         width = high - low

@@ -763,6 +763,8 @@ class PrivateEvaluation:
             if not about_number:
                 return cls(*given)
             outcome = outcome_from(document["outcome"])
+            if not isinstance(outcome, NumericColumn):
+                raise ValueError("its 'outcome' is no number")
             sums = np.array(document["sums"], dtype=np.float64)
             return cls(*given, outcome, sums, document["has_intervals"])
         except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:

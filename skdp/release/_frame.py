@@ -9,7 +9,14 @@ from skdp.release._parts import LARGEST, check_shape, largest_magnitude, require
 from skdp.release._principal_model import PrincipalModel
 from skdp.release._rows_model import RowsModel
 from skdp.release._table_model import TableModel
-from skdp.tabular import NumericColumn, Schema, fitted_encoder, outcome_description, outcome_from
+from skdp.tabular import (
+    EventOutcome,
+    NumericColumn,
+    Schema,
+    fitted_encoder,
+    outcome_description,
+    outcome_from,
+)
 from skdp.utils._storage import stored_labels
 
 KIND = "Release"
@@ -74,14 +81,19 @@ def check_frame(release):
 
 
 def check_outcome(release):
-    """Raise ValueError unless a number, its bounds and what was learned of it agree."""
+    """Raise ValueError unless a number or a time, and what was learned of it, agree."""
     outcome, statistics = release.outcome, release.model.statistics
     about_number = statistics is not None and statistics.is_number
-    require((outcome is not None) == about_number, "outcome", "must be there for a number alone")
+    require((outcome is not None) == about_number, "outcome", "must be there unless of classes")
     if outcome is not None:
-        require(isinstance(outcome, NumericColumn), "outcome", "must be a NumericColumn")
-        ends = [outcome.low, outcome.high]
+        is_event = isinstance(outcome, EventOutcome)
+        known = is_event or isinstance(outcome, NumericColumn)
+        require(known, "outcome", "must be a NumericColumn or an EventOutcome")
+        require(is_event == statistics.is_event, "outcome", "must be that of the sums")
+        ends = [0.0, outcome.horizon] if is_event else [outcome.low, outcome.high]
         require(release.classes.tolist() == ends, "classes", "must be the bounds of the outcome")
+        n_cells = statistics.sums.exits.shape[1] if is_event else 0
+        require(not is_event or n_cells == outcome.n_cells, "exits", "must have all intervals")
     if release.encoder is not None and release.encoder.outcome is not None:
         require(release.encoder.outcome == outcome, "outcome", "must be that of the encoder")
 

@@ -25,6 +25,7 @@ class Model(Part):
     noise_in_rows: ClassVar[bool] = False
     # What only some models have.
     statistics: Any = None
+    hazards: Any = None
     shapes: Any = None
     moments: Any = None
     linear: Any = None
@@ -70,6 +71,10 @@ class Model(Part):
             "This release has no classifier of its own. Learn from it with DPTransferClassifier, "
             "or ask its owner for a release with one."
         )
+
+    def risks(self, rows: np.ndarray) -> np.ndarray:
+        """Return the log-hazard of each row."""
+        raise NotImplementedError
 
     def probabilities(self, rows: np.ndarray) -> np.ndarray:
         """Return the probability of each class for each row."""

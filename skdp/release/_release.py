@@ -44,10 +44,13 @@ from skdp.release._model import Model
 from skdp.release._numbers import predicted_numbers
 from skdp.release._parts import read_only, require
 from skdp.release._summary import as_text, statements
+from skdp.release._times import concordance, cumulative_hazards, curve_times, curves
 from skdp.tabular import (
+    EventOutcome,
     Explanation,
     NumberExplanation,
     NumericColumn,
+    Outcome,
     Schema,
     canonical,
     fitted_encoder,
@@ -66,7 +69,13 @@ def _of_model(name, text):
 
 def _has_classes(release):
     if release.outcome is not None:
-        raise AttributeError("A release about a number predicts numbers: use predict.")
+        raise AttributeError("A release about a number or a time has no classes: use predict.")
+    return True
+
+
+def _has_times(release):
+    if not isinstance(release.outcome, EventOutcome):
+        raise AttributeError("Only a release about a time to an event has curves of survival.")
     return True
 
 
@@ -107,9 +116,10 @@ class Release:
     encoder : Schema or None, default=None
         Public schema by which tables were encoded into these features, and by which tables that
         are passed to the methods are encoded.
-    outcome : NumericColumn or None, default=None
+    outcome : NumericColumn, EventOutcome or None, default=None
         Where what is predicted is a number: its public bounds and scale. ``classes`` are then the
-        bounds, and to scikit-learn's tools the release is a fitted regressor.
+        bounds, and to scikit-learn's tools the release is a fitted regressor. Where it is a time
+        to an event: its horizon. The release is then a fitted model of scikit-survival's kind.
 
     Raises
     ------
@@ -150,7 +160,7 @@ class Release:
     feature_names: np.ndarray | None = None
     bounds: np.ndarray | None = None
     encoder: Schema | None = None
-    outcome: NumericColumn | None = None
+    outcome: Outcome | None = None
 
     statistics = _of_model("statistics", "Statistics or None: the noisy sums of a table.")
     shapes = _of_model("shapes", "ShapeFunctions or None: functions added to the linear scores.")
@@ -277,16 +287,59 @@ class Release:
 
         Or the number, where the ``outcome`` is one: with ``return_std``, also the standard
         deviations of the numbers about their predictions. On a logarithmic scale these are
-        predictions of the logarithm, hence medians rather than means.
+        predictions of the logarithm, hence medians rather than means. Where it is a time to an
+        event, the risk score: the log-hazard, relative to the baseline.
 
         >>> release.predict(heart.data[:3]).shape
         (3,)
         """
-        if self.outcome is not None:
+        if isinstance(self.outcome, NumericColumn):
             return predicted_numbers(self, self.encode(X), return_std)
         if return_std:
             raise ValueError("The 'return_std' parameter of Release.predict is for numbers only.")
+        if self.outcome is not None:
+            return self.model.risks(self.encode(X))
         return self.classes[self.scores(X).argmax(axis=1)]
+
+    @available_if(_has_times)
+    def predict_cumulative_hazard_function(
+        self, X: ArrayLike | pd.DataFrame, return_array: bool = False
+    ) -> np.ndarray:
+        """Predict the cumulative hazard of each row, by the source alone.
+
+        Parameters
+        ----------
+        X : DataFrame, or array-like of shape (n_samples, n_features)
+            Rows in the source's own columns, see :meth:`encode`.
+
+        return_array : bool, default=False
+            Whether to return the values at ``unique_times_``.
+
+        Returns
+        -------
+        hazards : ndarray of StepFunction, of shape (n_samples,), or (n_samples, n_times)
+        """
+        hazards = cumulative_hazards(self.model.hazards.baseline, self.predict(X))
+        return curves(self.outcome, hazards, 0.0, return_array)
+
+    @available_if(_has_times)
+    def predict_survival_function(
+        self, X: ArrayLike | pd.DataFrame, return_array: bool = False
+    ) -> np.ndarray:
+        """Predict the probability of each row to be without the event, over time.
+
+        Parameters and shapes are those of :meth:`predict_cumulative_hazard_function`. The median
+        survival is where a curve falls below one half.
+        """
+        hazards = cumulative_hazards(self.model.hazards.baseline, self.predict(X))
+        return curves(self.outcome, np.exp(-hazards), 1.0, return_array)
+
+    @property
+    def unique_times_(self) -> np.ndarray:
+        """Ndarray of shape (n_times,): times at which curves of survival step."""
+        if not isinstance(self.outcome, EventOutcome):
+            raise AttributeError("Only a release about a time to an event has unique_times_.")
+        return curve_times(self.outcome)
 
     @available_if(_has_classes)
     def predict_proba(self, X: ArrayLike | pd.DataFrame) -> np.ndarray:
@@ -300,7 +353,7 @@ class Release:
         return self.model.probabilities(self.encode(X))
 
     def score(self, X: ArrayLike | pd.DataFrame, y: ArrayLike) -> float:
-        """Return the accuracy of :meth:`predict` on rows with their classes; R² of numbers.
+        """Return the accuracy of :meth:`predict`; R² of numbers, Harrell's concordance of times.
 
         It is computed without noise and is not covered by the guarantee. An owner can use it on
         held-out rows before publishing the release; it must not leave the owner's hands.
@@ -310,6 +363,8 @@ class Release:
         >>> release.score(heart.data, heart.target) > 0.7
         True
         """
+        if isinstance(self.outcome, EventOutcome):
+            return concordance(self.outcome, y, self.predict(X), "Release.score")
         if self.outcome is not None:
             return float(r2_score(numbers(y), self.predict(X)))
         labels = list(map(canonical, self.classes.tolist()))
@@ -345,7 +400,7 @@ class Release:
         X : ndarray of shape (n_samples, n_features), or DataFrame
             In the dtype of the source's rows.
         y : ndarray of shape (n_samples,)
-            Class labels, or numbers.
+            Class labels, numbers, or a structured array of event and time.
 
         Raises
         ------
@@ -375,7 +430,8 @@ class Release:
     def effects(self, positive: Any = None) -> pd.DataFrame:
         """Return what each value of each column adds to the log-odds of a class.
 
-        Scores are sums over the columns, so this table describes the model completely.
+        Scores are sums over the columns, so this table describes the model completely. Of a
+        number they are in its unit, or its logarithm; of times they are log-hazards.
 
         Parameters
         ----------
@@ -418,7 +474,7 @@ class Release:
         -------
         explanation : Explanation or NumberExplanation
             Of a class or a number, see :func:`~skdp.tabular.explain_prediction` and
-            :func:`~skdp.tabular.explain_number`.
+            :func:`~skdp.tabular.explain_number`; of times of the log-hazard.
 
         Raises
         ------
@@ -612,7 +668,7 @@ class Release:
     def classes_(self) -> np.ndarray:
         """ndarray: ``classes``, under the name that scikit-learn's tools look for."""
         if self.outcome is not None:
-            raise AttributeError("A release about a number has no classes_.")
+            raise AttributeError("A release about a number or a time has no classes_.")
         return self.classes
 
     def fit(self, X: Any, y: Any = None) -> NoReturn:
@@ -639,11 +695,13 @@ class Release:
             object.__setattr__(self, name, read_only(value, copy))
 
     def __sklearn_tags__(self) -> Any:
-        number = self.outcome is not None
+        number = isinstance(self.outcome, NumericColumn)
+        kind = "regressor" if number else "classifier"
         return Tags(
-            estimator_type="regressor" if number else "classifier",
+            # Those of scikit-survival are of no kind that scikit-learn knows.
+            estimator_type=kind if number or self.outcome is None else None,
             target_tags=TargetTags(required=True),
-            classifier_tags=None if number else ClassifierTags(),
+            classifier_tags=ClassifierTags() if self.outcome is None else None,
             regressor_tags=RegressorTags() if number else None,
             input_tags=InputTags(allow_nan=self.encoder is not None),
             requires_fit=False,
@@ -651,7 +709,9 @@ class Release:
 
     def __repr__(self) -> str:
         added = ", add/remove" if self.guarantee.relation == "add/remove" else ""
-        about = f"{len(self.classes)} classes" if self.outcome is None else "a number"
+        about = f"{len(self.classes)} classes"
+        if self.outcome is not None:
+            about = "a number" if isinstance(self.outcome, NumericColumn) else "a time to an event"
         return (
             f"Release({about}, {self.n_features} features, "
             f"({self.guarantee.epsilon:g}, {self.guarantee.delta:g})-DP "

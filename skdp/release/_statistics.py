@@ -34,6 +34,7 @@ _SUMS = {
     "contrast": ("contrast_sd", 1),
     "second": ("second_sd", 2),
     "squares": ("square_sd", 0),
+    "exits": ("exit_sd", 0),
 }
 # Smallest scale of a basis function: that of the widest bounds of a source is 1e-12.
 _LEAST_SCALE = 1e-13
@@ -88,6 +89,12 @@ class NoisyStatistics(Part):
         For sums of some of the columns, what only the sums of all columns show: a lower bound of
         the number of rows, and the result of ``clipping_effect``. None for all columns.
 
+    exits, exit_sd, exit_places : ndarray of shape (n_sources, n_cells), (n_sources,) and \
+            (n_sources, n_cells), or None, default=None
+        Where the outcome is a time: rows by how they leave, see :class:`EventOutcome`, the
+        standard deviation of the noise in each of these, and the place of the residual of such
+        rows between −1 and 1, by which they are counted as numbers are.
+
     squares, square_sd : ndarray of shape (1,) or None, default=None
         Where the outcome is a number: the sum of the squared distances of its place between the
         bounds, 0 to 1, from the mean of its source. The two classes are then the bounds, and a row
@@ -122,15 +129,18 @@ class NoisyStatistics(Part):
     contrast_sd: float = array("", "f", least=0, below=LARGEST_MEAN)
     second_sd: float = array("", "f", least=0, below=LARGEST_MEAN)
     of_all_columns: np.ndarray | None = array("3", "f", below=LARGEST_MEAN, optional=True)
+    exits: np.ndarray | None = array("S x", "f", below=LARGEST_MEAN, optional=True)
+    exit_sd: np.ndarray | None = array("S", "f", least=0, below=LARGEST_MEAN, optional=True)
+    exit_places: np.ndarray | None = array("S x", "f", least=0, below=1.0, optional=True)
     squares: np.ndarray | None = array("1", "f", below=LARGEST_MEAN, optional=True)
     square_sd: np.ndarray | None = array("1", "f", least=0, below=LARGEST_MEAN, optional=True)
 
     def __post_init__(self) -> None:
-        for name in ("counts", "total", "frequencies"):
-            array = np.atleast_2d(np.asarray(getattr(self, name), dtype=np.float64))
-            object.__setattr__(self, name, array)
-        for name in ("count_sd", "total_sd"):
-            array = np.atleast_1d(np.asarray(getattr(self, name), dtype=np.float64))
+        by_source = {"counts": 2, "total": 2, "frequencies": 2, "count_sd": 1, "total_sd": 1}
+        if self.exits is not None:
+            by_source |= {"exits": 2, "exit_sd": 1, "exit_places": 2}
+        for name, dimensions in by_source.items():
+            array = np.array(getattr(self, name), dtype=np.float64, ndmin=dimensions, copy=None)
             object.__setattr__(self, name, array)
 
     def check(self, name: str, release: Any) -> None:
@@ -171,7 +181,9 @@ class NoisyStatistics(Part):
             numbers: list[Any] = [(s.squares, s.square_sd) for s in parts]
             squares["squares"] = np.sum([number for number, _ in numbers], axis=0)
             squares["square_sd"] = np.linalg.norm([sd for _, sd in numbers], axis=0)
-        kept_apart = ("counts", "total", "frequencies", "count_sd", "total_sd")
+        kept_apart = ["counts", "total", "frequencies", "count_sd", "total_sd"]
+        if parts[0].exits is not None:
+            kept_apart += ["exits", "exit_sd", "exit_places"]
         together = {name: np.concatenate([getattr(s, name) for s in parts]) for name in kept_apart}
         return cls(
             **together,
@@ -371,6 +383,11 @@ class Statistics(Part):
             return None
         with np.errstate(all="ignore"):
             return linear_scores(self.sums, self.basis).freeze(copy=False)
+
+    @property
+    def is_event(self) -> bool:
+        """Whether the number is the residual of a time to an event."""
+        return self.sums.exits is not None
 
     @cached_property
     def regression(self) -> LinearRegression | None:

@@ -10,6 +10,7 @@ from skdp.release._frame import (
     value_guarantee,
 )
 from skdp.release._parts import class_names
+from skdp.tabular import EventOutcome, outcome_text
 from skdp.utils._validation import inline
 from skdp.utils._warnings import warn
 
@@ -151,6 +152,8 @@ def _outcome(release):
     outcome = release.outcome
     if outcome is None:
         return f"the classes {', '.join(class_names(release))}"
+    if isinstance(outcome, EventOutcome):
+        return f"the horizon of the outcome, a {outcome_text(outcome)}"
     scale = " on a logarithmic scale" if outcome.log else ""
     return f"the bounds of the outcome, a number from {outcome.low:g} to {outcome.high:g}{scale}"
 

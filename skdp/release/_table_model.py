@@ -15,9 +15,11 @@ from skdp.release._moments import Moments
 from skdp.release._numbers import HALF_WIDTH, number_doubt, number_lines, sampled_numbers
 from skdp.release._parts import array, part
 from skdp.release._posterior import positive_mean
+from skdp.release._relative_hazards import RelativeHazards, relative_hazards
 from skdp.release._shapes import ShapeFunctions, merged_shapes
 from skdp.release._statistics import Statistics
 from skdp.release._synthetic_rows import SyntheticRows
+from skdp.release._times import sampled_times, time_doubt, time_lines
 
 # Share of the linear part of merged shapes that is left out of the scores.
 _LINEAR_SHARE = 0.5
@@ -81,6 +83,16 @@ class TableModel(Model):
         return np.concatenate([explained[:1], np.sort(explained[1:])])
 
     @cached_property
+    def hazards(self) -> RelativeHazards:
+        """Log-hazards and their baseline, where the outcome is a time."""
+        with np.errstate(all="ignore"):
+            return relative_hazards(self)
+
+    def risks(self, rows: np.ndarray) -> np.ndarray:
+        """Return the log-hazard of each row, relative to the baseline."""
+        return self.hazards.log_hazards(self.places(rows))
+
+    @cached_property
     def variance(self) -> float:
         """Variance of the place of a number about its prediction."""
         variance = self.regression.variance[0]
@@ -90,6 +102,8 @@ class TableModel(Model):
 
     def doubt(self) -> str | None:
         """Return the warning that nothing may be predicted, or None; from noisy numbers."""
+        if self.statistics.is_event:
+            return time_doubt(self.hazards.concordance)
         return super().doubt() if self.linear is not None else number_doubt(self.expected_r2)
 
     def effective_rows(self, release: Any) -> float:
@@ -100,7 +114,8 @@ class TableModel(Model):
         """Return log-posteriors up to a constant for each row."""
         if self.linear is None:
             raise ValueError(
-                "This release is about a number, which has no classes to score. Use predict."
+                "This release is about a number or a time, which has no classes to score. Use "
+                "predict."
             )
         scores = self.linear.scores(rows)
         return scores if self._corrections is None else scores + self._corrections.scores(rows)
@@ -122,6 +137,8 @@ class TableModel(Model):
         if release.encoder is None and release.outcome is None:
             return super().sample(n, release, random_state)
         rows = SyntheticRows(self.statistics, release.encoder).draw(n, random_state)
+        if self.statistics.is_event:
+            return rows, sampled_times(release, rows, random_state)
         if release.outcome is not None:
             return rows, sampled_numbers(release, rows, random_state)
         steps = np.cumsum(softmax(self.score(rows), axis=1), axis=1)
@@ -152,11 +169,15 @@ class TableModel(Model):
         n = self.statistics.n_sources
         of = f" of {n} sources" if n > 1 else ""
         follow = "a linear regression" if self.statistics.is_number else "scores"
+        if self.statistics.is_event:
+            follow = "hazards and their dependence on the columns"
         lines = [f"noisy counts, sums and second moments{of}; means, covariances, {follow} follow"]
         return lines if self.shapes is None else [*lines, self.shapes.contents()]
 
     def result_lines(self, release: Any) -> list[str]:
         """Return lines of the summary about the results; they are noisy and may be shown."""
+        if self.statistics.is_event:
+            return time_lines(release)
         if release.outcome is not None:
             return number_lines(release)
         lines = super().result_lines(release)

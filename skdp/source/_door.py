@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from skdp.privacy import PrivacyLeakWarning
 from skdp.source._integers import ROW
-from skdp.tabular import ambiguity, canonical, numbers, person_ids
+from skdp.tabular import EventOutcome, ambiguity, canonical, numbers, person_ids
 from skdp.utils._frames import as_elements
 from skdp.utils._labels import natural_labels
 from skdp.utils._private_data import validate_private_data
@@ -61,6 +61,24 @@ def check_labels(y, X):
             "each row."
         )
     return labels
+
+
+def read_outcome(y, X, outcome=None):
+    """Return labels of any type, or of times the way in which each row leaves."""
+    if not isinstance(outcome, EventOutcome):
+        return check_labels(y, X)
+    try:
+        given = outcome.read(y)
+    except Exception:  # an error of y may quote private values
+        given = None
+    if given is None:
+        raise ValueError(
+            "The 'y' parameter must be a structured array of event and time, such as "
+            "numpy.array([(True, 5.0)], dtype=[('event', bool), ('time', float)]), or a table "
+            f"with the columns {outcome.event!r} and {outcome.time!r}, as the outcome is a time."
+        )
+    check_labels(given[1], X)
+    return outcome.cells(*given)
 
 
 def _column(y):

@@ -15,6 +15,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from skdp.release import BasisFunctions
+from skdp.tabular import EventOutcome
 
 # Rows are multiples of 2^-16 of their largest norm. Truncation moves no element by more than
 # that, far below the noise of any sum that is released (rule of thumb).
@@ -153,11 +154,15 @@ class RowGrid:
 
     radius : float
         R: rows farther from the center are brought to this distance.
+
+    exits : EventOutcome or None, default=None
+        Where the outcome is a time: rows are summed by the cell in which they leave.
     """
 
     basis: BasisFunctions
     center: np.ndarray
     radius: float
+    exits: EventOutcome | None = field(default=None, kw_only=True)
 
     @property
     def step(self) -> float:

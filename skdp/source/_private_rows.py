@@ -22,6 +22,7 @@ from skdp.source._door import (
     class_list,
     group_sizes,
     read_numbers,
+    read_outcome,
     read_persons,
 )
 from skdp.source._integers import WEIGHT_GRID, ExactSums, RowGrid, chunk_rows
@@ -30,7 +31,9 @@ from skdp.source._logistic_model import LogisticModel
 from skdp.source._mixtures_model import MixturesModel
 from skdp.source._publication import default_settings, sealed
 from skdp.tabular import (
+    EventOutcome,
     NumericColumn,
+    Outcome,
     Schema,
     TabularEncoder,
     Vocabulary,
@@ -179,8 +182,8 @@ class SummationPlan:
     model : StatisticsModel
         What is learned from the sums.
 
-    outcome : NumericColumn or None, default=None
-        Where it is a number; the classes are its ends.
+    outcome : NumericColumn, EventOutcome or None, default=None
+        Where it is a number or a time; the classes are its ends.
     """
 
     columns: PublicColumns
@@ -188,23 +191,30 @@ class SummationPlan:
     grid: RowGrid
     by_group: bool
     model: StatisticsModel
-    outcome: NumericColumn | None = None
+    outcome: Outcome | None = None
+
+    @property
+    def about_number(self) -> bool:
+        """Whether rows have numbers, which are summed with their squares."""
+        return isinstance(self.outcome, NumericColumn)
 
     @property
     def shares(self) -> dict[str, Any]:
         """Return the public split of the budget, by query."""
-        return self.model.shares(len(self.classes), self.grid, self.outcome is not None)
+        return self.model.shares(len(self.classes), self.grid, self.about_number)
 
     @property
     def no_sums(self) -> ExactSums:
         """Return the sums of no rows."""
-        return ExactSums.zero(len(self.classes), self.grid.n_basis, self.outcome is not None)
+        exits = self.grid.exits
+        n_classes = len(self.classes) if exits is None else exits.n_cells
+        return ExactSums.zero(n_classes, self.grid.n_basis, self.about_number)
 
     def sums(self, X: Any, y: Any, groups: ArrayLike | None = None) -> ExactSums:
         """Return exact sums over rows, **without noise**."""
         with default_settings():
             X = read_rows(self.columns, X)
-            rows = self.label(X, check_labels(y, X), groups, y)
+            rows = self.label(X, read_outcome(y, X, self.outcome), groups, y)
             with sealed("The exact sum over rows"):
                 return rows.sums(self.grid)
 
@@ -213,6 +223,8 @@ class SummationPlan:
         y = labels if y is None else y
         check_unit(groups, self.by_group)
         persons = read_persons(groups, len(labels), "DPStatisticsSource")
+        if isinstance(self.outcome, EventOutcome):
+            return PrivateRows.of_cells(X, labels, self.outcome.n_cells, persons)
         if self.outcome is not None:
             check_number(y)
             return PrivateRows.of_numbers(X, labels, self.outcome, persons)
@@ -282,6 +294,11 @@ class PrivateRows:
         """Return rows with their classes."""
         codes = Vocabulary(classes.tolist()).codes(y)
         return cls(X, codes, len(classes), **_people(groups))
+
+    @classmethod
+    def of_cells(cls, X, cells, n_cells, groups=None):
+        """Return rows whose outcome is a time, by the way they leave."""
+        return cls(X, cells, n_cells, **_people(groups))
 
     @classmethod
     def of_numbers(cls, X, y, outcome, groups=None):
@@ -366,7 +383,8 @@ def read_private_rows(source, X, y, groups):
         X = read_numbers(source, X)
         names = getattr(source, "feature_names_in_", None)
         columns = PublicColumns.of_array(X.shape[1], source.bounds, names, X.dtype)
-    labels = check_labels(y, X)
+    outcome = chosen_outcome(source, columns.schema)
+    labels = read_outcome(y, X, outcome)
     plan = _plan(source, columns, labels)
     return plan, plan.label(X, labels, groups, y)
 
@@ -386,26 +404,27 @@ def one_pass_plan(source, n_features, names, dtype):
 
 def _plan(source, columns, y, *, in_parts=False):
     """Return the public plan for rows of these columns, which may arrive in parts."""
-    outcome = number_outcome(source, columns.schema)
+    outcome = chosen_outcome(source, columns.schema)
+    is_event = isinstance(outcome, EventOutcome)
     if outcome is None:
         classes = class_list(source.classes, columns.schema, y)
     else:
-        classes = np.array([outcome.low, outcome.high])
-    if source.model != "auto":
-        model = MODELS[source.model]
+        classes = np.array([0.0, outcome.horizon] if is_event else [outcome.low, outcome.high])
+    if source.model != "auto" or is_event:
+        model = MODELS["linear" if is_event else source.model]
     elif columns.schema is not None and not in_parts:
         model = _CHOSEN
     else:
         narrow = is_narrow(columns) or outcome is not None
         model = MODELS["linear" if narrow else "mixtures"]
-    grid = model.grid(columns, source.radius)
+    grid = replace(model.grid(columns, source.radius), exits=outcome if is_event else None)
     _warn_of_cost(grid.n_basis)
     by_group = source.privacy_unit == "group"
     return SummationPlan(columns, classes, grid, by_group, model, outcome)
 
 
-def number_outcome(source, schema):
-    """Return the column of an outcome that is a number, of the source or its schema, or None."""
+def chosen_outcome(source, schema):
+    """Return an outcome that is a number or a time, of the source or its schema, or None."""
     outcome = None if source.outcome is None else outcome_from(source.outcome)
     in_schema = None if schema is None else schema.outcome
     if outcome is None:
@@ -418,12 +437,17 @@ def number_outcome(source, schema):
     if outcome is not None and source.classes is not None:
         raise ValueError(
             "The 'classes' parameter of DPStatisticsSource cannot be combined with an outcome "
-            "that is a number. Leave one of them out."
+            "that is a number or a time. Leave one of them out."
         )
     if outcome is not None and source.model not in ("auto", "linear", "additive"):
         raise ValueError(
             f"The 'model' parameter of DPStatisticsSource is {source.model!r}, for an outcome "
-            "that is a number. Use 'linear', 'additive' or 'auto'."
+            "that is a number or a time. Use 'linear', 'additive' or 'auto'."
+        )
+    if isinstance(outcome, EventOutcome) and source.model == "additive":
+        raise ValueError(
+            "The 'model' parameter of DPStatisticsSource is 'additive', for an outcome that is a "
+            "time: shape functions did not earn their budget there. Use 'linear' or 'auto'."
         )
     return outcome
 

@@ -15,8 +15,6 @@ from skdp.tabular._check import (
 from skdp.tabular._columns import (
     CategoryColumn,
     NumericColumn,
-    outcome_description,
-    outcome_from,
 )
 from skdp.tabular._encoder import (
     TabularEncoder,
@@ -35,6 +33,14 @@ from skdp.tabular._mistakes import (
 )
 from skdp.tabular._movable_columns import bounded_columns
 from skdp.tabular._number_explanation import NumberEffect, NumberExplanation, explain_number
+from skdp.tabular._outcomes import (
+    INTERVAL_ENDS,
+    EventOutcome,
+    Outcome,
+    outcome_description,
+    outcome_from,
+    outcome_text,
+)
 from skdp.tabular._quality import TableComparison, compare_tables
 from skdp.tabular._schema import Schema, as_schema, rounded_bounds, schema_from
 from skdp.tabular._values import (
@@ -51,6 +57,7 @@ from skdp.tabular._values import (
 __all__ = [
     "CategoryColumn",
     "ColumnEffect",
+    "EventOutcome",
     "Explanation",
     "NumberEffect",
     "NumberExplanation",

@@ -29,6 +29,7 @@ from skdp.tabular._mistakes import (
     number_forms,
     values_outside,
 )
+from skdp.tabular._outcomes import outcome_text
 from skdp.tabular._schema import Schema, as_schema
 from skdp.tabular._values import Vocabulary, canonical, missing_values, numbers, person_ids
 from skdp.utils._frames import as_elements, as_frame
@@ -279,7 +280,7 @@ def check_table(
     outcome = ""
     if label is not None and schema.outcome is not None:
         counted, of_labels = _outcome_findings(frame[label], schema.outcome, label)
-        outcome = f"outcome {label!r:.40}, {schema.outcome.low:g} to {schema.outcome.high:g}"
+        outcome = f"outcome {label!r:.40}, {outcome_text(schema.outcome)}"
         counts.append(counted)
         findings += of_labels
     elif label is not None:

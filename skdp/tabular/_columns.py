@@ -405,22 +405,6 @@ def column_from(name, description):
     return make(name, **given)
 
 
-def outcome_from(description):
-    """Return the column of an outcome that is a number, of a mapping with the type "number"."""
-    given = description if isinstance(description, Mapping) else {}
-    if given.get("type") != "number" or given.get("missing"):
-        raise ValueError(
-            f"The 'outcome' must be a mapping such as {{'type': 'number', 'low': 0, 'high': 80}}, "
-            f"with 'log' and 'step' where they apply, got {description!r:.200}."
-        )
-    return column_from("outcome", {**given, "type": "numeric"})
-
-
-def outcome_description(column):
-    """Return what :func:`outcome_from` needs to make the column."""
-    return description_of(column) | {"type": "number"}
-
-
 def description_of(column):
     """Return what :func:`column_from` needs to make the column, without what is the default."""
     if isinstance(column, NumericColumn):

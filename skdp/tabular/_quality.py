@@ -165,7 +165,7 @@ def compare_tables(
     pairs = np.triu_indices(encoded[0].shape[1], 1)
     differences = np.abs(correlations[0] - correlations[1])[pairs]
     utility: tuple = (None, None)
-    if label is not None and schema.outcome is not None:
+    if label is not None and isinstance(schema.outcome, NumericColumn):
         places = [schema.outcome.positions(frame[label]) for frame in frames]
         utility = (*_explained(encoded, places, seed), "R²")
     elif label is not None:

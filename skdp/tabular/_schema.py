@@ -26,11 +26,10 @@ from skdp.tabular._columns import (
     column_from,
     description_of,
     is_text,
-    outcome_description,
-    outcome_from,
     plain,
 )
 from skdp.tabular._mistakes import is_record_number
+from skdp.tabular._outcomes import Outcome, outcome_description, outcome_from, outcome_text
 from skdp.tabular._values import ambiguity, canonical, missing_values, numbers
 from skdp.utils._frames import as_frame
 from skdp.utils._html import as_html, grid
@@ -69,8 +68,9 @@ class Schema:
     classes : tuple of str, bool, int or float, or None, default=None
         The label's classes, two or more of one type.
 
-    outcome : NumericColumn or None, default=None
-        The label where it is a number, with public bounds; in place of classes.
+    outcome : NumericColumn, EventOutcome or None, default=None
+        The label where it is a number, with public bounds, or a time to an event; in place of
+        classes.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class Schema:
 
     columns: tuple[NumericColumn | CategoryColumn, ...]
     classes: tuple[Any, ...] | None = None
-    outcome: NumericColumn | None = None
+    outcome: Outcome | None = None
 
     def __post_init__(self) -> None:
         _check_columns(self.columns)
@@ -119,7 +119,7 @@ class Schema:
         _check_classes(self.classes)
         if self.outcome is not None and self.classes is not None:
             raise ValueError(
-                "The schema has both 'classes' and an 'outcome' that is a number; leave one out."
+                "The schema has both 'classes' and an 'outcome' that is none; leave one out."
             )
 
     @property
@@ -173,8 +173,9 @@ class Schema:
         ----------
         mapping : mapping
             With ``version`` (1), ``columns`` and, optionally, ``classes``, or an ``outcome`` of
-            the type "number" with ``low``, ``high`` and, optionally, ``log`` and ``step``; or the
-            columns alone.
+            the type "number" with ``low``, ``high`` and, optionally, ``log`` and ``step``, or of
+            the type "event" with ``horizon`` and, optionally, the names ``event`` and ``time``;
+            or the columns alone.
             Each column is a mapping with ``type``: "numeric", with ``low``, ``high`` and,
             optionally, ``log``, ``missing``, ``step`` and ``noisy``; or "category", with
             ``categories`` and, optionally, ``ordered``, ``missing`` and ``noisy``.
@@ -524,7 +525,7 @@ class Schema:
         plural = "" if numeric == 1 else "s"
         label = f"classes {'not listed' if self.classes is None else shortened(self.classes)}"
         if self.outcome is not None:
-            label = f"outcome {self.outcome.low:g} to {self.outcome.high:g}"
+            label = f"outcome {outcome_text(self.outcome)}"
         return (
             f"Schema({numeric} numeric column{plural}, {len(self.columns) - numeric} of "
             f"categories; {len(self.encoded_names)} encoded; {label})"

@@ -1,0 +1,144 @@
+r"""From noisy counts of exits to hazards: how rows of a source leave, with the event or without.
+
+Rows are counted by the interval in which they leave, those with the event first, then those
+without, and last those that are there at the horizon. Noisy counts are brought to powers of time,
+as far as their noise asks for; hazards are those of Nelson and Aalen,
+
+.. math:: λ_k = d_k / (r_k - (d_k + c_k) / 2),
+
+with :math:`d_k` rows that leave interval k with the event, :math:`c_k` without, and :math:`r_k`
+that are there when it begins. The residual of the null model of a row that leaves in k is
+
+.. math:: M = δ - \min(Λ(t_k), 1)
+
+with :math:`t_k` the middle of the interval: it lies between −1 and 1, and the sum of M z is the
+score of Cox's partial likelihood at zero.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from scipy.special import expit
+
+from skdp.tabular import INTERVAL_ENDS
+from skdp.utils._linalg import TINY
+
+# Number of intervals.
+N = len(INTERVAL_ENDS)
+# Largest cumulative hazard in a residual, which bounds what one row adds.
+_CAP = 1.0
+# Powers of time of the distributions that noisy counts are brought to (rule of thumb).
+_POWERS = np.array([0.4, 0.6, 0.8, 1.0, 1.3, 1.7, 2.2])
+_SHARES = np.diff(INTERVAL_ENDS[:, np.newaxis] ** _POWERS, axis=0, prepend=0)
+# Least rows of each way to leave, so that quotients stay finite.
+_LEAST = 1e-3
+# Steps of Newton's method for the hazard of an interval, far more than it needs.
+_N_STEPS = 30
+
+
+def smoothed_exits(exits, deviation):
+    """Return positive rows of each way to leave, from noisy ones and their standard deviation."""
+    events, others, at_horizon = exits[:N], exits[N : 2 * N], exits[2 * N :]
+    parts = [_smoothed(events, deviation), _smoothed(others, deviation), at_horizon]
+    return np.maximum(np.concatenate(parts), _LEAST)
+
+
+def _smoothed(counts, deviation):
+    """Return counts of intervals brought towards a power of time, of the same sum."""
+    total = max(counts.sum(), 0.0)
+    squares = ((counts[:, np.newaxis] - total * _SHARES) ** 2).mean(axis=0)
+    nearest, noise = int(squares.argmin()), deviation**2
+    # What squared distances from it exceed those of the noise by is the variance about it.
+    excess = max(squares[nearest] - noise, 0.0)
+    kept = 1.0 if noise == 0 else excess / (excess + noise)
+    expected = total * _SHARES[:, nearest]
+    smooth = np.maximum(expected + kept * (counts - expected), 0.0)
+    return smooth * (total / max(smooth.sum(), TINY))
+
+
+@dataclass(frozen=True)
+class Exits:
+    """How the rows of a source leave.
+
+    Attributes
+    ----------
+    hazards : ndarray of shape (n_intervals,)
+        Cumulative hazard of the event within each interval, over all rows.
+
+    censoring : ndarray of shape (n_intervals,)
+        Share of the rows that leave without the event in each interval, of those still there.
+
+    n_rows : float
+    """
+
+    hazards: np.ndarray
+    censoring: np.ndarray
+    n_rows: float
+
+    @classmethod
+    def of(cls, exits: np.ndarray, deviation: float) -> Self:
+        """Return it by noisy rows of each way to leave."""
+        rows = smoothed_exits(exits, deviation)
+        events, others = rows[:N], rows[N : 2 * N]
+        left = np.cumsum(events + others)
+        there = rows.sum() - left + events + others
+        hazards = events / np.maximum(there - (events + others) / 2, _LEAST)
+        return cls(hazards, others / np.maximum(there - events, _LEAST), float(rows.sum()))
+
+    @property
+    def places(self) -> np.ndarray:
+        """What each way to leave counts in the upper end, (1 + M) / 2."""
+        cumulative = np.cumsum(self.hazards)
+        middle = np.minimum(cumulative - self.hazards / 2, _CAP)
+        at_horizon = min(cumulative[-1], _CAP)
+        return (1 + np.concatenate([1 - middle, -middle, [-at_horizon]])) / 2
+
+    def baseline(self, log_hazards: np.ndarray) -> np.ndarray:
+        """Return the hazards of a row of log-hazard 0, where equally many rows have each of these.
+
+        Such that the hazards over all rows that are still there are what they are.
+        """
+        return self._walk(log_hazards)[0]
+
+    def residuals(self, log_hazards: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """Return the expected residual of rows, (n_rows,), by what they count as they leave."""
+        return self._walk(log_hazards)[1] @ (2 * places - 1)
+
+    def concordance(self, log_hazards: np.ndarray) -> float:
+        """Return Harrell's concordance of rows with each of these, equally many."""
+        # A row with the event is compared with those that are there afterwards, and those that
+        # leave in the same interval.
+        log_hazards = np.sort(log_hazards)
+        _, leaves = self._walk(log_hazards)
+        events, others = leaves[:, :N], leaves[:, N : 2 * N]
+        after = 1 - np.cumsum(events + others, axis=1) + others / 2
+        earlier = expit(log_hazards[:, np.newaxis] - log_hazards)
+        pairs = events @ after.T + (events @ events.T) * earlier
+        ties = log_hazards[:, np.newaxis] == log_hazards
+        right = pairs[log_hazards[:, np.newaxis] > log_hazards].sum() + pairs[ties].sum() / 2
+        return float(right / max(pairs.sum(), TINY))
+
+    def _walk(self, log_hazards):
+        """Return the baseline, and the probability of each way to leave, (n_rows, n_cells)."""
+        factors, there = np.exp(log_hazards), np.ones(len(log_hazards))
+        baseline, with_event, without = [], [], []
+        for hazard, censoring in zip(self.hazards, self.censoring, strict=True):
+            of_interval = _hazard(-np.expm1(-hazard), factors, there / there.sum())
+            stays = np.exp(-of_interval * factors)
+            baseline.append(of_interval)
+            with_event.append(there * (1 - stays))
+            without.append(there * stays * censoring)
+            there = there * stays * (1 - censoring)
+        leaves = np.stack([*with_event, *without, there], axis=1)
+        return np.array(baseline), leaves
+
+
+def _hazard(probability, factors, shares):
+    """Return h such that the mean of 1 − exp(−h · factor) is the probability."""
+    h = -np.log1p(-min(probability, 1 - 1e-12)) / (shares @ factors)
+    for _ in range(_N_STEPS):
+        stays = np.exp(-h * factors)
+        h -= (shares @ (1 - stays) - probability) / max(shares @ (factors * stays), TINY)
+        h = max(h, 0.0)
+    return h

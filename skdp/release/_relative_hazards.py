@@ -1,0 +1,101 @@
+r"""From a regression of residuals to log-hazards: Cox's model by moments.
+
+The regression of a time says what the residual M of a row is expected to be, between −1 and 1
+(:mod:`skdp.release._exits`), a function g(x) of mean 0. Log-hazards are a multiple b g(x) of it:
+residuals that they give have the covariance with g that the regression found,
+
+.. math:: \mathrm{cov}(E[M | b g], g) = \mathrm{var}(g),
+
+over rows that are drawn from what the release says of the columns (:class:`SyntheticRows`). At
+small hazards b is 1 over the share of rows with the event; it is larger where the hazards of many
+rows are beyond what a residual can be.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+
+from skdp.release._exits import Exits
+from skdp.release._synthetic_rows import SyntheticRows
+from skdp.utils._linalg import TINY
+
+# Rows that are drawn, and groups of these by expected residual (rules of thumb).
+_N_ROWS, _N_GROUPS = 4096, 64
+# Largest standard deviation of log-hazards that is believed (rule of thumb).
+_LARGEST_SPREAD = 4.0
+
+
+@dataclass(frozen=True)
+class RelativeHazards:
+    """Log-hazards of rows by the expected places of their residuals, and the baseline.
+
+    Attributes
+    ----------
+    slope : float
+        Log-hazard by place.
+
+    center : float
+        Place whose log-hazard is 0.
+
+    spread : float
+        Standard deviation of log-hazards over the rows of the source.
+
+    baseline : ndarray of shape (n_intervals,)
+        Cumulative hazard within each interval at log-hazard 0.
+
+    concordance : ndarray of shape (3,)
+        Expected concordance on rows of the source's own distribution, and the ends of its central
+        80 % interval.
+    """
+
+    slope: float
+    center: float
+    spread: float
+    baseline: np.ndarray
+    concordance: np.ndarray
+
+    def log_hazards(self, places: np.ndarray) -> np.ndarray:
+        """Return the log-hazards of rows, relative to the baseline."""
+        return self.slope * (places - self.center)
+
+
+def relative_hazards(model):
+    """Return :class:`RelativeHazards` of a model of noisy sums over rows that leave."""
+    sums = model.statistics.sums
+    rows = SyntheticRows(model.statistics, None).draw(_N_ROWS, np.random.RandomState(0))
+    places = np.sort(model.places(rows)).reshape(_N_GROUPS, -1).mean(axis=1)
+    center = places.mean()
+    # Of places from 0 to 1 residuals are twice as far apart.
+    expected = 2 * (places - center)
+    sources = [Exits.of(*of) for of in zip(sums.exits, sums.exit_sd, strict=True)]
+    pooled = Exits.of(sums.exits.sum(axis=0), float(np.linalg.norm(sums.exit_sd)))
+    slope = _slope(expected, sources, sums.exit_places)
+    total = 4 * max(sums.squares[0] / sums.row_counts.sum(), 0.0)
+    concordance = []
+    for r2 in model.expected_r2:
+        scaled = expected * np.sqrt(r2 * total / max(expected.var(), TINY))
+        found = _slope(scaled, sources, sums.exit_places) * scaled
+        concordance.append(pooled.concordance(found))
+    return RelativeHazards(
+        slope=2 * slope,
+        center=float(center),
+        spread=float(slope * expected.std()),
+        baseline=pooled.baseline(slope * expected),
+        concordance=np.array(concordance),
+    )
+
+
+def _slope(expected, sources, places):
+    """Return b such that log-hazards b · expected give the residuals that are expected."""
+    shares = np.array([source.n_rows for source in sources])
+    shares, spread = shares / shares.sum(), expected.std()
+
+    def excess(slope):
+        found = [s.residuals(slope * expected, of) for s, of in zip(sources, places, strict=True)]
+        return float(np.mean((shares @ found) * expected) / spread - spread)
+
+    if spread <= TINY:
+        return 0.0
+    most = _LARGEST_SPREAD / spread
+    return most if excess(most) < 0 else float(brentq(excess, 0.0, most, xtol=1e-6 * most))

@@ -1,0 +1,105 @@
+"""Times to an event in their own unit: curves of survival, concordance, synthetic times."""
+
+import numpy as np
+
+from skdp.release._exits import Exits, N
+from skdp.tabular import EventOutcome
+from skdp.utils._survival import StepFunction, concordance_index
+
+# Points of a curve in each interval, between which it is a step.
+_PER_INTERVAL = 10
+
+
+def curve_times(outcome: EventOutcome) -> np.ndarray:
+    """Return the times at which curves step."""
+    places = np.arange(1, _PER_INTERVAL * N + 1) / _PER_INTERVAL
+    return np.interp(places, np.arange(N + 1), np.append(0.0, outcome.ends))
+
+
+def cumulative_hazards(baseline, log_hazards):
+    """Return cumulative hazards of rows at the times of curves, (n_samples, n_times)."""
+    # Constant within an interval.
+    places = np.arange(1, _PER_INTERVAL * N + 1) / _PER_INTERVAL
+    cumulative = np.interp(places, np.arange(N + 1), np.append(0.0, np.cumsum(baseline)))
+    return np.exp(log_hazards)[:, np.newaxis] * cumulative
+
+
+def curves(outcome, values, at_zero, return_array):
+    """Return curves as an array, or as a step function for each row."""
+    if return_array:
+        return values
+    times = np.append(0.0, curve_times(outcome))
+    functions = [StepFunction(times, np.append(at_zero, row)) for row in values]
+    # An array of objects, as assigning a list would call them.
+    result = np.empty(len(functions), dtype=object)
+    result[:] = functions
+    return result
+
+
+def events_and_times(outcome, y, where):
+    """Return events and times of y as arrays, all of them known."""
+    given = outcome.read(y)
+    if given is None or (outcome.cells(*given) < 0).any():
+        raise ValueError(
+            f"The 'y' parameter of {where} must be a structured array of event and time, or a "
+            f"table with the columns {outcome.event!r} and {outcome.time!r}, without missing "
+            "values or times below 0."
+        )
+    events, times = (np.asarray(part, dtype=np.float64) for part in given)
+    return (events == 1) & (times <= outcome.horizon), np.minimum(times, outcome.horizon)
+
+
+def concordance(outcome, y, risks, where):
+    """Return Harrell's concordance of risks with y, followed up to the horizon."""
+    events, times = events_and_times(outcome, y, where)
+    return concordance_index(events, times, risks)
+
+
+def sampled_times(release, rows, random_state):
+    """Return events and times that rows may have had, as a structured array."""
+    outcome, model = release.outcome, release.model
+    sums = model.statistics.sums
+    exits = Exits.of(sums.exits.sum(axis=0), float(np.linalg.norm(sums.exit_sd)))
+    risks = np.exp(model.risks(rows))[:, np.newaxis]
+    n, ends = len(rows), np.append(0.0, outcome.ends)
+    y = np.zeros(n, dtype=[(outcome.event, bool), (outcome.time, float)])
+    y[outcome.time] = outcome.horizon
+    there = np.ones(n, dtype=bool)
+    for k, (hazard, leaves) in enumerate(
+        zip(model.hazards.baseline, exits.censoring, strict=True)
+    ):
+        event = there & (random_state.random_sample(n) < -np.expm1(-hazard * risks[:, 0]))
+        censored = there & ~event & (random_state.random_sample(n) < leaves)
+        gone = event | censored
+        times = ends[k] + (ends[k + 1] - ends[k]) * random_state.random_sample(n)
+        y[outcome.event] |= event
+        y[outcome.time] = np.where(gone, times, y[outcome.time])
+        there &= ~gone
+    return y
+
+
+def time_lines(release):
+    """Return lines of the summary about a time; they are noisy and may be shown."""
+    model, outcome = release.model, release.outcome
+    sums = model.statistics.sums
+    what = "people" if release.guarantee.unit == "group" else "rows"
+    exits = Exits.of(sums.exits.sum(axis=0), float(np.linalg.norm(sums.exit_sd)))
+    left = 1 - np.exp(-np.cumsum(exits.hazards)[-1])
+    c, low, high = model.hazards.concordance
+    return [
+        f"{what} (noisy; may be shown): {round(exits.n_rows):,}; with the event by time "
+        f"{outcome.horizon:g}: {left:.0%}",
+        f"expected concordance on rows like these (.5: chance): {c:.2f} (80 %: {low:.2f} to "
+        f"{high:.2f})",
+    ]
+
+
+def time_doubt(expected):
+    """Return the warning that times may not be ordered, or None."""
+    c, low, high = expected
+    if low > 0.5:
+        return None
+    return (
+        "This release may order times no better than chance: its expected concordance is "
+        f"{c:.2f}, and with a probability of 80 % between 0.50 and {high:.2f}."
+    )

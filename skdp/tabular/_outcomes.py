@@ -1,0 +1,156 @@
+"""Outcomes that are no classes: a number between public bounds, or a time to an event."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from skdp.tabular._columns import NumericColumn, column_from, description_of, is_text
+from skdp.tabular._values import numbers
+from skdp.utils._frames import as_elements, as_frame
+
+# Intervals up to the horizon, and the power of their place at which they end: events are usually
+# dense at first.
+N_INTERVALS, _POWER = 20, 1.5
+# In units of the horizon.
+INTERVAL_ENDS = (np.arange(1, N_INTERVALS + 1) / N_INTERVALS) ** _POWER
+
+
+@dataclass(frozen=True)
+class EventOutcome:
+    """An outcome that is a time to an event, which is not seen in rows that leave before.
+
+    Rows leave with the event or without it (censored), in one of 20 intervals between 0 and the
+    horizon, or are there at the horizon.
+
+    Parameters
+    ----------
+    horizon : float
+        Public: the time up to which rows are followed, above 0. Rows that are there at this time
+        leave without the event.
+
+    event, time : str, default="event" and "time"
+        Names of the two columns of a table that say whether a row had the event, and when it left.
+
+    Attributes
+    ----------
+    ends : ndarray of shape (20,)
+        Ends of the intervals, in the unit of the horizon. The last one is the horizon.
+
+    n_cells : int
+        Of the ways to leave: intervals with the event, then intervals without, then the horizon.
+
+    Raises
+    ------
+    ValueError
+        When the horizon is no finite number above 0, or the names are no different texts.
+
+    Examples
+    --------
+    >>> from skdp.tabular import EventOutcome
+    >>> outcome = EventOutcome(365)
+    >>> outcome.ends[[0, -1]].round(1)
+    array([  4.1, 365. ])
+    >>> outcome.cells([True, False, True], [2.0, 200.0, 400.0])
+    array([ 0, 33, 40])
+    """
+
+    horizon: float
+    event: str = "event"
+    time: str = "time"
+
+    def __post_init__(self) -> None:
+        number = isinstance(self.horizon, Real) and not isinstance(self.horizon, bool)
+        if not (number and 1e-12 < self.horizon < 1e12):
+            raise ValueError(
+                "The 'horizon' of an outcome must be a finite number above 0, got "
+                f"{self.horizon!r:.100}. It is the public time up to which rows are followed, in "
+                "the unit of the times, such as 1825 days."
+            )
+        object.__setattr__(self, "horizon", float(self.horizon))
+        if not (is_text(self.event) and is_text(self.time)) or self.event == self.time:
+            raise ValueError(
+                "The 'event' and 'time' of an outcome must be different names of columns, got "
+                f"{self.event!r:.100} and {self.time!r:.100}."
+            )
+
+    @property
+    def ends(self) -> np.ndarray:
+        """Ends of the intervals."""
+        return self.horizon * INTERVAL_ENDS
+
+    @property
+    def n_cells(self) -> int:
+        """Number of ways to leave."""
+        return 2 * N_INTERVALS + 1
+
+    def cells(self, events: Any, times: Any) -> np.ndarray:
+        """Return in which cell each row leaves; −1 where time or event is missing or negative."""
+        events, times = numbers(_plain(events)), numbers(times)
+        known = np.isin(events, (0.0, 1.0)) & (times >= 0)
+        interval = np.searchsorted(self.ends, np.where(known, times, 0.0), side="left")
+        # An event at the horizon itself is in the last interval; what comes later is not seen.
+        left = np.where(interval < N_INTERVALS, interval, 0)
+        cell = np.where(events == 1.0, left, N_INTERVALS + left)
+        cell = np.where(interval < N_INTERVALS, cell, 2 * N_INTERVALS)
+        at_horizon = (events == 0.0) & (times >= self.horizon)
+        cell = np.where(at_horizon, 2 * N_INTERVALS, cell)
+        return np.where(known, cell, -1)
+
+    def read(self, y: Any) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return events and times of a structured array, or of a table with the two columns.
+
+        None where they are neither; of a table the columns are found by name.
+        """
+        y = as_frame(y, "y")
+        if isinstance(y, pd.DataFrame):
+            if not {self.event, self.time} <= set(y.columns):
+                return None
+            return as_elements(y[self.event]), as_elements(y[self.time])
+        names = getattr(getattr(y, "dtype", None), "names", None)
+        if names is None or len(names) != 2 or y.dtype[0].kind not in "biu" or y.ndim != 1:
+            return None
+        return y[names[0]], y[names[1]]
+
+
+def _plain(events):
+    """Return booleans as numbers, and other values unchanged."""
+    return events.astype(np.float64) if getattr(events, "dtype", object) in ("bool",) else events
+
+
+Outcome = NumericColumn | EventOutcome
+
+
+def outcome_from(description: Any) -> Outcome:
+    """Return the outcome that a mapping of the type "number" or "event" describes."""
+    given = dict(description) if isinstance(description, Mapping) else {}
+    kind = given.pop("type", None)
+    if kind == "number" and not given.get("missing"):
+        return column_from("outcome", {**given, "type": "numeric"})
+    if kind == "event" and "horizon" in given and set(given) <= {"horizon", "event", "time"}:
+        return EventOutcome(**given)
+    raise ValueError(
+        "The 'outcome' must be a mapping such as {'type': 'number', 'low': 0, 'high': 80}, with "
+        "'log' and 'step' where they apply, or {'type': 'event', 'horizon': 365}, with the names "
+        "of the columns 'event' and 'time' if they are others, got "
+        f"{description!r:.200}."
+    )
+
+
+def outcome_description(outcome: Outcome) -> dict[str, Any]:
+    """Return what :func:`outcome_from` needs to make the outcome, of JSON's types."""
+    if isinstance(outcome, NumericColumn):
+        return description_of(outcome) | {"type": "number"}
+    names = {name: getattr(outcome, name) for name in ("event", "time")}
+    own = {name: value for name, value in names.items() if value != name}
+    return {"type": "event", "horizon": outcome.horizon} | own
+
+
+def outcome_text(outcome: Outcome) -> str:
+    """Return a few words about an outcome."""
+    if isinstance(outcome, EventOutcome):
+        return f"time to an event, up to {outcome.horizon:g}"
+    return f"{outcome.low:g} to {outcome.high:g}"
