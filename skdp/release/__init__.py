@@ -38,6 +38,7 @@ from skdp.release._subspace import class_medians
 from skdp.release._summary import (
     RARE,
     TARGET_ADVICE,
+    known_of,
     result_lines,
     statements,
     trade_off,

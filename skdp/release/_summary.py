@@ -83,7 +83,7 @@ def _conditions(release):
             "behind noise (quantile_bounds, skdp bounds), which has cost privacy that the figures "
             "here do not count. The ledger has its own entry of it."
         )
-    known = "classes" if release.outcome is None else "the bounds of the outcome"
+    known = "classes" if release.outcome is None else known_of(release.outcome)
     return (
         f"Columns, bounds, categories and {known} were known without a look at the rows, and "
         "nothing else was released of the same rows: every further release adds to the loss, "
@@ -91,6 +91,11 @@ def _conditions(release):
         "nothing."
         f"{exception}"
     )
+
+
+def known_of(outcome):
+    """Return what is public of an outcome that is no class."""
+    return f"the {'horizon' if isinstance(outcome, EventOutcome) else 'bounds'} of the outcome"
 
 
 def result_lines(release):

@@ -280,5 +280,5 @@ class StatisticsAccumulator:
         )
 
     def __repr__(self) -> str:
-        what = f"{len(self.plan.classes)} classes" if self.plan.outcome is None else "a number"
+        what = f"{len(self.plan.classes)} classes" if self.plan.outcome is None else "an outcome"
         return f"StatisticsAccumulator({what}, private sums)"

@@ -77,8 +77,15 @@ def read_outcome(y, X, outcome=None):
             "numpy.array([(True, 5.0)], dtype=[('event', bool), ('time', float)]), or a table "
             f"with the columns {outcome.event!r} and {outcome.time!r}, as the outcome is a time."
         )
-    check_labels(given[1], X)
-    return outcome.cells(*given)
+    events, times = (check_labels(part, X) for part in given)
+    if times.dtype.kind in "bmM" or events.dtype.kind in "mM":
+        kind = times.dtype.kind if times.dtype.kind in "bmM" else events.dtype.kind
+        raise ValueError(
+            f"The 'y' parameter holds {_KINDS[kind]} where it should hold times in numbers, and "
+            "whether the event came. Convert durations to the unit of the horizon, and dates to "
+            "the time since a row was first seen."
+        )
+    return outcome.cells(events, times)
 
 
 def _column(y):

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from skdp.noise import GaussianQueries, PrivateRandomness, private_bits
 from skdp.privacy import PrivacyGuarantee, PrivacyLedger
-from skdp.release import Release, warn_of_doubt
+from skdp.release import Release, known_of, warn_of_doubt
 from skdp.source._accumulator import StatisticsAccumulator
 from skdp.source._dask_rows import announced_columns, is_dask
 from skdp.source._private_rows import (
@@ -90,7 +90,9 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         Where y is a number and not a class: its public bounds, as in ``{"type": "number", "low":
         0, "high": 80}``, with ``"log": True`` for a logarithmic scale and ``"step"`` where it has
         steps. Numbers beyond the bounds count as the bounds, and rows without a number are left
-        out. None: what the encoder's schema says, classes otherwise.
+        out. Where y is a time to an event: the public time up to which rows are followed, as in
+        ``{"type": "event", "horizon": 365}``. What comes later is not seen, and rows without
+        event or time are left out. None: what the encoder's schema says, classes otherwise.
 
     model : {"auto", "linear", "additive", "mixtures", "logistic"}, default="auto"
         What is learned besides the moments. ``"linear"``: linear scores of public functions of
@@ -245,7 +247,8 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             :meth:`~skdp.source.StatisticsAccumulator.add_dask`.
 
         y : array-like of shape (n_samples,)
-            Class labels; a Dask collection with the same chunks if X is one.
+            Class labels, or numbers; of times a structured array of event and time, or a table
+            with these two columns. A Dask collection with the same chunks if X is one.
 
         groups : array-like of shape (n_samples,), default=None
             With ``privacy_unit="group"``, the person whom each row belongs to, as whole
@@ -471,7 +474,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         refusals = "refusals of the input"
         if columns.schema is None:
             refusals += ", and whether its numbers are float32"
-        labels = "the list of classes" if plan.outcome is None else "the bounds of the outcome"
+        labels = "the list of classes" if plan.outcome is None else known_of(plan.outcome)
         excludes = (
             f"columns, bounds, encoder, {labels}, parameters; {refusals}; queries to the release"
         )

@@ -1,0 +1,282 @@
+"""Outcomes that are times, at the source: ways to leave, their sums, their sensitivity."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from skdp import DPStatisticsSource, Schema
+from skdp.noise import Share
+from skdp.release import Exits
+from skdp.source._integers import GRID, ROW
+from skdp.source._joint_sums import JointSums
+from skdp.source._linear_model import _FREQUENCY_STEPS, perturb_sums
+from skdp.source._private_rows import one_pass_plan
+from skdp.tabular import EventOutcome
+
+COLUMNS = {
+    "age": {"type": "numeric", "low": 0, "high": 100},
+    "ward": {"type": "category", "categories": ["a", "b", "c"]},
+}
+OUTCOME = EventOutcome(365)
+SCHEMA = Schema.from_mapping(
+    {"version": 1, "columns": COLUMNS, "outcome": {"type": "event", "horizon": 365}}
+)
+DTYPE = [("event", bool), ("time", float)]
+pytestmark = pytest.mark.filterwarnings("ignore:This release may order")
+
+
+def table(n, seed=0):
+    rng = np.random.RandomState(seed)
+    frame = pd.DataFrame({"age": rng.uniform(0, 100, n), "ward": rng.choice([*"abc"], n)})
+    hazard = np.exp(0.02 * (frame["age"] - 50) + 0.5 * (frame["ward"] == "b")) / 400
+    times, left = rng.exponential(1 / hazard), rng.uniform(0, 700, n)
+    return frame, pairs(times <= left, np.minimum(times, left))
+
+
+def pairs(events, times):
+    y = np.zeros(len(times), dtype=DTYPE)
+    y["event"], y["time"] = events, times
+    return y
+
+
+def exact(X, y, groups=None, **settings):
+    unit = "record" if groups is None else "group"
+    settings = {"encoder": SCHEMA, "privacy_unit": unit} | settings
+    with pytest.warns(UserWarning, match="adds no noise"):
+        return DPStatisticsSource(np.inf, **settings).fit(X, y, groups=groups).release_
+
+
+def test_sums_are_those_of_residuals_of_the_null_model():
+    """By loops over rows, from hazards that are found by loops over intervals."""
+    X, y = table(500)
+    y["time"][:3] = 0.0, 365.0, 400.0
+    sums = exact(X, y).statistics.sums
+    counts, ends = np.zeros(41), OUTCOME.ends
+    cells = []
+    for event, time in y:
+        k = next((k for k in range(20) if time <= ends[k]), None)
+        if k is None or (time == 365 and not event):
+            cells.append(40)
+        else:
+            cells.append(k if event else 20 + k)
+        counts[cells[-1]] += 1
+    assert_allclose(sums.exits[0], counts, atol=1e-6)
+    hazard, there, before = np.zeros(20), 500.0, 0.0
+    for k in range(20):
+        d, c = max(counts[k], 1e-3), max(counts[20 + k], 1e-3)
+        hazard[k] = d / (there - (d + c) / 2)
+        there -= d + c
+    residuals = np.zeros(500)
+    for i, cell in enumerate(cells):
+        k = cell % 20
+        before = hazard[:k].sum() + hazard[k] / 2 if cell < 40 else hazard.sum()
+        residuals[i] = (cell < 20) - min(before, 1.0)
+    assert_allclose(sums.exit_places[0][cells], (1 + residuals) / 2, atol=1e-5)
+    plan = one_pass_plan(DPStatisticsSource(encoder=SCHEMA), None, None, np.float64)
+    encoded = exact(X, y).encode(X)
+    Z = plan.grid.quantise(encoded) * plan.grid.step
+    mean = sums.frequencies[0, 1]
+    expected = ((1 + residuals) / 2 - mean) @ Z
+    assert_allclose(sums.contrast[1], expected, atol=0.05)
+    assert_allclose(sums.contrast[0], -expected, atol=0.05)
+    assert_allclose(sums.squares, ((residuals / 2 - (mean - 0.5)) ** 2).sum(), rtol=1e-3)
+
+
+class Recorder:
+    """Queries that keep exact answers, and the sensitivity that is claimed of each."""
+
+    def __init__(self, counts=None):
+        self.answers, self.claimed, self.counts = {}, {}, counts
+
+    def add(self, name, values, sensitivity, scales=1.0):
+        self.answers[name] = values / scales
+        self.claimed[name] = sensitivity
+        return self.counts if name == "counts" and self.counts is not None else values
+
+    def deviation(self, name, sensitivity):
+        return 1.0 * sensitivity
+
+
+def public_counts():
+    """Yield noisy counts that may be public: usual, all at once, negative, none."""
+    rng = np.random.RandomState(0)
+    yield rng.randint(0, 5, 43) * ROW
+    yield np.where(np.arange(43) == 0, 40, 0) * ROW
+    yield np.where(np.arange(43) == 40, 40, 0) * ROW
+    yield rng.randint(-30, 30, 43) * ROW
+    yield np.zeros(43, dtype=np.int64)
+
+
+@pytest.mark.parametrize("k", [1, 3, 7])
+@pytest.mark.parametrize("event", [True, False])
+@pytest.mark.parametrize("time", [0.0, 5e-324, 182.0, 365.0, 366.0, 1e300, np.inf])
+def test_a_record_or_person_changes_answers_by_no_more_than_is_claimed(event, time, k):
+    source = DPStatisticsSource(1.0, privacy_unit="group", encoder=SCHEMA)
+    plan = one_pass_plan(source, None, None, np.float64)
+    X, y = table(40)
+    more = pd.DataFrame({"age": [0.0, 100.0, 55.5] * 3, "ward": [*"abcabcabc"]})[:k]
+    before = plan.sums(X, y, np.arange(40))
+    after = before + plan.sums(more, pairs([event] * k, [time] * k), np.full(k, 99))
+    for counts in public_counts():
+        some, others = Recorder(counts), Recorder(counts)
+        perturb_sums(before, plan.grid, some)
+        perturb_sums(after, plan.grid, others)
+        for name, claimed in some.claimed.items():
+            changed = np.linalg.norm(others.answers[name] - some.answers[name])
+            assert changed <= claimed <= plan.shares[name].sensitivity, name
+            assert claimed == others.claimed[name]
+    assert list(some.claimed) == ["counts", "second", "total", "contrast"]
+
+
+def test_the_claims_are_nearly_reached():
+    """Hence a claim that is 10 % smaller is violated."""
+    plan = one_pass_plan(DPStatisticsSource(encoder=SCHEMA), None, None, np.float64)
+    far = pd.DataFrame({"age": [100.0], "ward": ["b"]})
+    before, one = plan.sums(*table(40)), plan.sums(far, pairs([True], [0.0]))
+    counts = np.where(np.arange(43) == 40, 40, 0) * ROW
+    some, others = Recorder(counts), Recorder(counts)
+    perturb_sums(before, plan.grid, some)
+    perturb_sums(before + one, plan.grid, others)
+    for name in some.claimed:
+        changed = np.linalg.norm(others.answers[name] - some.answers[name])
+        assert changed > 0.95 * some.claimed[name], name
+
+
+def test_a_residual_without_a_cap_would_exceed_its_share(monkeypatch):
+    """Nothing is released: the budget is for residuals of one row at most."""
+
+    def uncapped(exits):
+        middle = np.cumsum(exits.hazards) - exits.hazards / 2
+        return (1 + np.concatenate([1 - middle, -middle, [-exits.hazards.sum()]])) / 2
+
+    monkeypatch.setattr(Exits, "places", property(uncapped))
+    X, y = table(300)
+    y["event"], y["time"] = np.arange(300) < 299, np.linspace(1, 364, 300)
+    source = DPStatisticsSource(100.0, encoder=SCHEMA)
+    with pytest.raises(ValueError, match="Nothing was charged"):
+        source.fit(X, y)
+    assert not hasattr(source, "release_")
+
+
+def test_cells_and_their_sums_are_combined_by_least_squares():
+    """The noise in the number of rows is that of two numbers and not of forty."""
+    source, (X, y) = DPStatisticsSource(4.0, encoder=SCHEMA), table(300)
+    plan = one_pass_plan(source, None, None, np.float64)
+    sums, known = plan.sums(X, y), exact(X, y).statistics.sums.exits[0]
+    draws = [perturb_sums(sums, plan.grid, source._queries(plan)) for _ in range(200)]
+    apart = np.array([(draw.exits[0] - known) / draw.exit_sd[0] for draw in draws])
+    # Of variance 20/21 + 21/22, and 20/21 in each cell; four standard errors of 200 draws, which
+    # a correct build exceeds in one of 10,000 runs.
+    assert np.var(apart.sum(axis=1)) == pytest.approx(20 / 21 + 21 / 22, rel=4 * np.sqrt(2 / 200))
+    assert np.var(apart) == pytest.approx(20 / 21, rel=4 * np.sqrt(2 / (200 * 41)))
+
+
+def test_parts_and_persons_and_tables_are_the_same_rows():
+    X, y = table(300)
+    whole = exact(X, y)
+    with pytest.warns(UserWarning, match="adds no noise"):
+        source = DPStatisticsSource(np.inf, encoder=SCHEMA)
+        accumulator = source.accumulator()
+        for start in range(0, 300, 100):
+            accumulator.add(X[start : start + 100], y[start : start + 100])
+        parts = source.fit_accumulated(accumulator).release_
+    frame = pd.DataFrame({"time": y["time"], "event": y["event"]})
+    named = Schema.from_mapping(
+        {
+            "version": 1,
+            "columns": COLUMNS,
+            "outcome": {"type": "event", "horizon": 365, "event": "died", "time": "days"},
+        }
+    )
+    other = frame.rename(columns={"event": "died", "time": "days"})
+    persons = np.arange(300)
+    again = [
+        parts,
+        exact(X, frame),
+        exact(X, other.assign(died=other["died"].astype(int), note="x"), encoder=named),
+        exact(X, frame.convert_dtypes(dtype_backend="pyarrow")),
+    ]
+    for release in again:
+        assert_array_equal(release.predict(X), whole.predict(X))
+    assert_allclose(exact(X, y, groups=persons).predict(X), whole.predict(X), atol=1e-3)
+    twice = exact(pd.concat([X, X]), np.concatenate([y, y]), np.concatenate([persons] * 2))
+    assert_allclose(twice.statistics.sums.exits, whole.statistics.sums.exits, atol=1e-5)
+
+
+def test_rows_without_event_or_time_are_left_out():
+    X, y = table(200)
+    frame = pd.DataFrame({"event": y["event"].astype(object), "time": y["time"]})
+    frame.loc[:9, "time"] = np.nan
+    frame.loc[10:19, "event"] = None
+    frame.loc[20:29, "time"] = -1.0
+    frame.loc[30:39, "event"] = 2
+    release = exact(X, frame)
+    assert release.statistics.sums.exits.sum() == pytest.approx(160, abs=1e-6)
+    assert_array_equal(release.predict(X), exact(X[40:], y[40:]).predict(X))
+
+
+def test_owners_together_release_what_one_would():
+    """A secure sum needs nothing of its own: bit for bit, without noise."""
+    X, y = table(240)
+    with pytest.warns(UserWarning, match="adds no noise"):
+        source = DPStatisticsSource(np.inf, encoder=SCHEMA)
+        sums = JointSums(source, 3, 1, disjoint=True)
+        accumulators = [source.accumulator() for _ in range(3)]
+        for k, accumulator in enumerate(accumulators):
+            accumulator.add(X[k::3], y[k::3])
+        totals = []
+        for number in range(2):
+            blank = np.zeros(sums.size(number), dtype=np.uint64)
+            answers = [sums.answer(totals, each, blank) for each in accumulators]
+            totals.append(np.sum(answers, axis=0, dtype=np.uint64).view(np.int64))
+        together = sums.release(totals)
+    assert_array_equal(together.predict(X), exact(X, y).predict(X))
+
+
+def test_the_budget_is_split_once():
+    plan = one_pass_plan(DPStatisticsSource(encoder=SCHEMA), None, None, np.float64)
+    assert sum(share.fraction for share in plan.shares.values()) == pytest.approx(1)
+    assert plan.shares["counts"] == Share(0.15, 43, np.sqrt(2) * ROW)
+    assert plan.shares["contrast"].sensitivity == pytest.approx(GRID * _FREQUENCY_STEPS * 2**0.5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "y", "message"),
+    [
+        ({"classes": [0, 1]}, None, "'classes' parameter .* cannot be combined"),
+        ({"model": "additive"}, None, "shape functions did not earn their budget"),
+        ({"model": "mixtures"}, None, "'model' parameter .* is 'mixtures'"),
+        ({"outcome": {"type": "event", "horizon": 9}}, None, "differs from what the schema"),
+        ({}, np.ones(60), "structured array of event and time"),
+        ({}, np.zeros(60, dtype=[("time", float), ("event", bool)]), "structured array of event"),
+        ({}, pd.DataFrame({"event": np.ones(60), "days": np.ones(60)}), "columns 'event' and"),
+        ({}, pairs(np.ones(59), np.ones(59)), "inconsistent numbers of samples"),
+        (
+            {},
+            pd.DataFrame({"event": 1, "time": pd.to_timedelta(np.arange(60), "D")}),
+            "holds durations where it should hold times",
+        ),
+        (
+            {},
+            pd.DataFrame({"event": 1, "time": pd.to_datetime(["2020-01-01"] * 60)}),
+            "holds dates where it should hold times",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused(settings, y, message):
+    X, times = table(60)
+    source = DPStatisticsSource(encoder=SCHEMA, **settings)
+    with pytest.raises(ValueError, match=message):
+        source.fit(X, times if y is None else y)
+    assert not hasattr(source, "release_")
+
+
+def test_arrays_have_an_outcome_too():
+    X, y = table(400)
+    X = X[["age"]].to_numpy()
+    outcome = {"type": "event", "horizon": 365}
+    settings = {"bounds": (0, 100), "outcome": outcome}
+    release = exact(X, y, encoder=None, **settings)
+    assert release.predict([[90.0]]) > release.predict([[10.0]])
+    assert release.outcome == OUTCOME
