@@ -593,3 +593,25 @@ def test_releases_of_numbers_are_audited(fault, quick_noise, monkeypatch):
     numbers = 0.2 + 0.1 * ROWS[:, 0]
     report = audit_release(source, ROWS, numbers, canary=canary, n_trials=100, confidence=0.9999)
     assert report.passed == (fault == "none")
+
+
+@pytest.mark.parametrize("fault", ["none", "exact exits"])
+def test_releases_of_times_are_audited(fault, quick_noise, monkeypatch):
+    add = GaussianQueries.add
+
+    def faulty(queries, name, values, sensitivity, scales=1.0):
+        noisy = add(queries, name, values, sensitivity, scales)
+        return values if (fault, name) == ("exact exits", "counts") else noisy
+
+    monkeypatch.setattr(GaussianQueries, "add", faulty)
+    source = DPStatisticsSource(1.0, outcome={"type": "event", "horizon": 10})
+    y = np.zeros(len(ROWS) + 1, dtype=[("event", bool), ("time", float)])
+    y["event"], y["time"] = np.arange(len(y)) % 2, np.linspace(9, 0, len(y))
+    y[-1] = True, 0.0
+    report = audit_release(
+        *(source, ROWS, y[:-1]),
+        canary=(np.array([[1.0, 1.0]]), y[-1:]),
+        n_trials=100,
+        confidence=0.9999,
+    )
+    assert report.passed == (fault == "none")

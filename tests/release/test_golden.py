@@ -58,8 +58,11 @@ NUMBERS = [
     [1.4647196051744982, 1.7653176492437916],
     [0.7421309376976045, 0.7424444406901928],
 ]
+# Log-hazards of two rows, and the survival of the first, written down when times came.
+RISKS = [0.40225306902620334, 0.12107655408123413]
+SURVIVAL = [0.5929911225103155, 0.2080337143870248, 0.013934804324817661]
 # What is written today.
-WRITTEN = [*ERRORS, "mixtures", "sums", "additive", "number"]
+WRITTEN = [*ERRORS, "mixtures", "sums", "additive", "number", "time"]
 
 
 def private_rows():
@@ -95,9 +98,24 @@ def make_number():
     return source.fit(frame, X[:, 0])
 
 
+def make_time():
+    """A release about how long a table lasts."""
+    X, _ = private_rows()
+    X = np.tile(X, (20, 1))
+    columns = {"age": {"type": "numeric", "low": 0, "high": 1}}
+    outcome = {"type": "event", "horizon": 3}
+    schema = {"version": 1, "columns": columns, "outcome": outcome}
+    y = np.zeros(len(X), dtype=[("event", bool), ("time", float)])
+    y["event"], y["time"] = X[:, 2] > 0.3, 4 * X[:, 3] * (1 - X[:, 1] / 2)
+    source = DPStatisticsSource(8.0, encoder=schema, random_state=np.random.RandomState(0))
+    return source.fit(pd.DataFrame({"age": X[:, 1]}), y)
+
+
 def make_release(name):
     if name == "number":
         return make_number().release_
+    if name == "time":
+        return make_time().release_
     if name in STATISTICS:
         return make_statistics(name).release_
     X, y = private_rows()
@@ -174,6 +192,15 @@ def test_a_golden_file_of_a_number_says_what_it_said():
     assert_allclose(release.predict(rows, return_std=True), NUMBERS, rtol=1e-6)
     assert (release.outcome.low, release.outcome.high) == (0.0, 3.0)
     assert release.model.unexplained.shape == (2,)
+
+
+def test_a_golden_file_of_a_time_says_what_it_said():
+    release = Release.load(DATA / "version1_time.skdp")
+    rows = pd.DataFrame({"age": [0.1, 0.9]})
+    assert_allclose(release.predict(rows), RISKS, rtol=1e-6)
+    [first, _] = release.predict_survival_function(rows)
+    assert_allclose(first([1.0, 2.0, 3.0]), SURVIVAL, rtol=1e-6)
+    assert release.outcome.horizon == 3.0
 
 
 @pytest.mark.parametrize("name", ["sums", "additive"])

@@ -157,6 +157,40 @@ def test_no_record_with_a_number_moves_answers_by_more_than_is_claimed(tape, mod
     assert worst_mu_of_numbers(tape, model, "group", 7) <= CLAIMED
 
 
+def worst_mu_of_times(tape, unit="record", k=1):
+    """Return the largest real μ where a person comes, or goes, with the most extreme times."""
+    X, _, groups = people()
+    y = np.zeros(len(X), dtype=[("event", bool), ("time", float)])
+    y["time"] = np.random.RandomState(3).exponential(100, len(X))
+    y["event"] = np.arange(len(X)) % 3 > 0
+    outcome = {"type": "event", "horizon": 365}
+    source = DPStatisticsSource(EPSILON, DELTA, outcome=outcome, privacy_unit=unit)
+    worst = 0.0
+    for place, event, time in ((1, True, 0), (0, False, 365), (1, False, 1e300), (0.4, True, 40)):
+        rows, new = np.full((k, N_FEATURES), place), np.full(k, np.array((event, time), y.dtype))
+        few, many = (X, y), (np.vstack([X, rows]), np.append(y, new))
+        if unit == "group":
+            few, many = (*few, groups), (*many, np.append(groups, np.full(k, 99)))
+        worst = max(worst, tape.mu(source, few, many), tape.mu(source, many, few))
+    return worst
+
+
+def test_no_record_with_a_time_moves_answers_by_more_than_is_claimed(tape):
+    assert 0.5 * CLAIMED < worst_mu_of_times(tape) <= CLAIMED
+    assert worst_mu_of_times(tape, "group", 7) <= CLAIMED
+
+
+@pytest.mark.parametrize("query", ["counts", "contrast"])
+def test_exits_and_contrasts_with_too_little_noise_are_found_out(tape, monkeypatch, query):
+    answer = tape.answer
+
+    def less(add, name, values, sensitivity, *scales):
+        return answer(add, name, values, sensitivity * (0.1 if name == query else 1.0), *scales)
+
+    monkeypatch.setattr(tape, "answer", less)
+    assert worst_mu_of_times(tape) > CLAIMED
+
+
 def test_numbers_that_are_not_clipped_are_found_out(tape, monkeypatch):
     def unclipped(column, values):
         return (np.asarray(values, dtype=float) - column.low) / (column.high - column.low)

@@ -175,11 +175,11 @@ def test_cells_and_their_sums_are_combined_by_least_squares():
 def test_parts_and_persons_and_tables_are_the_same_rows():
     X, y = table(300)
     whole = exact(X, y)
+    source = DPStatisticsSource(np.inf, encoder=SCHEMA)
+    accumulator = source.accumulator()
+    for start in range(0, 300, 100):
+        accumulator.add(X[start : start + 100], y[start : start + 100])
     with pytest.warns(UserWarning, match="adds no noise"):
-        source = DPStatisticsSource(np.inf, encoder=SCHEMA)
-        accumulator = source.accumulator()
-        for start in range(0, 300, 100):
-            accumulator.add(X[start : start + 100], y[start : start + 100])
         parts = source.fit_accumulated(accumulator).release_
     frame = pd.DataFrame({"time": y["time"], "event": y["event"]})
     named = Schema.from_mapping(
@@ -216,21 +216,25 @@ def test_rows_without_event_or_time_are_left_out():
     assert_array_equal(release.predict(X), exact(X[40:], y[40:]).predict(X))
 
 
+def released_together(source, accumulators):
+    """Return the release of a secure sum, without masks."""
+    sums, totals = JointSums(source, len(accumulators), 1, disjoint=True), []
+    for number in range(2):
+        blank = np.zeros(sums.size(number), dtype=np.uint64)
+        answers = [sums.answer(totals, each, blank) for each in accumulators]
+        totals.append(np.sum(answers, axis=0, dtype=np.uint64).view(np.int64))
+    return sums.release(totals)
+
+
+@pytest.mark.filterwarnings("ignore:.*adds no noise")
 def test_owners_together_release_what_one_would():
     """A secure sum needs nothing of its own: bit for bit, without noise."""
     X, y = table(240)
-    with pytest.warns(UserWarning, match="adds no noise"):
-        source = DPStatisticsSource(np.inf, encoder=SCHEMA)
-        sums = JointSums(source, 3, 1, disjoint=True)
-        accumulators = [source.accumulator() for _ in range(3)]
-        for k, accumulator in enumerate(accumulators):
-            accumulator.add(X[k::3], y[k::3])
-        totals = []
-        for number in range(2):
-            blank = np.zeros(sums.size(number), dtype=np.uint64)
-            answers = [sums.answer(totals, each, blank) for each in accumulators]
-            totals.append(np.sum(answers, axis=0, dtype=np.uint64).view(np.int64))
-        together = sums.release(totals)
+    source = DPStatisticsSource(np.inf, encoder=SCHEMA)
+    accumulators = [source.accumulator() for _ in range(3)]
+    for k, accumulator in enumerate(accumulators):
+        accumulator.add(X[k::3], y[k::3])
+    together = released_together(source, accumulators)
     assert_array_equal(together.predict(X), exact(X, y).predict(X))
 
 

@@ -1,0 +1,404 @@
+"""Releases about a time to an event: hazards, risks, curves, and all that a release offers."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import is_classifier, is_regressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from skdp import DPStatisticsSource, Release, Schema
+from skdp.release import Exits, StepFunction, smoothed_exits
+from skdp.tabular import EventOutcome, outcome_description, outcome_from
+from skdp.utils._survival import concordance_index
+
+COLUMNS = {f"x{k}": {"type": "numeric", "low": -3, "high": 3} for k in range(3)}
+COLUMNS["sex"] = {"type": "category", "categories": ["f", "m"]}
+OUTCOME = {"type": "event", "horizon": 365}
+SCHEMA = Schema.from_mapping({"version": 1, "columns": COLUMNS, "outcome": OUTCOME})
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def rows(n, seed=0, level=1.0, strength=1.0):
+    """Rows whose times are exponential, with known log-hazards, and who leave uniformly."""
+    rng = np.random.RandomState(seed)
+    X = pd.DataFrame(rng.normal(0, 0.8, (n, 3)).clip(-3, 3), columns=["x0", "x1", "x2"])
+    X["sex"] = np.where(rng.rand(n) < 0.3, "m", "f")
+    risk = strength * (0.6 * X["x0"] - 0.4 * X["x1"] + 0.5 * (X["sex"] == "m"))
+    times, left = rng.exponential(400 / level / np.exp(risk)), rng.uniform(100, 600, n)
+    return X, pairs(times <= left, np.minimum(times, left)), risk.to_numpy()
+
+
+def pairs(events, times):
+    y = np.zeros(len(times), dtype=[("event", bool), ("time", float)])
+    y["event"], y["time"] = events, times
+    return y
+
+
+def release(epsilon=np.inf, n=6000, seed=0, **settings):
+    X, y, _ = rows(n, seed, **settings)
+    return DPStatisticsSource(epsilon, encoder=SCHEMA, random_state=seed).fit(X, y).release_
+
+
+@pytest.fixture(scope="module")
+def exact():
+    return release()
+
+
+def slope(risks, y):
+    """Return Cox's coefficient of one column, and its standard error, by Newton's method."""
+    order = np.argsort(-y["time"], kind="stable")
+    x, event, beta = risks[order], y["event"][order], 0.0
+    for _ in range(30):
+        weights = np.exp(beta * x)
+        total = np.cumsum(weights)
+        mean = np.cumsum(weights * x) / total
+        variance = np.cumsum(weights * x**2) / total - mean**2
+        information = variance[event].sum()
+        beta += (x - mean)[event].sum() / information
+    return beta, 1 / np.sqrt(information)
+
+
+def kaplan_meier(y, times):
+    """Return the share of rows without the event at some times, by a loop over all events."""
+    shares = []
+    for time in times:
+        share = 1.0
+        for at in np.unique(y["time"][y["event"] & (y["time"] <= time)]):
+            there = (y["time"] >= at).sum()
+            share *= 1 - (y["event"] & (y["time"] == at)).sum() / there
+        shares.append(share)
+    return np.array(shares)
+
+
+class TestExits:
+    """Hazards and residuals against loops and simulated rows."""
+
+    EXITS = np.concatenate([np.arange(40, 0, -2.0), np.arange(1, 21.0), [200.0]])
+
+    def test_all_rows_leave_in_some_way(self):
+        exits = Exits.of(self.EXITS, 0.0)
+        _, leaves = exits._walk(np.linspace(-2, 2, 9))
+        assert_allclose(leaves.sum(axis=1), 1)
+        assert (leaves >= 0).all()
+        # Without differences rows leave as often as they were counted.
+        _, leaves = exits._walk(np.zeros(1))
+        assert_allclose(leaves[0], self.EXITS / self.EXITS.sum(), rtol=0.01, atol=3e-4)
+
+    @pytest.mark.parametrize("spread", [0.0, 0.5, 2.0])
+    def test_the_baseline_gives_the_hazards_of_all_rows(self, spread):
+        exits = Exits.of(self.EXITS, 0.0)
+        log_hazards = spread * np.linspace(-1.5, 1.5, 31)
+        there, factors = np.ones(31), np.exp(log_hazards)
+        for hazard, of_interval in zip(exits.hazards, exits.baseline(log_hazards), strict=True):
+            stays = np.exp(-of_interval * factors)
+            assert (there * stays).sum() / there.sum() == pytest.approx(np.exp(-hazard))
+            there = there * stays
+
+    def test_residuals_and_concordance_are_those_of_simulated_rows(self):
+        exits = Exits.of(self.EXITS, 0.0)
+        log_hazards = np.linspace(-1.5, 1.5, 16)
+        rng, n = np.random.RandomState(0), 40_000
+        groups = rng.randint(16, size=n)
+        _, leaves = exits._walk(log_hazards)
+        steps = np.cumsum(leaves, axis=1)[groups]
+        cells = (rng.random_sample((n, 1)) > steps / steps[:, -1:]).sum(axis=1)
+        residuals = 2 * exits.places[cells] - 1
+        expected = exits.residuals(log_hazards, exits.places)
+        means = np.array([residuals[groups == g].mean() for g in range(16)])
+        errors = np.array([residuals[groups == g].std() for g in range(16)]) / np.sqrt(n / 16)
+        assert (np.abs(means - expected) < 4.5 * errors).all()
+        interval = cells % 20 + rng.random_sample(n)
+        time = np.where(cells == 40, 21.0, interval)
+        found = concordance_index(cells < 20, time, log_hazards[groups])
+        assert found == pytest.approx(exits.concordance(log_hazards), abs=0.006)
+
+    def test_noise_brings_counts_to_a_power_of_time(self):
+        rng = np.random.RandomState(0)
+        rough = [np.abs(np.diff(smoothed_exits(e, s)[:20])).sum() for e, s in self.noisy(rng)]
+        assert rough[0] == pytest.approx(38)  # as they are
+        assert np.mean(rough[1:]) < 80  # of the noise it would be 20 · 30 · 1.1
+        for exits, deviation in self.noisy(rng):
+            smooth = smoothed_exits(exits, deviation)
+            assert (smooth > 0).all()
+            assert smooth[:20].sum() == pytest.approx(max(exits[:20].sum(), 0), abs=0.1)
+
+    def noisy(self, rng):
+        yield self.EXITS, 0.0
+        for _ in range(10):
+            yield self.EXITS + 30 * rng.standard_normal(41), 30.0
+
+    def test_nothing_and_everything(self):
+        for counts in (np.zeros(41), np.full(41, -5.0), np.eye(41)[0] * 100, np.eye(41)[40] * 9):
+            exits = Exits.of(counts, 1.0)
+            assert np.isfinite(exits.hazards).all()
+            assert ((exits.places >= 0) & (exits.places <= 1)).all()
+            assert np.isfinite(exits.concordance(np.linspace(-3, 3, 8)))
+
+
+class TestHazards:
+    """Risks and curves without noise: Cox's model, exponential times, Kaplan-Meier."""
+
+    @pytest.mark.parametrize("strength", [0.3, 1.0, 1.5])
+    def test_risks_are_those_that_made_the_times(self, strength):
+        made = release(n=8000, strength=strength)
+        X, y, risk = rows(8000, 1, strength=strength)
+        predicted = made.predict(X)
+        # Of weak effects sampling leaves more open.
+        assert np.corrcoef(predicted, risk)[0, 1] > (0.9 if strength < 1 else 0.97)
+        beta, error = slope(predicted, y)
+        assert beta == pytest.approx(1, abs=4 * error + 0.07)
+        assert made.score(X, y) > concordance_index(y["event"], y["time"], risk) - 0.01
+
+    def test_one_binary_column_has_the_hazard_ratio_of_its_groups(self):
+        rng = np.random.RandomState(0)
+        x = rng.randint(2, size=40_000)
+        times, left = rng.exponential(500 * np.exp(-0.7 * x)), rng.uniform(0, 700, len(x))
+        y = pairs(times <= left, np.minimum(times, left))
+        column = {"type": "category", "categories": [0, 1]}
+        table = {"version": 1, "columns": {"x": column}, "outcome": OUTCOME}
+        made = DPStatisticsSource(np.inf, encoder=table).fit(pd.DataFrame({"x": x}), y).release_
+        low, high = made.predict(pd.DataFrame({"x": [0, 1]}))
+        assert high - low == pytest.approx(0.7, abs=0.05)
+        curves = made.predict_survival_function(pd.DataFrame({"x": [0, 1]}), return_array=True)
+        exact = np.exp(-made.unique_times_ / (500 * np.exp(-0.7 * np.array([[0], [1]]))))
+        assert np.abs(curves - exact).max() < 0.02
+
+    def test_the_mean_curve_is_that_of_kaplan_and_meier(self, exact):
+        X, y, _ = rows(6000)
+        times = np.array([30.0, 90, 180, 300, 364])
+        mean = exact.predict_survival_function(X, return_array=True).mean(axis=0)
+        found = np.interp(times, exact.unique_times_, mean)
+        assert_allclose(found, kaplan_meier(y, times), atol=0.01)
+
+    def test_with_noise_it_is_as_sure_as_it_should_be(self):
+        """Slopes and expected concordance over ten releases of 3,000 rows each."""
+        slopes, apart, held = [], [], []
+        X, y, _ = rows(20_000, 99)
+        for seed in range(10):
+            made = release(1.0, 3000, seed)
+            c = made.score(X[:4000], y[:4000])
+            slopes.append(slope(made.predict(X), y)[0])
+            mean, low, high = made.model.hazards.concordance
+            apart.append(mean - c)
+            held.append(low <= c <= high)
+        # Seeded.
+        assert np.median(slopes) == pytest.approx(1, abs=0.2)
+        assert np.mean(apart) == pytest.approx(0, abs=0.02)
+        assert np.mean(held) >= 0.6
+
+    def test_nothing_there_is_said(self):
+        X, y, _ = rows(800)
+        y = y[np.random.RandomState(0).permutation(800)]
+        source = DPStatisticsSource(1.0, encoder=SCHEMA, random_state=0)
+        with pytest.warns(UserWarning, match="order times no better than chance"):
+            made = source.fit(X, y).release_
+        assert made.model.hazards.concordance[1] == 0.5
+
+
+class TestRelease:
+    """What a release offers of a time."""
+
+    def test_by_the_conventions_of_scikit_survival(self, exact):
+        X, y, _ = rows(50, 3)
+        risks = exact.predict(X)
+        assert risks.shape == (50,)
+        times = exact.unique_times_
+        assert (np.diff(times) > 0).all()
+        assert times[-1] == 365
+        survival = exact.predict_survival_function(X, return_array=True)
+        hazards = exact.predict_cumulative_hazard_function(X, return_array=True)
+        assert survival.shape == hazards.shape == (50, len(times))
+        assert_allclose(survival, np.exp(-hazards))
+        assert (np.diff(hazards, axis=1) >= 0).all()
+        # The higher the risk, the lower is the curve.
+        assert (np.diff(survival[np.argsort(risks)], axis=0) <= 1e-12).all()
+        functions = exact.predict_survival_function(X)
+        assert_allclose(np.vstack([f(times) for f in functions]), survival)
+        assert functions[0](0) == 1
+        assert exact.predict_cumulative_hazard_function(X)[0](0) == 0
+        with pytest.raises(ValueError, match="horizon is public"):
+            functions[0](366)
+        assert 0.5 < exact.score(X, y) < 1
+
+    def test_to_scikit_learn_it_is_neither_classifier_nor_regressor(self, exact):
+        assert not is_regressor(exact)
+        assert not is_classifier(exact)
+        assert not hasattr(exact, "predict_proba")
+        assert not hasattr(exact, "classes_")
+        assert repr(exact).startswith("Release(a time to an event, 4 features")
+        with pytest.raises(ValueError, match="no classes to score"):
+            exact.scores(rows(3)[0])
+        with pytest.raises(ValueError, match="'return_std' parameter"):
+            exact.predict(rows(3)[0], return_std=True)
+        pipeline = make_pipeline(FunctionTransformer(), exact)
+        assert_array_equal(pipeline.predict(rows(9)[0]), exact.predict(rows(9)[0]))
+
+    def test_others_have_no_curves(self):
+        X, y, _ = rows(300)
+        schema = {"version": 1, "columns": COLUMNS, "classes": [0, 1]}
+        made = DPStatisticsSource(4.0, encoder=schema, model="linear").fit(X, y["event"] * 1)
+        for name in ("predict_survival_function", "unique_times_"):
+            assert not hasattr(made.release_, name)
+
+    def test_score_is_followed_up_to_the_horizon(self, exact):
+        X, y, _ = rows(400, 5)
+        cut = pairs(y["event"] & (y["time"] <= 365), np.minimum(y["time"], 365))
+        assert exact.score(X, y) == exact.score(X, cut)
+        frame = pd.DataFrame({"event": y["event"], "time": y["time"]})
+        assert exact.score(X, frame) == exact.score(X, y)
+        with pytest.raises(ValueError, match="without missing values"):
+            exact.score(X, frame.assign(time=np.nan))
+        with pytest.raises(ValueError, match="structured array"):
+            exact.score(X, y["time"])
+
+    def test_files_and_copies_say_the_same(self, exact, tmp_path):
+        exact.save(tmp_path / "a.skdp")
+        loaded = Release.load(tmp_path / "a.skdp")
+        X, _, _ = rows(9)
+        for other in (loaded, pickle.loads(pickle.dumps(exact)), copy.deepcopy(exact)):
+            assert_array_equal(other.predict(X), exact.predict(X))
+            assert other.outcome == exact.outcome
+        assert loaded.summary() == exact.summary()
+        assert "the horizon of the outcome, a time to an event, up to 365" in " ".join(
+            exact.summary().split()
+        )
+        assert "expected concordance" in exact.summary()
+
+    def test_synthetic_rows_have_times_like_those_of_the_source(self, exact):
+        X, y = exact.sample(20_000, random_state=0, as_frame=True)
+        assert y.dtype.names == ("event", "time")
+        assert 0 <= y["time"].min() <= y["time"].max() == 365
+        assert not y["event"][y["time"] == 365].any()
+        beta, error = slope(exact.predict(X), y)
+        assert beta == pytest.approx(1, abs=4 * error + 0.05)
+        original = rows(6000)[1]
+        times = np.array([60.0, 180, 360])
+        assert_allclose(kaplan_meier(y, times), kaplan_meier(original, times), atol=0.025)
+        leaves = np.mean(~y["event"] & (y["time"] < 365))
+        assert leaves == pytest.approx(
+            np.mean(~original["event"] & (original["time"] < 365)), abs=0.025
+        )
+
+    def test_some_of_the_columns(self, exact):
+        X, y, _ = rows(3000, 7)
+        fewer = exact.restrict(["x0"])
+        assert fewer.predict(X[["x0"]]).shape == (3000,)
+        assert 0.55 < fewer.score(X[["x0"]], y) < exact.score(X, y)
+        assert fewer.model.hazards.concordance[0] < exact.model.hazards.concordance[0]
+
+    def test_sites_keep_their_hazards_when_they_are_merged(self):
+        """One site has twice the hazard: what the columns say is compared within sites."""
+        parts = [release(n=3000, seed=0, level=0.7), release(n=3000, seed=1, level=1.4)]
+        merged = Release.merge(parts, disjoint=True)
+        X, y, risk = rows(6000, 8)
+        assert np.corrcoef(merged.predict(X), risk)[0, 1] > 0.97
+        beta, error = slope(merged.predict(X), y)
+        assert beta == pytest.approx(1, abs=4 * error + 0.07)
+        sums = merged.statistics.sums
+        assert sums.exits.shape == sums.exit_places.shape == (2, 41)
+        low, high = (Exits.of(exits, 0.0).hazards.sum() for exits in sums.exits)
+        # Twice the hazard for each row, less over all rows, of whom the frail leave first.
+        assert high == pytest.approx(1.8 * low, rel=0.12)
+        curves = [part.predict_survival_function(X[:50], return_array=True) for part in parts]
+        mean = merged.predict_survival_function(X[:50], return_array=True).mean(axis=0)
+        assert curves[1].mean(axis=0)[-1] < mean[-1] < curves[0].mean(axis=0)[-1]
+
+    def test_effects_are_log_hazards(self, exact):
+        table = exact.effects()
+        sex = table[table["column"] == "sex"].set_index("value")["effect"]
+        assert sex["m"] - sex["f"] == pytest.approx(0.5, abs=0.12)
+        X, _, _ = rows(5)
+        explanation = exact.explain(X.iloc[[0]])
+        assert explanation.prediction == pytest.approx(exact.predict(X[:1])[0])
+        assert np.isnan(explanation.deviation)
+
+    def test_releases_of_other_outcomes_are_not_merged(self, exact):
+        schema = {"version": 1, "columns": COLUMNS, "outcome": OUTCOME | {"horizon": 300}}
+        X, y, _ = rows(300)
+        other = DPStatisticsSource(np.inf, encoder=schema).fit(X, y).release_
+        with pytest.raises(ValueError, match="outcomes"):
+            Release.merge([exact, other], disjoint=True)
+
+
+class TestOutcome:
+    """The public description of a time."""
+
+    def test_cells(self):
+        outcome = EventOutcome(100)
+        ends = outcome.ends
+        events = [1, 0, 1, 1, 0, 1, 0, True, "1", "x", None, 2]
+        times = [0, 0, ends[0], ends[0] + 1e-9, 99, 100, 100, 101, 50, 50, 50, 50]
+        middle = int(np.searchsorted(ends, 50))
+        expected = [0, 20, 0, 1, 39, 19, 40, 40, middle, -1, -1, -1]
+        assert outcome.cells(events, times).tolist() == expected
+        assert outcome.cells([1, 1, 0], [np.nan, -1, np.inf]).tolist() == [-1, -1, 40]
+
+    @pytest.mark.parametrize("names", [{}, {"event": "died"}, {"event": "died", "time": "days"}])
+    def test_descriptions(self, names):
+        outcome = EventOutcome(365, **names)
+        described = outcome_description(outcome)
+        assert described == {"type": "event", "horizon": 365.0} | names
+        assert outcome_from(described) == outcome
+
+    @pytest.mark.parametrize(
+        ("description", "message"),
+        [
+            ({"type": "event"}, "must be a mapping such as"),
+            ({"type": "event", "horizon": 9, "low": 0}, "must be a mapping such as"),
+            ({"type": "event", "horizon": 0}, "finite number above 0, got 0"),
+            ({"type": "event", "horizon": "1 year"}, "finite number above 0, got '1 year'"),
+            ({"type": "event", "horizon": float("inf")}, "finite number above 0"),
+            ({"type": "event", "horizon": True}, "finite number above 0"),
+            ({"type": "event", "horizon": 9, "event": "time"}, "different names"),
+            ({"type": "event", "horizon": 9, "event": 3}, "different names"),
+        ],
+    )
+    def test_what_is_none_is_refused(self, description, message):
+        with pytest.raises(ValueError, match=message):
+            outcome_from(description)
+
+
+def test_concordance_is_that_of_all_pairs():
+    rng = np.random.RandomState(0)
+    event, time = rng.rand(300) < 0.4, rng.randint(1, 30, 300)
+    risk = rng.randint(0, 9, 300)
+    right = pairs_known = 0.0
+    for i in range(300):
+        for j in range(300):
+            if event[i] and (time[i] < time[j] or (time[i] == time[j] and not event[j])):
+                pairs_known += 1
+                right += (risk[i] > risk[j]) + 0.5 * (risk[i] == risk[j])
+    assert concordance_index(event, time, risk) == pytest.approx(right / pairs_known, abs=1e-12)
+    assert np.isnan(concordance_index(np.zeros(3, bool), np.arange(3), np.arange(3)))
+
+
+def test_a_step_function_has_the_value_of_the_last_time():
+    curve = StepFunction(np.array([0.0, 1.0, 2.0]), np.array([1.0, 0.5, 0.2]))
+    assert_array_equal(curve([0, 0.99, 1, 1.5, 2]), [1, 1, 0.5, 0.5, 0.2])
+    assert curve(0.5) == 1.0
+    assert curve.domain == (0.0, 2.0)
+    for outside in (-0.1, 2.1, np.nan):
+        with pytest.raises(ValueError, match="times from 0 to 2"):
+            curve(outside)
+
+
+def test_scikit_survival_reads_it(exact):
+    metrics = pytest.importorskip("sksurv.metrics")
+    X, y, _ = rows(1500, 11)
+    train, test = y[:700], y[700:]
+    test = pairs(test["event"] & (test["time"] <= 365), np.minimum(test["time"], 365))
+    c = metrics.concordance_index_censored(test["event"], test["time"], exact.predict(X[700:]))[0]
+    assert c == pytest.approx(exact.score(X[700:], test), abs=1e-9)
+    ipcw = metrics.concordance_index_ipcw(train, test, exact.predict(X[700:]), tau=300)[0]
+    assert ipcw == pytest.approx(c, abs=0.05)
+    times = np.linspace(30, 330, 8)
+    curves = np.vstack([f(times) for f in exact.predict_survival_function(X[700:])])
+    score = metrics.integrated_brier_score(train, test, curves, times)
+    same = np.tile(curves.mean(axis=0), (800, 1))
+    base = metrics.integrated_brier_score(train, test, same, times)
+    assert score < base - 0.01
