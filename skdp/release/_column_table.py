@@ -7,8 +7,9 @@ import pandas as pd
 from scipy.stats import norm
 
 from skdp.release._basis import regression
+from skdp.release._hazard_ratios import HazardRatios
 from skdp.release._unclipped import clipping_by_class, numeric_functions
-from skdp.tabular import CategoryColumn, NumericColumn
+from skdp.tabular import CategoryColumn, EventOutcome, NumericColumn
 
 # Name of missing values where the schema does not use it.
 _MISSING = "missing"
@@ -69,7 +70,7 @@ class _Group:
         # It contains the ratios r at which numerator − r · denominator is near zero, relative to
         # its standard deviation from noise and sampling.
         quantile = norm.isf((1 - confidence) / 2) ** 2
-        top, bottom = self._value(numerator), self._value(denominator)
+        top, bottom = self.value(numerator), self.value(denominator)
         # Powers of r in (numerator − r · denominator)² − quantile · variance.
         square = np.array([top * top, -2 * top * bottom, bottom * bottom])
         for key in {*numerator, *denominator}:
@@ -87,7 +88,8 @@ class _Group:
         low, high = _roots(square)
         return value, low, high
 
-    def _value(self, coefficients):
+    def value(self, coefficients):
+        """Return a sum of sums and of the count."""
         return sum(
             weight * (self.count if key is None else self.sums[key])
             for key, weight in coefficients.items()
@@ -119,9 +121,10 @@ def describe_columns(release, confidence=0.95):
         half = quantile * np.sqrt(group.count_noise) if has_statistics else np.nan
         ends = np.maximum([group.count, group.count - half, group.count + half], 0.0)
         lines.append((None, "rows", group.label, *ends.tolist()))
+    ratios = _hazard_ratios(release, confidence)
     for column, numbers in _columns(release):
         for group in groups:
-            for statistic, *interval in _statistics(group, numbers, column, confidence):
+            for statistic, *interval in _statistics(group, numbers, column, confidence, ratios):
                 lines.append((column.name, statistic, group.label, *interval))
     names = ("column", "statistic", "class", "value", "low", "high")
     # As objects: None would convert labels that are whole numbers to floats.
@@ -149,6 +152,14 @@ def _columns(release):
         name = f"x{j}" if names is None else str(names[j])
         bounded = release.bounds is not None or release.statistics is not None
         yield NumericColumn(name, low[j], high[j]) if bounded else _Unbounded(name), [j]
+
+
+def _hazard_ratios(release, confidence):
+    """Return the reader of hazard ratios, where the outcome is a time."""
+    if not isinstance(release.outcome, EventOutcome):
+        return None
+    basis, (low, high) = release.statistics.basis, _scales(release)
+    return HazardRatios(release.statistics, basis.scale[basis.linear] * (high - low), confidence)
 
 
 def _scales(release):
@@ -300,22 +311,27 @@ def _groups_of_moments(release):
     return groups
 
 
-def _statistics(group, numbers, column, confidence):
-    """Yield each statistic of a column in a group: its name, value and the interval's ends."""
+def _statistics(group, numbers, column, confidence, ratios):
+    """Yield each statistic of a column in a group: its name, value and the interval's ends.
+
+    Of categories the hazard ratios too, where the outcome is a time.
+    """
     first, everyone = numbers[0], {None: 1.0}
     missing = numbers[-1] if getattr(column, "missing", False) else None
     present = dict(everyone)
     if missing is not None:
         present = _difference(everyone, group.total(missing))
+    totals: dict = {}
     if isinstance(column, CategoryColumn) and column.is_one_hot:
-        for category, number in zip(column.categories, numbers, strict=False):
-            yield _share(f"share of {category}", group, group.total(number), present, confidence)
+        totals = dict(zip(column.categories, map(group.total, numbers), strict=False))
     elif isinstance(column, CategoryColumn) and len(column.categories) == 2:
-        top = _present_total(group, first, missing)
-        other, one = column.categories
-        yield _share(f"share of {other}", group, _difference(present, top), present, confidence)
-        yield _share(f"share of {one}", group, top, present, confidence)
-    else:
+        top, (other, one) = _present_total(group, first, missing), column.categories
+        totals = {other: _difference(present, top), one: top}
+    for category, total in totals.items():
+        yield _share(f"share of {category}", group, total, present, confidence)
+    for category, total in totals.items() if ratios is not None else ():
+        yield f"hazard ratio of {category}", *ratios.of(total, group.value(total))
+    if not totals:
         yield from _numeric(group, first, missing, present, column, confidence)
     if missing is not None:
         yield _share(_MISSING, group, group.total(missing), everyone, confidence)

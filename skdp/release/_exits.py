@@ -105,6 +105,18 @@ class Exits:
         """Return the expected residual of rows, (n_rows,), by what they count as they leave."""
         return self._walk(log_hazards)[1] @ (2 * places - 1)
 
+    def residual_at(self, log_ratio: float) -> float:
+        """Return the residual of rows with a multiple of these hazards, less that of all rows."""
+        multiple, same = (self._leaves(np.exp(log_hazard)) for log_hazard in (log_ratio, 0.0))
+        return float((multiple - same) @ (2 * self.places - 1))
+
+    def _leaves(self, factor):
+        """Return the probability of each way to leave at a multiple of the hazards."""
+        stays = np.exp(-self.hazards * factor)
+        there = np.append(1.0, np.cumprod(stays * (1 - self.censoring)))
+        parts = [there[:-1] * (1 - stays), there[:-1] * stays * self.censoring, there[-1:]]
+        return np.concatenate(parts)
+
     def concordance(self, log_hazards: np.ndarray) -> float:
         """Return Harrell's concordance of rows with each of these, equally many."""
         # A row with the event is compared with those that are there afterwards, and those that

@@ -521,8 +521,11 @@ class Release:
             bounds; on a logarithmic scale "geometric mean" and "geometric deviation", a
             factor, which are "shifted", of x plus a hundredth of the upper bound, where the scale
             begins at zero; "mean rank", from 1, of ordered categories; "share of ..." for each
-            category, among rows where it is known; and "missing". Where people are protected, each
-            counts once, and deviations are those of rows; intervals of means are then too wide.
+            category, among rows where it is known; and "missing". Of times, "hazard ratio of ..."
+            for each category: the hazard of its rows, whatever their other columns, relative to
+            that of all rows; their survival is that of all rows to this power. Where people are
+            protected, each counts once, and deviations are those of rows; intervals of means are
+            then too wide.
 
         Raises
         ------

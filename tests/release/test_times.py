@@ -325,6 +325,51 @@ class TestRelease:
             Release.merge([exact, other], disjoint=True)
 
 
+class TestHazardRatios:
+    """Hazards of categories relative to all rows, and their intervals."""
+
+    def ratios(self, made, confidence):
+        table = made.describe_columns(confidence)
+        table = table[table["statistic"].str.startswith("hazard ratio of")]
+        assert (table["column"] == "sex").all()
+        return table.set_index("statistic")[["value", "low", "high"]].to_numpy(float)
+
+    def test_without_other_columns_they_are_those_of_exponential_times(self):
+        rng = np.random.RandomState(0)
+        sex = np.where(rng.rand(60_000) < 0.3, "m", "f")
+        hazard = np.where(sex == "m", 0.002, 0.001)
+        times, left = rng.exponential(1 / hazard), rng.uniform(0, 700, len(sex))
+        y = pairs(times <= left, np.minimum(times, left))
+        table = {"version": 1, "columns": {"sex": COLUMNS["sex"]}, "outcome": OUTCOME}
+        made = DPStatisticsSource(np.inf, encoder=table).fit(pd.DataFrame({"sex": sex}), y)
+        women, men = self.ratios(made.release_, 0.95)[:, 0]
+        assert men / women == pytest.approx(2, rel=0.06)
+        # All rows have the mean hazard of those who are still there, at first 0.0013.
+        assert women == pytest.approx(1 / 1.27, rel=0.05)
+
+    def test_intervals_hold_as_often_as_they_say(self):
+        table = {"version": 1, "columns": {"sex": COLUMNS["sex"]}, "outcome": OUTCOME}
+
+        def ratios(epsilon, n, seed):
+            X, y, _ = rows(n, seed)
+            source = DPStatisticsSource(epsilon, encoder=table, random_state=seed)
+            return self.ratios(source.fit(X[["sex"]], y).release_, 0.8)
+
+        truth, held = ratios(np.inf, 100_000, 0)[:, 0], []
+        for seed in range(40):
+            value, low, high = ratios(1.0, 1500, seed).T
+            assert (low < value).all()
+            assert (value < high).all()
+            held.append((low <= truth) & (truth <= high))
+        # Seeded; both ends of a pair nearly always agree.
+        assert 0.7 <= np.mean(held) <= 0.92
+
+    def test_of_few_rows_nothing_is_known(self):
+        _, low, high = self.ratios(release(0.05, 100, 3), 0.95).T
+        assert (low < 0.5).all()
+        assert (high > 2).all()
+
+
 class TestOutcome:
     """The public description of a time."""
 

@@ -1,0 +1,165 @@
+"""Times to an event from whole records: this package and others on the same rows.
+
+Needs scikit-survival, whose metrics judge all, and Opacus for DP-SGD. Test rows are a third of the
+table, followed up to the public horizon. Concordance is Harrell's and by inverse probability of
+censoring; the Brier score is integrated over nine times from a tenth of the horizon to nine tenths
+of it; calibration is the mean predicted survival less that of Kaplan and Meier, at a quarter, half
+and three quarters of the horizon. Of the package itself also the expected concordance.
+
+Then releases of owners that share all rows, merged, beside one release of the same rows: with the
+same ε, and with as much noise as the owners' releases have together.
+"""
+
+import warnings
+from itertools import product
+
+import _bench
+import numpy as np
+from _store import KEY, Results
+from _times_data import TABLES, split, whole
+from _times_peers import DELTA, METHODS, SMALL
+from sksurv.metrics import (
+    concordance_index_censored,
+    concordance_index_ipcw,
+    integrated_brier_score,
+)
+from sksurv.nonparametric import kaplan_meier_estimator
+
+from skdp import DPStatisticsSource, TabularEncoder
+from skdp.privacy import gaussian_epsilon
+from skdp.release import Release
+
+LEVELS = ("clear", "record 4", "record 1", "record 0.5")
+OWNERS, FEWEST = (4, 12), 200  # rows of an owner at least
+TOGETHER = ("merged", "one release", "equal noise")
+QUARTERS = (0.25, 0.5, 0.75)
+FACTOR = 3  # draws of tables with few rows
+
+
+def plan(tables, methods, draws):
+    """Groups of cells whose rows are made together."""
+    for draw, table in product(range(FACTOR * draws), tables):
+        if draw >= draws and len(whole(table)[1]) >= SMALL:
+            continue
+        for name in methods:
+            private = name == "skdp" or METHODS[name][1]
+            for level in LEVELS if name == "skdp" else LEVELS[1:] if private else LEVELS[:1]:
+                yield [_cell(table, level, name, "default", draw)]
+    if "skdp" in methods:
+        for draw, table, n in product(range(draws), tables, OWNERS):
+            if len(split(table, draw)[0]) >= n * FEWEST:
+                for level in LEVELS[1:]:
+                    yield [_cell(table, level, name, f"{n} owners", draw) for name in TOGETHER]
+
+
+def _cell(table, level, model, variant, draw):
+    return dict(zip(KEY, (table, level, model, variant, draw, None), strict=True))
+
+
+def rows_of(cell):
+    """Return rows and times to learn from, and those to judge by, up to the horizon."""
+    X, y, schema = whole(cell["case"])
+    horizon, y = schema.outcome.horizon, y.copy()
+    y["event"] &= y["time"] <= horizon
+    y["time"] = np.minimum(y["time"], horizon)
+    learn, test = split(cell["case"], cell["draw"])
+    return X.iloc[learn], y[learn], X.iloc[test], y[test], schema
+
+
+def epsilon_of(cell):
+    return np.inf if cell["level"] == "clear" else float(cell["level"].removeprefix("record "))
+
+
+def make_release(X, y, schema, epsilon):
+    return DPStatisticsSource(epsilon, DELTA, encoder=schema).fit(X, y).release_
+
+
+def worth(risks, survival, y, y_test, horizon):
+    """Return how well risks order the times of test rows, and how well curves are calibrated."""
+    found = {"c": concordance_index_censored(y_test["event"], y_test["time"], risks)[0]}
+    # Times at which somebody is left in both.
+    last = min(y["time"].max(), y_test["time"].max())
+    inside = y_test["time"] < y["time"].max()
+    if np.ptp(risks) > 0:
+        at = 0.9 * last
+        found["ipcw"] = concordance_index_ipcw(y, y_test[inside], risks[inside], tau=at)[0]
+    if survival is None:
+        return found
+    times = np.linspace(0.1, 0.9, 9) * min(horizon, 0.999 * last)
+    found["brier"] = integrated_brier_score(y, y_test[inside], survival(times)[inside], times)
+    steps, shares = kaplan_meier_estimator(y_test["event"], y_test["time"])
+    for quarter in QUARTERS:
+        share = shares[np.searchsorted(steps, quarter * horizon, side="right") - 1]
+        found[f"calibration_{quarter}"] = survival(quarter * horizon * np.ones(1)).mean() - share
+    return {name: float(value) for name, value in found.items()}
+
+
+def of_release(release, rows):
+    """Return the worth of a release, and what it expects of itself."""
+    _, y, X_test, y_test, schema = rows
+    curves = release.predict_survival_function(X_test, return_array=True)
+
+    def survival(times):
+        places = np.searchsorted(release.unique_times_, times, side="right") - 1
+        return np.where(places >= 0, curves[:, np.maximum(places, 0)], 1.0)
+
+    mean, low, high = map(float, release.model.hazards.concordance)
+    expected = {"expected": mean, "expected_low": low, "expected_high": high}
+    horizon = schema.outcome.horizon
+    return worth(release.predict(X_test), survival, y, y_test, horizon) | expected
+
+
+def own(cell):
+    rows = rows_of(cell)
+    with _bench.processor() as timer:
+        release = make_release(*rows[:2], rows[4], epsilon_of(cell))
+    return [{**cell, **of_release(release, rows), "fit_seconds": timer.seconds}]
+
+
+def merged(cells):
+    """Compute the rows of owners that share all rows at random."""
+    rows, epsilon = rows_of(cells[0]), epsilon_of(cells[0])
+    X, y, _, _, schema = rows
+    n = int(cells[0]["variant"].split()[0])
+    parts = np.array_split(np.arange(len(y)), n)
+    releases = [make_release(X.iloc[part], y[part], schema, epsilon) for part in parts]
+    deviation = np.sqrt(n) / releases[0].guarantee.gaussian_distance
+    found = (
+        Release.merge(releases, disjoint=True),
+        make_release(X, y, schema, epsilon),
+        make_release(X, y, schema, gaussian_epsilon(deviation, DELTA)),
+    )
+    return [
+        {**cell, **of_release(release, rows)} for cell, release in zip(cells, found, strict=True)
+    ]
+
+
+def peer(cell):
+    X, y, X_test, y_test, schema = rows_of(cell)
+    encoder = TabularEncoder(schema).fit(X)
+    encoded = (encoder.transform(part) for part in (X, X_test))
+    learn, test = encoded
+    fit = METHODS[cell["model"]][0]
+    with _bench.processor() as timer:
+        risks, survival = fit(learn, y, test, epsilon_of(cell), cell["draw"])
+    found = worth(risks, survival, y, y_test, schema.outcome.horizon)
+    return [{**cell, **found, "fit_seconds": timer.seconds}]
+
+
+def measure(group):
+    warnings.simplefilter("ignore")
+    if len(group) > 1:
+        return merged(group)
+    return own(group[0]) if group[0]["model"] == "skdp" else peer(group[0])
+
+
+if __name__ == "__main__":
+    parser = _bench.parser_of(__doc__)
+    parser.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES)
+    parser.add_argument("--methods", nargs="+", default=("skdp", *METHODS))
+    parser.add_argument("--draws", type=int, default=5, help="three times as many of small tables")
+    parser.add_argument("--redo", action="store_true", help="compute rows that are there, too")
+    args = parser.parse_args()
+    groups = plan(args.tables, args.methods, args.draws)
+    results = Results("times", "python benchmarks/bench_times.py")
+    _bench.fill(results, groups, measure, args.redo)
