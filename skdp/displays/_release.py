@@ -284,6 +284,8 @@ class ShapeFunctionsDisplay(Display):
         outcome = getattr(release, "outcome", None)
         if outcome is None:
             return cls(effects, columns)
+        if hasattr(outcome, "horizon"):
+            return cls(effects, columns, "the log-hazard")
         return cls(effects, columns, "the logarithm" if outcome.log else "the outcome")
 
     def plot(self, ax: Any = None) -> Self:

@@ -316,6 +316,8 @@ class TestRelease:
         explanation = exact.explain(X.iloc[[0]])
         assert explanation.prediction == pytest.approx(exact.predict(X[:1])[0])
         assert np.isnan(explanation.deviation)
+        axes = exact.plot_effects(["sex"])
+        assert "log-hazard" in axes.ravel()[0].get_ylabel()
 
     def test_releases_of_other_outcomes_are_not_merged(self, exact):
         schema = {"version": 1, "columns": COLUMNS, "outcome": OUTCOME | {"horizon": 300}}
