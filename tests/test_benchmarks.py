@@ -729,6 +729,39 @@ def test_regressions_of_numbers_are_judged_by_the_best_peer(load, pages):
     )
 
 
+def test_rows_of_a_batch_add_up_to_the_gradient_of_its_partial_likelihood(load):
+    rng = np.random.default_rng(0)
+    Z, beta = rng.normal(size=(60, 3)), np.array([0.5, -1.0, 0.2])
+    y = np.zeros(60, dtype=[("event", bool), ("time", float)])
+    y["event"], y["time"] = rng.random(60) < 0.6, rng.permutation(60)
+
+    def likelihood(beta):
+        scores = Z @ beta
+        there = y["time"] >= y["time"][y["event"]][:, np.newaxis]
+        return scores[y["event"]].sum() - np.log(there @ np.exp(scores)).sum()
+
+    found = load("_times_peers").partial_gradients(Z, y, beta).sum(axis=0)
+    steps = 1e-5 * np.eye(3)
+    numeric = [(likelihood(beta + s) - likelihood(beta - s)) / 2e-5 for s in steps]
+    assert found == pytest.approx(np.array(numeric), rel=1e-6)
+
+
+def test_times_are_shown_by_method_and_budget(load, pages):
+    worth = {"c": 0.7, "ipcw": 0.68, "brier": 0.2, "expected": 0.75}
+    worth |= {f"calibration_{quarter}": -0.03 for quarter in (0.25, 0.5, 0.75)}
+    worth |= {"expected_low": 0.6, "expected_high": 0.8}
+    rows = [
+        {"case": case, "level": level, "model": model, "variant": "default", "draw": 0} | worth
+        for case in ("gbsg2", "flchain")
+        for model, level in (("Cox", "clear"), ("skdp", "record 1"), ("skdp", "clear"))
+    ]
+    text = pages("times", "times.peers", rows)
+    assert text.index("| skdp | 1 |") < text.index("| skdp | ∞ |")
+    assert text.index("| skdp | ∞ |") < text.index("| Cox, not private | ∞ |")
+    assert "0.200; 0.030 (-0.030)" in pages("times", "times.curves", rows)
+    assert "0.050 (+0.050); 100 %" in pages("times", "times.expected", rows)
+
+
 def test_sections_without_results_are_left_out(load):
     pattern = "# A page\n\n## Of nothing\nresults: no_such_file\n\n@no.function\n"
     assert load("tables").page(pattern) == "# A page\n"
