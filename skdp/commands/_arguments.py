@@ -2,6 +2,7 @@
 
 import argparse
 from contextlib import contextmanager
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 
@@ -94,6 +95,14 @@ def check_pair(event, time):
         )
     if event is not None and event == time:
         raise ValueError(f"--event and --time are both {event!r}. Name two different columns.")
+
+
+def with_columns(schema, columns):
+    """Return a schema whose outcome, where it is a time, is in these columns of a table."""
+    if not isinstance(schema.outcome, EventOutcome):
+        return schema
+    event, time = columns.values()
+    return replace(schema, outcome=replace(schema.outcome, event=event, time=time))
 
 
 def outcome_values(frame, columns, outcome):

@@ -1,7 +1,6 @@
 """``skdp check``: the mistakes in a private table, for its owner, before a release."""
 
 import shlex
-from dataclasses import replace
 
 from skdp.commands._arguments import (
     TABLE,
@@ -11,9 +10,10 @@ from skdp.commands._arguments import (
     read_rows,
     read_schema,
     require_outcome,
+    with_columns,
 )
 from skdp.commands._tables import check_columns
-from skdp.tabular import COLUMN_KINDS, TABLE_KINDS, EventOutcome, check_table
+from skdp.tabular import COLUMN_KINDS, TABLE_KINDS, check_table
 from skdp.utils._text import composed
 
 NAME = "check"
@@ -87,10 +87,8 @@ def rows_of(arguments, schema, note, where=None):
 
 def checked(frame, schema, arguments):
     """Return the report on a private table."""
-    outcome = schema.outcome
-    if isinstance(outcome, EventOutcome) and arguments.event is not None:
-        outcome = replace(outcome, event=arguments.event, time=arguments.time)
-        schema = replace(schema, outcome=outcome)
+    columns = outcome_columns(arguments, schema.outcome, "the schema")
+    schema = with_columns(schema, columns)
     return check_table(frame, schema, label=arguments.label, group=arguments.group)
 
 

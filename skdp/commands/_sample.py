@@ -7,6 +7,7 @@ from skdp.commands._arguments import (
     checked_output,
     outcome_columns,
     read_rows,
+    with_columns,
 )
 from skdp.commands._tables import (
     TABLES,
@@ -87,7 +88,8 @@ def run(arguments, note):
         check_columns(real, release.encoder.names, arguments.compare, "the release")
         note("comparing; what follows is private")
         label = None if about_time else columns["--label"]
-        said += ["", str(compare_tables(real, frame, release.encoder, label=label)), ""]
+        schema = with_columns(release.encoder, columns)
+        said += ["", str(compare_tables(real, frame, schema, label=label)), ""]
     write_table(frame, target, overwrite=arguments.force)
     said.append(f"Wrote {str(target)!r}.")
     return "\n".join(said)
