@@ -302,6 +302,17 @@ def test_a_release_of_a_number(run_example):
     assert 30 < inside <= 100
 
 
+def test_a_release_of_a_time_to_an_event(run_example):
+    lines = run_example("tables/plot_survival.py")
+    # The noise has no seed: over draws it varies by about .01.
+    assert found_by(lines, "concordance at the second hospital")[0] > 0.65
+    predicted = [
+        int(line.split(": ")[1].split("%")[0]) for line in lines if line.startswith("alive after")
+    ]
+    assert predicted == sorted(predicted, reverse=True)
+    assert len(predicted) == 3
+
+
 def test_participants_on_embedded_digits(run_example, monkeypatch):
     run, processes = subprocess.run, []
 

@@ -2,6 +2,7 @@
 
 import argparse
 from contextlib import contextmanager
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from skdp.commands._tables import (
     table_options,
 )
 from skdp.privacy import PrivacyLedger
-from skdp.tabular import Schema, missing_values
+from skdp.tabular import EventOutcome, Schema, missing_values
 from skdp.utils._files import write_whole
 from skdp.utils._text import composed
 
@@ -42,9 +43,74 @@ def add_release(parser, text="file of a release (.skdp)", **settings):
     parser.add_argument("release", metavar="RELEASE", help=text, **settings)
 
 
-def add_label(parser, text, *, required=False):
-    """Add the name of the column with labels."""
-    parser.add_argument("--label", metavar="COLUMN", type=composed, required=required, help=text)
+def add_outcome(parser, text, default="that of the schema"):
+    """Add the name of the column with labels, and those of the columns with a time to an event."""
+    parser.add_argument("--label", metavar="COLUMN", type=composed, help=text)
+    about = {
+        "event": "where the outcome is a time: column of whether the event occurred, 0 or 1, "
+        "false or true, no or yes",
+        "time": "column of when it occurred, or when the row left without it",
+    }
+    for name, what in about.items():
+        text = f"{what} (default: {default})" if default else what
+        parser.add_argument(f"--{name}", metavar="COLUMN", type=composed, help=text)
+
+
+def outcome_columns(arguments, outcome, where, *, required=False):
+    """Return the columns of the outcome, by the option that names each; none without a label.
+
+    ``where`` says what the outcome is of. Times have the names of the outcome by default.
+    """
+    given = {name: getattr(arguments, name) for name in ("label", "event", "time")}
+    named = [name for name in ("event", "time") if given[name] is not None]
+    if not isinstance(outcome, EventOutcome):
+        if named:
+            raise ValueError(
+                f"--{named[0]} {given[named[0]]!r} is for an outcome that is a time to an event, "
+                f"and that of {where} is none. Name the column of labels by --label."
+            )
+        if required and given["label"] is None:
+            raise ValueError("--label is missing. Name the column with the labels.")
+        return {} if given["label"] is None else {"--label": given["label"]}
+    own = {"event": outcome.event, "time": outcome.time}
+    if given["label"] is not None:
+        raise ValueError(
+            f"--label {given['label']!r} is for classes and numbers, and the outcome of {where} "
+            "is a time to an event. Name its two columns by --event and --time, or leave these "
+            f"out if they are {own['event']!r} and {own['time']!r}."
+        )
+    if not named:
+        return {f"--{name} (by default as in {where})": column for name, column in own.items()}
+    check_pair(given["event"], given["time"])
+    return {"--event": given["event"], "--time": given["time"]}
+
+
+def check_pair(event, time):
+    """Raise ValueError unless ``--event`` and ``--time`` name two columns, or neither any."""
+    if (event is None) != (time is None):
+        one, other = ("event", "time") if time is None else ("time", "event")
+        raise ValueError(
+            f"--{one} {event or time!r} needs --{other}: a time to an event is in two columns. "
+            "Name both."
+        )
+    if event is not None and event == time:
+        raise ValueError(f"--event and --time are both {event!r}. Name two different columns.")
+
+
+def with_columns(schema, columns):
+    """Return a schema whose outcome, where it is a time, is in these columns of a table."""
+    if not isinstance(schema.outcome, EventOutcome):
+        return schema
+    event, time = columns.values()
+    return replace(schema, outcome=replace(schema.outcome, event=event, time=time))
+
+
+def outcome_values(frame, columns, outcome):
+    """Return labels, or a table of events and times, from what ``outcome_columns`` returned."""
+    names = list(columns.values())
+    if not isinstance(outcome, EventOutcome):
+        return frame[names[0]]
+    return frame[names].set_axis([outcome.event, outcome.time], axis=1)
 
 
 def add_people(parser):
@@ -96,12 +162,13 @@ def read_schema(path, argument=""):
 
 
 def require_outcome(schema, path, argument=""):
-    """Raise ValueError unless a schema lists classes, or has an outcome that is a number."""
+    """Raise ValueError unless a schema lists classes, or has another outcome."""
     if schema.outcome is None and schema.classes is None:
         raise ValueError(
             f"{argument}{path!r} lists no classes. Add them by hand, as "
             '"classes": ["alive", "dead"], or draft the schema with --label. If labels are '
-            'numbers, add "outcome": {"type": "number", "low": 0, "high": 80}.'
+            'numbers, add "outcome": {"type": "number", "low": 0, "high": 80}; for times to an '
+            'event, {"type": "event", "horizon": 365}.'
         )
 
 

@@ -4,11 +4,13 @@ import shlex
 
 from skdp.commands._arguments import (
     TABLE,
-    add_label,
+    add_outcome,
     add_people,
+    outcome_columns,
     read_rows,
     read_schema,
     require_outcome,
+    with_columns,
 )
 from skdp.commands._tables import check_columns
 from skdp.tabular import COLUMN_KINDS, TABLE_KINDS, check_table
@@ -27,19 +29,19 @@ it too, until the table is corrected or the stop accepted by name. The exit code
 
 def add_arguments(parser):
     """Add the arguments of the command."""
-    add_private_rows(parser, label_required=False)
+    add_private_rows(parser)
 
 
-def add_private_rows(parser, *, label_required):
-    """Add private rows, their schema, and the columns of labels and people."""
-    add_labeled_rows(parser, label_required=label_required)
+def add_private_rows(parser):
+    """Add private rows, their schema, and the columns of the outcome and of people."""
+    add_labeled_rows(parser)
     parser.add_argument("--schema", required=True, metavar="FILE", help="public schema (.json)")
 
 
-def add_labeled_rows(parser, *, label_required=True):
-    """Add private rows, and the columns of labels and people."""
+def add_labeled_rows(parser, default="that of the schema"):
+    """Add private rows, and the columns of the outcome and of people."""
     parser.add_argument("table", metavar="TABLE", help=TABLE)
-    add_label(parser, "column with the labels", required=label_required)
+    add_outcome(parser, "column with the labels", default)
     add_people(parser)
 
 
@@ -50,23 +52,25 @@ def run(arguments, note):
     return str(report), 1 if report.stops else 0
 
 
-def schema_of(arguments):
+def schema_of(arguments, *, label_required=False):
     """Return the public schema, which says what labels may be and leaves out their column."""
     schema = read_schema(arguments.schema, "--schema ")
-    if arguments.label is not None:
+    if label_required or arguments.label is not None:
         require_outcome(schema, arguments.schema, "--schema ")
-    check_features(schema, arguments, f"--schema {arguments.schema!r}")
+    where = f"--schema {arguments.schema!r}"
+    check_features(schema, arguments, where, label_required=label_required)
     return schema
 
 
-def check_features(schema, arguments, where):
-    """Raise ValueError where the column of labels, or of people, is one of the schema's."""
-    for argument in ("label", "group"):
-        name = getattr(arguments, argument)
+def check_features(schema, arguments, where, *, label_required=True):
+    """Raise ValueError where the column of the outcome, or of people, is one of the schema's."""
+    columns = outcome_columns(arguments, schema.outcome, where, required=label_required)
+    for option, name in (columns | {"--group": arguments.group}).items():
         if name in schema.names:
+            what = {"--label": "a label", "--group": "an ID"}.get(option, "an outcome")
             raise ValueError(
-                f"--{argument} {name!r} is also a column of {where}. "
-                f"Delete it there: {'a label' if argument == 'label' else 'an ID'} is no feature."
+                f"{option} {name!r} is also a column of {where}. Delete it there: {what} is no "
+                "feature."
             )
 
 
@@ -74,8 +78,8 @@ def rows_of(arguments, schema, note, where=None):
     """Return a private table, which has all columns of the schema and of the arguments."""
     where = where or f"--schema {arguments.schema!r}"
     frame = read_rows(arguments, note)
-    asked = {"--label": arguments.label, "--group": arguments.group}
-    for argument, name in asked.items():
+    columns = outcome_columns(arguments, schema.outcome, where)
+    for argument, name in (columns | {"--group": arguments.group}).items():
         check_columns(frame, [name] if name else [], arguments.table, argument)
     check_columns(frame, schema.names, arguments.table, where)
     return frame
@@ -83,6 +87,8 @@ def rows_of(arguments, schema, note, where=None):
 
 def checked(frame, schema, arguments):
     """Return the report on a private table."""
+    columns = outcome_columns(arguments, schema.outcome, "the schema")
+    schema = with_columns(schema, columns)
     return check_table(frame, schema, label=arguments.label, group=arguments.group)
 
 
@@ -100,14 +106,15 @@ def add_accept(parser):
 
 def check_accepted(arguments, schema):
     """Raise ValueError where an accepted stop is none that can be found; by public names only."""
-    columns = [*schema.names, *filter(None, (arguments.label, arguments.group))]
+    outcome = outcome_columns(arguments, schema.outcome, "the schema").values()
+    columns = [*schema.names, *outcome, *filter(None, [arguments.group])]
     for given in arguments.accept:
         column, _, kind = given.rpartition(":")
         of_column = column in columns and kind in COLUMN_KINDS
         if not of_column and given not in TABLE_KINDS:
             raise ValueError(
                 f"--accept {given!r:.100} is nothing that can be found. Write COLUMN:KIND with a "
-                "column of the schema, --label or --group and one of "
+                "column of the schema, of the outcome or of --group and one of "
                 f"{', '.join(COLUMN_KINDS)}; or one of {', '.join(TABLE_KINDS)}."
             )
 

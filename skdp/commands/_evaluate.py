@@ -3,13 +3,15 @@
 from skdp.commands._arguments import (
     TABLE,
     add_budget,
-    add_label,
+    add_outcome,
     add_output,
     add_people,
     add_release,
     check_budget,
     checked_output,
     opened_ledger,
+    outcome_columns,
+    outcome_values,
     people,
     read_rows,
 )
@@ -28,8 +30,8 @@ example:
 Rows are counted by class and by the probabilities of the release, or errors of its numbers are
 summed, with noise that protects whole records, or people with --group. Use rows that the release
 was not made from. The .json file may be published; the text on the screen is computed from it,
-and may be shown. Rows of other classes than those of the release, or whose outcome is no number,
-are left out silently."""
+and may be shown. Rows of other classes than those of the release, or whose outcome is no number or
+no event with its time, are left out silently."""
 
 
 def add_arguments(parser):
@@ -37,7 +39,7 @@ def add_arguments(parser):
     add_release(parser, nargs="?")
     parser.add_argument("table", metavar="TABLE", nargs="?", help=TABLE)
     parser.add_argument("--show", metavar="FILE", help="show this evaluation (.json)")
-    add_label(parser, "column with the labels")
+    add_outcome(parser, "column with the labels", "that of the release")
     add_people(parser)
     add_budget(parser, "a record, or of a person", required=False)
     add_output(parser, "the evaluation", ".json", required=False)
@@ -47,24 +49,27 @@ def run(arguments, note):
     """Evaluate, or show what was evaluated."""
     if arguments.show is not None:
         return PrivateEvaluation.load(arguments.show).summary()
-    for name in ("release", "table", "label", "epsilon", "output"):
+    for name in ("release", "table", "epsilon", "output"):
         if getattr(arguments, name) is None:
             spelled = name.upper() if name in ("release", "table") else f"--{name}"
             raise ValueError(
-                f"{spelled} is missing. Name the release, the table, --label, --epsilon and "
-                "--output; or an evaluation by --show."
+                f"{spelled} is missing. Name the release, the table, the outcome (--label, or "
+                "--event and --time), --epsilon and --output; or an evaluation by --show."
             )
     check_budget(arguments)
     target = checked_output(arguments, ".json")
     release = Release.load(arguments.release)
+    where = f"the release {arguments.release!r}"
+    columns = outcome_columns(arguments, release.outcome, where, required=True)
     frame = read_rows(arguments, note)
-    check_columns(frame, [arguments.label], arguments.table, "--label")
+    for option, name in columns.items():
+        check_columns(frame, [name], arguments.table, option)
     rows = _rows(frame, release, arguments)
     with opened_ledger(arguments, note) as ledger:
         evaluation = evaluate_privately(
             release,
             rows,
-            frame[arguments.label],
+            outcome_values(frame, columns, release.outcome),
             arguments.epsilon,
             arguments.delta,
             groups=people(frame, arguments),

@@ -1,13 +1,14 @@
-"""``skdp predict``: classes, or numbers, of the target's rows, by a release."""
+"""``skdp predict``: classes, numbers or times of the target's rows, by a release."""
 
 import numpy as np
 import pandas as pd
 
 from skdp.commands._arguments import (
-    add_label,
+    add_outcome,
     add_output,
     add_release,
     checked_output,
+    outcome_columns,
     read_rows,
 )
 from skdp.commands._tables import (
@@ -18,12 +19,12 @@ from skdp.commands._tables import (
     write_table,
 )
 from skdp.release import Release
-from skdp.tabular import Vocabulary, missing_values, numbers, spelled_as
+from skdp.tabular import EventOutcome, Vocabulary, missing_values, numbers, spelled_as
 from skdp.transfer import MAX_ROUNDING, DPTransferClassifier, DPTransferRegressor
 from skdp.utils._text import composed, named_like
 
 NAME = "predict"
-HELP = """Predict the class, or number, of each row of a target's table, by releases and labels.
+HELP = """Predict the class, number or time of each row of a table, by releases and labels.
 
 example:
   skdp predict hospital.skdp target.csv -o predictions.csv
@@ -35,7 +36,11 @@ releases are merged if possible, and otherwise weighted by the labels. Columns t
 lacks are left out of a release, with a warning; other columns are not read. The output has one
 line for each row, in the same order: the column of --id, the class, and the probability of each
 class. Where the outcome is a number: the prediction, and the standard deviation of the outcome
-about it."""
+about it. Where it is a time to an event, by one release alone: the risk score, the probabilities
+to be without the event at four times up to the horizon, and the median time to the event, if it is
+not after the horizon."""
+# Shares of the horizon at which the probability to be without the event is written.
+_PLACES = (0.25, 0.5, 0.75, 1.0)
 
 
 def add_arguments(parser):
@@ -44,7 +49,8 @@ def add_arguments(parser):
     parser.add_argument(
         "table", metavar="TABLE", help="the target's rows (.csv, .parquet or .xlsx)"
     )
-    add_label(parser, "column with the labels that are known; other cells are empty")
+    text = "column with the labels that are known; other cells are empty"
+    add_outcome(parser, text, default="")
     parser.add_argument(
         "--id",
         metavar="COLUMN",
@@ -74,7 +80,11 @@ def run(arguments, note):
     target = checked_output(arguments, *TABLES)
     check_ending(target)
     releases = _releases(arguments)
-    if releases[0].outcome is not None:
+    outcome = releases[0].outcome
+    outcome_columns(arguments, outcome, f"the release {arguments.release[0]!r}")
+    if isinstance(outcome, EventOutcome):
+        return _predict_times(releases, arguments, target, note)
+    if outcome is not None:
         return _predict_numbers(releases, arguments, target, note)
     classes = np.unique(np.concatenate([release.classes for release in releases]))
     prior = class_shares(classes.tolist(), arguments.class_prior)
@@ -135,6 +145,43 @@ def _predict_numbers(releases, arguments, target, note):
     return _written(predictions, target, arguments)
 
 
+def _predict_times(releases, arguments, target, note):
+    """Write the risk of each row, and its curve of survival at public times."""
+    given = {"class-prior": arguments.class_prior, "event": arguments.event}
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(
+                f"--{name} cannot be learned from where the outcome is a time to an event, which "
+                "is predicted by the release alone. Leave it out."
+            )
+    if len(releases) > 1:
+        raise ValueError(
+            "Times to an event are predicted by one release. Make one of several by skdp merge."
+        )
+    [release] = releases
+    times = [release.outcome.horizon * place for place in _PLACES]
+    names = ("risk", *(f"survival_{time:g}" for time in times), "median_survival")
+    frame = read_rows(arguments, note)
+    ids = _ids(frame, names, arguments)
+    rows = _rows(frame, releases, arguments)
+    lacking = [] if release.encoder is None else [*set(release.encoder.names) - set(rows.columns)]
+    if lacking:
+        note(
+            f"warning: the table lacks the columns {sorted(lacking)!r:.300} of the release, which "
+            "is restricted to the others"
+        )
+        release = release.restrict([c for c in release.encoder.names if c not in lacking])
+    note(f"predicting {len(rows):,} rows by the release")
+    curves = release.predict_survival_function(rows, return_array=True)
+    reached = curves <= 0.5
+    median = np.where(reached.any(axis=1), release.unique_times_[reached.argmax(axis=1)], np.nan)
+    at_times = curves[:, np.searchsorted(release.unique_times_, times, side="right") - 1]
+    # Beyond these digits are rounding and noise, and nothing is known to be certain.
+    shown = np.clip(np.round(at_times, 6), 10.0**-6, 1 - 10.0**-6)
+    columns = (np.round(release.predict(rows), 6), *shown.T, [float(f"{t:.6g}") for t in median])
+    return _written(ids | dict(zip(names, columns, strict=True)), target, arguments)
+
+
 def _outcomes(frame, arguments):
     """Return the outcome of each row, NaN where it has none; None without a column of them."""
     if arguments.label is None:
@@ -166,8 +213,8 @@ def _releases(arguments):
         return releases
     if len({release.outcome for release in releases}) > 1:
         raise ValueError(
-            "The releases have other outcomes: classes, or numbers between other bounds. Predict "
-            "by each alone."
+            "The releases have other outcomes: classes, numbers between other bounds, or times "
+            "up to other horizons. Predict by each alone."
         )
     for path, release in zip(paths, releases, strict=True):
         if release.encoder is None:

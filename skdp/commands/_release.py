@@ -11,6 +11,8 @@ from skdp.commands._arguments import (
     check_budget,
     checked_output,
     opened_ledger,
+    outcome_columns,
+    outcome_values,
     people,
 )
 from skdp.commands._check import (
@@ -31,8 +33,10 @@ example:
   skdp release rows.csv --label outcome --schema schema.json --epsilon 1 \\
       --ledger budget.json --budget-epsilon 2 --budget-delta 1e-5 -o hospital.skdp
 
-The schema must be public. Rows of unlisted classes are left out silently, as are those without a
-number where the outcome is one, and numbers beyond the bounds count as the bounds. A cell that
+The schema must be public. Where the outcome is a time to an event, its columns are --event and
+--time, or as the schema calls them. Rows of unlisted classes are left out silently, as are those
+without a number, or an event and a time, where the outcome is one; numbers beyond the bounds count
+as the bounds. A cell that
 is no number, or no category, counts as missing: a warning would leak information. For the same
 reason nothing about the rows is shown, not even their number, with one exception: mistakes that
 would ruin the release, as found by skdp check, are refused before anything is charged, by the
@@ -42,7 +46,7 @@ owner's screen. Only the .skdp file may be published."""
 
 def add_arguments(parser):
     """Add the arguments of the command."""
-    add_private_rows(parser, label_required=True)
+    add_private_rows(parser)
     add_accept(parser)
     parser.add_argument(
         "--model",
@@ -59,12 +63,13 @@ def run(arguments, note):
     """Check all that can be checked; charge the ledger; draw noise; write the release."""
     check_budget(arguments)
     target = checked_output(arguments, ".skdp")
-    schema = schema_of(arguments)
+    schema = schema_of(arguments, label_required=True)
     check_accepted(arguments, schema)
     frame = rows_of(arguments, schema, note)
     groups = people(frame, arguments)
     refuse_stops(frame, schema, arguments)
-    frame, labels = frame[list(schema.names)], frame[arguments.label]
+    columns = outcome_columns(arguments, schema.outcome, arguments.schema)
+    frame, labels = frame[list(schema.names)], outcome_values(frame, columns, schema.outcome)
     source = DPStatisticsSource(
         arguments.epsilon,
         arguments.delta,

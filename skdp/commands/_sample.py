@@ -1,11 +1,13 @@
 """``skdp sample``: synthetic rows of a release, and how near they are to the private ones."""
 
 from skdp.commands._arguments import (
-    add_label,
+    add_outcome,
     add_output,
     add_release,
     checked_output,
+    outcome_columns,
     read_rows,
+    with_columns,
 )
 from skdp.commands._tables import (
     TABLES,
@@ -15,7 +17,7 @@ from skdp.commands._tables import (
     write_table,
 )
 from skdp.release import Release
-from skdp.tabular import compare_tables
+from skdp.tabular import EventOutcome, compare_tables
 
 NAME = "sample"
 HELP = """Draw synthetic rows with labels from a release. No budget is spent.
@@ -36,9 +38,8 @@ def add_arguments(parser):
     parser.add_argument(
         "-n", "--rows", type=int, required=True, metavar="N", help="how many rows to draw"
     )
-    add_label(
-        parser, "name of the column that is written with labels, or numbers (default: label)"
-    )
+    text = "name of the column that is written with labels, or numbers (default: label)"
+    add_outcome(parser, text, "that of the release")
     parser.add_argument(
         "--seed",
         type=int,
@@ -46,7 +47,7 @@ def add_arguments(parser):
         help="seed for the same rows again (default: different rows each time)",
     )
     parser.add_argument(
-        "--compare", metavar="TABLE", help="private rows, with labels in the column of --label"
+        "--compare", metavar="TABLE", help="private rows, with the outcome in the same columns"
     )
     add_table_options(parser)
     add_output(parser, "the rows", ".csv or .parquet")
@@ -62,26 +63,32 @@ def run(arguments, note):
         raise ValueError(
             f"--seed must be a whole number from 0 to {2**32 - 1}, got {arguments.seed}."
         )
-    label = arguments.label or "label"
     release = Release.load(arguments.release)
     if release.encoder is None:
         raise ValueError(
             f"{arguments.release!r} has no schema, which is needed to write rows as a table. "
             "Use Release.sample in Python."
         )
-    if label in release.encoder.names:
-        raise ValueError(
-            f"--label {label!r} is a column of {arguments.release!r} already. Name another."
-        )
-    frame, labels = release.sample(arguments.rows, arguments.seed, as_frame=True)
-    frame = frame.assign(**{label: labels})
+    columns = outcome_columns(arguments, release.outcome, f"the release {arguments.release!r}")
+    columns = columns or {"--label": "label"}
+    for option, name in columns.items():
+        if name in release.encoder.names:
+            raise ValueError(
+                f"{option} {name!r} is a column of {arguments.release!r} already. Name another."
+            )
+    frame, outcomes = release.sample(arguments.rows, arguments.seed, as_frame=True)
+    about_time = isinstance(release.outcome, EventOutcome)
+    parts = [outcomes[name] for name in outcomes.dtype.names or ()] or [outcomes]
+    frame = frame.assign(**dict(zip(columns.values(), parts, strict=True)))
     said = [f"Drew {len(frame):,} synthetic rows by {release!r}."]
     if arguments.compare is not None:
         real = read_rows(arguments, note, "compare")
-        check_columns(real, [label], arguments.compare, "--label")
+        for option, name in columns.items():
+            check_columns(real, [name], arguments.compare, option)
         check_columns(real, release.encoder.names, arguments.compare, "the release")
         note("comparing; what follows is private")
-        schema = release.encoder
+        label = None if about_time else columns["--label"]
+        schema = with_columns(release.encoder, columns)
         said += ["", str(compare_tables(real, frame, schema, label=label)), ""]
     write_table(frame, target, overwrite=arguments.force)
     said.append(f"Wrote {str(target)!r}.")

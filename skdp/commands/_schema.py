@@ -1,8 +1,12 @@
 """``skdp schema``: a draft of the public schema, or a schema for several owners."""
 
+from math import inf
+
 from skdp.commands._arguments import (
-    add_label,
+    add_outcome,
     add_output,
+    between,
+    check_pair,
     checked_output,
     read_rows,
     read_schema,
@@ -12,6 +16,8 @@ from skdp.commands._tables import add_table_options, check_columns, inferred
 from skdp.tabular import (
     MANY,
     CategoryColumn,
+    EventOutcome,
+    NumericColumn,
     Schema,
     missing_values,
     number_forms,
@@ -26,10 +32,11 @@ example:
   skdp schema --common north.json south.json -o common.json
 
 Labels become a list of classes; labels of many different numbers an outcome that is a number,
-between rounded bounds. Bounds and categories of private rows are private: never draft a schema
-from these. Read the draft, widen its bounds to what instruments and code books allow, and delete
-what identifies people. Owners whose releases will be merged must agree on one schema before any
-release."""
+between rounded bounds. With --event and --time the outcome is a time to an event, up to --horizon,
+by default the largest time, rounded. Bounds and categories of private rows are private: never
+draft a schema from these. Read the draft, widen its bounds to what instruments and code books
+allow, and delete what identifies people. Owners whose releases will be merged must agree on one
+schema before any release."""
 
 
 def add_arguments(parser):
@@ -53,7 +60,13 @@ def add_arguments(parser):
         help="state that these rows are public, or the target's own",
     )
     add_table_options(parser, drop=True)
-    add_label(parser, "column with the labels: classes, or a number")
+    add_outcome(parser, "column with the labels: classes, or a number", default="")
+    parser.add_argument(
+        "--horizon",
+        metavar="NUMBER",
+        type=between(0, inf, "it is in the unit of --time, such as 365 days"),
+        help="public time up to which rows are followed (default: the largest time, rounded)",
+    )
     add_output(parser, "the schema", ".json")
 
 
@@ -72,14 +85,24 @@ def run(arguments, note):
             "rows are public, or the target's own, add --public. If they are private, draft from "
             "others, or write the schema from units, instruments and code books."
         )
+    check_pair(arguments.event, arguments.time)
+    if arguments.label is not None and arguments.event is not None:
+        raise ValueError(
+            f"--label {arguments.label!r} is for classes and numbers, and --event for times. "
+            "Leave one of them out."
+        )
+    if arguments.horizon is not None and arguments.event is None:
+        raise ValueError("--horizon is of a time to an event. Name --event and --time too.")
     target = checked_output(arguments, ".json")
     frame = read_rows(arguments, note)
-    label = [] if arguments.label is None else [arguments.label]
-    check_columns(frame, label, arguments.table, "--label")
+    outcome = {name: getattr(arguments, name) for name in ("label", "event", "time")}
+    for name, column in outcome.items():
+        check_columns(frame, [column] if column else [], arguments.table, f"--{name}")
     if not frame.columns.is_unique:
         raise ValueError(f"{arguments.table!r} has columns of the same name. Rename one of them.")
     _warn_of_decimals(frame, note)
-    schema = schema_from(inferred(frame), public=True, label=arguments.label)
+    drafted = inferred(frame)
+    schema = schema_from(drafted, public=True, **outcome, horizon=arguments.horizon)
     for column in schema.columns:
         # Rule of thumb.
         if isinstance(column, CategoryColumn) and len(column.categories) > 50:
@@ -87,13 +110,18 @@ def run(arguments, note):
                 f"warning: {column.name!r:.100} has {len(column.categories)} categories. If these "
                 "are names or IDs, delete the column from the schema."
             )
-    if schema.outcome is not None:
-        low, high = schema.outcome.low, schema.outcome.high  # type: ignore
+    if isinstance(schema.outcome, EventOutcome) and arguments.horizon is None:
+        note(
+            f"the horizon is {schema.outcome.horizon:g}, the largest time, rounded. Better write "
+            "the time that your question is about, as 365 days, up to which many rows are followed"
+        )
+    elif isinstance(schema.outcome, NumericColumn):
+        low, high = schema.outcome.low, schema.outcome.high
         note(
             f"the labels are taken for a number from {low:g} to {high:g}. If these are classes, "
             'list them in place of "outcome", as "classes"'
         )
-    if not label:
+    if schema.classes is None and schema.outcome is None:
         note("the draft lists no classes; skdp release needs them: name a column by --label")
     write_schema(schema, target, arguments)
     return (
@@ -120,6 +148,9 @@ def _common(arguments, note):
         (arguments.table is not None, "TABLE"),
         (arguments.public, "--public"),
         (arguments.label is not None, "--label"),
+        (arguments.event is not None, "--event"),
+        (arguments.time is not None, "--time"),
+        (arguments.horizon is not None, "--horizon"),
     ):
         if given:
             raise ValueError(

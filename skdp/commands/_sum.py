@@ -13,6 +13,8 @@ from skdp.commands._arguments import (
     check_budget,
     checked_output,
     ledger_of,
+    outcome_columns,
+    outcome_values,
     people,
     read_schema,
     require_outcome,
@@ -174,7 +176,7 @@ def _add_answer(parser):
     _add_agreed(parser)
     text = "the request of whoever combines (.msg)"
     parser.add_argument("request", metavar="REQUEST", help=text)
-    add_labeled_rows(parser)
+    add_labeled_rows(parser, "that of the plan")
     add_accept(parser)
     _add_secrets(parser)
     add_ledger(parser, required=True)
@@ -220,7 +222,9 @@ def _sums(plan, arguments, note):
     groups = people(frame, arguments)
     refuse_stops(frame, plan.schema, arguments)
     accumulator = plan.accumulator()
-    accumulator.add(frame[list(plan.schema.names)], frame[arguments.label], groups)
+    outcome = plan.schema.outcome
+    labels = outcome_values(frame, outcome_columns(arguments, outcome, where), outcome)
+    accumulator.add(frame[list(plan.schema.names)], labels, groups)
     return accumulator
 
 

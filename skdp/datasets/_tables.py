@@ -162,6 +162,7 @@ def load_heart_disease() -> Bunch:
     See Also
     --------
     load_adult : A larger table, of one population.
+    load_heart_failure : Patients of whom it is known when they died.
 
     Notes
     -----
@@ -199,6 +200,70 @@ def load_heart_disease() -> Bunch:
         hospital_names=list(hospital.unique()),
         schema={"version": 1, "columns": about["columns"], "classes": [0, 1]},
         DESCR=load_heart_disease.__doc__,
+    )
+
+
+def load_heart_failure() -> Bunch:
+    """Load 299 patients with heart failure, and the time to their death.
+
+    Eleven columns: age, ``anaemia``, the enzyme ``creatinine_phosphokinase`` in the blood (mcg/l),
+    ``diabetes``, the ``ejection_fraction`` of the heart (%), ``high_blood_pressure``,
+    ``platelets`` (per ml), ``serum_creatinine`` (mg/dl), ``serum_sodium`` (mEq/l), ``sex`` (1 is
+    male) and ``smoking``. The outcome is a time to an event: 96 patients died during the
+    follow-up, which lasted 4 to 285 days; the other times are censored. The data come with the
+    package.
+
+    Returns
+    -------
+    heart : :class:`~sklearn.utils.Bunch`
+        Dictionary-like, with
+
+        data : DataFrame of shape (299, 11)
+            The columns, without missing values.
+        target : ndarray of shape (299,)
+            A structured array: ``died``, and the ``days`` after which the patient died or was
+            last seen.
+        schema : dict
+            The public schema of the columns, with an outcome of the type "event" and a horizon of
+            285 days, for :class:`~skdp.DPStatisticsSource` and :class:`~skdp.TabularEncoder`.
+        DESCR : str
+            A description.
+
+    See Also
+    --------
+    load_heart_disease : Patients of four hospitals, who are ill or healthy.
+
+    References
+    ----------
+    Ahmad, T., Munir, A., Bhatti, S. H., Aftab, M. and Raza, M. A., "Survival analysis of heart
+    failure patients: a case study", PLoS ONE 12(7), 2017.
+
+    Chicco, D. and Jurman, G., "Machine learning can predict survival of patients with heart
+    failure from serum creatinine and ejection fraction alone", BMC Medical Informatics and
+    Decision Making 20, 2020.
+
+    "Heart Failure Clinical Records", UCI Machine Learning Repository, 2020,
+    https://doi.org/10.24432/C5Z89R. License: CC BY 4.0,
+    https://creativecommons.org/licenses/by/4.0/.
+
+    Examples
+    --------
+    >>> from skdp.datasets import load_heart_failure
+    >>> heart = load_heart_failure()
+    >>> heart.data.shape, int(heart.target["died"].sum())
+    ((299, 11), 96)
+    >>> heart.schema["outcome"]
+    {'type': 'event', 'horizon': 285, 'event': 'died', 'time': 'days'}
+    """
+    about = json.loads(_EMBEDDED.joinpath("schemas.json").read_text())["heart_failure"]
+    frame = pd.read_csv(_EMBEDDED / "heart_failure.csv")
+    target = np.empty(len(frame), dtype=[("died", bool), ("days", np.float64)])
+    target["died"], target["days"] = frame.pop("DEATH_EVENT") == 1, frame.pop("time")
+    return Bunch(
+        data=frame,
+        target=target,
+        schema={"version": 1, **about},
+        DESCR=load_heart_failure.__doc__,
     )
 
 

@@ -91,9 +91,10 @@ class NoisyStatistics(Part):
 
     exits, exit_sd, exit_places : ndarray of shape (n_sources, n_cells), (n_sources,) and \
             (n_sources, n_cells), or None, default=None
-        Where the outcome is a time: rows by how they leave, see :class:`EventOutcome`, the
-        standard deviation of the noise in each of these, and the place of the residual of such
-        rows between −1 and 1, by which they are counted as numbers are.
+        Where the outcome is a time: rows by how they leave, see
+        :class:`~skdp.tabular.EventOutcome`, the standard deviation of the noise in each of these,
+        and the place of the residual of such rows between −1 and 1, by which they are counted as
+        numbers are.
 
     squares, square_sd : ndarray of shape (1,) or None, default=None
         Where the outcome is a number: the sum of the squared distances of its place between the

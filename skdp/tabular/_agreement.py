@@ -4,6 +4,7 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
 from skdp.tabular._columns import CategoryColumn, NumericColumn
+from skdp.tabular._outcomes import EventOutcome, outcome_text
 from skdp.tabular._values import canonical
 
 
@@ -38,6 +39,18 @@ def column_difference(first, second):
     if not (isinstance(first, CategoryColumn) and isinstance(second, CategoryColumn)):
         return text
     return text + _note(first.categories, second.categories)
+
+
+def outcome_difference(first, second):
+    """Return both descriptions of an outcome, of which one may be None, as a text."""
+    return f"{_outcome_text(first)} here; {_outcome_text(second)} there"
+
+
+def _outcome_text(outcome):
+    if not isinstance(outcome, EventOutcome):
+        return "none" if outcome is None else column_text(outcome)
+    names = shortened((outcome.event, outcome.time))
+    return f"{outcome_text(outcome)}, in the columns {names}"
 
 
 def classes_difference(first, second):
@@ -78,6 +91,25 @@ def common_column(columns):
     if first.ordered:
         spelled = {key: spelled[key] for key in _one_order(columns)}
     return CategoryColumn(first.name, tuple(spelled.values()), first.ordered, missing, noisy)
+
+
+def common_outcome(outcomes):
+    """Return the outcome of all owners who have one that is no class; None where none does.
+
+    Of times the columns are called as those of the first owner.
+    """
+    if not any(isinstance(outcome, EventOutcome) for outcome in outcomes.values()):
+        return common_column(outcomes) if outcomes else None
+    (owner, first), *others = outcomes.items()
+    for other, outcome in others:
+        # Only times have a horizon.
+        if getattr(outcome, "horizon", None) != getattr(first, "horizon", None):
+            raise ValueError(
+                f"The outcome is {_outcome_text(first)} in {owner} and {_outcome_text(outcome)} "
+                f"in {other}; releases that are used together need one kind of outcome with one "
+                "horizon, in one unit of time, so agree on a time up to which all follow rows."
+            )
+    return first
 
 
 def _common_step(low, columns):

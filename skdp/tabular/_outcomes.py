@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from skdp.tabular._columns import NumericColumn, column_from, description_of, is_text
-from skdp.tabular._values import numbers
+from skdp.tabular._values import numbers, truths
 from skdp.utils._frames import as_elements, as_frame
 
 # Intervals up to the horizon, and the power of their place at which they end: events are usually
@@ -34,6 +34,8 @@ class EventOutcome:
 
     event, time : str, default="event" and "time"
         Names of the two columns of a table that say whether a row had the event, and when it left.
+        Events are 1 and 0, true and false, or yes and no, in any case; in other cells they are
+        missing.
 
     Attributes
     ----------
@@ -103,13 +105,14 @@ class EventOutcome:
     def read(self, y: Any) -> tuple[np.ndarray, np.ndarray] | None:
         """Return events and times of a structured array, or of a table with the two columns.
 
-        None where they are neither; of a table the columns are found by name.
+        Those of a table are numbers, NaN where they are none, and its columns are found by name.
+        None where y is neither.
         """
         y = as_frame(y, "y")
         if isinstance(y, pd.DataFrame):
             if not {self.event, self.time} <= set(y.columns):
                 return None
-            return as_elements(y[self.event]), as_elements(y[self.time])
+            return _plain(as_elements(y[self.event])), numbers(as_elements(y[self.time]))
         names = getattr(getattr(y, "dtype", None), "names", None)
         if names is None or len(names) != 2 or y.dtype[0].kind not in "biu" or y.ndim != 1:
             return None
@@ -117,8 +120,8 @@ class EventOutcome:
 
 
 def _plain(events):
-    """Return booleans as numbers, and other values unchanged."""
-    return events.astype(np.float64) if getattr(events, "dtype", object) in ("bool",) else events
+    """Return events as numbers, NaN where they are none."""
+    return truths(events)
 
 
 Outcome = NumericColumn | EventOutcome

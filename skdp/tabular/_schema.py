@@ -18,6 +18,8 @@ from skdp.tabular._agreement import (
     column_texts,
     common_classes,
     common_column,
+    common_outcome,
+    outcome_difference,
     shortened,
 )
 from skdp.tabular._columns import (
@@ -29,8 +31,14 @@ from skdp.tabular._columns import (
     plain,
 )
 from skdp.tabular._mistakes import is_record_number
-from skdp.tabular._outcomes import Outcome, outcome_description, outcome_from, outcome_text
-from skdp.tabular._values import ambiguity, canonical, missing_values, numbers
+from skdp.tabular._outcomes import (
+    EventOutcome,
+    Outcome,
+    outcome_description,
+    outcome_from,
+    outcome_text,
+)
+from skdp.tabular._values import ambiguity, canonical, missing_values, numbers, truths
 from skdp.utils._frames import as_frame
 from skdp.utils._html import as_html, grid
 from skdp.utils._text import composed
@@ -369,7 +377,7 @@ class Schema:
         classes = classes_difference(self.classes, other.classes)
         lines += [f"classes: {classes}"] if classes else []
         if self.outcome != other.outcome:
-            lines.append(f"outcome: {column_difference(self.outcome, other.outcome)}")
+            lines.append(f"outcome: {outcome_difference(self.outcome, other.outcome)}")
         return tuple(lines)
 
     @classmethod
@@ -386,8 +394,9 @@ class Schema:
         Bounds become the lowest and the highest of all owners; categories those of all, in the
         order and spelling of the first owner that lists them; a column may have missing values
         if it may with any owner. Ordered categories need lists that leave one order only.
-        Whether a column is numeric, logarithmic or ordered, and the classes, must
-        agree: a difference there is probably another unit or spelling rather than another range.
+        Whether a column is numeric, logarithmic or ordered, the classes, and the horizon of times
+        must agree: a difference there is probably another unit or spelling rather than another
+        range.
 
         Parameters
         ----------
@@ -410,7 +419,7 @@ class Schema:
         ------
         ValueError
             When the descriptions of a column are incompatible, with each
-            description; when classes differ; when no column is shared.
+            description; when classes or horizons differ; when no column is shared.
 
         See Also
         --------
@@ -459,7 +468,7 @@ class Schema:
         chosen = [c if c.name in in_all else replace(c, missing=True) for c in chosen]
         outcomes = {o: s.outcome for o, s in read.items() if s.outcome is not None}
         classes = common_classes({o: s.classes for o, s in read.items()})
-        return cls(tuple(chosen), classes, common_column(outcomes) if outcomes else None)
+        return cls(tuple(chosen), classes, common_outcome(outcomes))
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the schema as a mapping of version, columns and classes, of JSON's types.
@@ -553,7 +562,15 @@ def as_schema(schema: Schema | Mapping[str, Any] | str | os.PathLike[str]) -> Sc
     return Schema.from_mapping(schema)
 
 
-def schema_from(frame: pd.DataFrame, *, public: bool, label: str | None = None) -> Schema:
+def schema_from(
+    frame: pd.DataFrame,
+    *,
+    public: bool,
+    label: str | None = None,
+    event: str | None = None,
+    time: str | None = None,
+    horizon: float | None = None,
+) -> Schema:
     """Draft a schema from rows that are public, or the target's own.
 
     Bounds and categories that come from private rows are private: a release that contains them
@@ -579,6 +596,13 @@ def schema_from(frame: pd.DataFrame, *, public: bool, label: str | None = None) 
         Name of the column with labels, whose values become the classes; of broken numbers, or
         more than 20 different ones, the rounded bounds of an ``outcome`` that is a number.
 
+    event, time : str or None, default=None
+        In place of ``label``, names of two columns: whether a row had an event, and when, or when
+        it left without it. They become an ``outcome`` that is a time.
+
+    horizon : float or None, default=None
+        The time up to which rows are followed; None: the largest time, rounded upwards.
+
     Returns
     -------
     schema : Schema
@@ -586,7 +610,8 @@ def schema_from(frame: pd.DataFrame, *, public: bool, label: str | None = None) 
     Raises
     ------
     ValueError
-        Unless ``public`` is True; when there is no such ``label``; or when a column has no
+        Unless ``public`` is True; when there is no such ``label``, ``event`` or ``time``; when
+        events are neither 0 and 1 nor true and false nor yes and no; or when a column has no
         values, as many different ones as names or IDs, or record numbers, naming it.
 
     Examples
@@ -606,10 +631,10 @@ def schema_from(frame: pd.DataFrame, *, public: bool, label: str | None = None) 
             "the target's own, or write the schema from units, instruments and code books."
         )
     frame = as_frame(frame, "frame", text_as_categories=False)
-    frame, label = frame.rename(columns=composed), composed(label)
-    if label is not None and label not in frame.columns:
-        raise ValueError(f"The frame has no column 'label'={label!r}; name one that it has.")
-    names = [name for name in frame.columns if name != label]
+    frame = frame.rename(columns=composed)
+    label, event, time = (composed(name) for name in (label, event, time))
+    _check_outcome_names(frame, label, event, time, horizon)
+    names = [name for name in frame.columns if name not in {label, event, time} - {None}]
     for name in names:
         if not isinstance(name, str):
             raise ValueError(f"Column {name!r} has no text as its name; rename it.")
@@ -621,6 +646,8 @@ def schema_from(frame: pd.DataFrame, *, public: bool, label: str | None = None) 
             f"The columns {single!r:.300} have one value only in these rows, which says nothing "
             "of their bounds. Write these by hand, or leave the columns out."
         )
+    if event is not None:
+        return Schema(columns, outcome=_times(frame, event, time, horizon))
     if label is not None and _is_measured(frame[label]):
         return Schema(columns, outcome=_outcome(frame[label]))
     return Schema(columns, None if label is None else _classes(frame[label]))
@@ -697,6 +724,44 @@ def _check_classes(classes):
         raise ValueError(
             f"The schema {fault}, as 'classes'; spell them differently in schema and table."
         )
+
+
+def _check_outcome_names(frame, label, event, time, horizon):
+    """Raise ValueError unless names are of one outcome, and of columns."""
+    for name, value in (("label", label), ("event", event), ("time", time)):
+        if value is not None and value not in frame.columns:
+            raise ValueError(f"The frame has no column {name!r}={value!r}; name one that it has.")
+    if (event is None) != (time is None):
+        raise ValueError(
+            "The 'event' and 'time' parameters of schema_from must both be names of columns, or "
+            f"neither, got {event!r:.100} and {time!r:.100}."
+        )
+    if label is not None and event is not None:
+        raise ValueError(
+            f"The 'label' parameter of schema_from is {label!r:.100}, and 'event' {event!r:.100}. "
+            "Name the column of labels, or those of events and times."
+        )
+    if horizon is not None and event is None:
+        raise ValueError(
+            f"The 'horizon' parameter of schema_from is {horizon!r:.100}, of a time to an event. "
+            "Name 'event' and 'time' too, or leave it out."
+        )
+
+
+def _times(frame, event, time, horizon):
+    """Return the outcome of events and times, with the largest time, rounded, as its horizon."""
+    events, times = truths(frame[event]), numbers(frame[time])
+    strange = frame[event][~np.isin(events, (0.0, 1.0)) & ~missing_values(frame[event])]
+    if len(strange):
+        raise ValueError(
+            f"Column {event!r} has values that are no events, such as "
+            f"{plain(strange.iloc[0])!r:.50}; write 1 and 0, true and false, or yes and no."
+        )
+    known = times[np.isfinite(times) & (times > 0)]
+    if horizon is None and not known.size:
+        raise ValueError(f"Column {time!r} has no time above 0; name another by 'time'.")
+    horizon = rounded_bounds(0.0, known.max())[1] if horizon is None else horizon
+    return EventOutcome(horizon, event, time)
 
 
 def _is_measured(labels):

@@ -94,6 +94,13 @@ def numbers(values):
     return _mapped(values, as_number, np.float64, math.nan)
 
 
+def truths(values):
+    """Return a column as :func:`numbers` does, with "yes" and "no", in any case, as 1 and 0."""
+    if _is_numeric(values):
+        return numbers(values)
+    return _mapped(values, _as_truth, np.float64, math.nan)
+
+
 def missing_values(values):
     """Return which cells of a column are missing, ndarray of shape (n_samples,) of bool."""
     if _is_numeric(values):
@@ -139,6 +146,14 @@ def ambiguity(values):
             )
         forms[form] = value
     return None
+
+
+def _as_truth(value):
+    """Return a truth value as 1 or 0; other values as :func:`as_number` does."""
+    text = _decoded(value) if isinstance(value, bytes) else value
+    known = {"yes": 1.0, "no": 0.0}
+    word = text.strip().lower() if isinstance(text, str) else None
+    return known[word] if word in known else as_number(value)
 
 
 def _is_number(value):

@@ -301,7 +301,6 @@ def test_another_budget_than_the_ledger_s(folder, run, release_command):
         ("epsilon", "inf", "argument --epsilon: must be a number above 0, got 'inf'"),
         ("epsilon", "nan", "argument --epsilon: must be a number above 0, got 'nan'"),
         ("epsilon", None, "the following arguments are required: --epsilon"),
-        ("label", None, "the following arguments are required: --label"),
         ("schema", None, "the following arguments are required: --schema"),
         ("output", None, "the following arguments are required: -o/--output"),
     ],
@@ -312,6 +311,12 @@ def test_arguments_that_make_no_sense(folder, run, release_command, argument, va
     assert message in err
     assert out == ""
     assert not Path("hospital.skdp").exists()
+
+
+def test_the_label_is_named(folder, run, release_command):
+    code, out, err = run(*changed(release_command, label=None))
+    assert (code, out) == (1, "")
+    assert "--label is missing. Name the column with the labels." in err
 
 
 @pytest.mark.parametrize("delta", ["0", "1", "-1e-5"])

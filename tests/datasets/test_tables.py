@@ -7,8 +7,14 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from skdp.datasets import _tables, load_adult, load_heart_disease, load_table
-from skdp.tabular import NumericColumn, Schema
+from skdp.datasets import (
+    _tables,
+    load_adult,
+    load_heart_disease,
+    load_heart_failure,
+    load_table,
+)
+from skdp.tabular import EventOutcome, NumericColumn, Schema
 
 SCENARIO = {"label": "y", "columns": {"x": {}}, "labels_per_class": 2, "target_rows": 10}
 
@@ -176,6 +182,32 @@ def test_heart_disease_is_the_table_of_the_files():
         pd.testing.assert_frame_equal(frame, expected, check_dtype=False)
 
 
+def test_heart_failure_needs_no_files(monkeypatch):
+    monkeypatch.delenv("SKDP_DATA", raising=False)
+    heart = load_heart_failure()
+    assert heart.data.shape == (299, 11)
+    assert not heart.data.isna().any(axis=None)
+    assert_within(heart.schema, heart.data)
+    assert heart.target.dtype.names == ("died", "days")
+    # As its documents say.
+    assert heart.target["died"].sum() == 96
+    assert (heart.target["days"].min(), heart.target["days"].max()) == (4, 285)
+    schema = Schema.from_mapping(heart.schema)
+    assert schema.outcome == EventOutcome(285, "died", "days")
+    assert (schema.outcome.cells(*schema.outcome.read(heart.target)) >= 0).all()
+    assert load_heart_failure.__doc__ == heart.DESCR
+
+
+def test_heart_failure_is_the_table_of_the_files():
+    path = Path(os.environ.get("SKDP_DATA", "")) / "heart_failure" / "heart_failure.csv"
+    if not path.is_file():
+        pytest.skip("SKDP_DATA names no folder with heart_failure")
+    heart, expected = load_heart_failure(), pd.read_csv(path)
+    assert_array_equal(heart.target["died"], expected.pop("DEATH_EVENT"))
+    assert_array_equal(heart.target["days"], expected.pop("time"))
+    pd.testing.assert_frame_equal(heart.data, expected)
+
+
 def test_embedded_data_are_small_and_attributed():
     folder = Path(_tables.__file__).parent / "data"
     assert sum(path.stat().st_size for path in folder.iterdir()) < 300_000
@@ -192,3 +224,7 @@ def test_embedded_data_are_small_and_attributed():
             "Robert Detrano",
         ):
             assert investigator in text
+    for text in (load_heart_failure.__doc__, notice):
+        assert "CC BY 4.0" in text
+        for author in ("Ahmad", "Chicco", "10.24432/C5Z89R"):
+            assert author in text
