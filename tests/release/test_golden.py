@@ -55,8 +55,8 @@ ERRORS = {
 }
 # Predicted sizes of two rows, and their standard deviations, written down when numbers came.
 NUMBERS = [
-    [1.4647239174144913, 1.7653591352930342],
-    [0.7421828781502459, 0.7424964661465566],
+    [1.4647243571167303, 1.7653581573618065],
+    [0.7421856970087046, 0.7424994036359895],
 ]
 # What is written today.
 WRITTEN = [*ERRORS, "mixtures", "sums", "additive", "number"]
