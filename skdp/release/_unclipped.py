@@ -37,9 +37,6 @@ _COVARIANCE_ERROR = 0.5
 # Relative error of the mean of c² by distributions of maximum entropy (measured on ten tables: .01
 # to .08).
 _SHRINKAGE_ERROR = 0.05
-# Relative error of the measured one where the values of numeric columns lie close together
-# (measured on ten tables: up to .026 of all columns).
-_FORM_ERROR = 0.03
 # Relative error of E[c] where the other columns of the rows are unknown.
 _UNKNOWN_ERROR = 0.015
 
@@ -213,7 +210,6 @@ def clipping_by_class(statistics, schema):
     # The squares of indicators of categories have, in any row, the sum of the public guesses.
     constant = np.delete(basis.variances, numeric).sum()
     measured, variance = measured_shrinkage(sums, basis)
-    variance += (_FORM_ERROR * (1 - constant / basis.variances.sum()) * measured) ** 2
     for _ in range(_ROUNDS):
         means = (clipped - shifts) / factors[:, np.newaxis]
         within = sums.second / (counts.sum() * shrinkage) - (means.T * frequencies) @ means
