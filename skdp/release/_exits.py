@@ -1,8 +1,9 @@
 r"""From noisy counts of exits to hazards: how rows of a source leave, with the event or without.
 
 Rows are counted by the interval in which they leave, those with the event first, then those
-without, and last those that are there at the horizon. Noisy counts are brought to powers of time,
-as far as their noise asks for; hazards are those of Nelson and Aalen,
+without, and last those that are there at the horizon. Noisy counts, and the hazards that follow,
+are brought to powers of time as far as their noise asks for; without noise, hazards are those of
+Nelson and Aalen,
 
 .. math:: λ_k = d_k / (r_k - (d_k + c_k) / 2),
 
@@ -19,7 +20,8 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy.special import expit
+from scipy.linalg import cho_factor, cho_solve
+from scipy.special import expit, softmax
 
 from skdp.tabular import INTERVAL_ENDS
 from skdp.utils._linalg import TINY
@@ -31,6 +33,9 @@ _CAP = 1.0
 # Powers of time of the distributions that noisy counts are brought to (rule of thumb).
 _POWERS = np.array([0.4, 0.6, 0.8, 1.0, 1.3, 1.7, 2.2])
 _SHARES = np.diff(INTERVAL_ENDS[:, np.newaxis] ** _POWERS, axis=0, prepend=0)
+# Standard deviations of factors of intervals, and the correlation of these (rules of thumb).
+_SPREADS = (0.1, 0.3, 1.0, 3.0)
+_NEARBY = (np.exp(-np.abs(np.subtract.outer(np.arange(N), np.arange(N))) / 3) + np.eye(N)) / 2
 # Least rows of each way to leave, so that quotients stay finite.
 _LEAST = 1e-3
 # Steps of Newton's method for the hazard of an interval, far more than it needs.
@@ -44,16 +49,28 @@ def smoothed_exits(exits, deviation):
     return np.maximum(np.concatenate(parts), _LEAST)
 
 
-def _smoothed(counts, deviation):
-    """Return counts of intervals brought towards a power of time, of the same sum."""
+def _smoothed(counts, deviation, weights=1.0):
+    """Return the posterior means of counts of intervals, of the same sum, given their noise.
+
+    Before they are seen, counts are ``weights`` times a density that is a power of time, times
+    factors that are alike in intervals nearby: normal ones, with a standard deviation that, as the
+    power, is averaged by evidence.
+    """
     total = max(counts.sum(), 0.0)
-    squares = ((counts[:, np.newaxis] - total * _SHARES) ** 2).mean(axis=0)
-    nearest, noise = int(squares.argmin()), deviation**2
-    # What squared distances from it exceed those of the noise by is the variance about it.
-    excess = max(squares[nearest] - noise, 0.0)
-    kept = 1.0 if noise == 0 else excess / (excess + noise)
-    expected = total * _SHARES[:, nearest]
-    smooth = np.maximum(expected + kept * (counts - expected), 0.0)
+    if deviation == 0 or total == 0:
+        return np.maximum(counts, 0.0)
+    log_evidence, posterior_means = [], []
+    for shares in _SHARES.T:
+        expected = total * shares * weights / (shares * weights).sum()
+        for spread in _SPREADS:
+            prior = spread**2 * np.outer(expected, expected) * _NEARBY
+            factor = cho_factor(prior + deviation**2 * np.eye(N), lower=True)
+            solved = cho_solve(factor, counts - expected)
+            log_evidence.append(
+                -(counts - expected) @ solved / 2 - np.log(factor[0].diagonal()).sum()
+            )
+            posterior_means.append(expected + prior @ solved)
+    smooth = np.maximum(softmax(log_evidence) @ posterior_means, 0.0)
     return smooth * (total / max(smooth.sum(), TINY))
 
 
@@ -83,7 +100,9 @@ class Exits:
         events, others = rows[:N], rows[N : 2 * N]
         left = np.cumsum(events + others)
         there = rows.sum() - left + events + others
-        hazards = events / np.maximum(there - (events + others) / 2, _LEAST)
+        exposed = np.maximum(there - (events + others) / 2, _LEAST)
+        # Where few rows are left, and noise, hazards are those of other intervals.
+        hazards = np.maximum(_smoothed(exits[:N], deviation, exposed), _LEAST) / exposed
         return cls(hazards, others / np.maximum(there - events, _LEAST), float(rows.sum()))
 
     @property

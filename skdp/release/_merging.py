@@ -82,7 +82,8 @@ def _difference(first, release):
     """Return a difference from the first release in what must agree, or None."""
     if first.outcome != release.outcome:
         return (
-            "their outcomes are different numbers, or one is a number and the other one a class. "
+            "their outcomes are different: classes, numbers between other bounds, or times up to "
+            "other horizons. "
             "Agree on one schema before anybody makes a release."
         )
     if first.classes.tolist() != release.classes.tolist():

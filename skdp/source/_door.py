@@ -68,7 +68,7 @@ def read_outcome(y, X, outcome=None):
     if not isinstance(outcome, EventOutcome):
         return check_labels(y, X)
     try:
-        given = outcome.read(y)
+        given = outcome.parts(y)
     except Exception:  # an error of y may quote private values
         given = None
     if given is None:

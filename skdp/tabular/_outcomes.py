@@ -91,7 +91,7 @@ class EventOutcome:
 
     def cells(self, events: Any, times: Any) -> np.ndarray:
         """Return in which cell each row leaves; −1 where time or event is missing or negative."""
-        events, times = numbers(_plain(events)), numbers(times)
+        events, times = truths(events), numbers(times)
         known = np.isin(events, (0.0, 1.0)) & (times >= 0)
         interval = np.searchsorted(self.ends, np.where(known, times, 0.0), side="left")
         # An event at the horizon itself is in the last interval; what comes later is not seen.
@@ -105,23 +105,23 @@ class EventOutcome:
     def read(self, y: Any) -> tuple[np.ndarray, np.ndarray] | None:
         """Return events and times of a structured array, or of a table with the two columns.
 
-        Those of a table are numbers, NaN where they are none, and its columns are found by name.
-        None where y is neither.
+        As numbers, NaN where they are none; the columns of a table are found by name. None where
+        y is neither.
         """
+        given = self.parts(y)
+        return None if given is None else (truths(given[0]), numbers(given[1]))
+
+    def parts(self, y: Any) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return what :meth:`read` makes numbers of, as it is."""
         y = as_frame(y, "y")
         if isinstance(y, pd.DataFrame):
             if not {self.event, self.time} <= set(y.columns):
                 return None
-            return _plain(as_elements(y[self.event])), numbers(as_elements(y[self.time]))
+            return as_elements(y[self.event]), as_elements(y[self.time])
         names = getattr(getattr(y, "dtype", None), "names", None)
         if names is None or len(names) != 2 or y.dtype[0].kind not in "biu" or y.ndim != 1:
             return None
         return y[names[0]], y[names[1]]
-
-
-def _plain(events):
-    """Return events as numbers, NaN where they are none."""
-    return truths(events)
 
 
 Outcome = NumericColumn | EventOutcome
