@@ -89,8 +89,12 @@ class Terms:
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
         """Return the terms of rows, (n_samples, 2 + n_functions)."""
-        functions = (_functions(self.release, self.n_shared, rows) - self.means) / self.scales
-        return np.column_stack([np.ones(len(rows)), self.places(rows) - self.center, functions])
+        places = self.places(rows) - self.center
+        return np.column_stack([np.ones(len(rows)), places, self.functions(rows)])
+
+    def functions(self, rows: np.ndarray) -> np.ndarray:
+        """Return the functions of the columns, of mean 0 over the target's rows."""
+        return (_functions(self.release, self.n_shared, rows) - self.means) / self.scales
 
     def places(self, rows: np.ndarray) -> np.ndarray:
         """Return the places that the release predicts, 0 without one."""
@@ -242,7 +246,30 @@ def within_reach(terms, rows, places):
     return expected + np.clip(left, np.median(left) - reach, np.median(left) + reach)
 
 
-class NumberModel:
+class Average:
+    """Candidates of several kinds, and their weights by evidence."""
+
+    candidates: list[Any]
+    weights: np.ndarray
+
+    @property
+    def source_weight(self) -> float:
+        """Weight of the candidates with a release."""
+        uses = [candidate.name != TARGET for candidate in self.candidates]
+        return float(min(self.weights[uses].sum(), 1.0))  # in spite of rounding
+
+    def kinds(self) -> Iterator[tuple[str, str, float, float, np.ndarray]]:
+        """Yield name, side, weight and log-odds of each kind, and which candidates are of it."""
+        names = np.array([candidate.name for candidate in self.candidates])
+        log_odds = np.array([candidate.log_odds for candidate in self.candidates])
+        for name in dict.fromkeys(names.tolist()):
+            of = names == name
+            side = "both" if ", own " in name else "source"
+            side = "target" if name == TARGET else side
+            yield name, side, float(self.weights[of].sum()), float(logsumexp(log_odds[of])), of
+
+
+class NumberModel(Average):
     """Average of candidates for the place of a number, by their evidence.
 
     Parameters
@@ -284,23 +311,12 @@ class NumberModel:
                 square += weight * posterior.variance * (1 + posterior.leverage(X))
         return mean + self.offset, np.maximum(square - mean**2, 0.0) if with_variance else None
 
-    @property
-    def source_weight(self):
-        """Weight of the candidates with a release."""
-        uses = [candidate.name != TARGET for candidate in self.candidates]
-        return float(min(self.weights[uses].sum(), 1.0))  # in spite of rounding
-
-    def kinds(self):
-        """Yield name and side of each kind, its weight, log-odds and held-out predictions."""
-        names = np.array([candidate.name for candidate in self.candidates])
-        log_odds = np.array([candidate.log_odds for candidate in self.candidates])
+    def reported(self):
+        """Yield name, side, weight, log-odds and held-out predictions of each kind."""
         held_out = np.array([candidate.held_out for candidate in self.candidates])
-        for name in dict.fromkeys(names.tolist()):
-            of = names == name
-            side = "both" if name.endswith((_SHIFTED, _CHANGED)) else "source"
-            side = "target" if name == TARGET else side
-            expected = softmax(log_odds[of]) @ held_out[of]
-            yield name, side, self.weights[of].sum(), logsumexp(log_odds[of]), expected
+        log_odds = np.array([candidate.log_odds for candidate in self.candidates])
+        for *kind, of in self.kinds():
+            yield *kind, softmax(log_odds[of]) @ held_out[of]
 
     def _weighted(self, rows):
         """Yield the terms of rows, each candidate and its weight."""
