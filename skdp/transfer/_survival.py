@@ -108,7 +108,7 @@ class DPTransferSurvival(BaseEstimator):
 
     - *the source*: a = 1 up to the error that the release states, and w = 0;
     - *own slope*: a has a standard deviation of 0.3;
-    - *own coefficients*: w such that the standard deviation of :math:`w^T φ(x)` is from 0.1 to 3;
+    - *own coefficients*: w such that the standard deviation of :math:`w^T φ(x)` is from 0.5 to 4;
     - *target alone*: a = 0, and w as before.
 
     Their evidence is Laplace's approximation at the posterior mode. The four kinds are equally
@@ -119,13 +119,18 @@ class DPTransferSurvival(BaseEstimator):
 
     The baseline has a constant hazard in each of 20 intervals, :math:`Λ_k = L\, u_k\, Λ_k^0`,
     where :math:`Λ_k^0` is that of the release, scaled such that the mean hazard over the target's
-    rows is the one that the release expects. The level L and the shape :math:`u_k` have gamma
-    priors of mean 1, worth two events and five events of an interval. With :math:`d_k` events in
-    interval k, and :math:`e_k` expected ones, their estimates are
+    rows is the one that the release expects. The level L has a gamma prior of mean 1, worth two
+    events: its logarithm has a standard deviation of 0.7, as intercepts of sites have. The shape
+    u has a gamma process of mean 1, worth twenty events. With :math:`d_k` events in interval k,
+    and :math:`e_k` expected ones, the estimates are
 
-    .. math:: L = \frac{2 + \sum_k d_k}{2 + \sum_k e_k}, \qquad u_k = \frac{5 + d_k}{5 + L e_k}.
+    .. math::
 
-    With many events, these are Breslow's estimate of the baseline.
+        L = \frac{2 + \sum_k d_k}{2 + \sum_k e_k}, \qquad
+        u_k = \frac{20\, s_k + d_k}{20\, s_k + L\, e_k}, \qquad s_k = \frac{Λ_k^0}{\sum_j Λ_j^0}.
+
+    With many events, these are Breslow's estimate of the baseline. Without a source, the hazard
+    is constant at first, and the level is that of the outcomes.
 
     **What to expect.** The target may be worse than the better one of the release alone and of a
     penalized Cox regression of the outcomes alone; ``benchmarks/bench_times_transfer.py`` shows
