@@ -121,6 +121,7 @@ def measured(X, y, schema, parts, draws, epsilon):
     ]
     for n, values in found.items():
         means = np.mean(values, axis=0).tolist()
+        means = [None if np.isnan(mean) else mean for mean in means]
         yield {"labels": n} | dict(zip(names, means, strict=True))
 
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.privacy import PrivacyGuarantee
 from skdp.release import concordance, cumulative_hazards, curve_times, curves
-from skdp.tabular import EventOutcome, NumberExplanation, explain_number
+from skdp.tabular import EventOutcome, NumberExplanation, explain_number, numbers
 from skdp.transfer._inspection import explainable
 from skdp.transfer._noise_aware import NOISE_AWARE
 from skdp.transfer._number_candidates import TARGET, Terms
@@ -443,8 +443,8 @@ def _known_outcomes(outcome, y, n_rows):
     missing = [[is_missing(value) for value in part.tolist()] for part in given]
     known = ~np.any(np.array(missing, dtype=bool), axis=0)
     events, times = (part[known] for part in given)
-    wrong = outcome.cells(events, times) < 0
-    if wrong.any() or not np.isfinite(np.asarray(times, dtype=np.float64)).all():
+    wrong = (outcome.cells(events, times) < 0) | np.isinf(numbers(times))
+    if wrong.any():
         raise ValueError(
             "The 'y' parameter of DPTransferSurvival must have events that are true or false, and "
             "times that are finite numbers from 0 on, NaN where the outcome is unknown; of "
