@@ -5,7 +5,7 @@ intercept, on the prediction of a release, and on functions of the columns. It d
 others in how far these may lie from the release before labels are seen.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -184,6 +184,19 @@ def target_priors(terms: Terms) -> Iterator[Prior]:
         yield Prior(TARGET, np.zeros_like(deviations), deviations, share)
 
 
+def known_priors(
+    around: Iterable[Prior], alone: Iterable[Prior], *, is_first: bool, any_label: bool
+) -> list[Prior]:
+    """Return the priors around a source, and with the first one those of the target alone.
+
+    Without labels nothing is known but the source as it is, the first one.
+    """
+    priors = list(around)
+    if priors and not any_label:
+        return priors[:1]
+    return [*priors, *alone] if is_first else priors
+
+
 @dataclass(frozen=True)
 class Candidate:
     """A candidate after the labels were seen.
@@ -220,14 +233,10 @@ def candidates_of(sources, rows, places, keeps_mean, step) -> Iterator[Candidate
     for k, (name, probability, terms) in enumerate(sources):
         X, outcome = terms(rows), within_reach(terms, rows, places) - terms.center
         sums = Sums.of(X, outcome)
-        priors: list[Prior] = []
-        if terms.release is not None:
-            priors += source_priors(terms, name, keeps_mean)
-        if not len(rows):  # nothing is known but the release
-            priors = priors[:1]
-        elif k == 0:
-            priors += target_priors(terms)
-        for prior in priors:
+        around = source_priors(terms, name, keeps_mean) if terms.release is not None else ()
+        for prior in known_priors(
+            around, target_priors(terms), is_first=k == 0, any_label=len(rows) > 0
+        ):
             scale = terms.variance, _OWN_FREEDOM if terms.release is None else _FREEDOM
             posterior = Posterior.of(sums, prior.mean, prior.deviations, *scale)
             share = prior.share * (1.0 if prior.name == TARGET else probability)

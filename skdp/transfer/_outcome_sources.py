@@ -6,6 +6,7 @@ import numpy as np
 
 from skdp.release import TARGET_ADVICE, warn_of_doubt
 from skdp.tabular import NumericColumn
+from skdp.transfer._number_candidates import TARGET, Terms
 from skdp.transfer._sources import check_columns, merged_groups
 
 
@@ -46,13 +47,16 @@ def common_outcome(estimator, releases):
     return first
 
 
-def named_sources(releases, with_labels):
-    """Return name, prior probability and release of merged sources, with labels of single ones.
+def sources_of(matching, n_shared, rows, with_labels):
+    """Return name, prior probability and terms of each source, or of the target alone.
 
-    Warns of releases that may predict nothing.
+    Sources are merged ones, and with labels single ones too. Warns of releases that may predict
+    nothing.
     """
-    named = []
-    groups = merged_groups(releases)
+    releases = matching.releases
+    if not releases:
+        return [(TARGET, 1.0, Terms.of(None, 0, rows))]
+    named, groups = [], merged_groups(releases)
     for release, members in groups:
         plural = "s" * (len(members) > 1)
         name = f"source{plural} {', '.join(map(str, members))}" if len(releases) > 1 else "source"
@@ -63,4 +67,7 @@ def named_sources(releases, with_labels):
         named += [(f"source {k}", releases[k]) for members in several for k in members]
     sizes = np.array([release.statistics.effective_rows for _, release in named])
     shares = (sizes / sizes.sum()).tolist()
-    return [(name, share, release) for (name, release), share in zip(named, shares, strict=True)]
+    return [
+        (name, share, Terms.of(release, n_shared, rows))
+        for (name, release), share in zip(named, shares, strict=True)
+    ]

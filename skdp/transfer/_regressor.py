@@ -14,8 +14,8 @@ from skdp.release import in_units
 from skdp.tabular import MANY, NumberExplanation, NumericColumn, explain_number, numbers
 from skdp.transfer._inspection import explainable
 from skdp.transfer._noise_aware import NOISE_AWARE
-from skdp.transfer._number_candidates import TARGET, NumberModel, Terms
-from skdp.transfer._outcome_sources import checked_columns, common_outcome, named_sources
+from skdp.transfer._number_candidates import NumberModel
+from skdp.transfer._outcome_sources import checked_columns, common_outcome, sources_of
 from skdp.transfer._sources import as_releases, match_columns, summed_guarantee
 from skdp.utils._frames import as_frame
 from skdp.utils._labels import is_missing, label_array
@@ -226,7 +226,7 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
         self._matching = match_columns(releases, X, NOISE_AWARE)
         rows = self._matching.rows(self, X, reset=True)
         check_magnitude(rows, "X")
-        self._n_shared = checked_columns(self, self._matching, rows)
+        n_shared = checked_columns(self, self._matching, rows)
         self.outcome_ = common_outcome(self, releases)
         labeled, values = _known_outcomes(y, len(rows))
         if not (releases or len(values)):
@@ -237,7 +237,7 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
         self._center, self._scale = 0.0, 1.0
         if not releases:
             self._center, self._scale = values.mean(), values.std() or 1.0
-        sources = self._sources(rows, with_labels=bool(len(values)))
+        sources = sources_of(self._matching, n_shared, rows, with_labels=bool(len(values)))
         keeps_mean = self.label_sampling == "stratified" and bool(releases and len(values))
         places = self._places(values)
         self.model_ = NumberModel(sources, rows, labeled, places, keeps_mean)
@@ -250,15 +250,6 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
         guarantees = [release.guarantee for release in releases]
         self.guarantee_ = summed_guarantee(guarantees, self.disjoint)
         return self
-
-    def _sources(self, rows, with_labels):
-        """Return name, probability and terms of each release, merged ones and single ones."""
-        if not self._matching.releases:
-            return [(TARGET, 1.0, Terms.of(None, 0, rows))]
-        return [
-            (name, share, Terms.of(release, self._n_shared, rows))
-            for name, share, release in named_sources(self._matching.releases, with_labels)
-        ]
 
     def _places(self, values):
         """Return the places of outcomes, on the scale of the model."""

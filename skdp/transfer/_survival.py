@@ -14,8 +14,7 @@ from skdp.release import concordance, cumulative_hazards, curve_times, curves
 from skdp.tabular import EventOutcome, NumberExplanation, explain_number, numbers
 from skdp.transfer._inspection import explainable
 from skdp.transfer._noise_aware import NOISE_AWARE
-from skdp.transfer._number_candidates import TARGET, Terms
-from skdp.transfer._outcome_sources import checked_columns, common_outcome, named_sources
+from skdp.transfer._outcome_sources import checked_columns, common_outcome, sources_of
 from skdp.transfer._partial_likelihood import PartialLikelihood
 from skdp.transfer._sources import as_releases, match_columns, summed_guarantee
 from skdp.transfer._time_candidates import TimeModel, covariates
@@ -246,14 +245,8 @@ class DPTransferSurvival(BaseEstimator):
         known, events, times = _known_outcomes(outcome, y, len(rows))
         outcome = _own_outcome(events, times) if outcome is None else outcome
         events, times = events & (times <= outcome.horizon), np.minimum(times, outcome.horizon)
-        sources = [(TARGET, 1.0, Terms.of(None, 0, rows))]
-        if releases:
-            sources = [
-                (name, share, Terms.of(release, n_shared, rows))
-                for name, share, release in named_sources(
-                    self._matching.releases, with_labels=events.any()
-                )
-            ]
+        sources = sources_of(self._matching, n_shared, rows, with_labels=events.any())
+        if releases and events.any():
             expected = covariates(sources[0][2], rows[known])[:, :1]
             _warn_of_contradiction(PartialLikelihood.of(expected, events, times))
         self.model_ = TimeModel(sources, rows, known, events, times, outcome)
@@ -465,7 +458,7 @@ def _own_outcome(events, times):
 
 def _warn_of_contradiction(likelihood):
     """Warn if rows have events the later, the earlier a source expects them."""
-    deviations = likelihood.score_test() if likelihood.events.any() else 0.0
+    deviations = likelihood.score_test()
     if deviations < -_CONTRADICTION:
         warn(
             "The outcomes in y contradict the source: rows for which it expects a higher hazard "
