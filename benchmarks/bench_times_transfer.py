@@ -95,8 +95,8 @@ def measured(X, y, schema, parts, draws, epsilon):
     found = {}
     for draw in range(draws):
         here, order = parts(draw)
-        made = DPStatisticsSource(epsilon, encoder=schema).fit(X.iloc[here], y[here])
-        release = made.release_
+        made = DPStatisticsSource(epsilon, encoder=schema, random_state=draw)
+        release = made.fit(X.iloc[here], y[here]).release_
         n_test = min(len(order) // 2, MOST_TEST)
         test, pool = order[:n_test], order[n_test:][:MOST_LABELS]
         ends = np.quantile(y["time"][test][y["event"][test]], [0.1, 0.9])
