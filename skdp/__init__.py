@@ -29,6 +29,7 @@ from skdp.tabular import Schema, TabularEncoder, schema_from
 from skdp.transfer import (
     DPTransferClassifier,
     DPTransferRegressor,
+    DPTransferSurvival,
     LabeledScorer,
     LabeledSplit,
     SelfTrainingSchedule,
@@ -44,6 +45,7 @@ __all__ = [
     "DPStatisticsSource",
     "DPTransferClassifier",
     "DPTransferRegressor",
+    "DPTransferSurvival",
     "DeepFuzzyAutoencoder",
     "DeepFuzzyClassifier",
     "DeepFuzzyRegressor",

@@ -20,6 +20,7 @@ from skdp import (
     DPStatisticsSource,
     DPTransferClassifier,
     DPTransferRegressor,
+    DPTransferSurvival,
     GaussianDPNoise,
     MembershipMapping,
     OptimalDPNoise,
@@ -95,7 +96,29 @@ def test_check_estimator(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("estimator", EVERYTHING, ids=repr)
+class SurvivalOfVectors(DPTransferSurvival):
+    """Takes y as the checks make it, a vector, as times that all have the event."""
+
+    def fit(self, X, y=None):
+        return super().fit(X, None if y is None else as_times(y))
+
+    def score(self, X, y):
+        return super().score(X, as_times(y))
+
+
+def as_times(y):
+    times = np.real(y).astype(float).ravel()
+    return np.rec.fromarrays([np.ones(len(times), dtype=bool), times - times.min() + 1])
+
+
+@parametrize_with_checks([SurvivalOfVectors()])
+def test_check_estimator_of_times(estimator, check):
+    # Left out are checks of y: scikit-learn's are of classes, numbers or several columns, and
+    # this estimator's outcomes are refused in tests/transfer/test_survival.py.
+    check(estimator)
+
+
+@pytest.mark.parametrize("estimator", [*EVERYTHING, SurvivalOfVectors()], ids=repr)
 @pytest.mark.parametrize(
     "check", ["check_dataframe_column_names_consistency", "check_param_validation"]
 )
@@ -118,7 +141,7 @@ def test_unyielded_transformer_checks(estimator, check):
     getattr(estimator_checks, check)(type(estimator).__name__, estimator)
 
 
-@pytest.mark.parametrize("estimator", TRANSFORMERS + PREDICTORS, ids=repr)
+@pytest.mark.parametrize("estimator", [*TRANSFORMERS, *PREDICTORS, SurvivalOfVectors()], ids=repr)
 def test_wrong_number_of_features_is_refused(estimator, rng):
     # The harness skips this check for anything tagged non-deterministic.
     X, y = rng.rand(20, 4), np.arange(20) % 2

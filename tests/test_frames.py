@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from pandas.testing import assert_frame_equal
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
@@ -31,6 +31,7 @@ from skdp import (
     DPStatisticsSource,
     DPTransferClassifier,
     DPTransferRegressor,
+    DPTransferSurvival,
     GaussianDPNoise,
     LabeledScorer,
     LabeledSplit,
@@ -146,6 +147,9 @@ class Tables:
     first : table
         The first row of numbers.
 
+    times : table
+        Outcomes that are times to an event, some of them unknown.
+
     y, whole, real, groups : column
         Labels that are text, labels that are whole numbers, outputs, and people.
     """
@@ -155,6 +159,7 @@ class Tables:
     numbers: Any
     scores: Any
     first: Any
+    times: Any
     y: Any
     whole: Any
     real: Any
@@ -184,7 +189,8 @@ def plain():
     scores = pd.DataFrame({"model": list("bbaa"), "epsilon": [1, 2, 1, 2], "score": rng.rand(4)})
     labeled = mixed.assign(y=y, who=groups)
     columns = y, pd.Series(whole), pd.Series(rng.rand(n)), groups
-    return Tables(mixed, labeled, numbers, scores, numbers[:1], *columns)
+    times = pd.DataFrame({"event": whole == 1, "time": np.where(absent, np.nan, 9 - 9 * signal)})
+    return Tables(mixed, labeled, numbers, scores, numbers[:1], times, *columns)
 
 
 @cache
@@ -207,6 +213,15 @@ def number_release():
 @cache
 def number_transfer():
     return DPTransferRegressor(number_release()).fit(plain().mixed, plain().real)
+
+
+@cache
+def times_transfer():
+    """A target with times: unknown ones are no outcome of a source."""
+    outcome = {"type": "event", "horizon": 9}
+    schema = {"version": 1, "columns": SCHEMA["columns"], "outcome": outcome}
+    release = source(encoder=schema).fit(plain().mixed, plain().times.fillna(9)).release_
+    return DPTransferSurvival(release).fit(plain().mixed, plain().times)
 
 
 def fuzzy():
@@ -389,6 +404,21 @@ CALLS |= {
     ],
     "DPTransferRegressor.predict": lambda t: number_transfer().predict(t.mixed),
     "DPTransferRegressor.score": lambda t: number_transfer().score(t.mixed, t.real),
+    "DPTransferSurvival.fit": lambda t: [
+        clone(times_transfer()).fit(t.mixed, t.times),
+        DPTransferSurvival().fit(t.numbers, t.times),
+    ],
+    "DPTransferSurvival.predict": lambda t: times_transfer().predict(t.mixed),
+    "DPTransferSurvival.score": lambda t: times_transfer().score(t.mixed, t.times),
+    "DPTransferSurvival.explain": lambda t: (
+        DPTransferSurvival().fit(plain().numbers, plain().times).explain(t.first)
+    ),
+    **{
+        f"DPTransferSurvival.predict_{curve}_function": lambda t, curve=curve: getattr(
+            times_transfer(), f"predict_{curve}_function"
+        )(t.mixed, return_array=True)
+        for curve in ("survival", "cumulative_hazard")
+    },
     "DPTransferClassifier.explain": lambda t: (
         DPTransferClassifier(random_state=0).fit(plain().numbers, plain().y).explain(t.first)
     ),

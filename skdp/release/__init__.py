@@ -44,6 +44,7 @@ from skdp.release._summary import (
     trade_off,
     warn_of_doubt,
 )
+from skdp.release._times import concordance, cumulative_hazards, curve_times, curves
 
 __all__ = [
     "Alignment",

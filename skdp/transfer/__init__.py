@@ -6,10 +6,12 @@ from skdp.transfer._labeled_split import LabeledScorer, LabeledSplit
 from skdp.transfer._priors_and_costs import MAX_ROUNDING
 from skdp.transfer._regressor import DPTransferRegressor
 from skdp.transfer._self_training import SelfTrainingSchedule
+from skdp.transfer._survival import DPTransferSurvival
 
 __all__ = [
     "DPTransferClassifier",
     "DPTransferRegressor",
+    "DPTransferSurvival",
     "LabeledScorer",
     "LabeledSplit",
     "SelfTrainingSchedule",

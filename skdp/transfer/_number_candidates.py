@@ -5,7 +5,7 @@ intercept, on the prediction of a release, and on functions of the columns. It d
 others in how far these may lie from the release before labels are seen.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -89,8 +89,12 @@ class Terms:
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
         """Return the terms of rows, (n_samples, 2 + n_functions)."""
-        functions = (_functions(self.release, self.n_shared, rows) - self.means) / self.scales
-        return np.column_stack([np.ones(len(rows)), self.places(rows) - self.center, functions])
+        places = self.places(rows) - self.center
+        return np.column_stack([np.ones(len(rows)), places, self.functions(rows)])
+
+    def functions(self, rows: np.ndarray) -> np.ndarray:
+        """Return the functions of the columns, of mean 0 over the target's rows."""
+        return (_functions(self.release, self.n_shared, rows) - self.means) / self.scales
 
     def places(self, rows: np.ndarray) -> np.ndarray:
         """Return the places that the release predicts, 0 without one."""
@@ -180,6 +184,19 @@ def target_priors(terms: Terms) -> Iterator[Prior]:
         yield Prior(TARGET, np.zeros_like(deviations), deviations, share)
 
 
+def known_priors(
+    around: Iterable[Prior], alone: Iterable[Prior], *, is_first: bool, any_label: bool
+) -> list[Prior]:
+    """Return the priors around a source, and with the first one those of the target alone.
+
+    Without labels nothing is known but the source as it is, the first one.
+    """
+    priors = list(around)
+    if priors and not any_label:
+        return priors[:1]
+    return [*priors, *alone] if is_first else priors
+
+
 @dataclass(frozen=True)
 class Candidate:
     """A candidate after the labels were seen.
@@ -216,14 +233,10 @@ def candidates_of(sources, rows, places, keeps_mean, step) -> Iterator[Candidate
     for k, (name, probability, terms) in enumerate(sources):
         X, outcome = terms(rows), within_reach(terms, rows, places) - terms.center
         sums = Sums.of(X, outcome)
-        priors: list[Prior] = []
-        if terms.release is not None:
-            priors += source_priors(terms, name, keeps_mean)
-        if not len(rows):  # nothing is known but the release
-            priors = priors[:1]
-        elif k == 0:
-            priors += target_priors(terms)
-        for prior in priors:
+        around = source_priors(terms, name, keeps_mean) if terms.release is not None else ()
+        for prior in known_priors(
+            around, target_priors(terms), is_first=k == 0, any_label=len(rows) > 0
+        ):
             scale = terms.variance, _OWN_FREEDOM if terms.release is None else _FREEDOM
             posterior = Posterior.of(sums, prior.mean, prior.deviations, *scale)
             share = prior.share * (1.0 if prior.name == TARGET else probability)
@@ -242,7 +255,30 @@ def within_reach(terms, rows, places):
     return expected + np.clip(left, np.median(left) - reach, np.median(left) + reach)
 
 
-class NumberModel:
+class Average:
+    """Candidates of several kinds, and their weights by evidence."""
+
+    candidates: list[Any]
+    weights: np.ndarray
+
+    @property
+    def source_weight(self) -> float:
+        """Weight of the candidates with a release."""
+        uses = [candidate.name != TARGET for candidate in self.candidates]
+        return float(min(self.weights[uses].sum(), 1.0))  # in spite of rounding
+
+    def kinds(self) -> Iterator[tuple[str, str, float, float, np.ndarray]]:
+        """Yield name, side, weight and log-odds of each kind, and which candidates are of it."""
+        names = np.array([candidate.name for candidate in self.candidates])
+        log_odds = np.array([candidate.log_odds for candidate in self.candidates])
+        for name in dict.fromkeys(names.tolist()):
+            of = names == name
+            side = "both" if ", own " in name else "source"
+            side = "target" if name == TARGET else side
+            yield name, side, float(self.weights[of].sum()), float(logsumexp(log_odds[of])), of
+
+
+class NumberModel(Average):
     """Average of candidates for the place of a number, by their evidence.
 
     Parameters
@@ -284,23 +320,12 @@ class NumberModel:
                 square += weight * posterior.variance * (1 + posterior.leverage(X))
         return mean + self.offset, np.maximum(square - mean**2, 0.0) if with_variance else None
 
-    @property
-    def source_weight(self):
-        """Weight of the candidates with a release."""
-        uses = [candidate.name != TARGET for candidate in self.candidates]
-        return float(min(self.weights[uses].sum(), 1.0))  # in spite of rounding
-
-    def kinds(self):
-        """Yield name and side of each kind, its weight, log-odds and held-out predictions."""
-        names = np.array([candidate.name for candidate in self.candidates])
-        log_odds = np.array([candidate.log_odds for candidate in self.candidates])
+    def reported(self):
+        """Yield name, side, weight, log-odds and held-out predictions of each kind."""
         held_out = np.array([candidate.held_out for candidate in self.candidates])
-        for name in dict.fromkeys(names.tolist()):
-            of = names == name
-            side = "both" if name.endswith((_SHIFTED, _CHANGED)) else "source"
-            side = "target" if name == TARGET else side
-            expected = softmax(log_odds[of]) @ held_out[of]
-            yield name, side, self.weights[of].sum(), logsumexp(log_odds[of]), expected
+        log_odds = np.array([candidate.log_odds for candidate in self.candidates])
+        for *kind, of in self.kinds():
+            yield *kind, softmax(log_odds[of]) @ held_out[of]
 
     def _weighted(self, rows):
         """Yield the terms of rows, each candidate and its weight."""

@@ -1,6 +1,5 @@
 """Learning a number in a target domain from few outcomes and a private source's release."""
 
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,18 +10,13 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.privacy import PrivacyGuarantee
-from skdp.release import TARGET_ADVICE, in_units, warn_of_doubt
+from skdp.release import in_units
 from skdp.tabular import MANY, NumberExplanation, NumericColumn, explain_number, numbers
 from skdp.transfer._inspection import explainable
 from skdp.transfer._noise_aware import NOISE_AWARE
-from skdp.transfer._number_candidates import TARGET, NumberModel, Terms
-from skdp.transfer._sources import (
-    as_releases,
-    check_columns,
-    match_columns,
-    merged_groups,
-    summed_guarantee,
-)
+from skdp.transfer._number_candidates import NumberModel
+from skdp.transfer._outcome_sources import checked_columns, common_outcome, sources_of
+from skdp.transfer._sources import as_releases, match_columns, summed_guarantee
 from skdp.utils._frames import as_frame
 from skdp.utils._labels import is_missing, label_array
 from skdp.utils._sklearn import StrOptions, fit_context
@@ -225,15 +219,15 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
             of the other, or if columns seem to be in other units.
         """
         forget_fit(self)  # no attribute of an earlier fit remains if this one fails
-        releases = as_releases(self.source, NOISE_AWARE, number=True)
+        releases = as_releases(self.source, NOISE_AWARE, kind=NumericColumn)
         X = as_frame(X)
         if y is None and not releases:
             validate_data(self, X, y)  # raises, as all of scikit-learn does
         self._matching = match_columns(releases, X, NOISE_AWARE)
         rows = self._matching.rows(self, X, reset=True)
         check_magnitude(rows, "X")
-        self._n_shared = self._check_columns(rows) if releases else 0
-        self.outcome_ = _outcome_of(releases)
+        n_shared = checked_columns(self, self._matching, rows)
+        self.outcome_ = common_outcome(self, releases)
         labeled, values = _known_outcomes(y, len(rows))
         if not (releases or len(values)):
             raise ValueError(
@@ -243,7 +237,7 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
         self._center, self._scale = 0.0, 1.0
         if not releases:
             self._center, self._scale = values.mean(), values.std() or 1.0
-        sources = self._sources(rows, with_labels=bool(len(values)))
+        sources = sources_of(self._matching, n_shared, rows, with_labels=bool(len(values)))
         keeps_mean = self.label_sampling == "stratified" and bool(releases and len(values))
         places = self._places(values)
         self.model_ = NumberModel(sources, rows, labeled, places, keeps_mean)
@@ -256,41 +250,6 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
         guarantees = [release.guarantee for release in releases]
         self.guarantee_ = summed_guarantee(guarantees, self.disjoint)
         return self
-
-    def _check_columns(self, rows):
-        """Return the number of columns that are the sources', after checking them."""
-        n_shared = self._matching.n_shared
-        n_shared = rows.shape[1] if n_shared is None else n_shared
-        for release in self._matching.releases:
-            if release.n_features != n_shared:
-                raise ValueError(
-                    f"X has {n_shared} columns, and the release {release.n_features}. A release "
-                    "about a number takes its own columns: pass these in their order, or a "
-                    "DataFrame whose columns have their names."
-                )
-        check_columns(self, self._matching, rows, np.empty(0))
-        return n_shared
-
-    def _sources(self, rows, with_labels):
-        """Return name, probability and terms of each release, merged ones and single ones."""
-        given, groups = self._matching.releases, merged_groups(self._matching.releases)
-        if not given:
-            return [(TARGET, 1.0, Terms.of(None, 0, rows))]
-        named = []
-        for release, members in groups:
-            plural = "s" * (len(members) > 1)
-            name = f"source{plural} {', '.join(map(str, members))}" if len(given) > 1 else "source"
-            named.append((name, release))
-            warn_of_doubt(release, TARGET_ADVICE.format(which=name))
-        if with_labels:
-            several = [members for _, members in groups if len(members) > 1]
-            named += [(f"source {k}", given[k]) for members in several for k in members]
-        sizes = np.array([release.statistics.effective_rows for _, release in named])
-        shares = sizes / sizes.sum()
-        return [
-            (name, float(share), Terms.of(release, self._n_shared, rows))
-            for (name, release), share in zip(named, shares, strict=True)
-        ]
 
     def _places(self, values):
         """Return the places of outcomes, on the scale of the model."""
@@ -398,7 +357,7 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         names = ["name", "side", "weight", "log_odds", "error"]
-        report = pd.DataFrame(self.model_.kinds(), columns=names)
+        report = pd.DataFrame(self.model_.reported(), columns=names)
         report["log_odds"] -= report["log_odds"].iloc[0]
         errors = [self._outcomes - self._in_units(held_out) for held_out in report["error"]]
         report["error"] = [np.sqrt(np.mean(e**2)) if len(e) else np.nan for e in errors]
@@ -453,21 +412,6 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "guarantee_")
-
-
-def _outcome_of(releases):
-    """Return the outcome that all releases are about, None without any."""
-    if not releases:
-        return None
-    first = releases[0].outcome
-    for k, release in enumerate(releases):
-        if replace(release.outcome, name=first.name) != first:
-            raise ValueError(
-                "The 'source' parameter of DPTransferRegressor holds releases about different "
-                f"outcomes: source 0 about {first}, source {k} about {release.outcome}. Pass "
-                "releases whose outcomes have the same bounds and scale."
-            )
-    return first
 
 
 def _known_outcomes(y, n_rows):

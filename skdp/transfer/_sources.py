@@ -2,12 +2,15 @@
 
 import os
 from dataclasses import dataclass
+from types import NoneType
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.release import Release, merge_problem, merged_guarantee
 from skdp.tabular import (
+    EventOutcome,
+    NumericColumn,
     Schema,
     TabularEncoder,
     fitted_encoder,
@@ -24,13 +27,17 @@ from skdp.utils._warnings import warn
 _DTYPES = [np.float64, np.float32]
 
 
-# The estimators of the target, by whether they are about a number.
-_ESTIMATORS = {False: "DPTransferClassifier", True: "DPTransferRegressor"}
+# What a release may be about and the estimator of the target, by the type of the outcome.
+_KINDS = {
+    NoneType: ("classes", "DPTransferClassifier"),
+    NumericColumn: ("a number", "DPTransferRegressor"),
+    EventOutcome: ("a time to an event", "DPTransferSurvival"),
+}
 
 
-def as_releases(source, strategy, *, number=False):
-    """Return the releases, about classes or a number, given as a source, as a list."""
-    owner = _ESTIMATORS[number]
+def as_releases(source, strategy, *, kind=NoneType):
+    """Return the releases, about one kind of outcome, given as a source, as a list."""
+    _, owner = _KINDS[kind]
     if not isinstance(source, list | tuple):
         source = [] if source is None else [source]
     elif not len(source):
@@ -38,7 +45,7 @@ def as_releases(source, strategy, *, number=False):
             f"The 'source' parameter of {owner} is an empty list. Pass at least one release, or "
             "None to learn from the target alone."
         )
-    releases = [as_release(item, strategy, number=number) for item in source]
+    releases = [as_release(item, strategy, kind=kind) for item in source]
     if len(releases) > 1 and strategy.reconstructs_rows:
         raise ValueError(
             f"The 'strategy' parameter of DPTransferClassifier is {strategy.name!r}, which takes "
@@ -77,9 +84,9 @@ def _of_one_schema(releases, owner):
     ]
 
 
-def as_release(source, strategy, *, number=False):
-    """Return the release, about classes or a number, given as a source."""
-    owner = _ESTIMATORS[number]
+def as_release(source, strategy, *, kind=NoneType):
+    """Return the release, about one kind of outcome, given as a source."""
+    _, owner = _KINDS[kind]
     if isinstance(source, str | os.PathLike):
         if not os.path.exists(source):
             raise FileNotFoundError(
@@ -99,11 +106,10 @@ def as_release(source, strategy, *, number=False):
             f"The 'source' parameter of {owner} must be a Release, the path of its file, a fitted "
             f"source, a list of these or None, got {type(source).__name__}."
         )
-    if (release.outcome is not None) != number:
-        about = "classes" if number else "a number"
+    if not isinstance(release.outcome, kind):
+        about, other = _KINDS[type(release.outcome)]
         raise ValueError(
-            f"The 'source' parameter of {owner} is a release about {about}. Use "
-            f"{_ESTIMATORS[not number]}."
+            f"The 'source' parameter of {owner} is a release about {about}. Use {other}."
         )
     if strategy.reconstructs_rows and None in (release.row_classifier, release.alignment):
         raise ValueError(

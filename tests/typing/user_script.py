@@ -67,6 +67,14 @@ def numbers(frame: pd.DataFrame, y: NDArray[Any], release: skdp.Release) -> NDAr
     return predicted
 
 
+def times(frame: pd.DataFrame, y: NDArray[Any], release: skdp.Release) -> NDArray[Any]:
+    model = skdp.DPTransferSurvival(release).fit(frame, y)
+    print(model.score(frame, y), model.report(), model.unique_times_, model.outcome_.horizon)
+    risks: NDArray[Any] = model.predict(frame)
+    print(risks, model.predict_cumulative_hazard_function(frame)[0](30.0))
+    return model.predict_survival_function(frame, return_array=True)
+
+
 def released(frame: pd.DataFrame, y: NDArray[Any], known: skdp.Schema) -> skdp.Release:
     ledger = PrivacyLedger(epsilon=4.0, delta=1e-5)
     bounds = skdp.quantile_bounds(frame, ["age"], ["ward"], epsilon=0.2, ledger=ledger)

@@ -1,0 +1,73 @@
+"""The releases of a target whose outcome is a number or a time: columns, outcome and shares."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from skdp.release import TARGET_ADVICE, warn_of_doubt
+from skdp.tabular import NumericColumn
+from skdp.transfer._number_candidates import TARGET, Terms
+from skdp.transfer._sources import check_columns, merged_groups
+
+
+def checked_columns(estimator, matching, rows):
+    """Return the number of columns that are the sources', after checking them."""
+    if not matching.releases:
+        return 0
+    n_shared = rows.shape[1] if matching.n_shared is None else matching.n_shared
+    for release in matching.releases:
+        if release.n_features != n_shared:
+            number = isinstance(release.outcome, NumericColumn)
+            about = "a number" if number else "a time to an event"
+            raise ValueError(
+                f"X has {n_shared} columns, and the release {release.n_features}. A release "
+                f"about {about} takes its own columns: pass these in their order, or a "
+                "DataFrame whose columns have their names."
+            )
+    check_columns(estimator, matching, rows, np.empty(0))
+    return n_shared
+
+
+def common_outcome(estimator, releases):
+    """Return the outcome that all releases are about, None without any."""
+    if not releases:
+        return None
+    first = releases[0].outcome
+    number = isinstance(first, NumericColumn)
+    # Names of columns may differ.
+    names = {"name": first.name} if number else {"event": first.event, "time": first.time}
+    same = "bounds and scale" if number else "horizon"
+    for k, release in enumerate(releases):
+        if replace(release.outcome, **names) != first:
+            raise ValueError(
+                f"The 'source' parameter of {type(estimator).__name__} holds releases about "
+                f"different outcomes: source 0 about {first}, source {k} about {release.outcome}. "
+                f"Pass releases whose outcomes have the same {same}."
+            )
+    return first
+
+
+def sources_of(matching, n_shared, rows, with_labels):
+    """Return name, prior probability and terms of each source, or of the target alone.
+
+    Sources are merged ones, and with labels single ones too. Warns of releases that may predict
+    nothing.
+    """
+    releases = matching.releases
+    if not releases:
+        return [(TARGET, 1.0, Terms.of(None, 0, rows))]
+    named, groups = [], merged_groups(releases)
+    for release, members in groups:
+        plural = "s" * (len(members) > 1)
+        name = f"source{plural} {', '.join(map(str, members))}" if len(releases) > 1 else "source"
+        named.append((name, release))
+        warn_of_doubt(release, TARGET_ADVICE.format(which=name))
+    if with_labels:
+        several = [members for _, members in groups if len(members) > 1]
+        named += [(f"source {k}", releases[k]) for members in several for k in members]
+    sizes = np.array([release.statistics.effective_rows for _, release in named])
+    shares = (sizes / sizes.sum()).tolist()
+    return [
+        (name, share, Terms.of(release, n_shared, rows))
+        for (name, release), share in zip(named, shares, strict=True)
+    ]

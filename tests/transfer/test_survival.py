@@ -1,0 +1,485 @@
+"""DPTransferSurvival: limits, sources, columns, outcomes, other packages' tools, and messages."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skdp import (
+    DPStatisticsSource,
+    DPTransferClassifier,
+    DPTransferRegressor,
+    DPTransferSurvival,
+    Release,
+)
+from skdp.tabular import EventOutcome
+
+OUTCOME = {"type": "event", "horizon": 1000.0}
+SCHEMA = {
+    "version": 1,
+    "columns": {
+        "a": {"type": "numeric", "low": 0, "high": 1},
+        "b": {"type": "numeric", "low": 0, "high": 1},
+        "c": {"type": "category", "categories": ["x", "y", "z"]},
+    },
+    "outcome": OUTCOME,
+}
+
+
+def made(n, rng, level=1.0, slope=2.0):
+    X = pd.DataFrame({"a": rng.random(n), "b": rng.random(n), "c": rng.choice(list("xyz"), n)})
+    risk = slope * (X["a"] - 0.5) + 0.8 * (X["c"] == "x") * np.sign(slope)
+    times = rng.exponential(1500 / level * np.exp(-risk))
+    left = rng.uniform(0, 1600, n)
+    y = np.empty(n, dtype=[("died", bool), ("days", float)])
+    y["died"], y["days"] = times < left, np.round(np.minimum(times, left)) + 1
+    return X, y
+
+
+def release_of(n=3000, seed=0, schema=SCHEMA, **changes):
+    X, y = made(n, np.random.default_rng(seed), **changes)
+    y = pd.DataFrame({"event": y["died"], "time": y["days"]}) if schema is SCHEMA else y
+    return DPStatisticsSource(8.0, encoder=schema, model="linear").fit(X, y).release_
+
+
+@pytest.fixture(scope="module")
+def release():
+    return release_of()
+
+
+@pytest.fixture
+def target():
+    return made(400, np.random.default_rng(1), level=2.0)
+
+
+def hidden(y, n):
+    """Outcomes of which only the first ones are known."""
+    y = y.copy()
+    y["days"][n:] = np.nan
+    return y
+
+
+@pytest.mark.parametrize("y", ["none", "missing"])
+def test_without_outcomes_it_predicts_what_the_release_does(release, target, y):
+    X, outcomes = target
+    model = DPTransferSurvival(release).fit(X, None if y == "none" else hidden(outcomes, 0))
+    np.testing.assert_allclose(model.predict(X), release.predict(X), rtol=1e-12)
+    for name in ("predict_survival_function", "predict_cumulative_hazard_function"):
+        given, expected = (getattr(m, name)(X, return_array=True) for m in (model, release))
+        np.testing.assert_allclose(given, expected, rtol=1e-12)
+        curve, other = (getattr(m, name)(X.iloc[:1])[0] for m in (model, release))
+        assert curve(500.0) == pytest.approx(other(500.0))
+    np.testing.assert_array_equal(model.unique_times_, release.unique_times_)
+    assert model.source_weight_ == 1
+    assert model.outcome_ == release.outcome
+    report = model.report()
+    assert report["name"].tolist() == ["source"]
+    assert report[["n_labels", "n_events"]].to_numpy().tolist() == [[0, 0]]
+
+
+def test_a_single_event_leaves_the_order_to_the_release(release, target):
+    X, y = target
+    y = hidden(y, 20)
+    y["died"] = np.arange(len(y)) == 3
+    model = DPTransferSurvival(release).fit(X, y)
+    assert model.report()["name"].tolist() == ["source"]
+    assert np.corrcoef(model.predict(X), release.predict(X))[0, 1] == pytest.approx(1)
+
+
+def slow_cox(Z, y, horizon):
+    """Coefficients of Breslow's partial likelihood, by sums over pairs of rows."""
+    events, times = y["died"] & (y["days"] <= horizon), np.minimum(y["days"], horizon)
+    at_risk = times >= times[events][:, np.newaxis]
+
+    def loss(c):
+        predicted = Z @ c
+        factors = at_risk * np.exp(predicted)
+        sums = factors.sum(axis=1)
+        gradient = Z[events].sum(axis=0) - (factors @ Z / sums[:, np.newaxis]).sum(axis=0)
+        return np.log(sums).sum() - predicted[events].sum(), -gradient
+
+    return minimize(loss, np.zeros(Z.shape[1]), jac=True).x
+
+
+def test_with_many_outcomes_the_target_alone_decides(release):
+    X, y = made(2500, np.random.default_rng(3), slope=-2.0)
+    asked, _ = made(1000, np.random.default_rng(4))
+    with pytest.warns(UserWarning, match="contradict the source"):
+        model = DPTransferSurvival(release).fit(X, y)
+    basis = release.regression.basis
+    Z, asked_Z = (basis.encode(release.encode(rows)) for rows in (X, asked))
+    expected = asked_Z @ slow_cox(Z, y, 1000.0)
+    given = model.predict(asked)
+    error = (given - given.mean()) - (expected - expected.mean())
+    assert np.sqrt(np.mean(error**2)) < 0.06
+    assert model.source_weight_ < 0.6
+    report = model.report().set_index("name")["weight"]
+    assert report["source"] + report["source, own slope"] < 1e-6
+
+
+def test_baseline_with_many_outcomes_is_breslow_s(release):
+    X, y = made(2500, np.random.default_rng(3), level=2.0)
+    model = DPTransferSurvival(release).fit(X, y)
+    risks = np.exp(model.predict(X))
+    hazard = model.predict_cumulative_hazard_function(X, return_array=True)[0] / risks[0]
+    for t in (100.0, 400.0, 900.0):
+        # As it is defined: events over the sum of hazards of those at risk.
+        died = y["died"] & (y["days"] <= t)
+        breslow = sum(1 / risks[y["days"] >= day].sum() for day in y["days"][died])
+        assert np.interp(t, model.unique_times_, hazard) == pytest.approx(breslow, rel=0.04)
+
+
+def test_level_of_the_baseline_is_learned_from_few_events(release):
+    rng = np.random.default_rng(5)
+    levels = []
+    for n in (0, 30, 2000):
+        X, y = made(2000, rng, level=2.0)
+        model = DPTransferSurvival(release).fit(X, hidden(y, n))
+        hazards = [
+            m.predict_cumulative_hazard_function(X, return_array=True)[:, -1].mean()
+            for m in (model, release)
+        ]
+        levels.append(hazards[0] / hazards[1])
+    assert levels[0] == pytest.approx(1)
+    assert 1.2 < levels[1] < 3
+    assert levels[2] == pytest.approx(2, rel=0.15)
+
+
+def test_intervals_that_nobody_reaches_keep_the_shape_of_the_release(release):
+    X, y = made(1000, np.random.default_rng(6), level=2.0)
+    y["died"] &= y["days"] <= 300
+    y["days"] = np.minimum(y["days"], 300)
+    hazards = [
+        np.diff(m.predict_cumulative_hazard_function(X, return_array=True)).mean(axis=0)
+        for m in (DPTransferSurvival(release).fit(X, y), release)
+    ]
+    late = release.unique_times_[1:] > 450
+    np.testing.assert_allclose(hazards[0][late] / hazards[1][late], 2, rtol=0.3)
+
+
+def test_few_outcomes_are_no_worse_than_either_side(release):
+    asked, true = made(2000, np.random.default_rng(2))
+    scores = []
+    for seed in range(6):
+        X, y = made(200, np.random.default_rng(10 + seed))
+        models = [DPTransferSurvival(release), DPTransferSurvival()]
+        rows, others = release.encode(X), release.encode(asked)
+        scores.append([m.fit(rows, hidden(y, 40)).score(others, true) for m in models])
+    transfer, alone = np.mean(scores, axis=0)
+    assert transfer > alone + 0.01
+    assert transfer > release.score(asked, true) - 0.01
+
+
+def test_a_source_that_contradicts_gets_little_weight(target):
+    X, y = target
+    wrong = release_of(slope=-2.0)
+    with pytest.warns(UserWarning, match=r"contradict the source: .* have the event later"):
+        model = DPTransferSurvival(wrong).fit(X, y)
+    report = model.report().set_index("name")["weight"]
+    assert report[["source", "source, own slope"]].sum() < 0.01
+    assert model.score(X, y) > 0.6 > 0.5 > wrong.score(X, y)
+
+
+def test_report_and_weights(release, target):
+    X, y = target
+    model = DPTransferSurvival(release).fit(X, hidden(y, 60))
+    report = model.report()
+    assert report["name"].tolist() == [
+        "source",
+        "source, own slope",
+        "source, own coefficients",
+        "target alone",
+    ]
+    assert report["side"].tolist() == ["source", "both", "both", "target"]
+    assert report["weight"].sum() == pytest.approx(1)
+    assert model.source_weight_ == pytest.approx(report["weight"][:3].sum())
+    assert report["n_labels"].unique() == [60]
+    known = y[:60]
+    assert report["n_events"].unique() == [(known["died"] & (known["days"] <= 1000)).sum()]
+    assert report["log_odds"][0] == 0
+
+
+@pytest.mark.filterwarnings("ignore:This release may order times no better than chance")
+def test_sources_are_merged_and_singles_stay_candidates(target):
+    X, y = target
+    releases = [release_of(seed=k, slope=(-2.0, 2.0)[k]) for k in range(2)]
+    without = DPTransferSurvival(releases, disjoint=True).fit(X)
+    merged = Release.merge(releases, disjoint=True)
+    np.testing.assert_allclose(without.predict(X), merged.predict(X), rtol=1e-9)
+    assert without.guarantee_.epsilon == 8
+    model = DPTransferSurvival(releases).fit(X, hidden(y, 100))
+    weight = model.report().set_index("name")["weight"]
+    assert {"sources 0, 1", "source 0", "source 1", "target alone"} < set(weight.index)
+    of = {k: weight[weight.index.str.startswith(f"source {k}")].sum() for k in range(2)}
+    assert of[1] > of[0]
+    assert model.guarantee_.epsilon > 8
+    curves = model.predict_survival_function(X, return_array=True)
+    assert ((curves >= 0) & (curves <= 1)).all()
+    assert (np.diff(curves, axis=1) <= 0).all()
+
+
+def test_columns_are_matched_by_name(release, target):
+    X, y = target
+    y = hidden(y, 50)
+    model = DPTransferSurvival(release).fit(X, y)
+    turned = DPTransferSurvival(release).fit(X[["c", "b", "a"]], y)
+    np.testing.assert_allclose(turned.predict(X), model.predict(X))
+    with pytest.warns(UserWarning, match=r"X lacks the columns \['c'\]"):
+        fewer = DPTransferSurvival(release).fit(X[["a", "b"]])
+    restricted = release.restrict(["a", "b"])
+    np.testing.assert_allclose(fewer.predict(X[["a", "b"]]), restricted.predict(X[["a", "b"]]))
+
+
+def test_columns_of_the_target_alone_are_learned(release, target):
+    X, y = target
+    new = np.random.default_rng(6).random(len(y))
+    y["days"] = np.maximum(y["days"] * np.exp(3 * (0.5 - new)), 1)
+    with pytest.warns(UserWarning, match=r"\['d'\] of X are not among the source's"):
+        model = DPTransferSurvival(release).fit(X.assign(d=new), y)
+    without = DPTransferSurvival(release).fit(X, y)
+    assert model.score(X.assign(d=new), y) > without.score(X, y) + 0.02
+
+
+def test_arrays_of_bounded_numbers_and_single_precision():
+    rng = np.random.default_rng(7)
+    X, y = made(1500, rng)
+    X = X[["a", "b"]].to_numpy(np.float32)
+    source = DPStatisticsSource(8.0, bounds=(0, 1), outcome=OUTCOME, model="linear").fit(X, y)
+    outcomes = hidden(y[:100], 40)
+    single = DPTransferSurvival(source).fit(X[:100], outcomes).predict(X[:100])
+    double = DPTransferSurvival(source).fit(X[:100].astype(float), outcomes).predict(X[:100])
+    np.testing.assert_allclose(single, double, rtol=1e-4, atol=1e-5)
+    with pytest.raises(ValueError, match=r"X has 3 columns, and the release 2.*time to an event"):
+        DPTransferSurvival(source).fit(np.ones((5, 3)))
+
+
+def test_without_a_source_it_is_penalized_cox_regression():
+    X, y = made(1200, np.random.default_rng(8))
+    X = X[["a", "b"]].to_numpy()
+    model = DPTransferSurvival().fit(X, y)
+    expected, given = X @ slow_cox(X, y, np.inf), model.predict(X)
+    assert np.std(given - expected) < 0.05
+    assert (model.guarantee_, model.source_weight_) == (None, 0)
+    assert model.outcome_ == EventOutcome(float(y["days"].max()))
+    risks = np.exp(given)
+    hazard = model.predict_cumulative_hazard_function(X, return_array=True)[0] / risks[0]
+    died = y["died"] & (y["days"] <= 500)
+    breslow = sum(1 / risks[y["days"] >= day].sum() for day in y["days"][died])
+    assert np.interp(500, model.unique_times_, hazard) == pytest.approx(breslow, rel=0.05)
+
+
+def test_outcomes_may_be_a_table(release, target):
+    X, y = target
+    y = hidden(y, 50)
+    table = pd.DataFrame({"time": y["days"], "event": y["died"], "other": 1})
+    model = DPTransferSurvival(release).fit(X, table)
+    expected = DPTransferSurvival(release).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), expected.predict(X))
+    assert model.score(X, table) == expected.score(X, y) == expected.score(X[:50], y[:50])
+    # An unknown event makes an unknown outcome, too.
+    table["event"] = table["event"].astype("boolean").where(np.arange(len(X)) < 30)
+    assert DPTransferSurvival(release).fit(X, table).report()["n_labels"][0] == 30
+
+
+def test_rows_are_followed_up_to_the_horizon(release, target):
+    X, y = target
+    later = y.copy()
+    beyond = y["days"] > 1000
+    later["days"][beyond] = 5000
+    later["died"][beyond] = True
+    models = [DPTransferSurvival(release).fit(X, outcomes) for outcomes in (y, later)]
+    np.testing.assert_allclose(models[0].predict(X), models[1].predict(X))
+    assert models[1].score(X, later) == pytest.approx(models[0].score(X, y))
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_it_goes_through_scikit_learn_s_tools(release, target):
+    X, y = target
+    model = DPTransferSurvival(release).fit(X, hidden(y, 50))
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert clone(model).source is release
+    encoded = release.encode(X)
+    grid = {"source": [release, None]}
+    search = GridSearchCV(DPTransferSurvival(), grid, cv=KFold(3), error_score="raise")
+    assert search.fit(encoded, y).best_score_ > 0.6
+    assert search.predict(encoded).shape == (len(X),)
+    pipeline = make_pipeline(StandardScaler(), DPTransferSurvival())
+    assert pipeline.fit(encoded, y).score(encoded, y) > 0.6
+
+
+def test_source_is_read_from_a_file(release, target, tmp_path):
+    X, _ = target
+    release.save(tmp_path / "a.skdp")
+    model = DPTransferSurvival(tmp_path / "a.skdp").fit(X)
+    np.testing.assert_array_equal(model.predict(X), DPTransferSurvival(release).fit(X).predict(X))
+
+
+def other_release(**about):
+    X, y = made(500, np.random.default_rng(0))
+    schema = {key: SCHEMA[key] for key in ("version", "columns")} | about
+    source = DPStatisticsSource(8.0, encoder=schema, model="linear")
+    return source.fit(X, y["died"].astype(int)).release_
+
+
+def test_releases_about_something_else_are_refused(release, target):
+    X, _ = target
+    of_classes = other_release(classes=[0, 1])
+    of_numbers = other_release(outcome={"type": "number", "low": 0, "high": 1})
+    for estimator in (DPTransferClassifier, DPTransferRegressor):
+        with pytest.raises(
+            ValueError, match=r"a release about a time to an event\. Use DPTransferSurvival\."
+        ):
+            estimator(release).fit(X)
+    for other, message in [
+        (of_classes, r"release about classes\. Use DPTransferClassifier\."),
+        (of_numbers, r"release about a number\. Use DPTransferRegressor\."),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            DPTransferSurvival(other).fit(X)
+    longer = release_of(500, schema={**SCHEMA, "outcome": {**OUTCOME, "horizon": 2000.0}})
+    with pytest.raises(ValueError, match=r"DPTransferSurvival .*different outcomes.*same horizon"):
+        DPTransferSurvival([release, longer]).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ([], r"'source' parameter of DPTransferSurvival is an empty list"),
+        ("none.skdp", r"'source' parameter of DPTransferSurvival names the file"),
+        (3, r"'source' parameter of DPTransferSurvival must be a Release.*got int"),
+    ],
+)
+def test_sources_that_are_none_are_refused(source, message):
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
+        DPTransferSurvival(source).fit(np.ones((4, 2)))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda y: y["days"], r"'y' parameter .* structured array.*'event' and 'time', got ndarr"),
+        (lambda y: pd.DataFrame({"event": y["died"]}), r"'y' parameter .*, got DataFrame"),
+        (lambda y: np.rec.fromarrays([y["days"], y["died"]]), r"'y' parameter .*, got recarray"),
+        (lambda y: changed(y, -1.0), r"times that are finite.*of 400 rows, 1 have others"),
+        (lambda y: changed(y, np.inf), r"times that are finite.*of 400 rows, 1 have others"),
+        (lambda y: y[:300], "inconsistent numbers of samples"),
+    ],
+)
+def test_outcomes_of_another_form_are_refused(release, target, wrong, message):
+    X, y = target
+    with pytest.raises(ValueError, match=message):
+        DPTransferSurvival(release).fit(X, wrong(y))
+
+
+def changed(y, time):
+    y = y.copy()
+    y["days"][3] = time
+    return y
+
+
+def test_text_in_a_table_of_outcomes_is_refused(release, target):
+    X, y = target
+    table = pd.DataFrame({"event": y["died"], "time": y["days"].astype(object)})
+    table.loc[3, "time"] = "10 days"
+    with pytest.raises(ValueError, match=r"of 400 rows, 1 have others"):
+        DPTransferSurvival(release).fit(X, table)
+
+
+def test_without_events_a_source_is_needed(release, target):
+    X, y = target
+    rows = release.encode(X)
+    for outcomes in (hidden(y, 0), changed(y[y["died"] == 0], 5.0)):
+        with pytest.raises(ValueError, match=r"has no known event .* and there is no source"):
+            DPTransferSurvival().fit(rows[: len(outcomes)], outcomes)
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        DPTransferSurvival().fit(rows)
+    assert np.isnan(DPTransferSurvival(release).fit(X).score(X, hidden(y, 0)))
+
+
+def test_a_fit_that_fails_leaves_nothing(release, target):
+    X, y = target
+    model = DPTransferSurvival(release).fit(X, y)
+    with pytest.raises(ValueError, match="'y' parameter"):
+        model.fit(X, y["days"])
+    for name in ("predict", "predict_survival_function", "explain"):
+        with pytest.raises(NotFittedError):
+            getattr(model, name)(X)
+
+
+def test_explanations_are_of_its_log_hazards(release, target):
+    X, y = target
+    model = DPTransferSurvival(release).fit(X, hidden(y, 60))
+    row = X.iloc[[3]]
+    explanation = model.explain(row)
+    [risk] = model.predict(row)
+    assert explanation.prediction == pytest.approx(risk)
+    assert explanation.to_frame().equals(model.explain(X.iloc[3]).to_frame())
+    rows = pd.concat([row] * 101, ignore_index=True)
+    rows["a"] = np.linspace(0, 1, 101)
+    [effect] = [effect for effect in explanation.columns if effect.name == "a"]
+    assert effect.effect == pytest.approx(risk - model.predict(rows).mean(), abs=1e-6)
+
+
+class TestScikitSurvival:
+    """Its own metrics, scorers and searches."""
+
+    @pytest.fixture(autouse=True)
+    def package(self):
+        pytest.importorskip("sksurv")
+
+    def test_metrics(self, release, target):
+        from sksurv.metrics import (
+            concordance_index_censored,
+            concordance_index_ipcw,
+            integrated_brier_score,
+        )
+
+        X, y = target
+        asked, true = made(800, np.random.default_rng(9), level=2.0)
+        model = DPTransferSurvival(release).fit(X, hidden(y, 100))
+        risks = model.predict(asked)
+        c = concordance_index_censored(true["died"], true["days"], risks)[0]
+        # Beyond the horizon model.score knows no order.
+        assert model.score(asked, true) == pytest.approx(c, abs=0.01)
+        assert concordance_index_ipcw(y, true, risks, tau=900)[0] > 0.6
+        times = np.linspace(50, 900, 20)
+        curves = [[curve(t) for t in times] for curve in model.predict_survival_function(asked)]
+        alone = [[curve(t) for t in times] for curve in release.predict_survival_function(asked)]
+        own, other = (integrated_brier_score(y, true, s, times) for s in (curves, alone))
+        assert own < other < 0.25
+
+    def test_pipelines_have_curves(self, release, target):
+        X, y = target
+        rows = release.encode(X)
+        pipeline = make_pipeline(StandardScaler(), DPTransferSurvival()).fit(rows, y)
+        expected = pipeline[-1].predict_survival_function(pipeline[0].transform(rows[:2]))
+        assert pipeline.predict_survival_function(rows[:2])[0](100) == expected[0](100)
+
+    def test_scorers_and_searches(self, release, target):
+        from sksurv.metrics import (
+            as_concordance_index_ipcw_scorer,
+            as_cumulative_dynamic_auc_scorer,
+            as_integrated_brier_score_scorer,
+        )
+
+        X, y = target
+        model = as_concordance_index_ipcw_scorer(DPTransferSurvival(release), tau=900)
+        assert model.fit(X, y).score(X, y) > 0.6
+        times = np.linspace(50, 700, 10)
+        for wrapper in (as_cumulative_dynamic_auc_scorer, as_integrated_brier_score_scorer):
+            search = GridSearchCV(
+                wrapper(DPTransferSurvival(), times=times),
+                {"estimator__source": [release, None]},
+                cv=KFold(3),
+                error_score="raise",
+            )
+            search.fit(release.encode(X), y)
+            assert np.isfinite(search.best_score_)
