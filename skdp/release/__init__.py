@@ -43,6 +43,7 @@ from skdp.release._summary import (
     trade_off,
     warn_of_doubt,
 )
+from skdp.release._time_evaluation import DEFAULT_TIMES, N_STATES, times_fault
 
 __all__ = [
     "Alignment",

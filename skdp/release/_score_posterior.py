@@ -1,10 +1,10 @@
-"""Distributions of scores in two classes, from noisy histograms.
+"""Distributions of scores in two or more classes, from noisy histograms.
 
 The expected rows λ in the bins of a class are smooth in the score, and so is the logarithm of the
 ratio of two classes, which for calibrated scores is the score itself. Histograms differ from λ by
 sampling and by noise of known variance:
 
-    h ~ N(λ, λ + σ²),  log λ of the first class and log-ratio ~ random walks of second order.
+    h ~ N(λ, λ + σ²),  log λ of the first class and log-ratios ~ random walks of second order.
 
 The posterior is normal about its mode (Laplace), and how smooth both are is chosen by evidence.
 """
@@ -24,12 +24,16 @@ _LARGEST_STEP = 2.0
 _TINY = 1e-9
 
 
-def posterior_draws(histograms, centers, deviation, n_draws, random_state):
-    """Return expected rows by class and bin, drawn from their posterior."""
+def posterior_draws(histograms, ratios, deviation, n_draws, random_state):
+    """Return expected rows by class and bin, drawn from their posterior.
+
+    ``ratios`` are the log-ratios of each other class to the first, by bin, that are expected.
+    """
+    ratios = np.atleast_2d(ratios)
     if deviation == 0:
         return random_state.gamma(np.maximum(histograms, _TINY), size=(n_draws, *histograms.shape))
     fits = [
-        _fit(histograms, centers, deviation, density, ratio)
+        _fit(histograms, ratios, deviation, density, ratio)
         for density in _DENSITIES
         for ratio in _RATIOS
     ]
@@ -42,25 +46,29 @@ def posterior_draws(histograms, centers, deviation, n_draws, random_state):
         _, mode, root = fits[k]
         normal = random_state.standard_normal((mode.size, len(of_fit)))
         x = mode[:, np.newaxis] + solve_triangular(root, normal, lower=True, trans="T")
-        first, ratio = np.split(x, 2)
-        draws[of_fit] = np.exp(np.clip(np.stack([first, first + ratio]), -30, 30)).transpose(
-            2, 0, 1
-        )
+        logs = (_adding(*histograms.shape) @ x).reshape(*histograms.shape, -1)
+        draws[of_fit] = np.exp(np.clip(logs, -30, 30)).transpose(2, 0, 1)
     return draws
 
 
-def _fit(histograms, centers, deviation, density, ratio):
+def _adding(n_classes, n):
+    """Return what makes logarithms of rows from those of the first class, and log-ratios."""
+    first = np.zeros((n_classes, n_classes))
+    first[:, 0] = 1
+    return np.kron(np.maximum(first, np.eye(n_classes)), np.eye(n))
+
+
+def _fit(histograms, ratios, deviation, density, ratio):
     """Return log evidence, posterior mode and lower root of the precision."""
-    n = len(centers)
+    n_classes, n = histograms.shape
     differences = np.diff(np.eye(n), 2, axis=0)
     smooth = differences.T @ differences
-    precision = np.zeros((2 * n, 2 * n))
-    precision[:n, :n] = density * smooth + _RIDGE * np.eye(n)
-    precision[n:, n:] = ratio * smooth + _RIDGE * np.eye(n)
+    precisions = np.diag([density, *[ratio] * (n_classes - 1)])
+    precision = np.kron(precisions, smooth) + _RIDGE * np.eye(n_classes * n)
     rows = np.maximum(histograms.sum(axis=1), 1.0)
-    prior = np.concatenate([np.full(n, np.log(rows[0] / n)), centers])
+    prior = np.concatenate([np.full(n, np.log(rows[0] / n)), *ratios])
     target = histograms.ravel()
-    both = np.block([[np.eye(n), np.zeros((n, n))], [np.eye(n), np.eye(n)]])
+    both = _adding(n_classes, n)
     x, variances = prior.copy(), np.repeat(rows / n, n) + deviation**2
 
     def loss(x):

@@ -67,6 +67,11 @@ def read_outcome(y, X, outcome=None):
     """Return labels of any type, or of times the way in which each row leaves."""
     if not isinstance(outcome, EventOutcome):
         return check_labels(y, X)
+    return outcome.cells(*read_events(y, X, outcome))
+
+
+def read_events(y, X, outcome):
+    """Return events and times of any type, one for each row; raise ValueError otherwise."""
     try:
         given = outcome.read(y)
     except Exception:  # an error of y may quote private values
@@ -78,7 +83,7 @@ def read_outcome(y, X, outcome=None):
             f"with the columns {outcome.event!r} and {outcome.time!r}, as the outcome is a time."
         )
     check_labels(given[1], X)
-    return outcome.cells(*given)
+    return given
 
 
 def _column(y):
