@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from itertools import combinations
-from math import inf, isfinite
+from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -20,9 +20,10 @@ from skdp.displays import EvaluationDisplay, PredictionErrorDisplay
 from skdp.privacy import WHOLE, PrivacyGuarantee, pack_guarantee, unpack_guarantee
 from skdp.release._merging import merged_guarantee
 from skdp.release._number_evaluation import N_PLACES, SUM_SCALES, NumberErrors
-from skdp.release._score_posterior import posterior_draws
+from skdp.release._score_posterior import Bins, posterior_draws
 from skdp.release._time_evaluation import (
     N_STATES,
+    TIME_BINS,
     by_event,
     event_shares,
     mean_weights,
@@ -34,12 +35,9 @@ from skdp.tabular import EventOutcome, NumericColumn, outcome_description, outco
 from skdp.utils._files import write_whole
 from skdp.utils._html import definitions
 
-# Public bins of log-odds; the outer ones hold everything beyond. Log loss and Brier score use the
-# log-odds in the middle of a row's bin, with an error of at most an eighth.
-LARGEST_LOG_ODDS = 6.0
-N_BINS = 48
-CENTERS = (np.arange(N_BINS) + 0.5) * (2 * LARGEST_LOG_ODDS / N_BINS) - LARGEST_LOG_ODDS
-_PROBABILITIES = expit(CENTERS)
+# Log loss and Brier score use the log-odds in the middle of a row's bin, with an error of at most
+# an eighth.
+SCORE_BINS = Bins(-6.0, 6.0, 48)
 _DRAWS = 1000
 _VERSION = 1
 _KIND = "skdp evaluation"
@@ -69,15 +67,6 @@ class Estimate(NamedTuple):
     value: float
     low: float
     high: float
-
-
-def bin_of(probabilities):
-    """Return the bin of each probability; of one that is not a number, the middle."""
-    with np.errstate(all="ignore"):
-        log_odds = np.log(probabilities) - np.log1p(-probabilities)
-    log_odds = np.nan_to_num(log_odds, nan=0.0, posinf=inf, neginf=-inf)
-    steps = np.floor((log_odds + LARGEST_LOG_ODDS) * (N_BINS / (2 * LARGEST_LOG_ODDS)))
-    return np.clip(steps, 0, N_BINS - 1).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,12 +192,12 @@ class PrivateEvaluation:
         if isinstance(self.outcome, EventOutcome):
             fault = times_fault(self.classes, self.outcome)
             _require(fault is None, "classes", f"must be public times: {fault}")
-            return (len(self.classes), N_STATES, N_BINS)
+            return (len(self.classes), N_STATES, TIME_BINS.n)
         usual = len(self.classes) >= 2 and len(set(self.classes)) == len(self.classes)
         usual = usual and all(isinstance(c, str | bool | int | float) for c in self.classes)
         _require(usual, "classes", "must be two or more different labels")
         n_scores = 1 if len(self.classes) == 2 else len(self.classes)
-        return (n_scores, 2, N_BINS) if self.outcome is None else (1, N_PLACES, N_PLACES)
+        return (n_scores, 2, SCORE_BINS.n) if self.outcome is None else (1, N_PLACES, N_PLACES)
 
     def _check_number(self):
         """Raise ValueError unless what is there is there for a number alone, and fits it."""
@@ -226,6 +215,10 @@ class PrivateEvaluation:
         _require(small, "sums", f"must be {len(SUM_SCALES)} sums over rows")
         ends = (self.outcome.low, self.outcome.high)
         _require(self.classes == ends, "classes", "must be the bounds of the outcome")
+
+    @property
+    def _bins(self):
+        return SCORE_BINS if self.outcome is None else TIME_BINS
 
     @cached_property
     def _errors(self):
@@ -248,7 +241,8 @@ class PrivateEvaluation:
             )
         random_state = check_random_state(0)  # noise is in the histograms already
         # Of rows that leave early nothing is expected.
-        ratios = np.stack([CENTERS, np.zeros(N_BINS)])[: self.histograms.shape[1] - 1]
+        centers = self._bins.centers
+        ratios = np.stack([centers, np.zeros_like(centers)])[: self.histograms.shape[1] - 1]
         rows = [
             posterior_draws(histograms, ratios, self.deviation, _DRAWS, random_state)
             for histograms in self.histograms
@@ -326,7 +320,7 @@ class PrivateEvaluation:
         -------
         score : Estimate
         """
-        return self._over_scores(_squares, np.ones(len(self.histograms)))
+        return self._over_scores(self._squares, np.ones(len(self.histograms)))
 
     def log_loss(self) -> Estimate:
         """Return the mean negative log-probability of the true class, in nats.
@@ -338,11 +332,16 @@ class PrivateEvaluation:
         -------
         loss : Estimate
         """
-        hit = -np.log(_PROBABILITIES)
+        p = self._bins.probabilities
         two = len(self.classes) == 2 or self.outcome is not None
-        miss = -np.log1p(-_PROBABILITIES) if two else np.zeros(N_BINS)
+        miss = -np.log1p(-p) if two else np.zeros_like(p)
         weights = np.ones(len(self.histograms))
-        return self._over_scores(lambda rows: _mean(rows, miss, hit), weights)
+        return self._over_scores(lambda rows: _mean(rows, miss, -np.log(p)), weights)
+
+    def _squares(self, rows):
+        """Return the mean squared distance of scores from what happened, (n_scores, n_draws)."""
+        p = self._bins.probabilities
+        return _mean(rows, p**2, (1 - p) ** 2)
 
     def at_times(self) -> pd.DataFrame:
         """Return how good probabilities of the event by each public time are.
@@ -366,11 +365,12 @@ class PrivateEvaluation:
             )
         measures = {
             "auc": lambda rows: _areas(rows).T,
-            "brier_score": lambda rows: _squares(rows).T,
+            "brier_score": lambda rows: self._squares(rows).T,
             "event": event_shares,
         }
         table = time_table(self.classes, {k: self._estimate(m) for k, m in measures.items()})
-        expected = self._estimate(lambda rows: _mean(rows, _PROBABILITIES, _PROBABILITIES).T)
+        p = self._bins.probabilities
+        expected = self._estimate(lambda rows: _mean(rows, p, p).T)
         return table.assign(predicted=expected[0])
 
     def roc_curve(self, class_index: int = -1) -> pd.DataFrame:
@@ -395,10 +395,9 @@ class PrivateEvaluation:
         rows = self._draws[class_index]
         shares = np.cumsum((rows / rows.sum(axis=-1, keepdims=True))[..., ::-1], axis=-1)
         low, middle, high = np.quantile(shares, [0.025, 0.5, 0.975], axis=0)
-        width = 2 * LARGEST_LOG_ODDS / N_BINS
         return pd.DataFrame(
             {
-                "threshold": expit(CENTERS - width / 2)[::-1],
+                "threshold": expit(self._bins.centers - self._bins.width / 2)[::-1],
                 "false_positives": middle[0],
                 "true_positives": middle[1],
                 "low": low[1],
@@ -426,14 +425,14 @@ class PrivateEvaluation:
         Raises
         ------
         ValueError
-            When ``n_groups`` is no whole number from 1 to 48.
+            When ``n_groups`` is no whole number from 1 to 48; of a time to an event, to 20.
 
         Examples
         --------
         >>> evaluation.calibration_curve(3).columns.tolist()
         ['probability', 'frequency', 'low', 'high', 'rows']
         """
-        _require_groups("calibration_curve", n_groups, N_BINS)
+        _require_groups("calibration_curve", n_groups, self._bins.n)
         rows = self._draws[class_index]
         total = np.median(rows.sum(axis=1), axis=0)
         middle = (np.cumsum(total) - total / 2) / total.sum()
@@ -444,7 +443,7 @@ class PrivateEvaluation:
             hits = rows[:, 1, in_group].sum(axis=1) / rows[:, :, in_group].sum(axis=(1, 2))
             low, frequency, high = np.quantile(hits, [0.025, 0.5, 0.975])
             share = total[in_group].sum()
-            probability = total[in_group] @ _PROBABILITIES[in_group] / share
+            probability = total[in_group] @ self._bins.probabilities[in_group] / share
             lines.append((probability, frequency, low, high, share / total.sum()))
         names = ["probability", "frequency", "low", "high", "rows"]
         return pd.DataFrame(lines, columns=names)
@@ -482,8 +481,8 @@ class PrivateEvaluation:
                 "The 'threshold' parameter of PrivateEvaluation.confusion must be a number "
                 f"between 0 and 1, got {threshold!r:.100}."
             )
-        edge = np.log(threshold / (1 - threshold)) + LARGEST_LOG_ODDS
-        first = int(np.clip(np.rint(edge * N_BINS / (2 * LARGEST_LOG_ODDS)), 0, N_BINS))
+        edge = np.log(threshold / (1 - threshold)) - self._bins.low
+        first = int(np.clip(np.rint(edge / self._bins.width), 0, self._bins.n))
 
         def shares(rows):
             rows = rows[class_index]
@@ -631,7 +630,10 @@ class PrivateEvaluation:
         if isinstance(self.outcome, NumericColumn):
             return "\n".join([*lines, *self._number_lines()])
         if self.outcome is not None:
-            lines += [*time_lines(self.at_times()), "in the mean over these times (95 % intervals)"]
+            lines += [
+                *time_lines(self.at_times()),
+                "in the mean over these times (95 % intervals)",
+            ]
         figures = {
             "AUC": self.auc(),
             "log loss": self.log_loss(),
@@ -878,11 +880,6 @@ def _areas(rows):
     return (positives * below).sum(axis=-1) / np.maximum(
         others.sum(axis=-1) * positives.sum(axis=-1), np.finfo(float).tiny
     )
-
-
-def _squares(rows):
-    """Return the mean squared distance of each score from what happened: (n_scores, n_draws)."""
-    return _mean(rows, _PROBABILITIES**2, (1 - _PROBABILITIES) ** 2)
 
 
 def _mean(rows, of_others, of_own):

@@ -9,8 +9,12 @@ sampling and by noise of known variance:
 The posterior is normal about its mode (Laplace), and how smooth both are is chosen by evidence.
 """
 
+from dataclasses import dataclass
+from math import inf
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.special import expit
 
 # Precisions of second differences of the logarithms that are compared: of the density, and of its
 # ratio, which is smoother.
@@ -22,6 +26,43 @@ _MOST_STEPS = 60
 _TOLERANCE = 1e-6
 _LARGEST_STEP = 2.0
 _TINY = 1e-9
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Public bins of log-odds, of equal width; the outer ones hold everything beyond."""
+
+    low: float
+    high: float
+    n: int
+
+    @property
+    def width(self):
+        """Width of a bin."""
+        return (self.high - self.low) / self.n
+
+    @property
+    def centers(self):
+        """Log-odds in the middle of each bin, (n,)."""
+        return self.low + self.width * (np.arange(self.n) + 0.5)
+
+    @property
+    def probabilities(self):
+        """Probability in the middle of each bin, (n,)."""
+        return expit(self.centers)
+
+    def of(self, probabilities):
+        """Return the bin of each probability; of one that is not a number, the middle."""
+        with np.errstate(all="ignore"):
+            log_odds = np.log(probabilities) - np.log1p(-probabilities)
+        log_odds = np.nan_to_num(log_odds, nan=self.middle, posinf=inf, neginf=-inf)
+        steps = np.floor((log_odds - self.low) / self.width)
+        return np.clip(steps, 0, self.n - 1).astype(np.int64)
+
+    @property
+    def middle(self):
+        """Log-odds in the middle of all bins."""
+        return (self.low + self.high) / 2
 
 
 def posterior_draws(histograms, ratios, deviation, n_draws, random_state):

@@ -21,6 +21,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
+from skdp.release._score_posterior import Bins
 from skdp.utils._linalg import TINY
 
 # Ways in which a row is at a time: there, with the event by then, or left before.
@@ -28,6 +29,9 @@ N_STATES = 3
 # Public times unless others are given, in units of the horizon.
 DEFAULT_TIMES = (0.25, 0.5, 0.75)
 MOST_TIMES = 20
+# Wider than those of classes, and without the far ends where hardly any rows are: intervals of the
+# Brier score are half as wide, by flchain and nwtco at ε = 1.
+TIME_BINS = Bins(-5.0, 3.0, 20)
 # Places within an interval at which rows leave, and steps of Newton's method (rules of thumb).
 _PLACES = (np.arange(4) + 0.5) / 4
 _N_STEPS = 10

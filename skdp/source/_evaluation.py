@@ -16,12 +16,12 @@ from skdp.release import (
     CELL_SCALE,
     DEFAULT_TIMES,
     HALF_WIDTH,
-    N_BINS,
     N_PLACES,
     N_STATES,
+    SCORE_BINS,
     SUM_SCALES,
+    TIME_BINS,
     PrivateEvaluation,
-    bin_of,
     cell_of,
     times_fault,
 )
@@ -37,7 +37,6 @@ from skdp.source._integers import ROW
 from skdp.source._publication import default_settings, publish, sealed, whole_guarantee
 from skdp.tabular import EventOutcome, NumericColumn, Vocabulary, numbers, outcome_from
 from skdp.utils._frames import as_frame
-
 
 # Outcomes that messages show.
 _NUMBER = {"type": "number", "low": 0, "high": 80}
@@ -275,7 +274,7 @@ def _of_classes(model):
     classes = _checked_classes(model)
     n_scores = 1 if len(classes) == 2 else len(classes)
     # All counts change by the root of the number of histograms, each by 1 in one bin.
-    counting = (n_scores, 2, N_BINS), _counts, np.sqrt(n_scores), np.ones(1)
+    counting = (n_scores, 2, SCORE_BINS.n), _counts, np.sqrt(n_scores), np.ones(1)
     return _Kind(classes, *counting, "histograms of scores", "scores", "classes, the bins")
 
 
@@ -302,7 +301,7 @@ def _of_times(outcome, times):
     # the root of the number of times.
     counting = partial(_time_counts, outcome=outcome, times=at), np.sqrt(len(at)), np.ones(1)
     said = "counts of events", "probabilities", "times and horizon, the bins"
-    return _Kind(at, (len(at), N_STATES, N_BINS), *counting, *said)
+    return _Kind(at, (len(at), N_STATES, TIME_BINS.n), *counting, *said)
 
 
 def _outcome_of(model, given):
@@ -388,7 +387,7 @@ def _checked_classes(model):
 
 
 def _counts(model, X, labels, weights):
-    """Return exact weights by score, class and bin, (n_scores, 2, N_BINS): **private**."""
+    """Return exact weights by score, class and bin, (n_scores, 2, n_bins): **private**."""
     probabilities = np.asarray(model.predict_proba(X), dtype=np.float64)
     K = len(model.classes_)
     if probabilities.shape != (len(labels), K):
@@ -396,20 +395,22 @@ def _counts(model, X, labels, weights):
     codes = Vocabulary(np.asarray(model.classes_).tolist()).codes(labels)
     has_class = codes >= 0
     scored = [1] if K == 2 else range(K)
-    counts = np.zeros((len(scored), 2, N_BINS), dtype=np.int64)
+    counts = np.zeros((len(scored), 2, SCORE_BINS.n), dtype=np.int64)
     for number, c in enumerate(scored):
-        cells = ((codes == c).astype(np.int64), bin_of(probabilities[:, c]))
+        cells = ((codes == c).astype(np.int64), SCORE_BINS.of(probabilities[:, c]))
         np.add.at(counts[number], tuple(index[has_class] for index in cells), weights[has_class])
     return counts
 
 
 def _time_counts(model, X, labels, weights, outcome, times):
-    """Return exact weights by time, state and bin, (n_times, 3, N_BINS): **private**."""
+    """Return exact weights by time, state and bin, (n_times, 3, n_bins): **private**."""
     states = outcome.states(*labels, times)
-    counts = np.zeros((len(times), N_STATES, N_BINS), dtype=np.int64)
+    counts = np.zeros((len(times), N_STATES, TIME_BINS.n), dtype=np.int64)
     for start in range(0, len(weights), _CHUNK):
         rows = slice(start, start + _CHUNK)
-        functions = model.predict_survival_function(X.iloc[rows] if hasattr(X, "iloc") else X[rows])
+        functions = model.predict_survival_function(
+            X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+        )
         # A curve goes on beyond the last of its times as it is there.
         curves = [curve(np.clip(times, *curve.domain)) for curve in functions]
         probabilities = 1 - np.array(curves, dtype=np.float64)
@@ -417,6 +418,6 @@ def _time_counts(model, X, labels, weights, outcome, times):
             raise ValueError("predict_survival_function returned another shape")
         for k, state in enumerate(states[:, rows]):
             known = state >= 0
-            cells = state[known], bin_of(probabilities[known, k])
+            cells = state[known], TIME_BINS.of(probabilities[known, k])
             np.add.at(counts[k], cells, weights[rows][known])
     return counts
