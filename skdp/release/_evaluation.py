@@ -79,8 +79,8 @@ class PrivateEvaluation:
     it by then. Each time has a score, as each of several classes has: ``class_index`` is that of a
     time, and :meth:`at_times` has all of them in one table. Rows that left before a time without
     the event are shared out by Kaplan and Meier's estimate among rows of similar probability: it
-    is assumed that, among these, leaving does not depend on when the event would have been, and
-    that the course of the hazard over time is that of all rows.
+    is assumed that leaving does not depend on when the event would have been among these, nor, in
+    how it is spread over the time before, on the probability, and that hazards are proportional.
 
     Everything is computed from the histograms, so whoever has this object can compute it
     without further privacy cost. Values are medians of the posterior, and intervals contain 95 %
@@ -629,21 +629,20 @@ class PrivateEvaluation:
         ]
         if isinstance(self.outcome, NumericColumn):
             return "\n".join([*lines, *self._number_lines()])
-        if self.outcome is not None:
-            lines += [
-                *time_lines(self.at_times()),
-                "in the mean over these times (95 % intervals)",
-            ]
+        mean = "" if self.outcome is None else "mean "
         figures = {
-            "AUC": self.auc(),
-            "log loss": self.log_loss(),
-            "Brier score": self.brier_score(),
+            f"{mean}AUC": self.auc(),
+            f"{mean}log loss": self.log_loss(),
+            f"{mean}Brier score": self.brier_score(),
         }
+        if mean:
+            lines += time_lines(self.at_times())
         if len(self.classes) == 2 and self.outcome is None:
             decisions = self.confusion()
             figures |= {k: decisions[k] for k in ("accuracy", "sensitivity", "specificity")}
         lines += [
-            f"  {name:<12}  {estimate.value:.3f} (95 %: {estimate.low:.3f} to {estimate.high:.3f})"
+            f"  {name:<{12 + len(mean)}}  {estimate.value:.3f} (95 %: {estimate.low:.3f} to "
+            f"{estimate.high:.3f})"
             for name, estimate in figures.items()
         ]
         return "\n".join(lines)

@@ -3,14 +3,15 @@ r"""Rows with and without an event by public times, from noisy counts of private
 Of each row, at each public time t, is counted the bin of the predicted probability of the event by
 t, and whether the row is there at t, has had the event by then, or left before without it. Of the
 latter it is not known whether they would have had the event. Kaplan and Meier's estimate within a
-bin shares them out: it is the solution of
+bin shares them out: the survival S at t of a bin is the solution of
 
-.. math:: n S = s + \sum_c (S / S(u_c)), \quad S(u) = S^{g(u)},
+.. math:: n S = s + l S / m(S), m(S) = \sum_k w_k S^{g_k},
 
-with n rows in the bin, s of them there at t, and :math:`u_c` the times at which the others left
-(Efron, 1967). Neither these times nor the course g of the hazard up to t, from 0 to 1, are known
-by bin; they are those of all rows, by the counts at the public times before t. Within an
-interval between these, hazards are constant and rows leave evenly with them.
+with n rows in the bin, s of them there at t, and l that left before, whose own survival is S over
+that at the time when they left (Efron, 1967). When they left, :math:`w_k`, and the course of the
+hazard up to t, :math:`g_k` from 0 to 1, are not known by bin: they follow from the counts of all
+rows at the public times before t, if hazards of bins are proportional over time. Within an
+interval between these times, hazards are constant and rows leave evenly.
 
 What is left are rows with and without the event in each bin, as of two classes: the area under
 their ROC curve is that of cumulative cases and dynamic controls.
@@ -35,6 +36,10 @@ TIME_BINS = Bins(-5.0, 3.0, 20)
 # Places within an interval at which rows leave, and steps of Newton's method (rules of thumb).
 _PLACES = (np.arange(4) + 0.5) / 4
 _N_STEPS = 10
+# Rounds in which the course of the hazard in a bin follows from that of all rows.
+_N_COURSES = 5
+# Least survival, and hazard, so that quotients stay finite.
+_LEAST = 1e-9
 
 
 def by_event(rows, histograms):
@@ -42,42 +47,55 @@ def by_event(rows, histograms):
 
     Of rows of each state, (n_times, n_draws, 3, n_bins); hazards are those of the histograms.
     """
-    ahead, weights = _ahead(histograms.sum(axis=-1))
-    there, _, left = np.moveaxis(rows, -2, 0)
-    n = np.maximum(rows.sum(axis=-2), TINY)
-    # The distance from the solution is convex and not negative here: steps never pass it.
-    survival = np.clip((there + left) / n, TINY, 1)
-    for _ in range(_N_STEPS):
-        kept = np.zeros_like(survival)
-        slope = np.zeros_like(survival)
-        for h, weight in zip(ahead.T, weights.T, strict=True):
-            h, weight = h[:, np.newaxis, np.newaxis], weight[:, np.newaxis, np.newaxis]
-            power = weight * survival**h
-            kept += power
-            slope += h * power
-        slope = n - left * slope / survival
-        step = (n * survival - there - left * kept) / np.maximum(slope, TINY)
-        survival = np.clip(survival - step, TINY, 1)
-    return np.stack([n * survival, n * (1 - survival)], axis=-2)
+    hazards, leaving = _hazards(histograms.sum(axis=-1))
+    found = np.empty((*rows.shape[:2], 2, rows.shape[-1]))
+    for k, of_time in enumerate(rows):
+        n, survival = of_time.sum(axis=1), _survival(of_time, hazards[: k + 1], leaving[: k + 1])
+        found[k] = np.stack([n * survival, n * (1 - survival)], axis=1)
+    return found
 
 
-def _ahead(totals):
-    """Return how much of the hazard up to each time is ahead of rows that leave before it.
-
-    As shares at some places in each interval, with their weights, both (n_times, n_places).
-    """
+def _hazards(totals):
+    """Return hazards of the event, and of leaving, in the intervals that end at each time."""
     there, events, left = np.maximum(totals, 0).T
     events = np.maximum(np.diff(np.maximum.accumulate(events), prepend=0), 0)
     left = np.maximum(np.diff(np.maximum.accumulate(left), prepend=0), 0)
-    at_start = there + events + left
-    hazards = events / np.maximum(at_start - (events + left) / 2, 1) + TINY
-    ends = np.cumsum(hazards)
-    passed = (ends - hazards)[:, np.newaxis] + hazards[:, np.newaxis] * _PLACES
-    n_times = len(ends)
-    ahead = 1 - passed.ravel() / ends[:, np.newaxis]
-    before = np.tril(np.ones((n_times, n_times)))
-    weights = np.repeat(before * (left + TINY), len(_PLACES), axis=1)
-    return np.maximum(ahead, 0), weights / weights.sum(axis=1, keepdims=True)
+    half = np.maximum(there + (events + left) / 2, 1)
+    return events / half + _LEAST, left / half + _LEAST
+
+
+def _survival(rows, hazards, leaving):
+    """Return the share of rows without the event at the last time, (n_draws, n_bins)."""
+    # Where leaving does not depend on the event, the density of the intervals in which rows leave.
+    density = np.exp(leaving - np.cumsum(leaving)) * -np.expm1(-leaving)
+    course = hazards / hazards.sum()
+    mean = rows.mean(axis=0, keepdims=True)
+    for _ in range(_N_COURSES):
+        # The hazard of all rows is that of a bin, times the mean over bins of those still there.
+        log = -np.log(_solved(mean, course, density)[0])
+        middle = np.cumsum(course) - course / 2
+        still = mean[0].sum(axis=0) * np.exp(-np.outer(middle, log))
+        course = hazards * still.sum(axis=1) / (still @ log + TINY)
+        course = course / course.sum()
+    return _solved(rows, course, density)
+
+
+def _solved(rows, course, density):
+    """Return the solution S of n S = s + l S / m(S), with the mean m of S at times of leaving."""
+    there, _, left = rows.transpose(1, 0, 2)
+    n = np.maximum(rows.sum(axis=1), TINY)
+    ends = np.cumsum(course)
+    ahead = 1 - ((ends - course)[:, np.newaxis] + np.outer(course, _PLACES)).ravel()
+    weights = np.repeat(density, len(_PLACES)) / (len(_PLACES) * density.sum())
+    # The distance from the solution is convex and not negative here: steps never pass it.
+    survival = np.clip((there + left) / n, _LEAST, 1)
+    for _ in range(_N_STEPS):
+        powers = weights[:, np.newaxis, np.newaxis] * survival ** -ahead[:, np.newaxis, np.newaxis]
+        total = powers.sum(axis=0)
+        slope = np.tensordot(ahead, powers, axes=1) / (survival * total**2)
+        step = (n * survival - there - left / total) / np.maximum(n - left * slope, TINY)
+        survival = np.clip(survival - step, _LEAST, 1)
+    return survival
 
 
 def mean_weights(times):
@@ -111,7 +129,7 @@ def time_lines(table):
             for name, said in (("auc", "AUC"), ("brier_score", "Brier score"), ("event", "event"))
         ]
         lines.append(
-            f"  {'by ' + format(line['time'], 'g'):<12}  {', '.join(figures)}, "
+            f"  {'by ' + format(line['time'], 'g'):<17}  {', '.join(figures)}, "
             f"predicted {line['predicted']:.3f}"
         )
     return lines

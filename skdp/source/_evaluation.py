@@ -77,9 +77,9 @@ def evaluate_privately(
     bins of the log-odds of the event by then, and by whether the row is there at the time, had the
     event by then, or left before. One row adds 1 to one count for each time, which is a
     sensitivity of :math:`\sqrt{T}`. Rows that left before are shared out by Kaplan and Meier's
-    estimate within the bins: **it is assumed** that, among rows of similar probability, leaving
-    does not depend on when the event would have been, and that the course of the hazard over time
-    is that of all rows.
+    estimate within the bins: **it is assumed** that leaving does not depend on when the event
+    would have been among rows of similar probability, nor, in how it is spread over the time before
+    a public time, on the probability, and that hazards of rows are proportional over time.
 
     **What is guaranteed**: whole records with their labels (add/remove), or with ``groups`` whole
     people, each of whose k rows counts 1/k. The model is not covered: a model that was trained on
@@ -188,13 +188,13 @@ def evaluate_privately(
     >>> bool(found.at_times()["auc"].min() > 0.6)
     True
     """
-    outcome = _outcome_of(model, outcome)
-    kind = _kind_of(model, outcome, times)
-    number = outcome if isinstance(outcome, NumericColumn) else None
+    judged = _outcome_of(model, outcome)
+    kind = _kind_of(model, judged, times)
+    number = judged if isinstance(judged, NumericColumn) else None
     check_budget("evaluate_privately", epsilon, delta)
     frame = as_frame(X)
     with default_settings():
-        labels = _read_labels(y, frame, outcome)
+        labels = _read_labels(y, frame, judged)
         weights = row_weights(read_persons(groups, len(frame), "evaluate_privately"), len(frame))
     with sealed("evaluate_privately"):
         counts = kind.count(model, frame, labels, weights).ravel()
@@ -219,7 +219,7 @@ def evaluate_privately(
             histograms=noisy[:n_cells].reshape(kind.shape),
             deviation=float(queries.deviation("histograms", kind.sensitivity) * kind.scales[0]),
             guarantee=guarantee,
-            outcome=outcome,
+            outcome=judged,
             sums=None if number is None else noisy[n_cells:],
             has_intervals=number is not None and _has_deviations(model),
         )
@@ -309,9 +309,10 @@ def _outcome_of(model, given):
     # By what it can do, not by its tags, which a model need not have.
     classifies = hasattr(model, "classes_") or hasattr(model, "predict_proba")
     survives = hasattr(model, "predict_survival_function")
-    kind, wanted, example = NumericColumn, "a regressor: the public bounds of the number", _NUMBER
+    kind: type = EventOutcome if survives else NumericColumn
+    wanted, example = "a regressor: the public bounds of the number", _NUMBER
     if survives:
-        kind, wanted, example = EventOutcome, "a model of times: the public horizon", _EVENT
+        wanted, example = "a model of times: the public horizon", _EVENT
     if given is None:
         for own in (getattr(model, name, None) for name in ("outcome", "outcome_")):
             if isinstance(own, kind):
@@ -408,9 +409,8 @@ def _time_counts(model, X, labels, weights, outcome, times):
     counts = np.zeros((len(times), N_STATES, TIME_BINS.n), dtype=np.int64)
     for start in range(0, len(weights), _CHUNK):
         rows = slice(start, start + _CHUNK)
-        functions = model.predict_survival_function(
-            X.iloc[rows] if hasattr(X, "iloc") else X[rows]
-        )
+        part = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+        functions = model.predict_survival_function(part)
         # A curve goes on beyond the last of its times as it is there.
         curves = [curve(np.clip(times, *curve.domain)) for curve in functions]
         probabilities = 1 - np.array(curves, dtype=np.float64)
