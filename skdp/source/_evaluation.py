@@ -78,8 +78,8 @@ def evaluate_privately(
     event by then, or left before. One row adds 1 to one count for each time, which is a
     sensitivity of :math:`\sqrt{T}`. Rows that left before are shared out by Kaplan and Meier's
     estimate within the bins: **it is assumed** that leaving does not depend on when the event
-    would have been among rows of similar probability, nor, in how it is spread over the time before
-    a public time, on the probability, and that hazards of rows are proportional over time.
+    would have been among rows of similar probability, nor, in how it is spread over the time
+    before a public time, on the probability, and that hazards of rows are proportional over time.
 
     **What is guaranteed**: whole records with their labels (add/remove), or with ``groups`` whole
     people, each of whose k rows counts 1/k. The model is not covered: a model that was trained on

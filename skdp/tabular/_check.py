@@ -293,7 +293,7 @@ def check_table(
         counts.append((column.name, int(missing.sum()), int(unread.sum()), clipped))
     classes: tuple = ()
     outcome = ""
-    if of_exits:
+    if exits is not None and of_exits:
         counted_exits, of_labels = _exit_findings(frame, exits)
         outcome = f"outcome {of_exits[0]!r:.40} and {of_exits[1]!r:.40}, {outcome_text(exits)}"
         counts += counted_exits
