@@ -357,6 +357,21 @@ class PrivateEvaluation:
         ------
         ValueError
             When the outcome is no time to an event.
+
+        Examples
+        --------
+        >>> leaves = np.zeros(1000, dtype=[("event", bool), ("time", float)])
+        >>> leaves["event"], leaves["time"] = True, rng.exponential(50 * np.exp(-X[:, 0]))
+        >>> from skdp import DPStatisticsSource
+        >>> source = DPStatisticsSource(
+        ...     20.0, bounds=(-4, 6), outcome={"type": "event", "horizon": 60}
+        ... )
+        >>> release = source.fit(X[:500], leaves[:500]).release_
+        >>> found = evaluate_privately(release, X[500:], leaves[500:], 20.0, times=[10, 30])
+        >>> found
+        PrivateEvaluation(a time to an event, ε=20)
+        >>> found.at_times()["time"].tolist()
+        [10.0, 30.0]
         """
         if not isinstance(self.outcome, EventOutcome):
             raise ValueError(

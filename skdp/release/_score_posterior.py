@@ -15,6 +15,7 @@ from math import inf
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.special import expit
+from scipy.stats import chi2
 
 # Precisions of second differences of the logarithms that are compared: of the density, and of its
 # ratio, which is smoother.
@@ -25,6 +26,8 @@ _RIDGE = 0.01
 _MOST_STEPS = 60
 _TOLERANCE = 1e-6
 _LARGEST_STEP = 2.0
+# Share of the draws of a normal posterior that would be taken for implausible.
+_EXCLUDED = 1e-3
 _TINY = 1e-9
 
 
@@ -84,9 +87,15 @@ def posterior_draws(histograms, ratios, deviation, n_draws, random_state):
     draws = np.empty((n_draws, *histograms.shape))
     for k in np.unique(chosen):
         of_fit = np.flatnonzero(chosen == k)
-        _, mode, root = fits[k]
+        _, mode, root, loss = fits[k]
         normal = random_state.standard_normal((mode.size, len(of_fit)))
         x = mode[:, np.newaxis] + solve_triangular(root, normal, lower=True, trans="T")
+        # Where hardly any rows are, a logarithm is skewed, and its normal approximation has draws
+        # of thousands of rows: those that the posterior excludes are replaced by others.
+        plausible = loss(x) - loss(mode[:, np.newaxis]) < chi2.isf(_EXCLUDED, mode.size) / 2
+        if plausible.any():
+            other = random_state.choice(np.flatnonzero(plausible), len(of_fit))
+            x = np.where(plausible, x, x[:, other])
         logs = (_adding(*histograms.shape) @ x).reshape(*histograms.shape, -1)
         draws[of_fit] = np.exp(np.clip(logs, -30, 30)).transpose(2, 0, 1)
     return draws
@@ -100,7 +109,7 @@ def _adding(n_classes, n):
 
 
 def _fit(histograms, ratios, deviation, density, ratio):
-    """Return log evidence, posterior mode and lower root of the precision."""
+    """Return log evidence, posterior mode, lower root of the precision, and log density."""
     n_classes, n = histograms.shape
     differences = np.diff(np.eye(n), 2, axis=0)
     smooth = differences.T @ differences
@@ -112,14 +121,17 @@ def _fit(histograms, ratios, deviation, density, ratio):
     both = _adding(n_classes, n)
     x, variances = prior.copy(), np.repeat(rows / n, n) + deviation**2
 
-    def loss(x):
+    def loss(x, variances=None):
+        """Return the negative logarithm of the posterior of columns."""
         expected = np.exp(np.minimum(both @ x, 30))
-        distance = x - prior
-        return (
-            ((target - expected) ** 2 / variances).sum() / 2
-            + distance @ precision @ distance / 2
-            + np.log(variances).sum() / 2
-        )
+        if variances is None:
+            variances = expected + deviation**2
+        terms = (target[:, np.newaxis] - expected) ** 2 / variances + np.log(variances)
+        distance = x - prior[:, np.newaxis]
+        return (terms.sum(axis=0) + (distance * (precision @ distance)).sum(axis=0)) / 2
+
+    def of_step(x):
+        return loss(x[:, np.newaxis], variances[:, np.newaxis])[0]
 
     for _ in range(_MOST_STEPS):
         expected = np.exp(np.minimum(both @ x, 30))
@@ -130,12 +142,12 @@ def _fit(histograms, ratios, deviation, density, ratio):
         factor = cho_factor(curvature, lower=True)
         step = cho_solve(factor, gradient)
         step *= min(1.0, _LARGEST_STEP / max(np.abs(step).max(), _TINY))
-        before = loss(x)
-        while loss(x + step) > before and np.abs(step).max() > _TOLERANCE:
+        before = of_step(x)
+        while of_step(x + step) > before and np.abs(step).max() > _TOLERANCE:
             step /= 2
         x = x + step
         if np.abs(step).max() < _TOLERANCE:
             break
     root = np.linalg.cholesky(curvature)
     log_prior = np.log(np.linalg.cholesky(precision).diagonal()).sum()
-    return log_prior - loss(x) - np.log(root.diagonal()).sum(), x, root
+    return log_prior - of_step(x) - np.log(root.diagonal()).sum(), x, root, loss
