@@ -88,8 +88,8 @@ class TableComparison:
         ]
         if self.utility is not None:
             lines += textwrap.wrap(
-                f"The {self.utility_name} of boosting on real rows is "
-                f"{self.utility:.3f} when it learns from the synthetic rows, and "
+                f"Boosting reaches an {self.utility_name} on real rows of "
+                f"{self.utility:.3f} when it learns from the synthetic rows, and of "
                 f"{self.real_utility:.3f} from as many other real ones."
             )
         return "\n".join(lines)
@@ -171,7 +171,7 @@ def compare_tables(
     differences = np.abs(correlations[0] - correlations[1])[pairs]
     utility: tuple = (None, None)
     if exits is not None and all(set(of_exits) <= set(frame.columns) for frame in frames):
-        utility = (*_ordered(encoded, exits, frames, seed), "concordance")
+        utility = (*_ordered(encoded, exits, frames, seed), "index of concordance")
     elif label is not None and isinstance(schema.outcome, NumericColumn):
         places = [schema.outcome.positions(frame[label]) for frame in frames]
         utility = (*_explained(encoded, places, seed), "R²")

@@ -114,7 +114,7 @@ def test_times_are_compared_by_the_concordance():
 
     real = drawn(2.5)
     found = compare_tables(real, drawn(2.5), schema)
-    assert found.utility_name == "concordance"
+    assert found.utility_name == "index of concordance"
     assert abs(found.utility - found.real_utility) < 0.03
     assert found.real_utility > 0.65
     assert compare_tables(real, drawn(-2.5), schema).utility < 0.4
