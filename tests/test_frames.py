@@ -51,6 +51,7 @@ from skdp.displays import (
     ExplanationDisplay,
     PredictionErrorDisplay,
     PrivacyUtilityDisplay,
+    SurvivalDisplay,
 )
 from skdp.information import information_leakage, transferability
 from skdp.privacy import Mechanism, PrivacyGuarantee, PrivacyLedger
@@ -202,6 +203,14 @@ def number_release():
     outcome = {"type": "number", "low": 0, "high": 1}
     schema = {"version": 1, "columns": SCHEMA["columns"], "outcome": outcome}
     return source(encoder=schema).fit(plain().mixed, plain().real).release_
+
+
+@cache
+def time_release():
+    outcome = {"type": "event", "horizon": 1}
+    schema = {"version": 1, "columns": SCHEMA["columns"], "outcome": outcome}
+    exits = pd.DataFrame({"event": True, "time": np.abs(plain().real)})
+    return source(encoder=schema).fit(plain().mixed, exits).release_
 
 
 @cache
@@ -427,6 +436,9 @@ CALLS |= {
     ),
     "ExplanationDisplay.from_estimator": lambda t: (
         ExplanationDisplay.from_estimator(model("DeepFuzzyClassifier"), t.first).effects
+    ),
+    "SurvivalDisplay.from_estimator": lambda t: (
+        SurvivalDisplay.from_estimator(time_release(), t.mixed, n_groups=2).curves
     ),
     "PredictionErrorDisplay.from_estimator": lambda t: (
         PredictionErrorDisplay.from_estimator(number_transfer(), t.mixed, t.real).curve
