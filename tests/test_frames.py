@@ -52,6 +52,7 @@ from skdp.displays import (
     ExplanationDisplay,
     PredictionErrorDisplay,
     PrivacyUtilityDisplay,
+    SurvivalDisplay,
 )
 from skdp.information import information_leakage, transferability
 from skdp.privacy import Mechanism, PrivacyGuarantee, PrivacyLedger
@@ -68,6 +69,7 @@ from skdp.tabular import (
     NumericColumn,
     check_table,
     compare_tables,
+    explain_number,
     explain_prediction,
 )
 
@@ -208,6 +210,20 @@ def number_release():
     outcome = {"type": "number", "low": 0, "high": 1}
     schema = {"version": 1, "columns": SCHEMA["columns"], "outcome": outcome}
     return source(encoder=schema).fit(plain().mixed, plain().real).release_
+
+
+@cache
+def release_of_numbers():
+    settings = {"bounds": (-9, 9), "classes": ["no", "yes"], "model": "linear"}
+    return DPStatisticsSource(8.0, **settings).fit(plain().numbers, plain().y).release_
+
+
+@cache
+def time_release():
+    outcome = {"type": "event", "horizon": 1}
+    schema = {"version": 1, "columns": SCHEMA["columns"], "outcome": outcome}
+    exits = pd.DataFrame({"event": True, "time": np.abs(plain().real)})
+    return source(encoder=schema).fit(plain().mixed, exits).release_
 
 
 @cache
@@ -393,6 +409,13 @@ CALLS |= {
     ],
     "PrivacyLedger.release": lambda t: PrivacyLedger(20.0).release(source(), t.mixed, t.y),
     "Release.score": lambda t: release().score(t.mixed, t.y),
+    "Release.explain": lambda t: release_of_numbers().explain(t.first),
+    **{
+        f"Release.predict_{curve}_function": lambda t, curve=curve: getattr(
+            time_release(), f"predict_{curve}_function"
+        )(t.mixed, return_array=True)
+        for curve in ("survival", "cumulative_hazard")
+    },
     "DPTransferClassifier.fit": lambda t: [
         DPTransferClassifier(release(), random_state=0).fit(t.mixed, t.y),
         DPTransferClassifier(random_state=0).fit(t.numbers, t.whole),
@@ -410,6 +433,9 @@ CALLS |= {
     ],
     "DPTransferSurvival.predict": lambda t: times_transfer().predict(t.mixed),
     "DPTransferSurvival.score": lambda t: times_transfer().score(t.mixed, t.times),
+    "DPTransferRegressor.explain": lambda t: (
+        DPTransferRegressor().fit(plain().numbers, plain().real).explain(t.first)
+    ),
     "DPTransferSurvival.explain": lambda t: (
         DPTransferSurvival().fit(plain().numbers, plain().times).explain(t.first)
     ),
@@ -449,6 +475,7 @@ CALLS |= {
     "schema_from": lambda t: schema_from(t.labeled, public=True, label="y").to_json(),
     "check_table": lambda t: check_table(t.labeled, SCHEMA, label="y", group="who"),
     "compare_tables": compare,
+    "explain_number": lambda t: explain_number(lambda X: X.sum(axis=1), t.first),
     "explain_prediction": lambda t: explain_prediction(
         lambda X: X[:, :2], t.first, ["a", "b"], n_columns=1
     ),
@@ -457,6 +484,9 @@ CALLS |= {
     ),
     "ExplanationDisplay.from_estimator": lambda t: (
         ExplanationDisplay.from_estimator(model("DeepFuzzyClassifier"), t.first).effects
+    ),
+    "SurvivalDisplay.from_estimator": lambda t: (
+        SurvivalDisplay.from_estimator(time_release(), t.mixed, n_groups=2).curves
     ),
     "PredictionErrorDisplay.from_estimator": lambda t: (
         PredictionErrorDisplay.from_estimator(number_transfer(), t.mixed, t.real).curve
@@ -519,7 +549,7 @@ SLOW = {
 }
 # What takes a table that it does not read, or one of a single library.
 UNREAD = {"LabeledSplit.get_n_splits", "Release.fit", "SecureCombination.fit"}
-UNREAD |= {"StatisticsAccumulator.add_dask"}
+UNREAD |= {"StatisticsAccumulator.add_dask", "StepFunction.__call__"}
 
 ROWS = {"X", "x", "frame", "table", "rows", "data", "values"}
 ROWS |= {"real", "synthetic", "private", "released", "members", "others", "canary"}

@@ -6,6 +6,7 @@ from math import inf, isinf
 from skdp.commands._arguments import between, checked_output, read_schema, require_outcome
 from skdp.commands._predict import class_shares
 from skdp.source import plan_release
+from skdp.tabular import NumericColumn
 from skdp.utils._files import write_whole
 
 NAME = "plan"
@@ -19,7 +20,8 @@ example:
 No row is read and no budget is spent: tables are simulated from the schema, released, and the
 releases evaluated. You must guess how well the columns separate the classes: by the AUC of
 published models of the same outcome, or as weak (0.65), moderate (0.75) or strong (0.85). Where
-the outcome is a number, by R²: weak (0.1), moderate (0.3) or strong (0.5)."""
+the outcome is a number, by R²: weak (0.1), moderate (0.3) or strong (0.5); where it is a time to
+an event, by the concordance: weak (0.6), moderate (0.7) or strong (0.8)."""
 
 
 def add_arguments(parser):
@@ -62,7 +64,7 @@ def add_arguments(parser):
         "--auc",
         type=between(0.5, 1, "0.8 is one"),
         metavar="NUMBER",
-        help="also print the epsilon, and the number of rows, needed for this AUC",
+        help="also print the epsilon, and the number of rows, needed for this AUC, or concordance",
     )
     parser.add_argument(
         "--r2",
@@ -93,7 +95,10 @@ def run(arguments, note):
     schema = read_schema(arguments.schema)
     require_outcome(schema, arguments.schema)
     frequencies = _frequencies(schema, arguments)
-    name, wanted = ("AUC", arguments.auc) if schema.outcome is None else ("R²", arguments.r2)
+    number = isinstance(schema.outcome, NumericColumn)
+    name, wanted = ("An R²", arguments.r2) if number else ("An AUC", arguments.auc)
+    if schema.outcome is not None and not number:
+        name = "A concordance"
     note("simulating tables, and releases of them")
     plan = plan_release(
         schema,
@@ -114,24 +119,25 @@ def run(arguments, note):
 
 def _frequencies(schema, arguments):
     """Return the frequencies of the classes, None where none are given or needed."""
-    number = schema.outcome is not None
-    for option, wrong in {"auc": number, "class_prior": number, "r2": not number}.items():
+    number = isinstance(schema.outcome, NumericColumn)
+    other = schema.outcome is not None
+    for option, wrong in {"auc": number, "class_prior": other, "r2": not number}.items():
         if wrong and getattr(arguments, option) is not None:
             raise ValueError(
                 f"--{option.replace('_', '-')} is for an outcome that is "
                 f"{'one of several classes' if number else 'a number'}, and that of "
                 f"{arguments.schema!r} is not. Leave it out{', or use --r2' * number}."
             )
-    if number or arguments.class_prior is None:
+    if arguments.class_prior is None:
         return None
     shares = class_shares(schema.classes, arguments.class_prior)
     return [shares[label] for label in schema.classes]
 
 
 def _needed(plan, name, wanted):
-    """Return lines about what an AUC, or R², needs."""
+    """Return lines about what an AUC, R² or concordance needs."""
     return [
-        f"An {name} of {wanted:g} with effects {effects!r} and {n_rows:,} rows needs epsilon "
+        f"{name} of {wanted:g} with effects {effects!r} and {n_rows:,} rows needs epsilon "
         + ("above those planned" if isinf(epsilon) else f"{epsilon:.2g}, about")
         + "."
         for (effects, n_rows), epsilon in plan.epsilon_needed(wanted).items()

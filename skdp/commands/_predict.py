@@ -9,6 +9,7 @@ from skdp.commands._arguments import (
     add_release,
     checked_output,
     outcome_columns,
+    outcome_values,
     read_rows,
 )
 from skdp.commands._tables import (
@@ -20,7 +21,12 @@ from skdp.commands._tables import (
 )
 from skdp.release import Release
 from skdp.tabular import EventOutcome, Vocabulary, missing_values, numbers, spelled_as
-from skdp.transfer import MAX_ROUNDING, DPTransferClassifier, DPTransferRegressor
+from skdp.transfer import (
+    MAX_ROUNDING,
+    DPTransferClassifier,
+    DPTransferRegressor,
+    DPTransferSurvival,
+)
 from skdp.utils._text import composed, named_like
 
 NAME = "predict"
@@ -36,9 +42,9 @@ releases are merged if possible, and otherwise weighted by the labels. Columns t
 lacks are left out of a release, with a warning; other columns are not read. The output has one
 line for each row, in the same order: the column of --id, the class, and the probability of each
 class. Where the outcome is a number: the prediction, and the standard deviation of the outcome
-about it. Where it is a time to an event, by one release alone: the risk score, the probabilities
-to be without the event at four times up to the horizon, and the median time to the event, if it is
-not after the horizon."""
+about it. Where it is a time to an event: the risk score, the probabilities to be without the event
+at four times up to the horizon, and the median time to the event, if it is not after the horizon.
+Known times are in the columns of --event and --time, empty where they are unknown."""
 # Shares of the horizon at which the probability to be without the event is written.
 _PLACES = (0.25, 0.5, 0.75, 1.0)
 
@@ -147,38 +153,30 @@ def _predict_numbers(releases, arguments, target, note):
 
 def _predict_times(releases, arguments, target, note):
     """Write the risk of each row, and its curve of survival at public times."""
-    given = {"class-prior": arguments.class_prior, "event": arguments.event}
-    for name, value in given.items():
-        if value is not None:
-            raise ValueError(
-                f"--{name} cannot be learned from where the outcome is a time to an event, which "
-                "is predicted by the release alone. Leave it out."
-            )
-    if len(releases) > 1:
-        raise ValueError(
-            "Times to an event are predicted by one release. Make one of several by skdp merge."
-        )
-    [release] = releases
-    times = [release.outcome.horizon * place for place in _PLACES]
+    if arguments.class_prior is not None:
+        raise ValueError("--class-prior is for classes, and the outcome is a time. Leave it out.")
+    outcome = releases[0].outcome
+    times = [outcome.horizon * place for place in _PLACES]
     names = ("risk", *(f"survival_{time:g}" for time in times), "median_survival")
     frame = read_rows(arguments, note)
     ids = _ids(frame, names, arguments)
+    known = None
+    if arguments.event is not None:
+        columns = outcome_columns(arguments, outcome, "the release")
+        for option, name in columns.items():
+            check_columns(frame, [name], arguments.table, option)
+        known = outcome_values(frame, columns, outcome)
     rows = _rows(frame, releases, arguments)
-    lacking = [] if release.encoder is None else [*set(release.encoder.names) - set(rows.columns)]
-    if lacking:
-        note(
-            f"warning: the table lacks the columns {sorted(lacking)!r:.300} of the release, which "
-            "is restricted to the others"
-        )
-        release = release.restrict([c for c in release.encoder.names if c not in lacking])
-    note(f"predicting {len(rows):,} rows by the release")
-    curves = release.predict_survival_function(rows, return_array=True)
+    note(f"learning from {_named(releases)} and {len(rows):,} rows")
+    source = releases[0] if len(releases) == 1 else releases
+    model = DPTransferSurvival(source).fit(rows, known)
+    curves = model.predict_survival_function(rows, return_array=True)
     reached = curves <= 0.5
-    median = np.where(reached.any(axis=1), release.unique_times_[reached.argmax(axis=1)], np.nan)
-    at_times = curves[:, np.searchsorted(release.unique_times_, times, side="right") - 1]
+    median = np.where(reached.any(axis=1), model.unique_times_[reached.argmax(axis=1)], np.nan)
+    at_times = curves[:, np.searchsorted(model.unique_times_, times, side="right") - 1]
     # Beyond these digits are rounding and noise, and nothing is known to be certain.
     shown = np.clip(np.round(at_times, 6), 10.0**-6, 1 - 10.0**-6)
-    columns = (np.round(release.predict(rows), 6), *shown.T, [float(f"{t:.6g}") for t in median])
+    columns = (np.round(model.predict(rows), 6), *shown.T, [float(f"{t:.6g}") for t in median])
     return _written(ids | dict(zip(names, columns, strict=True)), target, arguments)
 
 

@@ -6,6 +6,7 @@ from skdp.displays._calibration import CalibrationDisplay, EvaluationDisplay
 from skdp.displays._explanation import ExplanationDisplay
 from skdp.displays._prediction_error import PredictionErrorDisplay
 from skdp.displays._release import ReleaseDisplay, ShapeFunctionsDisplay
+from skdp.displays._survival import SurvivalDisplay
 from skdp.displays._transfer import TransferReportDisplay
 
 __all__ = [
@@ -18,5 +19,6 @@ __all__ = [
     "PrivacyUtilityDisplay",
     "ReleaseDisplay",
     "ShapeFunctionsDisplay",
+    "SurvivalDisplay",
     "TransferReportDisplay",
 ]

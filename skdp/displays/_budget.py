@@ -125,7 +125,7 @@ class PrivacyUtilityDisplay(Display):
 
     @classmethod
     def from_plan(cls, plan: Any) -> Self:
-        """Return the display of a plan, with the expected AUC, or R², of each size and effect.
+        """Return the display of a plan, with the expected figure of each size and effect.
 
         Parameters
         ----------
@@ -143,7 +143,8 @@ class PrivacyUtilityDisplay(Display):
         """
         owner = "PrivacyUtilityDisplay.from_plan"
         require_kind(owner, "plan", plan, ("table", "epsilon_needed"), "a ReleasePlan")
-        figure, name = ("r2", "R²") if "r2" in plan.table else ("auc", "AUC")
+        names = {"auc": "AUC", "r2": "R²", "concordance": "concordance"}
+        figure, name = next(pair for pair in names.items() if pair[0] in plan.table)
         parts: list = []
         for (effects, n_rows), part in plan.table.groupby(["effects", "n_rows"], sort=False):
             model = f"{effects}, {n_rows:,} rows"

@@ -224,7 +224,7 @@ class CalibrationDisplay(Display):
             Groups of about as many rows each.
 
         class_index : int, default=-1
-            Of the class, where there are three or more.
+            Of the class, where there are three or more, or of the time.
 
         name : str or None, default=None
             In the legend.
@@ -239,10 +239,10 @@ class CalibrationDisplay(Display):
             When it is something else.
         """
         owner = "CalibrationDisplay.from_evaluation"
-        needed = ("calibration_curve", "classes")
+        needed = ("calibration_curve", "positives")
         require_kind(owner, "evaluation", evaluation, needed, "a PrivateEvaluation")
         curve = evaluation.calibration_curve(n_groups, class_index)
-        return cls(curve, name, evaluation.classes[class_index])
+        return cls(curve, name, evaluation.positives[class_index])
 
     def plot(self, ax: Any = None, *, color: Any = None) -> Self:
         """Draw the display.
@@ -351,7 +351,7 @@ class EvaluationDisplay(Display):
         evaluation : PrivateEvaluation
 
         class_index : int, default=-1
-            Of the class, where there are three or more.
+            Of the class, where there are three or more, or of the time.
 
         Returns
         -------

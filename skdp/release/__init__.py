@@ -19,7 +19,7 @@ from skdp.utils._survival import StepFunction
 # isort: split
 # Shared within skdp, undocumented.
 from skdp.release._basis import COSINE_ORDERS
-from skdp.release._evaluation import N_BINS, bin_of
+from skdp.release._evaluation import SCORE_BINS
 from skdp.release._exits import Exits, smoothed_exits
 from skdp.release._frame import elements_per_record, elements_per_value, value_guarantee
 from skdp.release._linear_discriminant import linear_scores
@@ -44,6 +44,7 @@ from skdp.release._summary import (
     trade_off,
     warn_of_doubt,
 )
+from skdp.release._time_evaluation import DEFAULT_TIMES, N_STATES, TIME_BINS, times_fault
 from skdp.release._times import concordance, cumulative_hazards, curve_times, curves
 
 __all__ = [

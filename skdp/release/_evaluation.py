@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from itertools import combinations
-from math import inf, isfinite
+from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -20,24 +20,32 @@ from skdp.displays import EvaluationDisplay, PredictionErrorDisplay
 from skdp.privacy import WHOLE, PrivacyGuarantee, pack_guarantee, unpack_guarantee
 from skdp.release._merging import merged_guarantee
 from skdp.release._number_evaluation import N_PLACES, SUM_SCALES, NumberErrors
-from skdp.release._score_posterior import posterior_draws
-from skdp.tabular import NumericColumn, outcome_description, outcome_from
+from skdp.release._score_posterior import Bins, posterior_draws
+from skdp.release._time_evaluation import (
+    N_STATES,
+    TIME_BINS,
+    by_event,
+    event_shares,
+    mean_weights,
+    time_lines,
+    time_table,
+    times_fault,
+)
+from skdp.tabular import EventOutcome, NumericColumn, outcome_description, outcome_from
 from skdp.utils._files import write_whole
 from skdp.utils._html import definitions
 
-# Public bins of log-odds; the outer ones hold everything beyond. Log loss and Brier score use the
-# log-odds in the middle of a row's bin, with an error of at most an eighth.
-LARGEST_LOG_ODDS = 6.0
-N_BINS = 48
-CENTERS = (np.arange(N_BINS) + 0.5) * (2 * LARGEST_LOG_ODDS / N_BINS) - LARGEST_LOG_ODDS
-_PROBABILITIES = expit(CENTERS)
+# Log loss and Brier score use the log-odds in the middle of a row's bin, with an error of at most
+# an eighth.
+SCORE_BINS = Bins(-6.0, 6.0, 48)
 _DRAWS = 1000
 _VERSION = 1
 _KIND = "skdp evaluation"
 _MOST_CHARACTERS = 10_000_000
 _LARGEST_COUNT = 1e15
 _KEYS = {"kind", "version", "classes", "histograms", "deviation", "guarantee", "parts"}
-# More of them where the outcome is a number.
+# More of them where the outcome is a time, or a number.
+_TIME_KEYS = {"outcome"}
 _NUMBER_KEYS = {"outcome", "sums", "has_intervals"}
 
 
@@ -61,21 +69,18 @@ class Estimate(NamedTuple):
     high: float
 
 
-def bin_of(probabilities):
-    """Return the bin of each probability; of one that is not a number, the middle."""
-    with np.errstate(all="ignore"):
-        log_odds = np.log(probabilities) - np.log1p(-probabilities)
-    log_odds = np.nan_to_num(log_odds, nan=0.0, posinf=inf, neginf=-inf)
-    steps = np.floor((log_odds + LARGEST_LOG_ODDS) * (N_BINS / (2 * LARGEST_LOG_ODDS)))
-    return np.clip(steps, 0, N_BINS - 1).astype(np.int64)
-
-
 @dataclass(frozen=True, eq=False)
 class PrivateEvaluation:
     """Noisy histograms of a model's scores by class, and the figures computed from them.
 
     Or, where the outcome is a number, of its predictions and the outcomes, and sums of errors:
-    :meth:`r2` and the methods after it are then those that can be asked.
+    :meth:`r2` and the methods after it are then those that can be asked. Where it is a time to an
+    event, of the predicted probabilities of the event by some public times, and whether rows had
+    it by then. Each time has a score, as each of several classes has: ``class_index`` is that of a
+    time, and :meth:`at_times` has all of them in one table. Rows that left before a time without
+    the event are shared out by Kaplan and Meier's estimate among rows of similar probability: it
+    is assumed that leaving does not depend on when the event would have been among these, nor, in
+    how it is spread over the time before, on the probability, and that hazards are proportional.
 
     Everything is computed from the histograms, so whoever has this object can compute it
     without further privacy cost. Values are medians of the posterior, and intervals contain 95 %
@@ -84,12 +89,14 @@ class PrivateEvaluation:
     Parameters
     ----------
     classes : tuple of str, bool, int or float
-        Of the labels, in the order of the model; of a number its two bounds.
+        Of the labels, in the order of the model; of a number its two bounds; of a time to an event
+        the public times.
 
     histograms : ndarray of shape (n_scores, 2, n_bins)
         Noisy numbers of rows by bin of the log-odds of a class, among rows of other classes and
         of this class. With two classes there is one score, that of the second; with more, one
-        each.
+        each. Of a time to an event (n_times, 3, n_bins), among rows that are there at the time,
+        had the event by then, and left before without it.
 
     deviation : float
         Standard deviation of the noise in each number.
@@ -101,8 +108,9 @@ class PrivateEvaluation:
         SHA-256 of the noisy histograms of each evaluation that was merged, so that none is merged
         twice; of these histograms if empty. Empty without noise, where owners may have equal ones.
 
-    outcome : NumericColumn or None, default=None
-        Where it is a number: its public bounds and scale.
+    outcome : NumericColumn, EventOutcome or None, default=None
+        Where it is a number: its public bounds and scale. Where it is a time to an event: its
+        horizon.
 
     sums : ndarray of shape (6,) or None, default=None
         Of a number, noisy: rows inside and outside of the intervals; absolute errors, in units of
@@ -152,7 +160,7 @@ class PrivateEvaluation:
     deviation: float
     guarantee: PrivacyGuarantee
     parts: tuple[str, ...] = ()
-    outcome: NumericColumn | None = None
+    outcome: NumericColumn | EventOutcome | None = None
     sums: np.ndarray | None = None
     has_intervals: bool = False
 
@@ -161,11 +169,7 @@ class PrivateEvaluation:
         histograms.setflags(write=False)
         object.__setattr__(self, "histograms", histograms)
         object.__setattr__(self, "classes", tuple(self.classes))
-        n_scores = 1 if len(self.classes) == 2 else len(self.classes)
-        usual = len(self.classes) >= 2 and len(set(self.classes)) == len(self.classes)
-        usual = usual and all(isinstance(c, str | bool | int | float) for c in self.classes)
-        _require(usual, "classes", "must be two or more different labels")
-        shape = (n_scores, 2, N_BINS) if self.outcome is None else (1, N_PLACES, N_PLACES)
+        shape = self._checked_shape()
         _require(histograms.shape == shape, "histograms", f"must have the shape {shape}")
         small = np.isfinite(histograms).all() and np.abs(histograms).max() < _LARGEST_COUNT
         _require(small, "histograms", "must be numbers of rows")
@@ -183,13 +187,27 @@ class PrivateEvaluation:
         digests = digests and len(set(parts)) == len(parts) and (self.deviation > 0 or not parts)
         _require(digests, "parts", "must be different digests of noisy histograms")
 
+    def _checked_shape(self):
+        """Return the shape of the histograms; raise ValueError where classes do not fit."""
+        if isinstance(self.outcome, EventOutcome):
+            fault = times_fault(self.classes, self.outcome)
+            _require(fault is None, "classes", f"must be public times: {fault}")
+            return (len(self.classes), N_STATES, TIME_BINS.n)
+        usual = len(self.classes) >= 2 and len(set(self.classes)) == len(self.classes)
+        usual = usual and all(isinstance(c, str | bool | int | float) for c in self.classes)
+        _require(usual, "classes", "must be two or more different labels")
+        n_scores = 1 if len(self.classes) == 2 else len(self.classes)
+        return (n_scores, 2, SCORE_BINS.n) if self.outcome is None else (1, N_PLACES, N_PLACES)
+
     def _check_number(self):
         """Raise ValueError unless what is there is there for a number alone, and fits it."""
         _require(isinstance(self.has_intervals, bool), "has_intervals", "must be True or False")
-        if self.outcome is None:
-            _require(self.sums is None, "sums", "must be there for a number alone")
+        if self.outcome is None or isinstance(self.outcome, EventOutcome):
+            alone = self.sums is None and not self.has_intervals
+            _require(alone, "sums", "must be there for a number alone, as 'has_intervals'")
             return
-        _require(isinstance(self.outcome, NumericColumn), "outcome", "must be a NumericColumn")
+        known = isinstance(self.outcome, NumericColumn)
+        _require(known, "outcome", "must be a NumericColumn or an EventOutcome")
         sums = np.array(self.sums, dtype=np.float64)
         sums.setflags(write=False)
         object.__setattr__(self, "sums", sums)
@@ -198,31 +216,42 @@ class PrivateEvaluation:
         ends = (self.outcome.low, self.outcome.high)
         _require(self.classes == ends, "classes", "must be the bounds of the outcome")
 
+    @property
+    def _bins(self):
+        return SCORE_BINS if self.outcome is None else TIME_BINS
+
     @cached_property
     def _errors(self):
         """Noisy sums of the errors of predictions of a number."""
-        if self.outcome is None or self.sums is None:
+        if not isinstance(self.outcome, NumericColumn) or self.sums is None:
             raise ValueError(
-                "This PrivateEvaluation is of a classifier, which has no errors of a number. Use "
-                "auc, log_loss, brier_score, confusion, roc_curve or calibration_curve."
+                "This PrivateEvaluation is of a classifier, or about a time, which has no errors "
+                "of a number. Use auc, log_loss, brier_score, confusion, roc_curve or "
+                "calibration_curve, and at_times of a time."
             )
         return NumberErrors(self.outcome, self.histograms[0], self.sums, self.deviation)
 
     @cached_property
     def _draws(self):
         """Expected rows by score, class and bin, (n_scores, n_draws, 2, n_bins)."""
-        if self.outcome is not None:
+        if isinstance(self.outcome, NumericColumn):
             raise ValueError(
                 "This PrivateEvaluation is about a number, which has no classes. Use r2, "
                 "mean_absolute_error, interval_coverage, prediction_curve or residuals."
             )
         random_state = check_random_state(0)  # noise is in the histograms already
-        return np.stack(
-            [
-                posterior_draws(histograms, CENTERS, self.deviation, _DRAWS, random_state)
-                for histograms in self.histograms
-            ]
-        )
+        # Of rows that leave early nothing is expected.
+        centers = self._bins.centers
+        ratios = np.stack([centers, np.zeros_like(centers)])[: self.histograms.shape[1] - 1]
+        rows = [
+            posterior_draws(histograms, ratios, self.deviation, _DRAWS, random_state)
+            for histograms in self.histograms
+        ]
+        return self._by_class(np.stack(rows))
+
+    def _by_class(self, rows):
+        """Return rows without and with each class, or event, from rows as they are counted."""
+        return by_event(rows, self.histograms) if self.outcome is not None else rows
 
     def _estimate(self, measure):
         """Return the value of a function of expected rows, with its interval.
@@ -232,22 +261,42 @@ class PrivateEvaluation:
         drawn = measure(self._draws)
         low, value, high = np.quantile(drawn, [0.025, 0.5, 0.975], axis=0)
         if self.deviation == 0:
-            value = measure(self.histograms[:, np.newaxis])[0]
+            value = measure(self._by_class(self.histograms[:, np.newaxis]))[0]
         return value, low, high
+
+    def _over_scores(self, measure, weights):
+        """Return the weighted sum over scores of a function of rows, with its interval."""
+        if self.outcome is None:
+            return _of_numbers(self._estimate(lambda rows: weights @ measure(rows)))
+        # The same rows are counted at all times, which err in one direction: the mean of the ends
+        # of the intervals is never narrower than the interval of the mean.
+        ends = self._estimate(lambda rows: measure(rows).T)
+        return _of_numbers(end @ mean_weights(self.classes) for end in ends)
+
+    @property
+    def positives(self) -> tuple[Any, ...]:
+        """Tuple: what each score is the probability of, classes or the event by each time."""
+        if not isinstance(self.outcome, EventOutcome):
+            return self.classes
+        return tuple(f"the event by {time:g}" for time in self.classes)
 
     @property
     def n_rows(self) -> Estimate:
         """Estimate: number of rows, with an interval of the noise."""
-        if self.outcome is not None:
+        if isinstance(self.outcome, NumericColumn):
             total, half = self._errors.n_rows()
             return Estimate(max(total, 0.0), max(total - half, 0.0), max(total + half, 0.0))
         # Each row is in the histogram of every score; their mean has the least noise.
         total = float(self.histograms.sum(axis=(1, 2)).mean())
-        half = 1.96 * self.deviation * np.sqrt(2 * N_BINS / len(self.histograms))
+        half = 1.96 * self.deviation * np.sqrt(self.histograms[0].size / len(self.histograms))
         return Estimate(max(total, 0.0), max(total - half, 0.0), max(total + half, 0.0))
 
     def auc(self) -> Estimate:
         """Return the area under the ROC curve; of several classes, the mean of one against all.
+
+        Of a time to an event the mean over the public times, by the trapezoidal rule, of the area
+        of rows with the event by a time (cumulative cases) against those without (dynamic
+        controls).
 
         Returns
         -------
@@ -259,35 +308,85 @@ class PrivateEvaluation:
         >>> low < value < high
         True
         """
-        return _of_numbers(self._estimate(lambda rows: _areas(rows).mean(axis=0)))
+        return self._over_scores(_areas, np.full(len(self.histograms), 1 / len(self.histograms)))
 
     def brier_score(self) -> Estimate:
         """Return the Brier score: the mean squared distance of probabilities from the labels.
 
-        For two classes, of the probability of the second; for more, summed over them.
+        For two classes, of the probability of the second; for more, summed over them. Of a time to
+        an event the mean over the public times, by the trapezoidal rule: the integrated score.
 
         Returns
         -------
         score : Estimate
         """
-        return _of_numbers(
-            self._estimate(
-                lambda rows: _mean(rows, _PROBABILITIES**2, (1 - _PROBABILITIES) ** 2).sum(axis=0)
-            )
-        )
+        return self._over_scores(self._squares, np.ones(len(self.histograms)))
 
     def log_loss(self) -> Estimate:
         """Return the mean negative log-probability of the true class, in nats.
 
-        Probabilities below .003 or above .997 count as those in the middle of the outer bins.
+        Probabilities below .003 or above .997 count as those in the middle of the outer bins. Of a
+        time to an event, whether it was by a time, in the mean over the public times.
 
         Returns
         -------
         loss : Estimate
         """
-        hit = -np.log(_PROBABILITIES)
-        miss = -np.log1p(-_PROBABILITIES) if len(self.classes) == 2 else np.zeros(N_BINS)
-        return _of_numbers(self._estimate(lambda rows: _mean(rows, miss, hit).sum(axis=0)))
+        p = self._bins.probabilities
+        two = len(self.classes) == 2 or self.outcome is not None
+        miss = -np.log1p(-p) if two else np.zeros_like(p)
+        weights = np.ones(len(self.histograms))
+        return self._over_scores(lambda rows: _mean(rows, miss, -np.log(p)), weights)
+
+    def _squares(self, rows):
+        """Return the mean squared distance of scores from what happened, (n_scores, n_draws)."""
+        p = self._bins.probabilities
+        return _mean(rows, p**2, (1 - p) ** 2)
+
+    def at_times(self) -> pd.DataFrame:
+        """Return how good probabilities of the event by each public time are.
+
+        Returns
+        -------
+        table : DataFrame
+            A line for each ``time``, with ``auc``, ``brier_score`` and the share ``event`` of rows
+            that have the event by then, each with ``_low`` and ``_high``; and ``predicted``, the
+            mean predicted probability of it.
+
+        Raises
+        ------
+        ValueError
+            When the outcome is no time to an event.
+
+        Examples
+        --------
+        >>> leaves = np.zeros(1000, dtype=[("event", bool), ("time", float)])
+        >>> leaves["event"], leaves["time"] = True, rng.exponential(50 * np.exp(-X[:, 0]))
+        >>> from skdp import DPStatisticsSource
+        >>> source = DPStatisticsSource(
+        ...     20.0, bounds=(-4, 6), outcome={"type": "event", "horizon": 60}
+        ... )
+        >>> release = source.fit(X[:500], leaves[:500]).release_
+        >>> found = evaluate_privately(release, X[500:], leaves[500:], 20.0, times=[10, 30])
+        >>> found
+        PrivateEvaluation(a time to an event, ε=20)
+        >>> found.at_times()["time"].tolist()
+        [10.0, 30.0]
+        """
+        if not isinstance(self.outcome, EventOutcome):
+            raise ValueError(
+                "This PrivateEvaluation is not about a time to an event. Use auc, brier_score or "
+                "calibration_curve."
+            )
+        measures = {
+            "auc": lambda rows: _areas(rows).T,
+            "brier_score": lambda rows: self._squares(rows).T,
+            "event": event_shares,
+        }
+        table = time_table(self.classes, {k: self._estimate(m) for k, m in measures.items()})
+        p = self._bins.probabilities
+        expected = self._estimate(lambda rows: _mean(rows, p, p).T)
+        return table.assign(predicted=expected[0])
 
     def roc_curve(self, class_index: int = -1) -> pd.DataFrame:
         """Return the ROC curve of a class against the others.
@@ -295,7 +394,7 @@ class PrivateEvaluation:
         Parameters
         ----------
         class_index : int, default=-1
-            Of the class, where there are three or more.
+            Of the class, where there are three or more, or of the time.
 
         Returns
         -------
@@ -311,10 +410,9 @@ class PrivateEvaluation:
         rows = self._draws[class_index]
         shares = np.cumsum((rows / rows.sum(axis=-1, keepdims=True))[..., ::-1], axis=-1)
         low, middle, high = np.quantile(shares, [0.025, 0.5, 0.975], axis=0)
-        width = 2 * LARGEST_LOG_ODDS / N_BINS
         return pd.DataFrame(
             {
-                "threshold": expit(CENTERS - width / 2)[::-1],
+                "threshold": expit(self._bins.centers - self._bins.width / 2)[::-1],
                 "false_positives": middle[0],
                 "true_positives": middle[1],
                 "low": low[1],
@@ -331,7 +429,7 @@ class PrivateEvaluation:
             Number of groups, of roughly equal size.
 
         class_index : int, default=-1
-            Of the class, where there are three or more.
+            Of the class, where there are three or more, or of the time.
 
         Returns
         -------
@@ -342,14 +440,14 @@ class PrivateEvaluation:
         Raises
         ------
         ValueError
-            When ``n_groups`` is no whole number from 1 to 48.
+            When ``n_groups`` is no whole number from 1 to 48; of a time to an event, to 20.
 
         Examples
         --------
         >>> evaluation.calibration_curve(3).columns.tolist()
         ['probability', 'frequency', 'low', 'high', 'rows']
         """
-        _require_groups("calibration_curve", n_groups, N_BINS)
+        _require_groups("calibration_curve", n_groups, self._bins.n)
         rows = self._draws[class_index]
         total = np.median(rows.sum(axis=1), axis=0)
         middle = (np.cumsum(total) - total / 2) / total.sum()
@@ -360,7 +458,7 @@ class PrivateEvaluation:
             hits = rows[:, 1, in_group].sum(axis=1) / rows[:, :, in_group].sum(axis=(1, 2))
             low, frequency, high = np.quantile(hits, [0.025, 0.5, 0.975])
             share = total[in_group].sum()
-            probability = total[in_group] @ _PROBABILITIES[in_group] / share
+            probability = total[in_group] @ self._bins.probabilities[in_group] / share
             lines.append((probability, frequency, low, high, share / total.sum()))
         names = ["probability", "frequency", "low", "high", "rows"]
         return pd.DataFrame(lines, columns=names)
@@ -398,8 +496,8 @@ class PrivateEvaluation:
                 "The 'threshold' parameter of PrivateEvaluation.confusion must be a number "
                 f"between 0 and 1, got {threshold!r:.100}."
             )
-        edge = np.log(threshold / (1 - threshold)) + LARGEST_LOG_ODDS
-        first = int(np.clip(np.rint(edge * N_BINS / (2 * LARGEST_LOG_ODDS)), 0, N_BINS))
+        edge = np.log(threshold / (1 - threshold)) - self._bins.low
+        first = int(np.clip(np.rint(edge / self._bins.width), 0, self._bins.n))
 
         def shares(rows):
             rows = rows[class_index]
@@ -544,18 +642,22 @@ class PrivateEvaluation:
             f"evaluated on about {self.n_rows.value:,.0f} rows, "
             f"({self.guarantee.epsilon:g}, {self.guarantee.delta:g})-DP per {self.guarantee.unit}"
         ]
-        if self.outcome is not None:
+        if isinstance(self.outcome, NumericColumn):
             return "\n".join([*lines, *self._number_lines()])
+        mean = "" if self.outcome is None else "mean "
         figures = {
-            "AUC": self.auc(),
-            "log loss": self.log_loss(),
-            "Brier score": self.brier_score(),
+            f"{mean}AUC": self.auc(),
+            f"{mean}log loss": self.log_loss(),
+            f"{mean}Brier score": self.brier_score(),
         }
-        if len(self.classes) == 2:
+        if mean:
+            lines += time_lines(self.at_times())
+        if len(self.classes) == 2 and self.outcome is None:
             decisions = self.confusion()
             figures |= {k: decisions[k] for k in ("accuracy", "sensitivity", "specificity")}
         lines += [
-            f"  {name:<12}  {estimate.value:.3f} (95 %: {estimate.low:.3f} to {estimate.high:.3f})"
+            f"  {name:<{12 + len(mean)}}  {estimate.value:.3f} (95 %: {estimate.low:.3f} to "
+            f"{estimate.high:.3f})"
             for name, estimate in figures.items()
         ]
         return "\n".join(lines)
@@ -586,19 +688,22 @@ class PrivateEvaluation:
 
     def __repr__(self) -> str:
         about = f"{len(self.classes)} classes" if self.outcome is None else "a number"
+        if isinstance(self.outcome, EventOutcome):
+            about = "a time to an event"
         return f"PrivateEvaluation({about}, ε={self.guarantee.epsilon:g})"
 
     def plot(self, axes: Any = None, class_index: int = -1) -> Any:
         """Plot the ROC curve and the calibration curve, with bands of 95 %.
 
-        Of a number, outcomes against predictions, and residuals.
+        Of a number, outcomes against predictions, and residuals; of a time to an event, the curves
+        at one of the times.
 
         Parameters
         ----------
         axes : pair of matplotlib.axes.Axes or None, default=None
 
         class_index : int, default=-1
-            Of the class, where there are three or more.
+            Of the class, where there are three or more, or of the time.
 
         Returns
         -------
@@ -614,7 +719,7 @@ class PrivateEvaluation:
         skdp.displays.EvaluationDisplay : Draws it.
         skdp.displays.PredictionErrorDisplay : Draws a number.
         """
-        if self.outcome is not None:
+        if isinstance(self.outcome, NumericColumn):
             return PredictionErrorDisplay.from_evaluation(self).plot(axes).axes_.ravel()
         display = EvaluationDisplay.from_evaluation(self, class_index=class_index)
         return display.plot(axes).axes_.ravel()
@@ -665,8 +770,8 @@ class PrivateEvaluation:
                 )
             if evaluation.classes != first.classes:
                 raise ValueError(
-                    f"Evaluations of other classes cannot be merged: {first.classes!r:.200} and "
-                    f"{evaluation.classes!r:.200}."
+                    "Evaluations of other classes, or times, cannot be merged: "
+                    f"{first.classes!r:.200} and {evaluation.classes!r:.200}."
                 )
         for (j, one), (k, other) in combinations(enumerate(evaluations), 2):
             if set(one.parts) & set(other.parts):
@@ -717,8 +822,9 @@ class PrivateEvaluation:
             "guarantee": pack_guarantee(self.guarantee),
             "parts": list(self.parts),
         }
-        if self.outcome is not None and self.sums is not None:
+        if self.outcome is not None:
             document["outcome"] = outcome_description(self.outcome)
+        if self.sums is not None:
             document["sums"] = self.sums.tolist()
             document["has_intervals"] = self.has_intervals
         with write_whole(Path(path), overwrite=overwrite) as file:
@@ -750,8 +856,8 @@ class PrivateEvaluation:
             document = json.loads(content.decode())
             if document["kind"] != _KIND or document["version"] != _VERSION:
                 raise ValueError("it is of another kind or version")
-            about_number = "outcome" in document
-            if set(document) != (_KEYS | _NUMBER_KEYS if about_number else _KEYS):
+            more = set(document) - _KEYS
+            if not set(document) >= _KEYS or more not in (set(), _TIME_KEYS, _NUMBER_KEYS):
                 raise ValueError("it has other keys")
             histograms = np.array(document["histograms"], dtype=np.float64)
             guarantee = unpack_guarantee(document["guarantee"])
@@ -760,9 +866,11 @@ class PrivateEvaluation:
                 raise ValueError("its 'deviation' is no number")
             classes, parts = (tuple(document[key]) for key in ("classes", "parts"))
             given = (classes, histograms, float(deviation), guarantee, parts)
-            if not about_number:
+            if not more:
                 return cls(*given)
             outcome = outcome_from(document["outcome"])
+            if isinstance(outcome, EventOutcome) and more == _TIME_KEYS:
+                return cls(*given, outcome)
             if not isinstance(outcome, NumericColumn):
                 raise ValueError("its 'outcome' is no number")
             sums = np.array(document["sums"], dtype=np.float64)

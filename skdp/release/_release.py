@@ -44,7 +44,13 @@ from skdp.release._model import Model
 from skdp.release._numbers import predicted_numbers
 from skdp.release._parts import read_only, require
 from skdp.release._summary import as_text, statements
-from skdp.release._times import concordance, cumulative_hazards, curve_times, curves
+from skdp.release._times import (
+    concordance,
+    cumulative_hazards,
+    curve_times,
+    curves,
+    survival_curve,
+)
 from skdp.tabular import (
     EventOutcome,
     Explanation,
@@ -333,6 +339,29 @@ class Release:
         """
         hazards = cumulative_hazards(self.model.hazards.baseline, self.predict(X))
         return curves(self.outcome, np.exp(-hazards), 1.0, return_array)
+
+    @available_if(_has_times)
+    def survival_curve(self, confidence: float = 0.95) -> pd.DataFrame:
+        """Return the probability of being without the event over time, of all rows of the source.
+
+        From the noisy counts of rows by how they leave, by Nelson and Aalen's estimate.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+            Of the band for noise and sampling, at each time by itself.
+
+        Returns
+        -------
+        curve : DataFrame
+            With ``time``, from 0 to the horizon, ``survival``, ``low`` and ``high``.
+
+        Raises
+        ------
+        ValueError
+            When the confidence is not between 0 and 1.
+        """
+        return survival_curve(self, confidence)
 
     @property
     def unique_times_(self) -> np.ndarray:

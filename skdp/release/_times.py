@@ -1,13 +1,16 @@
 """Times to an event in their own unit: curves of survival, concordance, synthetic times."""
 
 import numpy as np
+import pandas as pd
 
-from skdp.release._exits import Exits, N
+from skdp.release._exits import Exits, N, smoothed_exits
 from skdp.tabular import EventOutcome
 from skdp.utils._survival import StepFunction, concordance_index
 
 # Points of a curve in each interval, between which it is a step.
 _PER_INTERVAL = 10
+# Draws of the band of a curve.
+_DRAWS = 400
 
 
 def curve_times(outcome: EventOutcome) -> np.ndarray:
@@ -34,6 +37,31 @@ def curves(outcome, values, at_zero, return_array):
     result = np.empty(len(functions), dtype=object)
     result[:] = functions
     return result
+
+
+def survival_curve(release, confidence):
+    """Return the curve of all rows at the ends of intervals, and its band."""
+    if not 0 < confidence < 1:
+        raise ValueError(
+            "The 'confidence' parameter of Release.survival_curve must be a number between 0 and "
+            f"1, got {confidence!r:.100}."
+        )
+    sums = release.model.statistics.sums
+    exits, deviation = sums.exits.sum(axis=0), float(np.linalg.norm(sums.exit_sd))
+    spread = np.sqrt(smoothed_exits(exits, deviation) + deviation**2)
+    normal = np.random.RandomState(0).standard_normal((_DRAWS, len(exits)))
+    drawn = [Exits.of(counts, deviation).hazards for counts in exits + spread * normal]
+    ends = (1 - confidence) / 2, (1 + confidence) / 2
+    least, most = np.quantile(np.cumsum(drawn, axis=1), ends, axis=0)
+    value = np.cumsum(Exits.of(exits, deviation).hazards)
+    parts = {"survival": value, "low": np.maximum(most, value), "high": np.minimum(least, value)}
+    values = {
+        name: np.exp(-cumulative_hazards(np.diff(of, prepend=0), np.zeros(1))[0])
+        for name, of in parts.items()
+    }
+    start = {"time": 0.0} | dict.fromkeys(values, 1.0)
+    curve = pd.DataFrame({"time": curve_times(release.outcome), **values})
+    return pd.concat([pd.DataFrame([start]), curve], ignore_index=True)
 
 
 def events_and_times(outcome, y, where):

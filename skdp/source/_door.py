@@ -67,6 +67,11 @@ def read_outcome(y, X, outcome=None):
     """Return labels of any type, or of times the way in which each row leaves."""
     if not isinstance(outcome, EventOutcome):
         return check_labels(y, X)
+    return outcome.cells(*read_events(y, X, outcome))
+
+
+def read_events(y, X, outcome):
+    """Return events and times of any type, one for each row; raise ValueError otherwise."""
     try:
         given = outcome.parts(y)
     except Exception:  # an error of y may quote private values
@@ -85,7 +90,7 @@ def read_outcome(y, X, outcome=None):
             "whether the event came. Convert durations to the unit of the horizon, and dates to "
             "the time since a row was first seen."
         )
-    return outcome.cells(events, times)
+    return events, times
 
 
 def _column(y):

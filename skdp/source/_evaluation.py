@@ -1,7 +1,7 @@
 """Evaluating a model on private rows: exact histograms of scores, and their noise."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from inspect import signature
 from typing import Any, NamedTuple
@@ -14,19 +14,35 @@ from skdp.noise import GaussianQueries, Share, private_bits
 from skdp.privacy import PrivacyLedger
 from skdp.release import (
     CELL_SCALE,
+    DEFAULT_TIMES,
     HALF_WIDTH,
-    N_BINS,
     N_PLACES,
+    N_STATES,
+    SCORE_BINS,
     SUM_SCALES,
+    TIME_BINS,
     PrivateEvaluation,
-    bin_of,
     cell_of,
+    times_fault,
 )
-from skdp.source._door import check_budget, check_labels, check_number, read_persons, row_weights
+from skdp.source._door import (
+    check_budget,
+    check_labels,
+    check_number,
+    read_events,
+    read_persons,
+    row_weights,
+)
 from skdp.source._integers import ROW
 from skdp.source._publication import default_settings, publish, sealed, whole_guarantee
-from skdp.tabular import NumericColumn, Vocabulary, numbers, outcome_from
+from skdp.tabular import EventOutcome, NumericColumn, Vocabulary, numbers, outcome_from
 from skdp.utils._frames import as_frame
+
+# Outcomes that messages show.
+_NUMBER = {"type": "number", "low": 0, "high": 80}
+_EVENT = {"type": "event", "horizon": 1825}
+# Rows of which a model makes curves together, for their memory.
+_CHUNK = 8192
 
 
 def evaluate_privately(
@@ -37,12 +53,13 @@ def evaluate_privately(
     delta: float = 1e-5,
     *,
     outcome: Mapping[str, Any] | None = None,
+    times: Sequence[float] | None = None,
     groups: ArrayLike | None = None,
     ledger: PrivacyLedger | str | os.PathLike[str] | None = None,
     name: str = "evaluation",
     random_state: int | np.random.RandomState | None = None,
 ) -> PrivateEvaluation:
-    r"""Evaluate a classifier, or a regressor, on private rows with differential privacy.
+    r"""Evaluate a classifier, a regressor or a model of times on private rows, behind noise.
 
     An owner can thus state how accurate a release is without showing rows, and a target with
     private labels how accurate it is there. Rows are counted by class and by public bins of
@@ -56,6 +73,14 @@ def evaluate_privately(
     and predictions beyond the public bounds count as the bounds. One row changes all these
     numbers, each divided by its public scale, by at most 1 in Euclidean norm.
 
+    Where the outcome is a time to an event, rows are counted for each of T public times: by public
+    bins of the log-odds of the event by then, and by whether the row is there at the time, had the
+    event by then, or left before. One row adds 1 to one count for each time, which is a
+    sensitivity of :math:`\sqrt{T}`. Rows that left before are shared out by Kaplan and Meier's
+    estimate within the bins: **it is assumed** that leaving does not depend on when the event
+    would have been among rows of similar probability, nor, in how it is spread over the time
+    before a public time, on the probability, and that hazards of rows are proportional over time.
+
     **What is guaranteed**: whole records with their labels (add/remove), or with ``groups`` whole
     people, each of whose k rows counts 1/k. The model is not covered: a model that was trained on
     these rows without protection reveals them by itself, and its evaluation on them is
@@ -65,14 +90,16 @@ def evaluate_privately(
     Parameters
     ----------
     model : Release, or fitted classifier with ``predict_proba``, or fitted regressor
-        Preferably one that was not trained on these rows.
+        Or a fitted model with ``predict_survival_function``, as scikit-survival's. Preferably one
+        that was not trained on these rows.
 
     X : array-like of shape (n_samples, n_features) or DataFrame
         Private rows, as the model takes them.
 
-    y : array-like of shape (n_samples,)
-        Private labels. Rows whose class the model does not know are left out silently, and so are
-        those whose outcome is no number, where it should be one.
+    y : array-like of shape (n_samples,), or DataFrame
+        Private labels; of a time a structured array of event and time, or a table with these
+        columns. Rows whose class the model does not know are left out silently, and so are
+        those whose outcome is no number, or no event and time, where it should be one.
 
     epsilon : float, default=1.0
         Privacy loss. ``inf`` adds no noise, and warns.
@@ -82,9 +109,15 @@ def evaluate_privately(
 
     outcome : mapping or None, default=None
         Of a regressor: the public bounds of the number, such as ``{"type": "number", "low": 0,
-        "high": 80}``, with ``log`` where it is judged on a logarithmic scale. None: the
-        ``outcome`` of the model, which a release about a number has. Noise is relative to their
-        distance: bounds that hardly any outcome comes near cost accuracy.
+        "high": 80}``, with ``log`` where it is judged on a logarithmic scale. Noise is relative to
+        their distance: bounds that hardly any outcome comes near cost accuracy. Of a model of
+        times: the public horizon, such as ``{"type": "event", "horizon": 1825}``. None: the
+        ``outcome`` of the model, which a release has.
+
+    times : sequence of float or None, default=None
+        Of a model of times: public times at which it is evaluated, above 0 and up to the horizon,
+        ascending. Each costs accuracy of the others. None: a quarter, half and three quarters of
+        the horizon.
 
     groups : array-like of shape (n_samples,) or None, default=None
         The person whom each row belongs to: whole people are protected.
@@ -141,16 +174,28 @@ def evaluate_privately(
     >>> found = evaluate_privately(regressor, X[200:], length[200:], 8.0, outcome=outcome)
     >>> found.r2().value > 0.5
     True
+
+    A time to an event:
+
+    >>> from skdp import DPStatisticsSource
+    >>> leaves = np.zeros(1000, dtype=[("event", bool), ("time", float)])
+    >>> leaves["time"] = rng.exponential(100 * np.exp(-X[:, 0]))
+    >>> leaves["event"] = leaves["time"] < 90
+    >>> event = {"type": "event", "horizon": 90}
+    >>> source = DPStatisticsSource(8.0, bounds=(-4, 6), outcome=event)
+    >>> release = source.fit(X[:500], leaves[:500]).release_
+    >>> found = evaluate_privately(release, X[500:], leaves[500:], 8.0, times=[30, 60])
+    >>> bool(found.at_times()["auc"].min() > 0.6)
+    True
     """
-    number = _number_of(model, outcome)
-    kind = _of_classes(model) if number is None else _of_number(model, number)
+    judged = _outcome_of(model, outcome)
+    kind = _kind_of(model, judged, times)
+    number = judged if isinstance(judged, NumericColumn) else None
     check_budget("evaluate_privately", epsilon, delta)
     frame = as_frame(X)
     with default_settings():
-        labels = check_labels(y, frame)
-        weights = row_weights(read_persons(groups, len(labels), "evaluate_privately"), len(labels))
-    if number is not None:
-        check_number(labels)
+        labels = _read_labels(y, frame, judged)
+        weights = row_weights(read_persons(groups, len(frame), "evaluate_privately"), len(frame))
     with sealed("evaluate_privately"):
         counts = kind.count(model, frame, labels, weights).ravel()
     share = Share(1.0, counts.size, ROW * kind.sensitivity)
@@ -174,7 +219,7 @@ def evaluate_privately(
             histograms=noisy[:n_cells].reshape(kind.shape),
             deviation=float(queries.deviation("histograms", kind.sensitivity) * kind.scales[0]),
             guarantee=guarantee,
-            outcome=number,
+            outcome=judged,
             sums=None if number is None else noisy[n_cells:],
             has_intervals=number is not None and _has_deviations(model),
         )
@@ -204,11 +249,32 @@ class _Kind(NamedTuple):
     public: str
 
 
+def _kind_of(model, outcome, times):
+    if isinstance(outcome, EventOutcome):
+        return _of_times(outcome, times)
+    if times is not None:
+        raise ValueError(
+            "The 'times' parameter of evaluate_privately is for models of a time to an event. "
+            "Leave it out."
+        )
+    return _of_classes(model) if outcome is None else _of_number(model, outcome)
+
+
+def _read_labels(y, frame, outcome):
+    """Return labels, or events and times; raise ValueError for those of another kind."""
+    if isinstance(outcome, EventOutcome):
+        return read_events(y, frame, outcome)
+    labels = check_labels(y, frame)
+    if outcome is not None:
+        check_number(labels)
+    return labels
+
+
 def _of_classes(model):
     classes = _checked_classes(model)
     n_scores = 1 if len(classes) == 2 else len(classes)
     # All counts change by the root of the number of histograms, each by 1 in one bin.
-    counting = (n_scores, 2, N_BINS), _counts, np.sqrt(n_scores), np.ones(1)
+    counting = (n_scores, 2, SCORE_BINS.n), _counts, np.sqrt(n_scores), np.ones(1)
     return _Kind(classes, *counting, "histograms of scores", "scores", "classes, the bins")
 
 
@@ -219,28 +285,57 @@ def _of_number(model, outcome):
     return _Kind([outcome.low, outcome.high], *counting, *said)
 
 
-def _number_of(model, outcome):
-    """Return the public column of the outcome of a model of a number, or None."""
+def _of_times(outcome, times):
+    given = outcome.horizon * np.array(DEFAULT_TIMES) if times is None else times
+    try:
+        at = np.asarray(given, dtype=np.float64).ravel().tolist()
+        fault = times_fault(at, outcome)
+    except (TypeError, ValueError):
+        fault = "numbers"
+    if fault is not None:
+        raise ValueError(
+            f"The 'times' parameter of evaluate_privately must be public times, {fault}, got "
+            f"{times!r:.100}."
+        )
+    # A row is in one cell of the histogram of each time, whatever it holds: all counts change by
+    # the root of the number of times.
+    counting = partial(_time_counts, outcome=outcome, times=at), np.sqrt(len(at)), np.ones(1)
+    said = "counts of events", "probabilities", "times and horizon, the bins"
+    return _Kind(at, (len(at), N_STATES, TIME_BINS.n), *counting, *said)
+
+
+def _outcome_of(model, given):
+    """Return the public outcome of a model of a number, or of a time; None of a classifier."""
     # By what it can do, not by its tags, which a model need not have.
     classifies = hasattr(model, "classes_") or hasattr(model, "predict_proba")
-    predicts_numbers = hasattr(model, "predict") and not classifies
-    if outcome is None:
+    survives = hasattr(model, "predict_survival_function")
+    kind: type = EventOutcome if survives else NumericColumn
+    wanted, example = "a regressor: the public bounds of the number", _NUMBER
+    if survives:
+        wanted, example = "a model of times: the public horizon", _EVENT
+    if given is None:
         for own in (getattr(model, name, None) for name in ("outcome", "outcome_")):
-            if isinstance(own, NumericColumn):
+            if isinstance(own, kind):
                 return own
-        if predicts_numbers:
+        if survives or (hasattr(model, "predict") and not classifies):
             raise ValueError(
-                "The 'outcome' parameter of evaluate_privately is needed for a regressor: the "
-                "public bounds of the number, such as outcome={'type': 'number', 'low': 0, "
-                "'high': 80}."
+                f"The 'outcome' parameter of evaluate_privately is needed for {wanted}, such as "
+                f"outcome={example!r}."
             )
         return None
-    if not predicts_numbers:
+    if not survives and (classifies or not hasattr(model, "predict")):
         raise ValueError(
-            "The 'outcome' parameter of evaluate_privately is for regressors. Leave it out, or "
-            f"pass a fitted regressor as the model, not one of type {type(model).__name__}."
+            "The 'outcome' parameter of evaluate_privately is for regressors, and models of "
+            "times. Leave it out, or pass a fitted regressor as the model, not one of type "
+            f"{type(model).__name__}."
         )
-    return outcome_from(outcome)
+    outcome = outcome_from(given)
+    if not isinstance(outcome, kind):
+        raise ValueError(
+            f"The 'outcome' parameter of evaluate_privately must be that of {wanted}, such as "
+            f"{example!r}, got {given!r:.200}."
+        )
+    return outcome
 
 
 def _has_deviations(model):
@@ -293,7 +388,7 @@ def _checked_classes(model):
 
 
 def _counts(model, X, labels, weights):
-    """Return exact weights by score, class and bin, (n_scores, 2, N_BINS): **private**."""
+    """Return exact weights by score, class and bin, (n_scores, 2, n_bins): **private**."""
     probabilities = np.asarray(model.predict_proba(X), dtype=np.float64)
     K = len(model.classes_)
     if probabilities.shape != (len(labels), K):
@@ -301,8 +396,28 @@ def _counts(model, X, labels, weights):
     codes = Vocabulary(np.asarray(model.classes_).tolist()).codes(labels)
     has_class = codes >= 0
     scored = [1] if K == 2 else range(K)
-    counts = np.zeros((len(scored), 2, N_BINS), dtype=np.int64)
+    counts = np.zeros((len(scored), 2, SCORE_BINS.n), dtype=np.int64)
     for number, c in enumerate(scored):
-        cells = ((codes == c).astype(np.int64), bin_of(probabilities[:, c]))
+        cells = ((codes == c).astype(np.int64), SCORE_BINS.of(probabilities[:, c]))
         np.add.at(counts[number], tuple(index[has_class] for index in cells), weights[has_class])
+    return counts
+
+
+def _time_counts(model, X, labels, weights, outcome, times):
+    """Return exact weights by time, state and bin, (n_times, 3, n_bins): **private**."""
+    states = outcome.states(*labels, times)
+    counts = np.zeros((len(times), N_STATES, TIME_BINS.n), dtype=np.int64)
+    for start in range(0, len(weights), _CHUNK):
+        rows = slice(start, start + _CHUNK)
+        part = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+        functions = model.predict_survival_function(part)
+        # A curve goes on beyond the last of its times as it is there.
+        curves = [curve(np.clip(times, *curve.domain)) for curve in functions]
+        probabilities = 1 - np.array(curves, dtype=np.float64)
+        if probabilities.shape != (len(weights[rows]), len(times)):
+            raise ValueError("predict_survival_function returned another shape")
+        for k, state in enumerate(states[:, rows]):
+            known = state >= 0
+            cells = state[known], TIME_BINS.of(probabilities[known, k])
+            np.add.at(counts[k], cells, weights[rows][known])
     return counts

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
+from scipy.optimize import brentq
+from scipy.special import log_ndtr, ndtri
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score, roc_auc_score
@@ -20,13 +21,18 @@ from sklearn.utils import check_random_state
 from skdp.displays import PrivacyUtilityDisplay
 from skdp.privacy import gaussian_epsilon, gaussian_sigma
 from skdp.source._statistics_source import DPStatisticsSource
-from skdp.tabular import NumericColumn, Schema, TabularEncoder, as_schema
+from skdp.tabular import EventOutcome, NumericColumn, Schema, TabularEncoder, as_schema
 from skdp.utils._html import grid
+from skdp.utils._survival import concordance_index
 
 # Areas under the ROC curve that are reached with many rows and without noise, by name.
 EFFECTS = {"weak": 0.65, "moderate": 0.75, "strong": 0.85}
 # The same of R² where the outcome is a number.
 R2_EFFECTS = {"weak": 0.1, "moderate": 0.3, "strong": 0.5}
+# The same of the concordance where it is a time to an event.
+CONCORDANCE_EFFECTS = {"weak": 0.6, "moderate": 0.7, "strong": 0.8}
+# Share of rows with an event unless another is given.
+_EVENT_SHARE = 0.3
 # Largest number of simulated rows; more rows are represented by smaller noise (rule of thumb:
 # the sampling error of an AUC of so many is below .01).
 _MOST_ROWS = 20_000
@@ -46,7 +52,8 @@ class ReleasePlan:
         ``auc_sd`` over tables and noise, and ``auc_without_noise``; ``mean_error`` and
         ``share_error``, medians of the half widths of 95 % intervals of means (in units of the
         range between the bounds) and of shares, by class. Where the outcome is a number, ``r2``,
-        ``r2_sd`` and ``r2_without_noise`` in place of the AUC, and means and shares of all rows.
+        ``r2_sd`` and ``r2_without_noise`` in place of the AUC, and ``concordance`` and so on where
+        it is a time to an event; and means and shares of all rows.
 
     draws : DataFrame
         The same for each simulated release.
@@ -73,15 +80,15 @@ class ReleasePlan:
     @property
     def _figure(self):
         """Name of the figure that is planned in the table, and in texts."""
-        return ("r2", "R²") if "r2" in self.table else ("auc", "AUC")
+        return next((k.figure, k.name) for k in _WORLDS.values() if k.figure in self.table)
 
     def epsilon_needed(self, wanted: float) -> pd.Series:
-        """Return the smallest ε whose releases are expected to reach an AUC, or R².
+        """Return the smallest ε whose releases are expected to reach an AUC, R² or concordance.
 
         Parameters
         ----------
         wanted : float
-            The AUC; R² where the outcome is a number.
+            The AUC; R² where the outcome is a number, the concordance where it is a time.
 
         Returns
         -------
@@ -103,12 +110,12 @@ class ReleasePlan:
         return self._needed("epsilon", "n_rows", wanted)
 
     def rows_needed(self, wanted: float) -> pd.Series:
-        """Return the smallest number of rows whose releases are expected to reach an AUC, or R².
+        """Return the smallest number of rows whose releases are expected to reach a figure.
 
         Parameters
         ----------
         wanted : float
-            The AUC; R² where the outcome is a number.
+            The AUC; R² where the outcome is a number, the concordance where it is a time.
 
         Returns
         -------
@@ -152,7 +159,7 @@ class ReleasePlan:
         return "\n".join(lines)
 
     def plot(self, ax: Any = None) -> Any:
-        """Plot the expected AUC, or R², against ε, with a band of one standard deviation.
+        """Plot the expected AUC, R² or concordance against ε, with one standard deviation.
 
         Parameters
         ----------
@@ -202,6 +209,7 @@ def plan_release(
     *,
     delta: float = 1e-5,
     effects: str | float | Mapping[str, float] | Sequence[Any] = ("weak", "moderate", "strong"),
+    event_share: float | None = None,
     n_draws: int = 5,
     random_state: int | np.random.RandomState | None = None,
     verbose: int = 0,
@@ -214,7 +222,7 @@ def plan_release(
     Parameters
     ----------
     schema : Schema, mapping, str or path-like
-        Of the table, with its classes, or an outcome that is a number.
+        Of the table, with its classes, or an outcome that is a number or a time to an event.
 
     n_rows : int or sequence of int
         The approximate number of records, or of people; a public guess.
@@ -235,7 +243,14 @@ def plan_release(
         difference of the last class from the first in standard deviations (Cohen's d), for
         categories that of the normal variable behind them; columns that are not named have none.
         Where the outcome is a number, R² in place of the AUC: "weak" is .1, "moderate" .3 and
-        "strong" .5; and differences for one more standard deviation of the outcome.
+        "strong" .5; and differences for one more standard deviation of the outcome. Where it is a
+        time to an event, Harrell's concordance: "weak" is .6, "moderate" .7 and "strong" .8; and
+        differences for one more standard deviation of the normal variable behind the time, which
+        are positive where events are early.
+
+    event_share : float or None, default=None
+        Of times only: the share of rows with the event up to the horizon, a public guess. The
+        others are simulated to leave evenly up to the horizon. None: .3.
 
     n_draws : int, default=5
         Number of simulated tables, each with one release for each ε.
@@ -274,8 +289,10 @@ def plan_release(
     True
     """
     schema = as_schema(schema)
-    figure, kind = ("auc", _World) if schema.outcome is None else ("r2", _NumberWorld)
+    kind = _WORLDS[type(schema.outcome)]
+    figure = kind.figure
     frequencies = _checked_frequencies(schema, class_frequencies)
+    share = _checked_share(schema, event_share)
     sizes = _checked_numbers("n_rows", n_rows, Integral, 20, "records, 20 or more")
     levels = _checked_numbers("epsilon", epsilon, Real, 0, "above 0")
     wanted = _checked_effects(schema, effects)
@@ -284,8 +301,8 @@ def plan_release(
     lines = []
     for name, effect in wanted.items():
         for draw in range(n_draws):
-            world = kind(schema, frequencies, effect, random_state)
-            frame, labels = world.rows(10_000)  # to test on
+            world = kind(schema, frequencies if share is None else share, effect, random_state)
+            frame, labels = world.rows(kind.n_test)
             test = TabularEncoder(schema).fit_transform(frame), labels
             for n in sizes:
                 rows = world.rows(min(n, _MOST_ROWS))
@@ -338,6 +355,10 @@ class _World:
     Its mean depends on the class; a number is a linear function of it, clipped to the bounds, and
     a category is that of the interval that it falls into.
     """
+
+    figure, name, effects, least = "auc", "AUC", EFFECTS, 0.5
+    # Rows that releases are judged on.
+    n_test = 10_000
 
     def __init__(self, schema, frequencies, effect, random_state):
         self._schema, self._frequencies, self._random = schema, frequencies, random_state
@@ -412,6 +433,8 @@ class _World:
 class _NumberWorld(_World):
     """Tables whose outcome is a number: a linear function of a normal variable, clipped."""
 
+    figure, name, effects, least = "r2", "R²", R2_EFFECTS, 0.0
+
     def __init__(self, schema, frequencies, effect, random_state):
         self._outcome = _Shape(schema.outcome, random_state)
         super().__init__(schema, frequencies, effect, random_state)
@@ -437,6 +460,48 @@ class _NumberWorld(_World):
         """Return R² of a release on encoded rows, on the scale of the outcome."""
         places = (self._schema.outcome.positions(y) for y in (labels, release.predict(rows)))
         return r2_score(*places)
+
+
+class _EventWorld(_NumberWorld):
+    """Tables whose outcome is a time: exponential, early where a normal variable is large.
+
+    Rows leave without the event evenly up to the horizon.
+    """
+
+    figure, name, effects, least = "concordance", "concordance", CONCORDANCE_EFFECTS, 0.5
+    # Pairs of them are compared.
+    n_test = 3_000
+
+    def __init__(self, schema, share, effect, random_state):
+        # In units of the horizon, of a time of rate r comes first 1 − (1 − e^−r) / r.
+        self._rate = brentq(lambda r: 1 + np.expm1(-r) / r - share, 1e-6, 1e6)
+        _World.__init__(self, schema, None, effect, random_state)
+
+    def _outcomes(self, n):
+        normal = self._random.standard_normal(n)
+        times, left = -log_ndtr(normal) / self._rate, self._random.random_sample(n)
+        y = np.zeros(n, dtype=[("event", bool), ("time", float)])
+        y["event"], y["time"] = times <= left, np.minimum(times, left)
+        return y, normal[:, np.newaxis] * self._means
+
+    def _labels(self, outcomes):
+        labels = outcomes.copy()
+        labels["time"] *= self._schema.outcome.horizon
+        return labels
+
+    def _linear(self, X, outcomes, test, truth):
+        """Return the concordance of a linear model of residuals, whose hazard is known."""
+        residuals = outcomes["event"] - self._rate * outcomes["time"]
+        risks = LinearRegression().fit(X, residuals).predict(test)
+        return concordance_index(truth["event"], truth["time"], risks)
+
+    def judged(self, release, rows, labels):
+        """Return the concordance of a release on encoded rows."""
+        return release.score(rows, labels)
+
+
+# By the type of the outcome.
+_WORLDS = {type(None): _World, NumericColumn: _NumberWorld, EventOutcome: _EventWorld}
 
 
 class _Shape:
@@ -536,13 +601,13 @@ def _checked_frequencies(schema, given):
         if given is not None:
             raise ValueError(
                 "The 'class_frequencies' parameter of plan_release is for classes, and the "
-                "outcome of the schema is a number. Leave it out."
+                "outcome of the schema is a number, or a time. Leave it out."
             )
         return None
     if schema.classes is None:
         raise ValueError(
             "The 'schema' parameter of plan_release lists no classes. Add them, as "
-            "\"classes\": ['alive', 'dead'], or an outcome that is a number."
+            "\"classes\": ['alive', 'dead'], or an outcome that is a number or a time."
         )
     K = len(schema.classes)
     if given is None:
@@ -559,6 +624,24 @@ def _checked_frequencies(schema, given):
             f"positive shares that add up to 1, in the order of {list(schema.classes)!r:.100}."
         )
     return frequencies / frequencies.sum()
+
+
+def _checked_share(schema, given):
+    """Return the share of rows with the event, None where the outcome is no time."""
+    if not isinstance(schema.outcome, EventOutcome):
+        if given is not None:
+            raise ValueError(
+                "The 'event_share' parameter of plan_release is for outcomes that are a time to "
+                "an event. Leave it out."
+            )
+        return None
+    share = _EVENT_SHARE if given is None else given
+    if not isinstance(share, Real) or not 0.001 <= float(share) <= 0.999:
+        raise ValueError(
+            f"The 'event_share' parameter of plan_release is {given!r:.100}. Pass the share of "
+            "rows with the event, such as 0.3."
+        )
+    return float(share)
 
 
 def _checked_numbers(name, given, kind, least, what):
@@ -584,8 +667,9 @@ def _checked_numbers(name, given, kind, least, what):
 
 
 def _checked_effects(schema, given):
-    """Return what effects are to be, by name: an AUC, or R², or differences by column."""
-    name, least, named = ("AUC", 0.5, EFFECTS) if schema.outcome is None else ("R²", 0, R2_EFFECTS)
+    """Return what effects are to be, by name: a figure, or differences by column."""
+    kind = _WORLDS[type(schema.outcome)]
+    figure, least, named = kind.name, kind.least, kind.effects
     several = isinstance(given, list | tuple)
     effects: dict = {}
     for effect in given if several else [given]:
@@ -600,12 +684,12 @@ def _checked_effects(schema, given):
         elif isinstance(effect, str) and effect in named:
             effects[effect] = named[effect]
         elif isinstance(effect, Real) and least < float(effect) < 1:
-            effects[f"{name} {effect:g}"] = float(effect)
+            effects[f"{figure} {effect:g}"] = float(effect)
         else:
             raise ValueError(
                 f"The 'effects' parameter of plan_release is {effect!r:.100}. Use 'weak', "
-                f"'moderate' or 'strong', an {name} between {least:g} and 1, or a mapping of "
-                "columns to differences of the classes in standard deviations."
+                f"'moderate' or 'strong', a number between {least:g} and 1 ({figure}), or a "
+                "mapping of columns to differences of the classes in standard deviations."
             )
     if not effects:
         raise ValueError("The 'effects' parameter of plan_release is empty. Leave it out.")

@@ -29,7 +29,7 @@ from skdp.tabular._mistakes import (
     number_forms,
     values_outside,
 )
-from skdp.tabular._outcomes import outcome_text
+from skdp.tabular._outcomes import N_INTERVALS, EventOutcome, outcome_text
 from skdp.tabular._schema import Schema, as_schema
 from skdp.tabular._values import Vocabulary, canonical, missing_values, numbers, person_ids
 from skdp.utils._frames import as_elements, as_frame
@@ -39,7 +39,7 @@ from skdp.utils._validation import listed
 # Kinds of findings, by which stops are accepted: of a column, and of the whole table.
 COLUMN_KINDS = (
     *("units", "codes", "clipped", "narrow", "decimals", "unread", "spelling", "unlisted"),
-    *("missing", "constant", "classes", "bound", "ids"),
+    *("missing", "constant", "classes", "bound", "ids", "negative", "events"),
 )
 TABLE_KINDS = ("duplicates", "people", "few-rows")
 # Shares above which a finding is a stop: of mistakes that are certain, such as a category in upper
@@ -49,6 +49,15 @@ _FEW, _LEAST = 0.01, 5
 # Rows of a class below which noise at ε = 1, about 4 in a count, hides its existence, and
 # below which hardly anything can be learned about it (rules of thumb).
 _NO_CLASS, _SMALL_CLASS = 5, 30
+# Share of the horizon below which all times may be in another unit, and the shares of it that the
+# latest time in the right unit may be (rules of thumb). How units of time relate.
+_EARLY, _LATEST = 0.05, (0.2, 20.0)
+_UNITS = {
+    **{"minutes to hours": 1 / 60, "hours to days": 1 / 24, "days to weeks": 1 / 7},
+    **{"days to months": 1 / 30.44, "days to years": 1 / 365.25, "months to years": 1 / 12},
+    **{"hours to minutes": 60.0, "days to hours": 24.0, "weeks to days": 7.0},
+    **{"months to days": 30.44, "years to days": 365.25, "years to months": 12.0},
+}
 # Share of the range below which nearly all values may be in another unit, and the quantile for
 # "nearly all" (rules of thumb).
 _NARROW, _INSIDE = 0.02, 0.995
@@ -68,7 +77,8 @@ class TableFinding:
 
     kind : str
         A public code: "units", "codes", "clipped", "narrow", "decimals", "unread", "spelling",
-        "unlisted", "missing", "constant", "classes", "bound" or "ids" of a column;
+        "unlisted", "missing", "constant", "classes", "bound", "ids", "negative" or "events" of a
+        column;
         "duplicates", "people" or "few-rows" of the table.
 
     text : str
@@ -116,7 +126,7 @@ class TableReport:
         Stops first, then remarks.
 
     outcome : str, default=""
-        What was checked where labels are numbers.
+        What was checked where labels are numbers, or times.
 
     See Also
     --------
@@ -217,7 +227,8 @@ def check_table(
 
     label : str or None, default=None
         Name of the column with labels, which are checked against the classes of the schema, or
-        against the bounds of its outcome.
+        against the bounds of its outcome. None where the outcome is a time to an event: it names
+        its two columns, which are checked if the frame has them.
 
     group : str or None, default=None
         Name of the column with people's IDs, if people are to be protected.
@@ -231,7 +242,7 @@ def check_table(
     ------
     ValueError
         When the frame lacks a column, or has one twice; when it has no rows; when labels are
-        given for a schema without classes and outcome.
+        given for a schema without classes and outcome, or with a time to an event.
 
     See Also
     --------
@@ -258,9 +269,13 @@ def check_table(
     They would lie inside if they were converted from °F to °C.
     """
     schema = as_schema(schema)
-    wanted = [*schema.names, *filter(None, (label, group))]
+    exits = schema.outcome if isinstance(schema.outcome, EventOutcome) else None
+    of_exits = [] if exits is None else [exits.event, exits.time]
+    wanted = [*schema.names, *of_exits, *filter(None, (label, group))]
     frame = named_like(as_frame(frame, "frame"), wanted)
-    _require_columns(frame, schema, label, group)
+    if not set(of_exits) & set(getattr(frame, "columns", [])):
+        of_exits = []
+    _require_columns(frame, [*schema.names, *of_exits], schema, label, group)
     counts, findings = [], []
     for column in schema.columns:
         values = frame[column.name]
@@ -278,7 +293,12 @@ def check_table(
         counts.append((column.name, int(missing.sum()), int(unread.sum()), clipped))
     classes: tuple = ()
     outcome = ""
-    if label is not None and schema.outcome is not None:
+    if exits is not None and of_exits:
+        counted_exits, of_labels = _exit_findings(frame, exits)
+        outcome = f"outcome {of_exits[0]!r:.40} and {of_exits[1]!r:.40}, {outcome_text(exits)}"
+        counts += counted_exits
+        findings += of_labels
+    elif label is not None and schema.outcome is not None:
         counted, of_labels = _outcome_findings(frame[label], schema.outcome, label)
         outcome = f"outcome {label!r:.40}, {outcome_text(schema.outcome)}"
         counts.append(counted)
@@ -292,10 +312,15 @@ def check_table(
     return TableReport(len(frame), tuple(counts), classes, tuple(findings), outcome)
 
 
-def _require_columns(frame, schema, label, group):
+def _require_columns(frame, needed, schema, label, group):
     """Raise ValueError unless what is to be checked is there, once."""
     names = list(getattr(frame, "columns", []))
-    for name in (*schema.names, *filter(None, (label, group))):
+    if label is not None and isinstance(schema.outcome, EventOutcome):
+        raise ValueError(
+            "The 'label' parameter of check_table must be None where the outcome is a time to an "
+            "event, which names its two columns itself."
+        )
+    for name in (*needed, *filter(None, (label, group))):
         if names.count(name) != 1:
             raise ValueError(
                 f"The 'frame' parameter of check_table must have one column {name!r:.100}, got "
@@ -503,6 +528,83 @@ def _outcome_findings(values, outcome, label):
             )
             findings.append(TableFinding(label, "bound", text, False))
     return (label, count, int(unread.sum()), clipped), findings
+
+
+def _exit_findings(frame, outcome):
+    """Return the counts of events and times, and what is wrong with them."""
+    n, name = len(frame), outcome.event
+    events, times = as_elements(frame[name]), numbers(frame[outcome.time])
+    # Of each column by itself: with a time at which any event counts, and the other way around.
+    happened = outcome.cells(events, np.zeros(n))
+    bad = {name: happened < 0, outcome.time: np.isnan(times)}
+    counts, findings = [], []
+    for column, unknown in bad.items():
+        cells = as_elements(frame[column])
+        missing = unknown & missing_values(cells)
+        if missing.any():
+            text = f"{_of(int(missing.sum()), n)} are missing, and their rows are left out."
+            stop = _is_many(int(missing.sum()), n, MOST)
+            findings.append(TableFinding(column, "missing", text, stop))
+        unread = unknown & ~missing
+        if unread.any():
+            wanted = "neither 0 or 1 nor true or false" if column == name else "no numbers"
+            text = (
+                f"{_of(int(unread.sum()), n)} are {wanted}, and their rows are left out. The most "
+                f"frequent of these: {most_frequent(cells[unread])}."
+            )
+            stop = _is_many(int(unread.sum()), n, MANY)
+            findings.append(TableFinding(column, "unread", text, stop))
+        late = int((times > outcome.horizon).sum()) if column == outcome.time else 0
+        counts.append((column, int(missing.sum()), int(unread.sum()), late))
+    negative = int((times < 0).sum())
+    if negative:
+        text = f"{_of(negative, n, 'times')} are negative, and their rows are left out."
+        stop = _is_many(negative, n, _FEW)
+        findings.append(TableFinding(outcome.time, "negative", text, stop))
+    known = (happened >= 0) & (times >= 0)
+    with_event = known & (happened < N_INTERVALS)
+    findings += _horizon_findings(outcome, times[known], times[with_event])
+    return counts, findings + _event_findings(name, times, known, with_event, outcome.horizon)
+
+
+def _horizon_findings(outcome, times, of_events):
+    """Return what is wrong with times of which all are far from the horizon, or beyond it."""
+    if len(times) < _LEAST:
+        return []
+    horizon, (first, last) = outcome.horizon, np.quantile(times, [1 - _AGREE, _INSIDE])
+    if last < _EARLY * horizon or first > horizon:
+        side = "beyond" if first > horizon else f"below {_EARLY:.0%}".replace("%", " %") + " of"
+        text = f"Nearly all times are {side} the horizon {horizon:g}."
+        low, high = (share * horizon for share in _LATEST)
+        ways = [
+            way
+            for way, factor in _UNITS.items()
+            if (factor < 1) == (first > horizon) and low <= last * factor <= high / 10
+        ]
+        if ways:
+            text += f" They would not be if they were converted from {', or '.join(ways)}."
+        return [TableFinding(outcome.time, "units", text, True)]
+    late = int((of_events > horizon).sum())
+    if late:
+        text = (
+            f"{_of(late, len(of_events), 'events')} are after the horizon {horizon:g}: their rows "
+            "count as being without the event there."
+        )
+        return [TableFinding(outcome.time, "bound", text, False)]
+    return []
+
+
+def _event_findings(name, times, known, with_event, horizon):
+    """Return what is to be said of how many rows have the event up to the horizon."""
+    n, count = int(known.sum()), int((with_event & (times <= horizon)).sum())
+    if count and with_event.sum() == n:
+        text = "All rows have the event: does the table lack those who left without it?"
+        return [TableFinding(name, "constant", text, False)]
+    if count >= _SMALL_CLASS:
+        return []
+    what = "so few cannot be told from noise" if count < _NO_CLASS else "little can be learned"
+    text = f"{_of(count, max(n, 1), 'rows')} have the event up to the horizon: {what}."
+    return [TableFinding(name, "events", text, count < _NO_CLASS)]
 
 
 def _person_findings(frame, schema, label, group):

@@ -89,10 +89,21 @@ class EventOutcome:
         """Number of ways to leave."""
         return 2 * N_INTERVALS + 1
 
+    def states(self, events: Any, times: Any, at: Any) -> np.ndarray:
+        """Return where each row is at some times, of shape (n_times, n_samples).
+
+        0: there, 1: it has had the event by then, 2: it left before without it; −1 where its time
+        or event is missing or negative.
+        """
+        events, times, known = _known(events, times)
+        left = times < np.asarray(at, dtype=np.float64)[:, np.newaxis]
+        at_time = times == np.asarray(at, dtype=np.float64)[:, np.newaxis]
+        state = np.where(events == 1.0, left | at_time, 2 * left)
+        return np.where(known, state, -1)
+
     def cells(self, events: Any, times: Any) -> np.ndarray:
         """Return in which cell each row leaves; −1 where time or event is missing or negative."""
-        events, times = truths(events), numbers(times)
-        known = np.isin(events, (0.0, 1.0)) & (times >= 0)
+        events, times, known = _known(events, times)
         interval = np.searchsorted(self.ends, np.where(known, times, 0.0), side="left")
         # An event at the horizon itself is in the last interval; what comes later is not seen.
         left = np.where(interval < N_INTERVALS, interval, 0)
@@ -122,6 +133,12 @@ class EventOutcome:
         if names is None or len(names) != 2 or y.dtype[0].kind not in "biu" or y.ndim != 1:
             return None
         return y[names[0]], y[names[1]]
+
+
+def _known(events, times):
+    """Return both as numbers, and whether they say when and how a row left."""
+    events, times = truths(events), numbers(times)
+    return events, times, np.isin(events, (0.0, 1.0)) & (times >= 0)
 
 
 Outcome = NumericColumn | EventOutcome

@@ -14,9 +14,11 @@ from sklearn.utils import check_random_state
 
 from skdp.tabular._columns import NumericColumn
 from skdp.tabular._encoder import encode_table
+from skdp.tabular._outcomes import EventOutcome
 from skdp.tabular._schema import Schema, as_schema
-from skdp.tabular._values import Vocabulary
-from skdp.utils._frames import as_frame
+from skdp.tabular._values import Vocabulary, numbers
+from skdp.utils._frames import as_elements, as_frame
+from skdp.utils._survival import concordance_index
 from skdp.utils._text import named_like
 
 
@@ -43,7 +45,7 @@ class TableComparison:
 
     utility : float or None
         Area under the ROC curve, on real rows, of boosting trained on the synthetic rows; R²
-        where the outcome is a number.
+        where the outcome is a number, and Harrell's concordance where it is a time to an event.
 
     real_utility : float or None
         Of boosting trained on as many other real rows.
@@ -116,7 +118,8 @@ def compare_tables(
 
     label : str or None, default=None
         Column of both tables with labels, by which utility is measured: half of the real rows are
-        for training, and the other half for testing.
+        for training, and the other half for testing. None where the outcome is a time to an event:
+        it names its two columns, by which utility is measured if both tables have them.
 
     random_state : int, RandomState instance or None, default=0
         Of the halves and folds.
@@ -142,7 +145,9 @@ def compare_tables(
     >>> print(compare_tables(data.data, synthetic, data.schema))  # doctest: +SKIP
     """
     schema = as_schema(schema)
-    wanted = [*schema.names, *filter(None, (label,))]
+    exits = schema.outcome if isinstance(schema.outcome, EventOutcome) else None
+    of_exits = [] if exits is None else [exits.event, exits.time]
+    wanted = [*schema.names, *of_exits, *filter(None, (label,))]
     real = named_like(as_frame(real, "real"), wanted)
     synthetic = named_like(as_frame(synthetic, "synthetic"), wanted)
     for argument, frame in (("real", real), ("synthetic", synthetic)):
@@ -165,7 +170,9 @@ def compare_tables(
     pairs = np.triu_indices(encoded[0].shape[1], 1)
     differences = np.abs(correlations[0] - correlations[1])[pairs]
     utility: tuple = (None, None)
-    if label is not None and isinstance(schema.outcome, NumericColumn):
+    if exits is not None and all(set(of_exits) <= set(frame.columns) for frame in frames):
+        utility = (*_ordered(encoded, exits, frames, seed), "index of concordance")
+    elif label is not None and isinstance(schema.outcome, NumericColumn):
         places = [schema.outcome.positions(frame[label]) for frame in frames]
         utility = (*_explained(encoded, places, seed), "R²")
     elif label is not None:
@@ -184,6 +191,11 @@ def _check(argument, frame, schema, label):
         raise ValueError(
             f"The {argument!r} parameter of compare_tables must be a DataFrame, got one of type "
             f"{type(frame).__name__}. Release.sample makes one with as_frame=True."
+        )
+    if label is not None and isinstance(schema.outcome, EventOutcome):
+        raise ValueError(
+            "The 'label' parameter of compare_tables must be None where the outcome is a time to "
+            "an event, which names its two columns itself."
         )
     lacking = [name for name in (*schema.names, label) if name not in (None, *frame.columns)]
     if lacking:
@@ -286,6 +298,41 @@ def _explained(encoded, places, seed):
         model.fit(E[~np.isnan(y)], y[~np.isnan(y)])
         reached.append(r2_score(places[0][half:][test], model.predict(encoded[0][half:][test])))
     return tuple(map(float, reached))
+
+
+def _ordered(encoded, outcome, frames, seed):
+    """Return the concordance on real rows of boosting of residuals of the model without columns.
+
+    By synthetic and by other real rows.
+    """
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    half = len(encoded[0]) // 2
+    n = min(half, len(encoded[1]))
+    exits = []
+    for frame in frames:
+        events, times = (as_elements(frame[name]) for name in (outcome.event, outcome.time))
+        happened = outcome.cells(events, np.zeros(len(frame))) == 0
+        known, times = outcome.cells(events, times) >= 0, numbers(times)
+        happened &= times <= outcome.horizon
+        exits.append((known, happened, np.minimum(times, outcome.horizon)))
+    reached = []
+    test = np.flatnonzero(exits[0][0][half:]) + half
+    for E, (known, happened, times) in ((encoded[1], exits[1]), (encoded[0], exits[0])):
+        rows = np.flatnonzero(known[:n])
+        if not (happened[rows].any() and len(test)):
+            raise ValueError(
+                "The tables of compare_tables must have rows with the event, as the outcome of "
+                "the schema is a time to one."
+            )
+        # Nelson and Aalen's hazard up to the time of each row, ties in any order.
+        order = rows[np.argsort(times[rows], kind="stable")]
+        hazards = np.cumsum(happened[order] / np.arange(len(order), 0, -1))
+        model = HistGradientBoostingRegressor(random_state=seed)
+        model.fit(E[order], happened[order] - hazards)
+        risks = model.predict(encoded[0][test])
+        reached.append(concordance_index(exits[0][1][test], exits[0][2][test], risks))
+    return tuple(reached)
 
 
 def _boosting(seed):

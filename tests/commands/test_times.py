@@ -9,6 +9,7 @@ import pytest
 from skdp.commands import _evaluate
 from skdp.datasets import load_heart_failure
 from skdp.release import Release
+from skdp.transfer import DPTransferSurvival
 from skdp.utils._survival import concordance_index
 
 HEART = load_heart_failure()
@@ -206,13 +207,13 @@ def test_predictions_are_risks_and_curves(folder, run):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("first.skdp", "test.csv", "--class-prior", "a=1"), "--class-prior cannot be"),
+        (("first.skdp", "test.csv", "--class-prior", "a=1"), "--class-prior is for classes"),
         (("first.skdp", "test.csv", "--label", "dead"), "--label 'dead' is for classes"),
+        (("first.skdp", "test.csv", "--event", "dead"), "--event 'dead' needs --time"),
         (
-            ("first.skdp", "test.csv", "--event", "dead", "--time", "followed"),
-            "predicted by the release alone",
+            ("first.skdp", "test.csv", "--event", "dead", "--time", "days"),
+            "lacks the columns ['days']",
         ),
-        (("first.skdp", "second.skdp", "test.csv"), "Make one of several by skdp merge"),
         (("first.skdp", "test.csv", "--id", "risk"), "lacks the column 'risk'"),
     ],
 )
@@ -221,6 +222,21 @@ def test_what_cannot_be_predicted_is_refused(folder, run, arguments, message):
     assert (code, out) == (1, "")
     assert message in err
     assert not (folder / "none.csv").exists()
+
+
+def test_known_times_are_learned_from(folder, run):
+    rows = pd.read_csv("test.csv")
+    rows.loc[rows.index[60:], "followed"] = np.nan
+    rows.to_csv("known.csv", index=False)
+    predict = ("predict", "first.skdp", "second.skdp", "known.csv", "-o", "learned.csv")
+    code, _, err = run(*predict, "--event", "dead", "--time", "followed")
+    assert code == 0, err
+    y = rows[["dead", "followed"]].set_axis(["died", "days"], axis=1)
+    sources = [Release.load(f"{name}.skdp") for name in ("first", "second")]
+    model = DPTransferSurvival(sources).fit(rows[list(HEART.data)], y)
+    assert model.report()["n_labels"].iloc[0] == 60
+    found = pd.read_csv("learned.csv")["risk"]
+    np.testing.assert_allclose(found, model.predict(rows[list(HEART.data)]), atol=1e-6)
 
 
 def test_an_evaluation_gets_events_and_times(folder, run, monkeypatch):

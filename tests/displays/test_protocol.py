@@ -18,6 +18,7 @@ from skdp.displays import (
     PrivacyUtilityDisplay,
     ReleaseDisplay,
     ShapeFunctionsDisplay,
+    SurvivalDisplay,
     TransferReportDisplay,
 )
 from skdp.tabular import ColumnEffect, Explanation
@@ -29,6 +30,9 @@ CURVE = pd.DataFrame(
 )
 ROC = pd.DataFrame(
     {"false_positives": [0, 1], "true_positives": [0.5, 1], "low": [0.4, 1], "high": [0.6, 1]}
+)
+SURVIVAL = pd.DataFrame(
+    {"name": "all", "time": [0, 9], "survival": [1, 0.5], "low": [1, 0.4], "high": [1, 0.6]}
 )
 
 
@@ -74,12 +78,13 @@ def displays(release, ledger):
         "release": (ReleaseDisplay.from_release(release), 4),
         "shapes": (ShapeFunctionsDisplay.from_release(release), 3),
         "report": (TransferReportDisplay(parts(3)), 1),
+        "survival": (SurvivalDisplay(SURVIVAL, SURVIVAL), 1),
     }
 
 
 NAMES = (
     *("audit", "calibration", "evaluation", "one explanation", "explanations", "ledger"),
-    *("utility", "errors", "release", "shapes", "report"),
+    *("utility", "errors", "release", "shapes", "report", "survival"),
 )
 each_display = pytest.mark.parametrize("name", NAMES)
 
@@ -150,7 +155,7 @@ def test_every_constructor_refuses_something_else():
             with pytest.raises(ValueError, match=rf"parameter of {name}\.{method} must be"):
                 getattr(display, method)(object(), *[[1, 0]] * more)
             found += 1
-    assert found == 14
+    assert found == 16
 
 
 def test_a_class_in_place_of_an_object_is_told():

@@ -17,8 +17,7 @@ from sklearn.metrics import (
 
 from skdp import DPStatisticsSource, PrivacyLeakWarning, evaluate_privately
 from skdp.privacy import BudgetExceededError, PrivacyLedger, gaussian_sigma
-from skdp.release import N_BINS, PrivateEvaluation, bin_of
-from skdp.release._evaluation import CENTERS
+from skdp.release import SCORE_BINS, PrivateEvaluation
 from skdp.release._score_posterior import posterior_draws
 from skdp.source._evaluation import _counts, row_weights
 from skdp.source._integers import ROW
@@ -53,7 +52,7 @@ class TestWithoutNoise:
     def test_two_classes_are_judged_as_by_scikit_learn(self):
         X, y = scored(3000, 0)
         found = exact(Known([0, 1]), X, y)
-        binned = expit(CENTERS)[bin_of(X[:, 0])]
+        binned = expit(SCORE_BINS.centers)[SCORE_BINS.of(X[:, 0])]
         assert found.auc().value == pytest.approx(roc_auc_score(y, binned), abs=1e-12)
         assert found.log_loss().value == pytest.approx(log_loss(y, binned), abs=1e-12)
         assert found.brier_score().value == pytest.approx(brier_score_loss(y, binned), abs=1e-12)
@@ -72,7 +71,7 @@ class TestWithoutNoise:
     def test_three_classes(self):
         X, y = scored(2000, 1, classes=3)
         found = exact(Known(["a", "b", "c"]), X, np.array(["a", "b", "c"])[y])
-        assert found.histograms.shape == (3, 2, N_BINS)
+        assert found.histograms.shape == (3, 2, SCORE_BINS.n)
         area = roc_auc_score(y, X, multi_class="ovr")
         assert found.auc().value == pytest.approx(area, abs=3e-3)
         assert found.log_loss().value == pytest.approx(log_loss(y, X), abs=5e-3)
@@ -181,8 +180,8 @@ def test_intervals_hold_what_they_promise():
     def histograms(n, generator):
         y = generator.random(n) < 0.2
         scores = 1.8 * (1.3 * generator.normal(1.3 * y, 1) - 0.85 + logit(0.2))
-        bins = bin_of(expit(scores))
-        return np.stack([np.bincount(bins[y == c], minlength=N_BINS) for c in (0, 1)])
+        bins = SCORE_BINS.of(expit(scores))
+        return np.stack([np.bincount(bins[y == c], minlength=SCORE_BINS.n) for c in (0, 1)])
 
     guarantee = exact(Known([0, 1]), *scored(10, 0)).guarantee
     true = PrivateEvaluation((0, 1), [histograms(500_000, truth_rng)], 0.0, guarantee)
@@ -191,9 +190,9 @@ def test_intervals_hold_what_they_promise():
     expected = [measure(true).value for measure in measures]
     for seed in range(25):
         noisy = histograms(1500, np.random.default_rng(seed)) + rng.normal(
-            0, deviation, (2, N_BINS)
+            0, deviation, (2, SCORE_BINS.n)
         )
-        draws = posterior_draws(noisy, CENTERS, deviation, 200, rng)
+        draws = posterior_draws(noisy, SCORE_BINS.centers, deviation, 200, rng)
         found = PrivateEvaluation((0, 1), [noisy], deviation, guarantee)
         object.__setattr__(found, "_draws", draws[np.newaxis])
         ends = [measure(found) for measure in measures]

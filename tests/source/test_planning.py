@@ -9,6 +9,8 @@ from scipy.special import ndtr
 
 from skdp import plan_release
 from skdp.source import ReleasePlan
+from skdp.source._planning import _EventWorld
+from skdp.tabular import as_schema
 
 COLUMNS = {
     "age": {"type": "numeric", "low": 0, "high": 100},
@@ -179,10 +181,62 @@ class TestNumbers:
         ("settings", "message"),
         [
             ({"class_frequencies": [0.5, 0.5]}, "is for classes"),
-            ({"effects": 1.0}, "an R² between 0 and 1"),
+            ({"effects": 1.0}, "a number between 0 and 1"),
             ({"effects": {"height": 1.0}}, "by names of columns"),
         ],
     )
     def test_refusals(self, settings, message):
         with pytest.raises(ValueError, match=message):
             plan_release(NUMBERS, 300, **settings)
+
+
+TIMES = {"version": 1, "columns": COLUMNS, "outcome": {"type": "event", "horizon": 365}}
+
+
+class TestTimes:
+    @pytest.fixture(scope="class")
+    def plan(self):
+        settings = {"effects": ("weak", 0.75), "random_state": 0, "n_draws": 1}
+        return plan_release(TIMES, [500, 3000], epsilon=(0.1, 20.0), **settings)
+
+    def test_the_concordance_is_planned(self, plan):
+        table = plan.table.set_index(["effects", "n_rows", "epsilon"])
+        wanted = {"weak": 0.6, "concordance 0.75": 0.75}
+        for effects, c in wanted.items():
+            reached = table.loc[(effects, 3000)]
+            assert reached["concordance_without_noise"].iloc[0] == pytest.approx(c, abs=0.04)
+            assert reached.loc[20.0, "concordance"] == pytest.approx(c, abs=0.04)
+        assert table.loc[("weak", 500, 0.1), "concordance"] < 0.6
+        assert "concordance 0." in plan.summary()
+        assert "of all rows" in plan.summary()
+        assert plan.epsilon_needed(0.7).loc[("weak", 500)] == inf
+        assert plan.epsilon_needed(0.7).loc[("concordance 0.75", 3000)] <= 20
+
+    @pytest.mark.parametrize("share", [0.05, 0.3, 0.9])
+    def test_the_share_of_events_is_that_which_is_given(self, share):
+        world = _EventWorld(as_schema(TIMES), share, 0.7, np.random.RandomState(0))
+        _, y = world.rows(20_000)
+        assert y["event"].mean() == pytest.approx(share, abs=0.012)  # 3.5 standard errors
+        assert y["time"].max() <= 365
+
+    def test_a_column_of_known_effect_is_concordant(self):
+        effects = {"age": 3.0}
+        plan = plan_release(TIMES, 2000, epsilon=20.0, effects=effects, n_draws=1, random_state=1)
+        assert plan.table["concordance"][0] > 0.8
+
+    def test_it_is_drawn(self, plan):
+        plt = pytest.importorskip("matplotlib.pyplot")
+        ax = plan.plot()
+        assert ax.get_ylabel().startswith("expected concordance")
+        plt.close(ax.figure)
+
+    @pytest.mark.parametrize("share", [0, 1, -0.5, True, "half", float("nan")])
+    def test_shares_that_are_none_are_refused(self, share):
+        with pytest.raises(ValueError, match="'event_share' parameter of plan_release is"):
+            plan_release(TIMES, 100, event_share=share)
+
+    def test_parameters_of_other_outcomes_are_refused(self):
+        with pytest.raises(ValueError, match=r"'event_share' parameter .* is for outcomes that"):
+            plan_release(SCHEMA, 100, event_share=0.5)
+        with pytest.raises(ValueError, match="is a number, or a time"):
+            plan_release(TIMES, 100, class_frequencies=(0.5, 0.5))

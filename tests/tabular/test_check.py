@@ -314,3 +314,85 @@ class TestNumbers:
         columns = {"age": {"type": "numeric", "low": 18, "high": 110}}
         with pytest.raises(ValueError, match="has no outcome that is a number"):
             check_table(frame, columns, label="stay")
+
+
+class TestTimes:
+    SCHEMA = {
+        "version": 1,
+        "columns": {"age": {"type": "numeric", "low": 18, "high": 110}},
+        "outcome": {"type": "event", "horizon": 1825, "event": "death", "time": "days"},
+    }
+
+    def table(self, **columns):
+        rng = np.random.default_rng(0)
+        times = rng.uniform(1, 2000, N).round()
+        given = {"death": rng.integers(2, size=N), "days": times} | columns
+        return pd.DataFrame({"age": rng.normal(60, 15, N).clip(18, 105).round(), **given})
+
+    def findings(self, table):
+        report = check_table(table, self.SCHEMA)
+        return {finding.name: finding for finding in report.findings}
+
+    def test_good_times_are_left_alone(self):
+        report = check_table(self.table(days=np.linspace(1, 1825, N)), self.SCHEMA)
+        assert not report.findings
+        assert "outcome 'death' and 'days', time to an event, up to 1825" in str(report)
+        boolean = self.table(death=pd.array([True, False] * (N // 2), dtype="boolean"))
+        assert not check_table(boolean, self.SCHEMA).stops
+
+    def test_events_after_the_horizon_are_remarked(self):
+        found = self.findings(self.table())
+        assert not found["days:bound"].is_stop
+        late = check_table(self.table(), self.SCHEMA).counts[-1]
+        assert late[0] == "days"
+        assert late[3] > 0
+
+    @pytest.mark.parametrize(
+        ("factor", "way"),
+        [(1 / 30.44, "months to days"), (1 / 365.25, "years to days"), (86_400, None)],
+    )
+    def test_times_in_other_units_stop(self, factor, way):
+        days = np.linspace(0.1, 1800, N) if factor < 1 else np.linspace(400, 1800, N)
+        found = self.findings(self.table(days=days * factor))
+        assert found["days:units"].is_stop
+        assert way is None or way in found["days:units"].text
+
+    def test_days_where_months_are_expected(self):
+        schema = {**self.SCHEMA, "outcome": {**self.SCHEMA["outcome"], "horizon": 12}}
+        report = check_table(self.table(days=np.linspace(30, 360, N)), schema)
+        [stop] = [finding for finding in report.stops if finding.kind == "units"]
+        assert "days to months" in stop.text
+
+    def test_negative_missing_and_unreadable(self):
+        table = self.table()
+        table["days"] = table["days"].astype(object)
+        table.loc[:9, "days"] = -5
+        table.loc[10:14, "days"] = None
+        table.loc[15:18, "days"] = "long"
+        found = self.findings(table)
+        assert found["days:negative"].is_stop
+        assert not found["days:missing"].is_stop
+        assert not found["days:unread"].is_stop
+        assert "'long' (4)" in found["days:unread"].text
+
+    def test_events_that_are_no_events(self):
+        coded = self.findings(self.table(death=np.arange(N) % 2 + 1))
+        assert coded["death:unread"].is_stop
+        assert "neither 0 or 1 nor true or false" in coded["death:unread"].text
+        text = self.findings(self.table(death=["yes", "no"] * (N // 2)))
+        assert text["death:unread"].is_stop
+        assert text["death:events"].is_stop
+
+    def test_all_or_no_events(self):
+        assert self.findings(self.table(death=0))["death:events"].is_stop
+        assert not self.findings(self.table(death=1))["death:constant"].is_stop
+        few = self.findings(self.table(death=np.arange(N) < 12, days=np.arange(N) + 1))
+        assert not few["death:events"].is_stop
+
+    def test_both_columns_or_none(self):
+        report = check_table(self.table()[["age"]], self.SCHEMA)
+        assert "labels were not checked" in str(report)
+        with pytest.raises(ValueError, match="must have one column 'days'"):
+            check_table(self.table()[["age", "death"]], self.SCHEMA)
+        with pytest.raises(ValueError, match="'label' parameter of check_table must be None"):
+            check_table(self.table(), self.SCHEMA, label="death")

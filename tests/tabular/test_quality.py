@@ -98,3 +98,28 @@ def test_the_same_seed_says_the_same(real):
 def test_refusals(real, tables, label, said):
     with pytest.raises(ValueError, match=said):
         compare_tables(*tables(real), SCHEMA, label=label)
+
+
+def test_times_are_compared_by_the_concordance():
+    rng = np.random.default_rng(0)
+    columns = {"dose": {"type": "numeric", "low": 0, "high": 1}}
+    outcome = {"type": "event", "horizon": 8, "event": "death", "time": "years"}
+    schema = {"version": 1, "columns": columns, "outcome": outcome}
+
+    def drawn(effect):
+        dose = rng.uniform(0, 1, 3000)
+        years, left = rng.exponential(6 * np.exp(-effect * dose)), rng.uniform(0, 12, 3000)
+        exits = {"death": years <= left, "years": np.minimum(years, left)}
+        return pd.DataFrame({"dose": dose, **exits})
+
+    real = drawn(2.5)
+    found = compare_tables(real, drawn(2.5), schema)
+    assert found.utility_name == "index of concordance"
+    assert abs(found.utility - found.real_utility) < 0.03
+    assert found.real_utility > 0.65
+    assert compare_tables(real, drawn(-2.5), schema).utility < 0.4
+    assert compare_tables(real[["dose"]], real[["dose"]], schema).utility is None
+    with pytest.raises(ValueError, match="'label' parameter of compare_tables must be None"):
+        compare_tables(real, real, schema, label="death")
+    with pytest.raises(ValueError, match="must have rows with the event"):
+        compare_tables(real, real.assign(death=False), schema)

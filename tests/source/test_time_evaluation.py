@@ -1,0 +1,393 @@
+"""Private evaluation of times: counts without noise, their sensitivity, intervals, refusals."""
+
+import json
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+
+from skdp import DPStatisticsSource, PrivacyLeakWarning, evaluate_privately
+from skdp.privacy import BudgetExceededError, PrivacyLedger, gaussian_sigma
+from skdp.release import TIME_BINS, PrivateEvaluation, StepFunction
+from skdp.release._time_evaluation import by_event, mean_weights
+from skdp.source._door import row_weights
+from skdp.source._evaluation import _time_counts
+from skdp.source._integers import ROW
+from skdp.tabular import EventOutcome
+
+HORIZON = 10.0
+OUTCOME = {"type": "event", "horizon": HORIZON}
+EVENT = EventOutcome(HORIZON)
+TIMES = [2.5, 5.0, 7.5]
+GRID = np.linspace(0, HORIZON, 41)
+
+
+class Known:
+    """A model of no library: rows are hazards, constant over time."""
+
+    def predict_survival_function(self, X):
+        hazards = np.asarray(X)[:, 0]
+        return [StepFunction(GRID, np.exp(-hazard * GRID)) for hazard in hazards]
+
+
+def outcomes(events, times):
+    y = np.zeros(len(times), dtype=[("event", bool), ("time", float)])
+    y["event"], y["time"] = events, times
+    return y
+
+
+def rows(n, seed, spread=1.0, latest=14.0):
+    """Return hazards, and times of events that are censored evenly."""
+    rng = np.random.default_rng(seed)
+    hazards = 0.06 * np.exp(spread * rng.standard_normal(n))
+    times, left = rng.exponential(1 / hazards), rng.uniform(0, latest, n)
+    return hazards[:, np.newaxis], outcomes(times <= left, np.minimum(times, left))
+
+
+def exact(model, X, y, **settings):
+    settings = {"outcome": OUTCOME, **settings}
+    with warnings.catch_warnings(action="ignore"):
+        return evaluate_privately(model, X, y, np.inf, **settings)
+
+
+def survival(events, times, at):
+    """Return Kaplan and Meier's estimate at a time, row by row."""
+    left = 1.0
+    for time in np.unique(times[events & (times <= at)]):
+        left *= 1 - np.sum(events & (times == time)) / np.sum(times >= time)
+    return left
+
+
+def slow(X, y, at):
+    """Return AUC and Brier score at a time, with the survival of each bin."""
+    p = 1 - np.exp(-X[:, 0] * at)
+    bins = TIME_BINS.of(p)
+    places = np.unique(bins)
+    n = np.array([np.sum(bins == b) for b in places])
+    event = np.array(
+        [1 - survival(*(y[k][bins == b] for k in ("event", "time")), at) for b in places]
+    )
+    middle = expit(TIME_BINS.centers)[places]
+    brier = (n * (event * (1 - middle) ** 2 + (1 - event) * middle**2)).sum() / n.sum()
+    own, others = n * event, n * (1 - event)
+    pairs = sum(
+        own[i] * others[j] * ((i > j) + (i == j) / 2)
+        for i in range(len(places))
+        for j in range(len(places))
+    )
+    return pairs / (own.sum() * others.sum()), brier, own.sum() / n.sum()
+
+
+class TestWithoutNoise:
+    def test_it_is_the_estimate_of_kaplan_and_meier_in_each_bin(self):
+        X, y = rows(6000, 0)
+        table = exact(Known(), X, y).at_times()
+        for at, line in zip(TIMES, table.to_dict("records"), strict=True):
+            area, brier, event = slow(X, y, at)
+            # Within an interval between times, those who leave do so evenly with the hazard.
+            assert line["auc"] == pytest.approx(area, abs=0.004)
+            assert line["brier_score"] == pytest.approx(brier, abs=0.002)
+            assert line["event"] == pytest.approx(event, abs=0.004)
+            assert line["auc_low"] < line["auc"] < line["auc_high"]
+            # A model that is right.
+            assert line["predicted"] == pytest.approx(line["event"], abs=0.015)
+
+    def test_where_nobody_leaves_it_is_the_evaluation_of_two_classes(self):
+        X, y = rows(3000, 1, latest=1e6)
+        found = exact(Known(), X, y)
+        counts = found.histograms
+        assert counts[:, 2].sum() <= 3
+        np.testing.assert_allclose(
+            by_event(counts[:, np.newaxis], counts)[:, 0], counts[:, :2], atol=1
+        )
+        area, brier, _ = slow(X, y, 5.0)
+        assert found.at_times()["auc"][1] == pytest.approx(area, abs=1e-3)
+        assert found.confusion(class_index=1)["accuracy"].value > 0.5
+        assert found.log_loss().value < 0.7
+        curve = found.calibration_curve(4, class_index=1)
+        assert (curve["probability"] - curve["frequency"]).abs().max() < 0.05
+        assert brier == pytest.approx(found.at_times()["brier_score"][1], abs=1e-3)
+
+    def test_scikit_survival_agrees(self):
+        metrics = pytest.importorskip("sksurv.metrics")
+        X, y = rows(6000, 2)
+        y["event"] &= y["time"] <= HORIZON
+        y["time"] = np.minimum(y["time"], HORIZON)
+        found = exact(Known(), X, y)
+        curves = np.exp(-X * np.array(TIMES))
+        areas, mean = metrics.cumulative_dynamic_auc(y, y, 1 - curves, TIMES)
+        _, scores = metrics.brier_score(y, y, curves, TIMES)
+        integrated = metrics.integrated_brier_score(y, y, curves, TIMES)
+        table = found.at_times()
+        np.testing.assert_allclose(table["auc"], areas, atol=0.012)
+        np.testing.assert_allclose(table["brier_score"], scores, atol=0.004)
+        assert found.brier_score().value == pytest.approx(integrated, abs=0.004)
+        assert found.auc().value == pytest.approx(mean, abs=0.012)
+
+    def test_models_of_scikit_survival_are_evaluated(self):
+        linear = pytest.importorskip("sksurv.linear_model")
+        X, y = rows(1000, 3)
+        features = np.column_stack([np.log(X[:, 0]), np.ones(1000) * np.arange(1000)])
+        early = y["time"] < 6  # its curves end before the last of the times
+        model = linear.CoxPHSurvivalAnalysis().fit(features[early], y[early])
+        found = exact(model, features, y)
+        assert found.at_times()["auc"].min() > 0.6
+        with pytest.raises(
+            ValueError, match=r"is needed for a model of times: the public horizon"
+        ):
+            evaluate_privately(model, features, y)
+
+    def test_means_over_time(self):
+        np.testing.assert_allclose(mean_weights([1, 2, 4]), [1 / 6, 1 / 2, 1 / 3])
+        np.testing.assert_allclose(mean_weights([3]), [1])
+
+    def test_tables_text_and_missing_outcomes(self):
+        X, y = rows(50, 4)
+        table = pd.DataFrame({"time": y["time"], "event": y["event"].astype(int).astype(object)})
+        table.loc[:4, "time"] = -1.0
+        table.loc[5:9, "event"] = None
+        table.loc[10:11, "event"] = "secret"
+        assert exact(Known(), X, table).n_rows.value == pytest.approx(38)
+        assert exact(
+            Known(), X, y, groups=np.repeat(np.arange(10), 5)
+        ).n_rows.value == pytest.approx(10, abs=1e-6)
+
+    def test_merged_evaluations_are_one_of_all_rows(self, tmp_path):
+        X, y = rows(500, 5)
+        parts = [exact(Known(), X[part], y[part]) for part in (slice(200), slice(200, 500))]
+        merged = PrivateEvaluation.merge(parts, disjoint=True)
+        np.testing.assert_allclose(merged.histograms, exact(Known(), X, y).histograms)
+        merged.save(tmp_path / "times.json")
+        loaded = PrivateEvaluation.load(tmp_path / "times.json")
+        assert loaded.summary() == merged.summary()
+        assert loaded.outcome == merged.outcome == EVENT
+        assert loaded.classes == tuple(TIMES)
+        assert "by 2.5" in loaded._repr_html_()
+        assert repr(loaded) == "PrivateEvaluation(a time to an event, ε=inf)"
+
+
+def adversarial():
+    """Return rows at all limits of time, of both kinds, with predictions at all ends."""
+    times = [0.0, 2.5, np.nextafter(2.5, 3), 5.0, HORIZON, np.nextafter(HORIZON, 11), 1e9, np.inf]
+    y = outcomes(np.repeat([True, False], len(times)), times * 2)
+    hazards = np.resize([0.0, 1e-12, 0.1, 1e9, np.nan, -1.0, np.inf], len(y))
+    return hazards[:, np.newaxis], y
+
+
+class TestNoise:
+    @pytest.mark.parametrize("times", [[5.0], TIMES, [0.1, HORIZON], list(np.arange(1.0, 11))])
+    def test_one_more_record_changes_the_numbers_by_no_more_than_stated(self, times):
+        X, y = adversarial()
+
+        def counted(keep):
+            given = X[keep], (y["event"][keep], y["time"][keep])
+            return _time_counts(Known(), *given, row_weights(None, keep.sum()), EVENT, times)
+
+        everyone = np.ones(len(y), dtype=bool)
+        full = counted(everyone)
+        for left_out in range(len(y)):
+            keep = everyone.copy()
+            keep[left_out] = False
+            change = full - counted(keep)
+            # In whole numbers: one row in one cell for each time.
+            assert (np.abs(change).sum(axis=(1, 2)) == ROW).all()
+            assert (change >= 0).all()
+
+    def test_one_more_person_changes_them_by_no_more_either(self):
+        X, y = rows(60, 6)
+        groups = np.random.default_rng(0).integers(12, size=60)
+
+        def counted(keep):
+            weights = row_weights(groups[keep], keep.sum())
+            return _time_counts(
+                Known(), X[keep], (y["event"][keep], y["time"][keep]), weights, EVENT, TIMES
+            )
+
+        full = counted(np.ones(60, dtype=bool))
+        for person in np.unique(groups):
+            assert (np.abs(full - counted(groups != person)).sum(axis=(1, 2)) <= ROW).all()
+
+    @pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
+    def test_noise_is_as_large_as_the_guarantee_says_and_not_a_tenth_less(self):
+        X, y = rows(30, 7)
+        clean, noise = exact(Known(), X, y), []
+        sigma = gaussian_sigma(0.7, 1e-6)
+        for seed in range(20):
+            found = evaluate_privately(
+                Known(), X, y, 0.7, 1e-6, outcome=OUTCOME, random_state=seed
+            )
+            assert found.deviation == pytest.approx(sigma * np.sqrt(3), rel=0.01)
+            noise.append((found.histograms - clean.histograms) / (sigma * np.sqrt(3)))
+        assert 0.97 < np.std(noise) < 1.03  # 3,600 counts: 2.5 standard errors
+
+    def test_the_ledger_is_charged_once_and_never_for_nothing(self):
+        X, y = rows(200, 8)
+        ledger = PrivacyLedger(epsilon=1.0, delta=1e-3)
+        evaluate_privately(Known(), X, y, 0.9, outcome=OUTCOME, ledger=ledger)
+        assert len(ledger.entries) == 1
+        with pytest.raises(BudgetExceededError):
+            evaluate_privately(Known(), X, y, 0.9, outcome=OUTCOME, ledger=ledger)
+        fresh = PrivacyLedger(epsilon=1.0, delta=1e-3)
+        for wrong in ({"times": [0.0]}, {"times": [11]}, {"times": [5, 2]}, {"outcome": None}):
+            with pytest.raises(ValueError, match="parameter of evaluate_privately"):
+                evaluate_privately(
+                    Known(), X, y, 0.9, **{"outcome": OUTCOME, **wrong}, ledger=fresh
+                )
+        assert not fresh.entries
+
+
+def held(monkeypatch, n, sigma, claimed=1.0, n_draws=300):
+    """Return how often intervals of 95 % hold the truth: as they are, and a tenth narrower.
+
+    Of AUC, Brier score and share of events together. The posterior has one smoothness in place of
+    many, and fewer draws: it is faster so.
+    """
+    monkeypatch.setattr("skdp.release._score_posterior._DENSITIES", [10.0])
+    monkeypatch.setattr("skdp.release._score_posterior._RATIOS", [100.0])
+    monkeypatch.setattr("skdp.release._evaluation._DRAWS", 300)
+    usual = exact(Known(), *rows(50, 0), times=[5.0])
+    names = ["auc", "brier_score", "event"]
+    truth = exact(Known(), *rows(300_000, 1, latest=1e9), times=[5.0]).at_times()[names]
+    hits = np.zeros(2)
+    for seed in range(n_draws):
+        X, y = rows(n, 1000 + seed)
+        exits = y["event"], y["time"]
+        counts = _time_counts(Known(), X, exits, np.ones(n, int), EVENT, [5.0])
+        noise = sigma * np.random.default_rng(seed).standard_normal(counts.shape)
+        found = replace(usual, histograms=counts + noise, deviation=claimed * sigma, parts=())
+        table = found.at_times().iloc[0]
+        for name, true in truth.iloc[0].items():
+            low, value, high = (table[f"{name}{end}"] for end in ("_low", "", "_high"))
+            ends = np.array([value - low, high - value]) * np.array([[1.0], [0.9]])
+            hits += (value - ends[:, 0] <= true) & (true <= value + ends[:, 1])
+    return hits / (len(names) * n_draws)
+
+
+class TestIntervals:
+    def test_they_hold_at_their_level_and_a_tenth_narrower_they_do_not(self, monkeypatch):
+        usual, narrower = held(monkeypatch, 1500, 6.5)
+        # By these seeds, of 900: .958 and .936.
+        assert narrower < 0.947 < usual
+
+    @pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
+    def test_bins_without_rows_do_not_make_them_wide(self):
+        # Counts there are noise, and their logarithms skewed.
+        X, y = rows(1300, 3, spread=0.5)
+        for seed in range(5):
+            found = evaluate_privately(Known(), X, y, outcome=OUTCOME, random_state=seed)
+            table = found.at_times()
+            assert (table["event_high"] - table["event_low"]).max() < 0.2
+            assert (table["brier_score_high"] - table["brier_score_low"]).max() < 0.15
+
+    def test_and_do_not_where_noise_is_larger_than_claimed(self, monkeypatch):
+        assert held(monkeypatch, 1500, 13.0, claimed=0.3, n_draws=60)[0] < 0.8
+
+
+class TestValue:
+    def test_other_figures_are_refused_by_name(self):
+        found = exact(Known(), *rows(100, 0))
+        with pytest.raises(ValueError, match="or about a time, which has no errors"):
+            found.r2()
+        with pytest.raises(ValueError, match="whole number from 1 to 20"):
+            found.calibration_curve(21)
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"classes": [2.5, 5.0, 11.0]},
+            {"classes": [5.0, 2.5, 7.5]},
+            {"classes": [2.5, 5.0]},
+            {"classes": []},
+            {"classes": [True, 5.0, 7.5]},
+            {"classes": "abc"},
+            {"outcome": {"type": "event", "horizon": 5}},
+            {"outcome": {"type": "event", "horizon": float("nan")}},
+            {"outcome": {"type": "number", "low": 0, "high": 1}},
+            {"sums": [1.0] * 6},
+            {"histograms": [[[0.0]]]},
+            {"histograms": [[["a"] * 20] * 3] * 3},
+            {"deviation": -1.0},
+            {"more": 1},
+        ],
+    )
+    def test_altered_files_are_refused(self, tmp_path, change):
+        path = tmp_path / "times.json"
+        exact(Known(), *rows(100, 0)).save(path)
+        path.write_text(json.dumps(json.loads(path.read_text()) | change))
+        with pytest.raises(ValueError, match="holds no evaluation"):
+            PrivateEvaluation.load(path)
+
+    def test_other_outcomes_are_not_merged(self):
+        first = exact(Known(), *rows(100, 0))
+        horizon = exact(Known(), *rows(100, 1), outcome={**OUTCOME, "horizon": 12}, times=TIMES)
+        with pytest.raises(ValueError, match="of other outcomes cannot be merged"):
+            PrivateEvaluation.merge([first, horizon], disjoint=True)
+        times = exact(Known(), *rows(100, 1), times=[1, 2, 3])
+        with pytest.raises(ValueError, match="of other classes, or times, cannot be merged"):
+            PrivateEvaluation.merge([first, times], disjoint=True)
+
+    def test_it_is_drawn(self):
+        plt = pytest.importorskip("matplotlib.pyplot")
+        axes = exact(Known(), *rows(1000, 0)).plot(class_index=0)
+        assert axes[1].get_xlabel() == "probability of the event by 2.5"
+        plt.close(axes[0].figure)
+
+
+class TestRefusals:
+    def test_no_message_quotes_a_row(self):
+        class Failing(Known):
+            def predict_survival_function(self, X):
+                raise KeyError(f"secret {X[0]}")
+
+        X, y = rows(20, 0)
+        with pytest.raises(RuntimeError, match="message is withheld") as caught:
+            evaluate_privately(Failing(), X, y, outcome=OUTCOME)
+        assert "secret" not in str(caught.value)
+        with pytest.raises(ValueError, match="must be a structured array") as caught:
+            evaluate_privately(Known(), X, np.array(["secret"] * 20), outcome=OUTCOME)
+        assert "secret" not in str(caught.value)
+
+    def test_curves_of_another_number_are_refused(self):
+        class Short(Known):
+            def predict_survival_function(self, X):
+                return super().predict_survival_function(X)[:-1]
+
+        with pytest.raises(RuntimeError, match="failed with ValueError"):
+            exact(Short(), *rows(20, 0))
+
+    def test_parameters_of_other_models(self):
+        X, y = rows(20, 0)
+        with pytest.raises(ValueError, match=r"must be that of a model of times"):
+            exact(Known(), X, y, outcome={"type": "number", "low": 0, "high": 1})
+
+        class Plain:
+            def predict(self, X):
+                return np.asarray(X)[:, 0]
+
+        with pytest.raises(ValueError, match=r"must be that of a regressor"):
+            exact(Plain(), X, y["time"])
+        number = {"type": "number", "low": 0, "high": 1}
+        with pytest.raises(ValueError, match=r"'times' parameter .* is for models of a time"):
+            exact(Plain(), X, y["time"], outcome=number, times=[1])
+
+    def test_a_release_needs_no_horizon(self):
+        rng = np.random.default_rng(9)
+        x = rng.uniform(-1, 1, (3000, 2))
+        times = rng.exponential(12 * np.exp(-1.5 * x[:, 0]))
+        y = outcomes(times <= 12, np.minimum(times, 12))
+        with warnings.catch_warnings(action="ignore"):
+            source = DPStatisticsSource(4.0, bounds=(-1, 1), outcome=OUTCOME, random_state=0)
+            release = source.fit(x[:1500], y[:1500]).release_
+            found = evaluate_privately(release, x[1500:], y[1500:], 4.0, random_state=0)
+        table = found.at_times()
+        assert (table["auc_low"] > 0.5).all()
+        inside = (table["event_low"] < table["predicted"]) & (
+            table["predicted"] < table["event_high"]
+        )
+        assert inside.sum() >= 2
+        assert found.guarantee.epsilon == 4.0
+        with pytest.warns(PrivacyLeakWarning):
+            evaluate_privately(release, x[1500:], y[1500:], 4.0, random_state=0)
