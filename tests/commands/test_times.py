@@ -212,7 +212,7 @@ def test_predictions_are_risks_and_curves(folder, run):
         (("first.skdp", "test.csv", "--event", "dead"), "--event 'dead' needs --time"),
         (
             ("first.skdp", "test.csv", "--event", "dead", "--time", "days"),
-            "lacks the columns ['days']",
+            "lacks the column 'days' of --time",
         ),
         (("first.skdp", "test.csv", "--id", "risk"), "lacks the column 'risk'"),
     ],
