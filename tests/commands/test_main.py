@@ -183,7 +183,8 @@ for name, number, path in streams:
 
 def _environment():
     """Where the package is not installed, a process elsewhere has to be told where it is."""
-    return {**os.environ, "PYTHONPATH": str(Path(skdp.__file__).parents[1])}
+    path = {"PYTHONPATH": str(Path(skdp.__file__).parents[1])}
+    return {**os.environ, **path, "PYTHONUNBUFFERED": ""}  # without a buffer nothing is left in it
 
 
 def test_processes_that_cannot_write_end_with_their_own_code(folder):
