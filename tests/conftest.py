@@ -10,7 +10,8 @@ from sklearn.datasets import load_digits
 from skdp import DPSource, OptimalDPNoise, PrivacyLeakWarning
 from skdp.datasets import load_digits_domains
 from skdp.noise import _queries
-from skdp.source import _statistics_source
+from skdp.source import _publication, _statistics_source
+from skdp.transfer import _self_training
 
 
 def _open_source(X, y, **settings):
@@ -97,6 +98,19 @@ def denoised_release(domains):
 def no_doubts(monkeypatch):
     """Sources do not look whether to warn of their release, which takes half of a small fit."""
     monkeypatch.setattr(_statistics_source, "warn_of_doubt", lambda release: None)
+
+
+@pytest.fixture
+def no_rehearsals(monkeypatch):
+    """Releases are made at once, without a rehearsal of no rows, which is half of a small fit."""
+    monkeypatch.setattr(_publication, "_rehearse", lambda what, make, rehearsals: None)
+
+
+@pytest.fixture
+def few_rounds(monkeypatch):
+    """Self-training has the first and the last of its rounds by default, where these are eight."""
+    adapted = _self_training._adapted_sizes
+    monkeypatch.setattr(_self_training, "_adapted_sizes", lambda rows: adapted(rows)[::7])
 
 
 @pytest.fixture

@@ -5,8 +5,6 @@ import re
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 import skdp
 
 ROOT = Path(skdp.__file__).parent
@@ -31,8 +29,31 @@ MAX_FILE_LINES, MAX_FUNCTION_LINES = 500, 60
 # Private names that scikit-learn asks of estimators of third parties.
 SKLEARN_PROTOCOL = {"_parameter_constraints", "_validate_params", "_repr_html_"}
 
-TREES = {path: ast.parse(path.read_text()) for path in sorted(ROOT.rglob("*.py"))}
-each_module = pytest.mark.parametrize("path", TREES, ids=lambda p: str(p.relative_to(ROOT)))
+PATHS = sorted(ROOT.rglob("*.py"))
+
+
+@cache
+def tree_of(path):
+    return ast.parse(path.read_text())
+
+
+def each_module(check):
+    """Make a test of all modules of a check of one; it says of each that fails what it breaks.
+
+    One test, as two thousand would be collected anew by each process that shares the work.
+    """
+
+    def test():
+        broken = {}
+        for path in PATHS:
+            try:
+                check(path)
+            except AssertionError as error:
+                broken[str(path.relative_to(ROOT))] = str(error)
+        assert not broken, broken
+
+    test.__name__, test.__doc__ = check.__name__, check.__doc__
+    return test
 
 
 def package_of(path):
@@ -57,7 +78,7 @@ def is_private(name):
 @each_module
 def test_imports_point_one_way(path):
     here = package_of(path)
-    for module, name in imports(TREES[path]):
+    for module, name in imports(tree_of(path)):
         parts = module.split(".")
         assert parts[0], f"{module} {name} is relative"
         if parts[0] == "skdp" and here in ORDER:
@@ -72,7 +93,7 @@ def test_the_core_does_not_need_the_satellites(path):
     # The command line composes everything, and nothing imports it: one command is a satellite's.
     composes = path.relative_to(ROOT).parts == ("commands", "_sum.py")
     if package_of(path) not in {*satellites, "__init__.py"} and not composes:
-        for module, name in imports(TREES[path]):
+        for module, name in imports(tree_of(path)):
             parts = [*module.split("."), name]
             if parts[0] == "skdp":
                 assert parts[1] not in satellites, f"{module}.{name}"
@@ -82,7 +103,7 @@ def test_the_core_does_not_need_the_satellites(path):
 @each_module
 def test_private_modules_stay_in_their_package(path):
     here = package_of(path)
-    for module, name in imports(TREES[path]):
+    for module, name in imports(tree_of(path)):
         parts = [*module.split("."), name]
         own = parts[0] == "skdp" and parts[1] in {here, "utils"}
         if own or here == "__init__.py" or path.name == "_sklearn.py":
@@ -94,10 +115,10 @@ def test_private_modules_stay_in_their_package(path):
 def private_names_defined(package):
     """Return all private names that a subpackage gives to its own modules, classes and objects."""
     names = set(SKLEARN_PROTOCOL)
-    for path, tree in TREES.items():
+    for path in PATHS:
         if package_of(path) != package:
             continue
-        for node in ast.walk(tree):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 names.add(node.name)
             elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
@@ -110,7 +131,7 @@ def private_names_defined(package):
 @each_module
 def test_private_attributes_are_read_where_they_are_made(path):
     own = private_names_defined(package_of(path))
-    for node in ast.walk(TREES[path]):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Attribute) and is_private(node.attr):
             assert node.attr in own, f"line {node.lineno}: {ast.unparse(node)}"
 
@@ -131,14 +152,14 @@ def private_reads(tree):
 @each_module
 def test_the_target_s_side_reads_no_private_name_but_its_own(path):
     if package_of(path) == "transfer":
-        assert not list(private_reads(TREES[path]))
+        assert not list(private_reads(tree_of(path)))
 
 
 @each_module
 def test_tables_are_read_in_utils_alone(path):
     """scikit-learn reads some tables differently, and others not at all."""
     readers = {"validate_data", "check_array", "check_X_y", "column_or_1d", "_check_feature_names"}
-    of_sklearn = {name for module, name in imports(TREES[path]) if module.startswith("sklearn")}
+    of_sklearn = {name for module, name in imports(tree_of(path)) if module.startswith("sklearn")}
     assert package_of(path) == "utils" or not of_sklearn & readers
 
 
@@ -151,7 +172,7 @@ def test_private_reads_are_found():
 def test_the_wall_is_a_folder(path):
     """No import passes it: what crosses it and the target's side know no owner."""
     here = package_of(path)
-    for module, name in imports(TREES[path]):
+    for module, name in imports(tree_of(path)):
         parts = module.split(".")
         if parts[0] != "skdp":
             continue
@@ -166,7 +187,7 @@ def test_the_wall_is_a_folder(path):
 @each_module
 def test_imports_stand_at_the_top(path):
     """No import of skdp's own hides in a function."""
-    tree = TREES[path]
+    tree = tree_of(path)
     hidden = [
         f"line {inner.lineno}"
         for node in ast.walk(tree)
@@ -177,6 +198,11 @@ def test_imports_stand_at_the_top(path):
     assert not hidden, hidden
 
 
+@cache
+def lines_of(text):
+    return text.splitlines()
+
+
 def code_lines(node, text):
     """Count lines that hold code: docstrings, comments and blank lines are free."""
     free = set()
@@ -184,7 +210,7 @@ def code_lines(node, text):
         documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
         if isinstance(inner, documented) and ast.get_docstring(inner) is not None:
             free.update(range(inner.body[0].lineno, inner.body[0].end_lineno + 1))
-    lines = text.splitlines()
+    lines = lines_of(text)
     first, last = (1, len(lines)) if isinstance(node, ast.Module) else span(node)
     return sum(
         bool(lines[i - 1].strip()) and not lines[i - 1].strip().startswith("#") and i not in free
@@ -198,7 +224,7 @@ def span(node):
 
 @each_module
 def test_files_and_functions_stay_short(path):
-    text, tree = path.read_text(), TREES[path]
+    text, tree = path.read_text(), tree_of(path)
     assert code_lines(tree, text) <= MAX_FILE_LINES
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
@@ -212,6 +238,7 @@ def test_lines_of_code_are_counted_without_documents():
     assert code_lines(tree.body[1], text) == 2
 
 
+@cache
 def documented_names():
     """Return the public names of each package by the reference, those of skdp in both."""
     page = (ROOT.parent / "doc" / "api" / "index.rst").read_text()
@@ -228,14 +255,16 @@ def documented_names():
 def public_names(path):
     """Return the package of an ``__init__.py`` and what its ``__all__`` lists."""
     package = ".".join(["skdp", *path.relative_to(ROOT).parts[:-1]])
-    for node in TREES[path].body:
+    for node in tree_of(path).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             return package, ast.literal_eval(node.value)
     return package, []
 
 
-@pytest.mark.parametrize("path", [p for p in TREES if p.name == "__init__.py"], ids=str)
+@each_module
 def test_what_is_public_is_what_the_reference_documents(path):
+    if path.name != "__init__.py":
+        return
     package, names = public_names(path)
     assert len(names) == len(set(names))
     assert set(names) == documented_names().get(package, set())

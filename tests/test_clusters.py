@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
 import joblib
@@ -22,6 +23,7 @@ from skdp import (
 from skdp.datasets import load_digits_domains
 from skdp.utils._parallel import run_tasks
 
+dask = pytest.importorskip("dask", reason="needs the extra dask")
 pytest.importorskip("dask.array", reason="needs the extra dask")
 distributed = pytest.importorskip("distributed", reason="needs dask[distributed]")
 
@@ -38,7 +40,10 @@ WORKERS, THREADS = (1, 3), 2
 @pytest.fixture(scope="module")
 def cluster():
     settings = {"threads_per_worker": THREADS, "processes": True, "dashboard_address": None}
+    # Workers are forked from a process that has imported what takes most of their start.
+    get_context("forkserver").set_forkserver_preload(["distributed", "skdp"])
     with (
+        dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}),
         distributed.LocalCluster(n_workers=1, **settings) as cluster,
         distributed.Client(cluster),
     ):

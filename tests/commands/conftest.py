@@ -1,5 +1,7 @@
 import json
 from contextlib import redirect_stderr, redirect_stdout
+from functools import cache
+from importlib import import_module
 from shutil import copy, copytree
 
 import numpy as np
@@ -52,6 +54,18 @@ def with_sentinels(frame):
     frame.loc[[7, 8], "person"] = "B-612"
     frame.loc[9, "outcome"] = "vermilion"
     return frame
+
+
+_main = import_module("skdp.commands._main")
+_one_parser = cache(_main._parser)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_parser():
+    """The parser of all commands is made once: it takes half of the time of a refusal."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_main, "_parser", _one_parser)
+        yield
 
 
 @pytest.fixture

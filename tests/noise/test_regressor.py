@@ -403,7 +403,8 @@ def test_pipelines_grid_searches_and_cross_validation(pairs):
 @pytest.mark.parametrize("wrap", [list, lambda y: np.array(y, dtype=object)])
 def test_whole_numbers_in_lists_are_not_rounded_before_they_are_clipped(wrap):
     y = wrap([2**53 + 3, 2**63 - 1, 0.5, 0.25])
-    noise = OptimalDPNoise(100.0, bounds=(0, 2.0**54))
+    # Noise beyond the tolerance has a probability of exp(-1000/16) each.
+    noise = OptimalDPNoise(1000.0, bounds=(0, 2.0**54))
     _, noisy = seen(np.zeros((4, 1)), y, noise=plain(), target_noise=noise)
     assert_allclose(noisy, [2.0**53, 2.0**53, 0, 0], atol=2.0**50)
 

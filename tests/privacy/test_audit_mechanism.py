@@ -250,7 +250,7 @@ class Quiet(OptimalDPNoise):
 
 
 @pytest.mark.parametrize("noise", [Clean(1.0), Clean(1.0, 0.01), HalfClean(1.0, 0.0), Quiet(1.0)])
-@pytest.mark.parametrize(("n_features", "n_trials"), [(5, 2000), (64, 20_000)])
+@pytest.mark.parametrize(("n_features", "n_trials"), [(5, 2000), (64, 8000)])
 @pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
 def test_a_clean_column_is_moved_though_few_are(noise, n_features, n_trials):
     audit = audit_mechanism(noise, n_trials=n_trials, n_features=n_features)
@@ -309,9 +309,8 @@ class Single(OptimalDPNoise):
 def test_exact_and_equal_outputs_of_right_mechanisms_are_no_leak(noise, n_features, n_trials):
     if noise.bounds is not None and n_features == 1:
         noise = OptimalDPNoise(1.0, bounds=(3, 9))
-    for _ in range(2):
-        audit = audit_mechanism(noise, n_trials=n_trials, n_features=n_features)
-        assert audit.passed, str(audit)
+    audit = audit_mechanism(noise, n_trials=n_trials, n_features=n_features)
+    assert audit.passed, str(audit)
 
 
 class Reusing(OptimalDPNoise):

@@ -160,7 +160,7 @@ class TestWithoutNoise:
 
 class TestIntervals:
     @pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
-    def test_errors_are_as_large_as_the_intervals_say(self):
+    def test_errors_are_as_large_as_the_intervals_say(self, quick_noise, no_doubts, no_rehearsals):
         """Ratios of errors to what they are said to be have a deviation of 1, and not of 1.1."""
         frame, labels = patients(100_000, 1)
         expected = by_hand(frame, labels)
@@ -237,7 +237,7 @@ class TestOtherReleases:
         [
             statistics(),
             statistics(model="mixtures"),
-            DPSource(8.0, bounds=(0, 1), parts="noise_aware", random_state=0),
+            DPSource(8.0, bounds=(0, 1), parts="noise_aware", n_layers=1, random_state=0),
         ],
         ids=["linear", "mixtures", "rows"],
     )

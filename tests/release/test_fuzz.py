@@ -178,7 +178,7 @@ def learn_from(release, k):
     model = DPTransferClassifier(
         release,
         strategy=strategy,
-        self_training=SelfTrainingSchedule(n_components=1),
+        self_training=SelfTrainingSchedule(n_components=1, n_layers=1, n_folds=2),
         random_state=0,
     )
     problem = None

@@ -279,7 +279,7 @@ class Merged(DPStatisticsSource):
         return self
 
 
-def test_a_record_of_one_owner_is_protected_in_the_merged_release(rng, no_doubts):
+def test_a_record_of_one_owner_is_protected_in_the_merged_release(rng, no_doubts, no_rehearsals):
     X, y = rng.rand(40, 2), np.arange(40) % 2
 
     def own_sums(release):

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::skdp.privacy.PrivacyLeakWarning
 
 
 @pytest.fixture(autouse=True)
-def no_doubts_of_sums(no_doubts, monkeypatch):
+def no_doubts_of_sums(no_doubts, no_rehearsals, monkeypatch):
     monkeypatch.setattr(_joint_sums, "warn_of_doubt", lambda release: None)
 
 

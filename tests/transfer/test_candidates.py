@@ -12,6 +12,7 @@ from skdp.transfer._label_correction import LabeledRows, OffsetLogisticRegressio
 from skdp.transfer._scorers import Scorer
 
 pytestmark = [
+    pytest.mark.usefixtures("few_rounds"),
     pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning"),
 ]
 

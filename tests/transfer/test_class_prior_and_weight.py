@@ -11,6 +11,7 @@ from sklearn.base import clone
 from skdp import DPStatisticsSource, DPTransferClassifier, Release, SelfTrainingSchedule
 
 pytestmark = [
+    pytest.mark.usefixtures("few_rounds"),
     pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning"),
     pytest.mark.filterwarnings("ignore:.*were drawn before"),
 ]
@@ -46,10 +47,10 @@ def target():
     ("epsilon", "given"), [(0.2, [0.1, 0.9]), (100.0, {"well": 0.9, "ill": 0.1})]
 )
 def test_given_frequencies_hold_whatever_the_epsilon(rng, target, epsilon, given):
-    X, _, marked = target
+    X, y, marked = (each[:400] for each in target)
     model = DPTransferClassifier(release_of(rng, 0.5, epsilon), class_prior=given, random_state=0)
-    one_left = np.where(np.arange(len(X)) < len(X) - 1, target[1], None)
-    for labels, n_known in ((None, 0), (one_left, len(X) - 1), (target[1], len(X)), (marked, 60)):
+    one_left = np.where(np.arange(len(X)) < len(X) - 1, y, None)
+    for labels, n_known in ((None, 0), (one_left, len(X) - 1), (y, len(X)), (marked, 60)):
         model.fit(X, labels)
         p = model.predict_proba(X)
         assert_allclose(p.mean(axis=0), [0.1, 0.9], atol=1e-6)

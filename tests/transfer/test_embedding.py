@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skdp import DPTransferClassifier
+from skdp import DPTransferClassifier, SelfTrainingSchedule
 from skdp.release import Subspace
 from skdp.transfer._embedding import Embedding, paired_subspaces
 
@@ -68,9 +68,10 @@ def test_a_release_without_an_alignment_serves_where_none_is_needed(
 ):
     X, _, marked, X_test, _ = request.getfixturevalue(domain)
     bare = altered(release, **dict.fromkeys(missing))
-    model = DPTransferClassifier(bare, random_state=0)
+    settings = {"self_training": SelfTrainingSchedule(2, n_layers=1, n_folds=2), "random_state": 0}
+    model = DPTransferClassifier(bare, **settings)
     if domain == "same" and "moments" not in missing:
-        expected = DPTransferClassifier(release, random_state=0).fit(X, marked)
+        expected = DPTransferClassifier(release, **settings).fit(X, marked)
         assert_array_equal(model.fit(X, marked).predict(X_test), expected.predict(X_test))
     else:
         with pytest.raises(ValueError, match=r"alignment.*DPSource"):

@@ -12,6 +12,7 @@ from skdp import DPStatisticsSource, DPTransferClassifier
 from skdp.datasets import hide_labels
 
 pytestmark = [
+    pytest.mark.usefixtures("few_rounds"),
     pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning"),
     pytest.mark.filterwarnings("ignore:.*were drawn before"),
 ]

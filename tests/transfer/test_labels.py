@@ -21,6 +21,7 @@ from skdp.datasets import load_heart_disease
 from skdp.transfer._noise_aware import NOISE_AWARE
 from skdp.transfer._target_classes import encode_labels
 
+pytestmark = pytest.mark.usefixtures("few_rounds")
 # What a label means is known before the training, so one short round tells it.
 SHORT = SelfTrainingSchedule(n_components=4, n_layers=1, n_folds=2)
 
@@ -113,7 +114,7 @@ def test_missing_labels_are_marks_without_a_source_too(rng, mark):
     X = rng.rand(500, 4)
     y = np.array([*"ab" * 249, mark, mark], dtype=object)
     model = DPTransferClassifier(
-        self_training=SelfTrainingSchedule(n_components=2), random_state=0
+        self_training=SelfTrainingSchedule(n_components=2, n_layers=1, n_folds=2), random_state=0
     ).fit(X, y)
     assert list(model.classes_) == ["a", "b"]
     assert_array_equal(model.transduction_[:498], y[:498])
@@ -124,7 +125,7 @@ def test_missing_labels_are_marks_without_a_source_too(rng, mark):
 @pytest.mark.parametrize("strategy", ["noise_aware", "alignment"])
 def test_minus_one_is_a_mark_without_a_source_too(same, strategy):
     X, _, marked, X_test, _ = same
-    schedule = SelfTrainingSchedule(n_components=3)
+    schedule = SelfTrainingSchedule(n_components=3, n_layers=1, n_folds=2)
     settings = {"strategy": strategy, "self_training": schedule, "random_state": 0}
     auto, named = (
         DPTransferClassifier(unlabeled=mark, **settings).fit(X, marked) for mark in ("auto", -1)

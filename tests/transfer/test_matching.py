@@ -12,6 +12,7 @@ from sklearn.metrics import roc_auc_score
 from skdp import DPSource, DPStatisticsSource, DPTransferClassifier, SelfTrainingSchedule
 
 pytestmark = [
+    pytest.mark.usefixtures("few_rounds"),
     pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning"),
     pytest.mark.filterwarnings("ignore:.*were drawn before"),
 ]

@@ -13,6 +13,7 @@ from skdp import DPStatisticsSource, DPTransferClassifier, Release
 from skdp.transfer._label_correction import AveragedCorrection
 
 pytestmark = [
+    pytest.mark.usefixtures("few_rounds"),
     pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning"),
     pytest.mark.filterwarnings("ignore:.*were drawn before"),
 ]

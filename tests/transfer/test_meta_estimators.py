@@ -36,9 +36,11 @@ from skdp import (
 )
 from skdp.datasets import load_heart_disease
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::skdp.PrivacyLeakWarning", "ignore:The columns .* lie where the source"
-)
+pytestmark = [
+    pytest.mark.usefixtures("few_rounds"),
+    pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning"),
+    pytest.mark.filterwarnings("ignore:The columns .* lie where the source"),
+]
 HEART = load_heart_disease()
 SCHEMA = {
     "age": {"type": "numeric", "low": 0, "high": 100},
@@ -48,6 +50,10 @@ ENCODER = TabularEncoder(SCHEMA).fit(pd.DataFrame(columns=["age", "ward"]))
 CLASSES = {"text": ["ill", "well"], "binary": [0, 1], "three": [0, 1, 2], "names": list("abc")}
 SCORING = ["roc_auc", "neg_log_loss", "balanced_accuracy"]
 MARKS = ["-1", "None", "NaN"]
+# Each mark, and each kind of table: what one says of the rows does not depend on the other.
+each_mark = pytest.mark.parametrize(
+    ("name", "mark"), [("table", "-1"), ("heart", "None"), ("heart", "NaN")]
+)
 LABELED = 40
 
 
@@ -328,8 +334,7 @@ def scores_of(fits, X, y, scoring):
 
 
 @pytest.mark.filterwarnings("ignore:The labels in y are numbers in an array of objects")
-@pytest.mark.parametrize("name", ["table", "heart"])
-@pytest.mark.parametrize("mark", MARKS)
+@each_mark
 def test_curves_and_training_scores_are_of_labeled_rows(releases, name, mark):
     X, y = target(name)
     known, each = marked(y, mark), classifier(releases[name])
@@ -352,8 +357,7 @@ def test_curves_and_training_scores_are_of_labeled_rows(releases, name, mark):
     assert np.isfinite(test).all()
 
 
-@pytest.mark.parametrize("name", ["table", "heart"])
-@pytest.mark.parametrize("mark", MARKS)
+@each_mark
 @pytest.mark.filterwarnings("ignore:The labels in y are numbers in an array of objects")
 def test_searches_that_halve(releases, name, mark):
     X, y = target(name)

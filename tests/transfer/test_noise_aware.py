@@ -35,14 +35,15 @@ pytestmark = [
 
 def test_a_good_source_helps_and_a_hopeless_one_is_ignored(release, domains, same):
     X, _, marked, X_test, y_test = same
-    good = DPTransferClassifier(release, random_state=0).fit(X, marked)
-    alone = DPTransferClassifier(unlabeled=-1, random_state=0).fit(X, marked)
+    settings = {"self_training": SHORT, "random_state": 0}
+    good = DPTransferClassifier(release, **settings).fit(X, marked)
+    alone = DPTransferClassifier(unlabeled=-1, **settings).fit(X, marked)
     assert good.source_weight_ > 0.2
     assert good.score(X_test, y_test) > alone.score(X_test, y_test)
     noise = OptimalDPNoise(1e-3, random_state=np.random.RandomState(0))
     source = DPSource(noise=noise, n_layers=1, random_state=0)
     source.fit(domains.source, domains.source_target)
-    hopeless = DPTransferClassifier(source, random_state=0).fit(X, marked)
+    hopeless = DPTransferClassifier(source, **settings).fit(X, marked)
     assert hopeless.source_weight_ < 0.1
     assert hopeless.score(X_test, y_test) > alone.score(X_test, y_test) - 0.03
     assert alone.source_weight_ == 0
@@ -86,7 +87,8 @@ def test_units_of_the_target_do_not_matter(same):
 
 def test_scores_are_log_posteriors_and_add_up(denoised_release, same):
     X, _, marked, X_test, _ = same
-    model = DPTransferClassifier(denoised_release, random_state=0).fit(X, marked)
+    settings = {"self_training": SHORT, "random_state": 0}
+    model = DPTransferClassifier(denoised_release, **settings).fit(X, marked)
     parts = model.source_scores(X_test) + model.target_scores(X_test)
     constant = model.decision_function(X_test) - parts
     assert_allclose(constant, np.broadcast_to(constant[0], constant.shape), atol=1e-9)
@@ -115,14 +117,16 @@ def test_very_few_labels_are_enough(denoised_release, same, per_class):
     X, y, _, X_test, y_test = same
     marked = hide_labels(y, per_class, random_state=0)
     for source in (denoised_release, None):
-        model = DPTransferClassifier(source, unlabeled=-1, random_state=0).fit(X, marked)
+        settings = {"self_training": SHORT, "random_state": 0}
+        model = DPTransferClassifier(source, unlabeled=-1, **settings).fit(X, marked)
         assert model.score(X_test, y_test) > 0.5
 
 
 def test_other_dimensions_and_missing_classes(denoised_release, other):
     X, y, marked, X_test, y_test = other
     kept = (y != 3) & (y != 8)
-    model = DPTransferClassifier(denoised_release, random_state=0).fit(X[kept], marked[kept])
+    settings = {"self_training": SHORT, "random_state": 0}
+    model = DPTransferClassifier(denoised_release, **settings).fit(X[kept], marked[kept])
     assert list(model.classes_) == [0, 1, 2, 4, 5, 6, 7, 9]
     seen = np.isin(y_test, model.classes_)
     assert model.score(X_test[seen], y_test[seen]) > 0.75
@@ -144,7 +148,8 @@ def test_rows_may_repeat(rng, n_features):
 
 def test_both_scorers_of_the_target_count_alike(same):
     X, _, marked, X_test, _ = same
-    model = DPTransferClassifier(unlabeled=-1, random_state=0).fit(X, marked)
+    settings = {"self_training": SHORT, "random_state": 0}
+    model = DPTransferClassifier(unlabeled=-1, **settings).fit(X, marked)
     rule = model.model_
     codes = rule._subspace.encode(X_test)
     parts = [

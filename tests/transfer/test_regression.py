@@ -13,6 +13,13 @@ import numpy as np
 import pytest
 
 HERE = Path(__file__).parent
+# Without a source the code is the same whatever the target's features; and that of a release of
+# denoised rows with noisy labels is that of one with right labels as well.
+LEFT_OUT = {
+    *(f"other | none | {way}" for way in ("noise_aware", "alignment", "multitask")),
+    *("other | none | alignment, folds", "other | 8, labels 3 | noise_aware"),
+    "same | 1 | noise_aware",
+}
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
 
 
@@ -29,10 +36,11 @@ def test_seeded_transfers_predict_what_they_predicted():
                 arrays["transductions"],
                 strict=True,
             )
-            if not any(f" | {level} | " in name for level in ("8", "inf"))  # the code of ε = 1
+            if name not in LEFT_OUT
+            and not any(f" | {level} | " in name for level in ("8", "inf"))  # the code of ε = 1
         }
     differ = {}
-    for name, model, scores in record.scenarios(levels=(1.0,)):
+    for name, model, scores in record.scenarios(levels=(1.0,), left_out=LEFT_OUT):
         predictions, guesses = expected.pop(name)
         found = scores.argmax(axis=1) != predictions, model.transduction_ != guesses
         assert max(map(np.mean, found)) <= 0.015, name
