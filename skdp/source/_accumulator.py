@@ -280,5 +280,7 @@ class StatisticsAccumulator:
         )
 
     def __repr__(self) -> str:
-        what = f"{len(self.plan.classes)} classes" if self.plan.outcome is None else "an outcome"
+        what = f"{len(self.plan.classes)} classes"
+        if self.plan.outcome is not None:
+            what = "a number" if self.plan.about_number else "a time"
         return f"StatisticsAccumulator({what}, private sums)"

@@ -51,6 +51,7 @@ from skdp.tabular._values import (
     numbers,
     person_ids,
     spelled_as,
+    truths,
 )
 
 # The others are shared within skdp, undocumented.

@@ -547,7 +547,9 @@ def _exit_findings(frame, outcome):
             findings.append(TableFinding(column, "missing", text, stop))
         unread = unknown & ~missing
         if unread.any():
-            wanted = "neither 0 or 1 nor true or false" if column == name else "no numbers"
+            wanted = (
+                "neither 0 or 1, true or false, nor yes or no" if column == name else "no numbers"
+            )
             text = (
                 f"{_of(int(unread.sum()), n)} are {wanted}, and their rows are left out. The most "
                 f"frequent of these: {most_frequent(cells[unread])}."

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.privacy import PrivacyGuarantee
 from skdp.release import concordance, cumulative_hazards, curve_times, curves
-from skdp.tabular import EventOutcome, NumberExplanation, explain_number, numbers
+from skdp.tabular import EventOutcome, NumberExplanation, explain_number, numbers, truths
 from skdp.transfer._inspection import explainable
 from skdp.transfer._noise_aware import NOISE_AWARE
 from skdp.transfer._outcome_sources import checked_columns, common_outcome, sources_of
@@ -426,7 +426,7 @@ def _known_outcomes(outcome, y, n_rows):
         return np.zeros(n_rows, dtype=bool), np.empty(0, dtype=bool), np.empty(0)
     # Of no source, the horizon is not known yet.
     outcome = EventOutcome(1.0) if outcome is None else outcome
-    given = outcome.read(y)
+    given = outcome.parts(y)
     if given is None:
         raise ValueError(
             "The 'y' parameter of DPTransferSurvival must be a structured array of event, a "
@@ -445,7 +445,7 @@ def _known_outcomes(outcome, y, n_rows):
             "times that are finite numbers from 0 on, NaN where the outcome is unknown; of "
             f"{n_rows} rows, {wrong.sum()} have others. Correct these, or mark them as unknown."
         )
-    return known, np.asarray(events, dtype=np.float64) == 1, np.asarray(times, dtype=np.float64)
+    return known, truths(events) == 1, numbers(times)
 
 
 def _own_outcome(events, times):

@@ -378,10 +378,11 @@ class TestTimes:
     def test_events_that_are_no_events(self):
         coded = self.findings(self.table(death=np.arange(N) % 2 + 1))
         assert coded["death:unread"].is_stop
-        assert "neither 0 or 1 nor true or false" in coded["death:unread"].text
-        text = self.findings(self.table(death=["yes", "no"] * (N // 2)))
+        assert "neither 0 or 1, true or false, nor yes or no" in coded["death:unread"].text
+        text = self.findings(self.table(death=["came", "not"] * (N // 2)))
         assert text["death:unread"].is_stop
         assert text["death:events"].is_stop
+        assert "death:unread" not in self.findings(self.table(death=["yes", "no"] * (N // 2)))
 
     def test_all_or_no_events(self):
         assert self.findings(self.table(death=0))["death:events"].is_stop
