@@ -1,7 +1,7 @@
 """The tables of times to an event, beside other models, and of merged owners."""
 
 from _measured_tables import with_columns
-from _table import where
+from _table import grouped, table, where
 
 NAMES = {
     "skdp": "skdp",
@@ -58,3 +58,43 @@ def merged(record):
     """Rows of owners' releases."""
     rows = [row for row in record["rows"] if row["variant"] != "default"]
     return with_columns(rows, budget=_budget)
+
+
+# By how much a transfer is better or worse than the better side.
+MARGINS = {"c": 0.01, "ibs": 0.005}
+GROUPS = {1: "to choose by", 2: "to judge by"}
+
+
+def transfer(record):
+    """Rows of a target with some outcomes, as texts where there may be none."""
+
+    def alone(row):
+        if row["ibs_outcomes"] is None:
+            return "–"
+        return f"{row['c_outcomes']:.3f} ({row['ibs_outcomes']:.3f})"
+
+    rows = with_columns(record["rows"], alone=alone)
+    return with_columns(rows, known=lambda row: f"{row['labels']} ({row['events']:.0f})")
+
+
+def wins(record):
+    """How often the transfer is better than the better side, as good, or worse."""
+    body = []
+    for (group, labels), some in grouped(record["rows"], "group", "labels").items():
+        if not labels:
+            continue
+        gains = {name: [_gain(row, name) for row in some] for name in MARGINS}
+        texts = [
+            f"{sum(g > m for g in gains[n])} / {sum(abs(g) <= m for g in gains[n])} / "
+            f"{sum(g < -m for g in gains[n])}; worst {min(gains[n]):+.3f}"
+            for n, m in MARGINS.items()
+        ]
+        body.append([GROUPS[group], labels, *texts])
+    return table(["tables", "outcomes", "concordance", "Brier score"], body)
+
+
+def _gain(row, name):
+    """By how much a transfer is better than the better side."""
+    own, *sides = (row[f"{name}_{side}"] for side in ("transfer", "release", "outcomes"))
+    sides = [side for side in sides if side is not None]
+    return own - max(sides) if name == "c" else min(sides) - own

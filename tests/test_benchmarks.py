@@ -762,6 +762,20 @@ def test_times_are_shown_by_method_and_budget(load, pages):
     assert "0.050 (+0.050); 100 %" in pages("times", "times.expected", rows)
 
 
+def test_transfers_of_times_are_judged_by_the_better_side(load):
+    row = {
+        "group": 2,
+        "labels": 20,
+        "ibs_transfer": 0.2,
+        "ibs_release": 0.21,
+        "ibs_outcomes": None,
+    }
+    row |= {"c_transfer": 0.7, "c_release": 0.6, "c_outcomes": 0.65}
+    worse = row | {"c_outcomes": 0.75, "ibs_outcomes": 0.18}
+    text = load("_times_tables").wins({"rows": [row, row, worse, row | {"labels": 0}]})
+    assert "| to judge by | 20 | 2 / 0 / 1; worst -0.050 | 2 / 0 / 1; worst -0.020 |" in text
+
+
 def test_sections_without_results_are_left_out(load):
     pattern = "# A page\n\n## Of nothing\nresults: no_such_file\n\n@no.function\n"
     assert load("tables").page(pattern) == "# A page\n"
