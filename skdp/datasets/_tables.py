@@ -219,7 +219,7 @@ def load_heart_failure() -> Bunch:
         Dictionary-like, with
 
         data : DataFrame of shape (299, 11)
-            The columns, without missing values.
+            The columns, without missing values. Sorted by time: shuffle before a split.
         target : ndarray of shape (299,)
             A structured array: ``died``, and the ``days`` after which the patient died or was
             last seen.
