@@ -141,7 +141,8 @@ class NoisyStatistics(Part):
         if self.exits is not None:
             by_source |= {"exits": 2, "exit_sd": 1, "exit_places": 2}
         for name, dimensions in by_source.items():
-            array = np.array(getattr(self, name), dtype=np.float64, ndmin=dimensions, copy=None)
+            array = np.asarray(getattr(self, name), dtype=np.float64)
+            array = array.reshape((1,) * (dimensions - array.ndim) + array.shape)
             object.__setattr__(self, name, array)
 
     def check(self, name: str, release: Any) -> None:

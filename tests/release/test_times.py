@@ -316,6 +316,7 @@ class TestRelease:
         explanation = exact.explain(X.iloc[[0]])
         assert explanation.prediction == pytest.approx(exact.predict(X[:1])[0])
         assert np.isnan(explanation.deviation)
+        pytest.importorskip("matplotlib")
         axes = exact.plot_effects(["sex"])
         assert "log-hazard" in axes.ravel()[0].get_ylabel()
 
