@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit, softmax
 
 from skdp.tabular import INTERVAL_ENDS
@@ -59,17 +58,16 @@ def _smoothed(counts, deviation, weights=1.0):
     total = max(counts.sum(), 0.0)
     if deviation == 0 or total == 0:
         return np.maximum(counts, 0.0)
-    log_evidence, posterior_means = [], []
-    for shares in _SHARES.T:
-        expected = total * shares * weights / (shares * weights).sum()
-        for spread in _SPREADS:
-            prior = spread**2 * np.outer(expected, expected) * _NEARBY
-            factor = cho_factor(prior + deviation**2 * np.eye(N), lower=True)
-            solved = cho_solve(factor, counts - expected)
-            log_evidence.append(
-                -(counts - expected) @ solved / 2 - np.log(factor[0].diagonal()).sum()
-            )
-            posterior_means.append(expected + prior @ solved)
+    expected = (_SHARES.T * weights)[:, np.newaxis]
+    expected = total * expected / expected.sum(axis=-1, keepdims=True)
+    means = np.broadcast_to(expected, (*expected.shape[:1], len(_SPREADS), N)).reshape(-1, N)
+    spreads = np.tile(_SPREADS, len(expected))[:, np.newaxis]
+    priors = (spreads * means)[:, :, np.newaxis] * (spreads * means)[:, np.newaxis] * _NEARBY
+    covariances = priors + deviation**2 * np.eye(N)
+    away = (counts - means)[:, :, np.newaxis]
+    solved = np.linalg.solve(covariances, away)
+    log_evidence = -(away * solved).sum(axis=(1, 2)) / 2 - np.linalg.slogdet(covariances)[1] / 2
+    posterior_means = means + (priors @ solved)[:, :, 0]
     smooth = np.maximum(softmax(log_evidence) @ posterior_means, 0.0)
     return smooth * (total / max(smooth.sum(), TINY))
 

@@ -10,7 +10,7 @@ from skdp.utils._survival import StepFunction, concordance_index
 # Points of a curve in each interval, between which it is a step.
 _PER_INTERVAL = 10
 # Draws of the band of a curve.
-_DRAWS = 400
+_DRAWS = 200
 
 
 def curve_times(outcome: EventOutcome) -> np.ndarray:

@@ -11,7 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.privacy import PrivacyGuarantee
 from skdp.release import concordance, cumulative_hazards, curve_times, curves
-from skdp.tabular import EventOutcome, NumberExplanation, explain_number, numbers, truths
+from skdp.tabular import (
+    EventOutcome,
+    NumberExplanation,
+    explain_number,
+    missing_values,
+    numbers,
+    truths,
+)
 from skdp.transfer._inspection import explainable
 from skdp.transfer._noise_aware import NOISE_AWARE
 from skdp.transfer._outcome_sources import checked_columns, common_outcome, sources_of
@@ -19,7 +26,6 @@ from skdp.transfer._partial_likelihood import PartialLikelihood
 from skdp.transfer._sources import as_releases, match_columns, summed_guarantee
 from skdp.transfer._time_candidates import TimeModel, covariates
 from skdp.utils._frames import as_frame
-from skdp.utils._labels import is_missing
 from skdp.utils._sklearn import fit_context
 from skdp.utils._validation import check_magnitude, forget_fit
 from skdp.utils._warnings import warn
@@ -435,8 +441,7 @@ def _known_outcomes(outcome, y, n_rows):
             "np.rec.fromarrays([event, time])."
         )
     check_consistent_length(np.empty(n_rows), given[0])
-    missing = [[is_missing(value) for value in part.tolist()] for part in given]
-    known = ~np.any(np.array(missing, dtype=bool), axis=0)
+    known = ~np.any([missing_values(part) for part in given], axis=0)
     events, times = (part[known] for part in given)
     wrong = (outcome.cells(events, times) < 0) | np.isinf(numbers(times))
     if wrong.any():
