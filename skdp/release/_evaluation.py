@@ -176,6 +176,8 @@ class PrivateEvaluation:
         self._check_number()
         number = isinstance(self.deviation, int | float) and 0 <= self.deviation < _LARGEST_COUNT
         _require(number, "deviation", "must be a number from 0")
+        counted = self.deviation > 0 or histograms.min() >= 0
+        _require(counted, "histograms", "must not be negative where there is no noise")
         protects_rows = isinstance(self.guarantee, PrivacyGuarantee)
         protects_rows = protects_rows and self.guarantee.unit in WHOLE
         _require(protects_rows, "guarantee", "must be one of records or people")

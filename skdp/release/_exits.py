@@ -37,8 +37,11 @@ _SPREADS = (0.1, 0.3, 1.0, 3.0)
 _NEARBY = (np.exp(-np.abs(np.subtract.outer(np.arange(N), np.arange(N))) / 3) + np.eye(N)) / 2
 # Least rows of each way to leave, so that quotients stay finite.
 _LEAST = 1e-3
-# Steps of Newton's method for the hazard of an interval, far more than it needs.
-_N_STEPS = 30
+# Steps of Newton's method for the hazard of an interval, far more than it needs, and the relative
+# length of one at which it ends.
+_N_STEPS, _ROUNDING = 30, 1e-14
+# Rows and deviations below which counts are taken as they are, against underflow.
+_NONE = 1e-6
 
 
 def smoothed_exits(exits, deviation):
@@ -56,7 +59,7 @@ def _smoothed(counts, deviation, weights=1.0):
     power, is averaged by evidence.
     """
     total = max(counts.sum(), 0.0)
-    if deviation == 0 or total == 0:
+    if deviation <= _NONE or total <= _NONE:
         return np.maximum(counts, 0.0)
     expected = (_SHARES.T * weights)[:, np.newaxis]
     expected = total * expected / expected.sum(axis=-1, keepdims=True)
@@ -118,10 +121,6 @@ class Exits:
         """
         return self._walk(log_hazards)[0]
 
-    def residuals(self, log_hazards: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """Return the expected residual of rows, (n_rows,), by what they count as they leave."""
-        return self._walk(log_hazards)[1] @ (2 * places - 1)
-
     def residual_at(self, log_ratio: float) -> float:
         """Return the residual of rows with a multiple of these hazards, less that of all rows."""
         multiple, same = (self._leaves(np.exp(log_hazard)) for log_hazard in (log_ratio, 0.0))
@@ -150,24 +149,57 @@ class Exits:
 
     def _walk(self, log_hazards):
         """Return the baseline, and the probability of each way to leave, (n_rows, n_cells)."""
-        factors, there = np.exp(log_hazards), np.ones(len(log_hazards))
-        baseline, with_event, without = [], [], []
-        for hazard, censoring in zip(self.hazards, self.censoring, strict=True):
-            of_interval = _hazard(-np.expm1(-hazard), factors, there / there.sum())
-            stays = np.exp(-of_interval * factors)
-            baseline.append(of_interval)
-            with_event.append(there * (1 - stays))
-            without.append(there * stays * censoring)
-            there = there * stays * (1 - censoring)
-        leaves = np.stack([*with_event, *without, there], axis=1)
-        return np.array(baseline), leaves
+        *steps, there = _intervals(
+            self.hazards[np.newaxis], self.censoring[np.newaxis], log_hazards
+        )
+        baseline, with_event, without = (
+            np.stack(part, axis=-1)[0] for part in zip(*steps, strict=True)
+        )
+        return baseline, np.column_stack([with_event, without, there[0]])
+
+
+def expected_residuals(sources, places, log_hazards):
+    """Return the expected residual of rows, the mean over the rows of all sources, (n_rows,).
+
+    By what a row counts as it leaves: ``places`` of shape (n_sources, n_cells).
+    """
+    shares = np.array([source.n_rows for source in sources])
+    hazards, censoring = (
+        np.array([getattr(source, name) for source in sources])
+        for name in ("hazards", "censoring")
+    )
+    residuals = (2 * np.asarray(places) - 1)[:, np.newaxis]
+    *steps, there = _intervals(hazards, censoring, log_hazards)
+    found = there * residuals[..., -1]
+    for k, (_, with_event, without) in enumerate(steps):
+        found = found + with_event * residuals[..., k] + without * residuals[..., N + k]
+    return shares @ found / shares.sum()
+
+
+def _intervals(hazards, censoring, log_hazards):
+    """Yield the baseline of each interval, who leaves in it, and at last who is at the horizon.
+
+    Of several sources, (n_sources,) and (n_sources, n_rows): probabilities of rows.
+    """
+    factors = np.exp(log_hazards)
+    there = np.ones((len(hazards), len(log_hazards)))
+    for hazard, leaves in zip(hazards.T, censoring.T[..., np.newaxis], strict=True):
+        alike = there / there.sum(axis=1, keepdims=True)
+        of_interval = _hazard(-np.expm1(-hazard), factors, alike)
+        stays = np.exp(-of_interval[:, np.newaxis] * factors)
+        yield of_interval, there * (1 - stays), there * stays * leaves
+        there = there * stays * (1 - leaves)
+    yield there
 
 
 def _hazard(probability, factors, shares):
-    """Return h such that the mean of 1 − exp(−h · factor) is the probability."""
-    h = -np.log1p(-min(probability, 1 - 1e-12)) / (shares @ factors)
+    """Return h such that the mean of 1 − exp(−h · factor) is the probability, for each source."""
+    h = -np.log1p(-np.minimum(probability, 1 - 1e-12)) / (shares @ factors)
     for _ in range(_N_STEPS):
-        stays = np.exp(-h * factors)
-        h -= (shares @ (1 - stays) - probability) / max(shares @ (factors * stays), TINY)
-        h = max(h, 0.0)
+        stays = np.exp(-h[:, np.newaxis] * factors)
+        excess = (shares * (1 - stays)).sum(axis=1) - probability
+        step = excess / np.maximum((shares * factors * stays).sum(axis=1), TINY)
+        h = np.maximum(h - step, 0.0)
+        if (np.abs(step) <= _ROUNDING * h).all():
+            break
     return h

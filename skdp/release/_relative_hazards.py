@@ -16,14 +16,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from skdp.release._exits import Exits
+from skdp.release._exits import Exits, expected_residuals
 from skdp.release._synthetic_rows import SyntheticRows
 from skdp.utils._linalg import TINY
 
 # Rows that are drawn, and groups of these by expected residual (rules of thumb).
 _N_ROWS, _N_GROUPS = 4096, 64
-# Largest standard deviation of log-hazards that is believed (rule of thumb).
-_LARGEST_SPREAD = 4.0
+# Largest standard deviation of log-hazards that is believed, and largest log-hazard of a row
+# (rules of thumb); least standard deviation of expected residuals, above rounding.
+_LARGEST_SPREAD, _LARGEST, _LEAST_SPREAD = 4.0, 30.0, 1e-9
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class RelativeHazards:
 
     def log_hazards(self, places: np.ndarray) -> np.ndarray:
         """Return the log-hazards of rows, relative to the baseline."""
-        return self.slope * (places - self.center)
+        return np.clip(self.slope * (places - self.center), -_LARGEST, _LARGEST)
 
 
 def relative_hazards(model):
@@ -88,14 +89,14 @@ def relative_hazards(model):
 
 def _slope(expected, sources, places):
     """Return b such that log-hazards b · expected give the residuals that are expected."""
-    shares = np.array([source.n_rows for source in sources])
-    shares, spread = shares / shares.sum(), expected.std()
+    spread = expected.std()
 
     def excess(slope):
-        found = [s.residuals(slope * expected, of) for s, of in zip(sources, places, strict=True)]
-        return float(np.mean((shares @ found) * expected) / spread - spread)
+        found = expected_residuals(sources, places, slope * expected)
+        return float(np.mean((found - found.mean()) * expected) / spread - spread)
 
-    if spread <= TINY:
+    # So small a spread is rounding: nothing is expected of the columns.
+    if not spread > _LEAST_SPREAD or not excess(0.0) < 0:
         return 0.0
     most = _LARGEST_SPREAD / spread
-    return most if excess(most) < 0 else float(brentq(excess, 0.0, most, xtol=1e-6 * most))
+    return float(brentq(excess, 0.0, most, xtol=1e-6 * most)) if excess(most) > 0 else most

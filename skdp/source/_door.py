@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from skdp.privacy import PrivacyLeakWarning
 from skdp.source._integers import ROW
 from skdp.tabular import EventOutcome, ambiguity, canonical, numbers, person_ids
-from skdp.utils._frames import as_elements
+from skdp.utils._frames import as_elements, as_frame
 from skdp.utils._labels import natural_labels
 from skdp.utils._private_data import validate_private_data
 from skdp.utils._warnings import warn
@@ -73,9 +73,9 @@ def read_outcome(y, X, outcome=None):
 def read_events(y, X, outcome):
     """Return events and times of any type, one for each row; raise ValueError otherwise."""
     try:
-        given = outcome.parts(y)
+        given, kinds = outcome.parts(y), _kinds_of_columns(y, outcome)
     except Exception:  # an error of y may quote private values
-        given = None
+        given, kinds = None, ""
     if given is None:
         raise ValueError(
             "The 'y' parameter must be a structured array of event and time, such as "
@@ -83,14 +83,25 @@ def read_events(y, X, outcome):
             f"with the columns {outcome.event!r} and {outcome.time!r}, as the outcome is a time."
         )
     events, times = (check_labels(part, X) for part in given)
-    if times.dtype.kind in "bmM" or events.dtype.kind in "mM":
-        kind = times.dtype.kind if times.dtype.kind in "bmM" else events.dtype.kind
+    kinds = kinds or events.dtype.kind.strip("b") + times.dtype.kind
+    refused = [kind for kind in kinds if kind in "bmM"]
+    if refused:
         raise ValueError(
-            f"The 'y' parameter holds {_KINDS[kind]} where it should hold times in numbers, and "
-            "whether the event came. Convert durations to the unit of the horizon, and dates to "
-            "the time since a row was first seen."
+            f"The 'y' parameter holds {_KINDS[refused[0]]} where it should hold times in numbers, "
+            "and whether the event came. Convert durations to the unit of the horizon, and dates "
+            "to the time since a row was first seen."
         )
     return events, times
+
+
+def _kinds_of_columns(y, outcome):
+    """Return the kinds of types of a table's columns that hold dates or periods; others not."""
+    frame = as_frame(y, "y")
+    if not isinstance(frame, pd.DataFrame):
+        return ""
+    dates = pd.DatetimeTZDtype | pd.PeriodDtype | pd.IntervalDtype
+    types = (frame[name].dtype for name in (outcome.event, outcome.time))
+    return "".join("M" for dtype in types if isinstance(dtype, dates))
 
 
 def _column(y):

@@ -290,7 +290,7 @@ def _of_times(outcome, times):
     try:
         at = np.asarray(given, dtype=np.float64).ravel().tolist()
         fault = times_fault(at, outcome)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         fault = "numbers"
     if fault is not None:
         raise ValueError(

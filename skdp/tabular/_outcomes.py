@@ -130,9 +130,12 @@ class EventOutcome:
                 return None
             return as_elements(y[self.event]), as_elements(y[self.time])
         names = getattr(getattr(y, "dtype", None), "names", None)
-        if names is None or len(names) != 2 or y.dtype[0].kind not in "biu" or y.ndim != 1:
+        if names is None or len(names) != 2 or y.ndim != 1:
             return None
-        return y[names[0]], y[names[1]]
+        if set(names) == {self.event, self.time}:
+            names = self.event, self.time
+        kinds = [y.dtype[name].kind for name in names]
+        return (y[names[0]], y[names[1]]) if kinds[0] in "biu" and kinds[1] in "biuf" else None
 
 
 def _known(events, times):

@@ -79,7 +79,7 @@ def as_number(value):
             return float(value)
     except OverflowError:
         return math.copysign(math.inf, 1 if value > 0 else -1)
-    except (TypeError, ValueError):
+    except Exception:  # of any class of elements: its text may be private
         pass
     return math.nan
 
@@ -152,7 +152,7 @@ def _as_truth(value):
     """Return a truth value as 1 or 0; other values as :func:`as_number` does."""
     text = _decoded(value) if isinstance(value, bytes) else value
     known = {"yes": 1.0, "no": 0.0}
-    word = text.strip().lower() if isinstance(text, str) else None
+    word = str.lower(str.strip(text)) if isinstance(text, str) else None
     return known[word] if word in known else as_number(value)
 
 

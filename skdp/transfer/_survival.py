@@ -455,10 +455,11 @@ def _known_outcomes(outcome, y, n_rows):
 
 def _own_outcome(events, times):
     """Return the outcome of a target without a source, up to the last time."""
-    if not (events.any() and times.max() > 0):
+    if not (events.any() and 1e-9 < times.max() < 1e9):
         raise ValueError(
-            "The 'y' parameter of DPTransferSurvival.fit has no known event at a time above 0, "
-            "and there is no source to learn from. Pass outcomes with events, or a source."
+            "The 'y' parameter of DPTransferSurvival.fit has no known event, or times that are "
+            "no usual numbers, and there is no source to learn from. Pass outcomes with events, "
+            "in a unit in which times are from 1e-9 to 1e9, or a source."
         )
     return EventOutcome(float(times.max()))
 

@@ -11,7 +11,7 @@ from skdp import DPTransferClassifier, Release, SelfTrainingSchedule
 from skdp.utils._storage import load_arrays, save_arrays
 
 DATA = Path(__file__).parent / "data"
-NAMES = ("denoised", "papers", "sums", "additive", "mixtures")
+NAMES = ("denoised", "papers", "sums", "additive", "mixtures", "time")
 FILES = [DATA / f"version1_{name}.skdp" for name in NAMES]
 ROWS = np.random.RandomState(0).rand(12, 4) * [3.0, 1.0, 1.0, 1.0]
 N_BLOCKS, N_EACH = 4, 100
@@ -140,6 +140,10 @@ def use(release):
         yield release.mixtures.adapt(
             codes, effective, release.subspace.noise(release.moments.noise)
         ).means
+    if release.statistics is not None and release.statistics.is_event:
+        yield release.predict(rows)
+        yield release.predict_survival_function(rows, return_array=True)
+        yield release.model.hazards.concordance
     if release.moments is not None:
         yield release.moments.total_covariance()
         yield release.sample(3, random_state=0)[0]

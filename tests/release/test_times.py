@@ -13,6 +13,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from skdp import DPStatisticsSource, Release, Schema
 from skdp.release import Exits, StepFunction, smoothed_exits
+from skdp.release._exits import expected_residuals
 from skdp.tabular import EventOutcome, outcome_description, outcome_from
 from skdp.utils._survival import concordance_index
 
@@ -34,7 +35,7 @@ def rows(n, seed=0, level=1.0, strength=1.0):
 
 
 def pairs(events, times):
-    y = np.zeros(len(times), dtype=[("event", bool), ("time", float)])
+    y = np.zeros(len(events), dtype=[("event", bool), ("time", float)])
     y["event"], y["time"] = events, times
     return y
 
@@ -108,7 +109,7 @@ class TestExits:
         steps = np.cumsum(leaves, axis=1)[groups]
         cells = (rng.random_sample((n, 1)) > steps / steps[:, -1:]).sum(axis=1)
         residuals = 2 * exits.places[cells] - 1
-        expected = exits.residuals(log_hazards, exits.places)
+        expected = expected_residuals([exits], [exits.places], log_hazards)
         means = np.array([residuals[groups == g].mean() for g in range(16)])
         errors = np.array([residuals[groups == g].std() for g in range(16)]) / np.sqrt(n / 16)
         assert (np.abs(means - expected) < 4.5 * errors).all()
@@ -116,6 +117,15 @@ class TestExits:
         time = np.where(cells == 40, 21.0, interval)
         found = concordance_index(cells < 20, time, log_hazards[groups])
         assert found == pytest.approx(exits.concordance(log_hazards), abs=0.006)
+
+    def test_residuals_of_several_sources_are_means_over_their_rows(self):
+        rng = np.random.RandomState(0)
+        sources = [Exits.of(rng.randint(1, 40, 41) * scale, 0.0) for scale in (1.0, 3.0, 0.2)]
+        places, log_hazards = np.array([s.places for s in sources]), np.linspace(-2, 1, 7)
+        shares = np.array([s.n_rows for s in sources])
+        each = [s._walk(log_hazards)[1] @ (2 * s.places - 1) for s in sources]
+        found = expected_residuals(sources, places, log_hazards)
+        assert_allclose(found, shares @ each / shares.sum(), rtol=1e-9)
 
     def test_noise_brings_counts_to_a_power_of_time(self):
         rng = np.random.RandomState(0)
@@ -190,6 +200,15 @@ class TestHazards:
         assert np.median(slopes) == pytest.approx(1, abs=0.2)
         assert np.mean(apart) == pytest.approx(0, abs=0.02)
         assert np.mean(held) >= 0.6
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_without_events_nothing_is_expected_of_the_columns(self, seed):
+        """What is left of the scores is rounding, which no bracket may contain a root of."""
+        X, y = np.random.RandomState(0).rand(100_000, 2), pairs(np.zeros(100_000), 365)
+        source = DPStatisticsSource(30.0, bounds=(0, 1), outcome=OUTCOME, random_state=seed)
+        made = source.fit(X, y).release_
+        assert np.abs(made.predict(X[:9])).max() < 1
+        assert made.predict_survival_function(X[:9], return_array=True).min() > 0.99
 
     def test_nothing_there_is_said(self):
         X, y, _ = rows(800)

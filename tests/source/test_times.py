@@ -207,6 +207,30 @@ def test_parts_and_persons_and_tables_are_the_same_rows():
     assert_allclose(twice.statistics.sums.exits, whole.statistics.sums.exits, atol=1e-5)
 
 
+def test_fields_of_a_structured_array_are_found_by_name():
+    X, y = table(200)
+    whole = exact(X, y).predict(X)
+    swapped = y[["time", "event"]].astype([("time", int), ("event", int)])
+    straight = y.astype([("event", int), ("time", int)])
+    assert_array_equal(exact(X, swapped).predict(X), exact(X, straight).predict(X))
+    other = y.astype([("died", bool), ("days", float)])  # by their order
+    assert_array_equal(exact(X, other).predict(X), whole)
+
+
+class Secretive(float):
+    """A number that says private things when it is read."""
+
+    def __float__(self):
+        raise RuntimeError("private")
+
+
+def test_cells_that_cannot_be_read_are_left_out():
+    X, y = table(60)
+    frame = pd.DataFrame({"event": y["event"], "time": y["time"].astype(object)})
+    frame.loc[3, "time"] = Secretive(5)
+    assert exact(X, frame).statistics.sums.exits.sum() == pytest.approx(59, abs=1e-6)
+
+
 def test_rows_without_event_or_time_are_left_out():
     X, y = table(200)
     frame = pd.DataFrame({"event": y["event"].astype(object), "time": y["time"]})
@@ -256,7 +280,7 @@ def test_the_budget_is_split_once():
         ({"model": "mixtures"}, None, "'model' parameter .* is 'mixtures'"),
         ({"outcome": {"type": "event", "horizon": 9}}, None, "differs from what the schema"),
         ({}, np.ones(60), "structured array of event and time"),
-        ({}, np.zeros(60, dtype=[("time", float), ("event", bool)]), "structured array of event"),
+        ({}, np.zeros(60, dtype=[("days", float), ("died", bool)]), "structured array of event"),
         ({}, pd.DataFrame({"event": np.ones(60), "days": np.ones(60)}), "columns 'event' and"),
         ({}, pairs(np.ones(59), np.ones(59)), "inconsistent numbers of samples"),
         (
@@ -269,6 +293,17 @@ def test_the_budget_is_split_once():
             pd.DataFrame({"event": 1, "time": pd.to_datetime(["2020-01-01"] * 60)}),
             "holds dates where it should hold times",
         ),
+        (
+            {},
+            pd.DataFrame({"event": 1, "time": pd.to_datetime(["2020-01-01"] * 60, utc=True)}),
+            "holds dates where it should hold times",
+        ),
+        (
+            {},
+            pd.DataFrame({"event": 1, "time": pd.period_range("2020-01-01", periods=60)}),
+            "holds dates where it should hold times",
+        ),
+        ({}, np.zeros(60, dtype=[("event", bool), ("time", "V4")]), "structured array of event"),
     ],
 )
 def test_what_does_not_fit_is_refused(settings, y, message):
