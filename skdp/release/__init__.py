@@ -20,7 +20,7 @@ from skdp.utils._survival import StepFunction
 # Shared within skdp, undocumented.
 from skdp.release._basis import COSINE_ORDERS
 from skdp.release._evaluation import SCORE_BINS
-from skdp.release._exits import Exits, smoothed_exits
+from skdp.release._exits import Exits
 from skdp.release._frame import elements_per_record, elements_per_value, value_guarantee
 from skdp.release._linear_discriminant import linear_scores
 from skdp.release._linear_scores import linear_discriminant

@@ -87,12 +87,13 @@ class Exits:
     censoring : ndarray of shape (n_intervals,)
         Share of the rows that leave without the event in each interval, of those still there.
 
-    n_rows : float
+    rows : ndarray of shape (n_cells,)
+        Positive rows of each way to leave.
     """
 
     hazards: np.ndarray
     censoring: np.ndarray
-    n_rows: float
+    rows: np.ndarray
 
     @classmethod
     def of(cls, exits: np.ndarray, deviation: float) -> Self:
@@ -104,7 +105,12 @@ class Exits:
         exposed = np.maximum(there - (events + others) / 2, _LEAST)
         # Where few rows are left, and noise, hazards are those of other intervals.
         hazards = np.maximum(_smoothed(exits[:N], deviation, exposed), _LEAST) / exposed
-        return cls(hazards, others / np.maximum(there - events, _LEAST), float(rows.sum()))
+        return cls(hazards, others / np.maximum(there - events, _LEAST), rows)
+
+    @property
+    def n_rows(self) -> float:
+        """Number of rows."""
+        return float(self.rows.sum())
 
     @property
     def places(self) -> np.ndarray:

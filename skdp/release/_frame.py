@@ -92,8 +92,9 @@ def check_outcome(release):
         require(is_event == statistics.is_event, "outcome", "must be that of the sums")
         ends = [0.0, outcome.horizon] if is_event else [outcome.low, outcome.high]
         require(release.classes.tolist() == ends, "classes", "must be the bounds of the outcome")
-        n_cells = statistics.sums.exits.shape[1] if is_event else 0
-        require(not is_event or n_cells == outcome.n_cells, "exits", "must have all intervals")
+        if is_event:
+            n_cells = statistics.sums.exits.shape[1]
+            require(n_cells == outcome.n_cells, "exits", "must have all intervals")
     if release.encoder is not None and release.encoder.outcome is not None:
         require(release.encoder.outcome == outcome, "outcome", "must be that of the encoder")
 

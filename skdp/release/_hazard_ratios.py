@@ -5,7 +5,6 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from skdp.release._clipping import clipping_effect
-from skdp.release._exits import Exits
 
 # Largest magnitude of the logarithm of a hazard ratio; beyond it nothing is known.
 _MOST = 10.0
@@ -39,7 +38,7 @@ class HazardRatios:
         self._residuals = 2 * ends[basis.linear] / scale
         self._noise = 2 * (sums.contrast_sd / scale) ** 2
         self._variance = 4 * max(sums.squares[0] / sums.row_counts.sum(), 0.0)
-        self._exits = Exits.of(sums.exits.sum(axis=0), float(np.linalg.norm(sums.exit_sd)))
+        self._exits = statistics.exits
         self._quantile = norm.isf((1 - confidence) / 2)
 
     def of(self, coefficients, n_rows):

@@ -70,7 +70,7 @@ def relative_hazards(model):
     # Of places from 0 to 1 residuals are twice as far apart.
     expected = 2 * (places - center)
     sources = [Exits.of(*of) for of in zip(sums.exits, sums.exit_sd, strict=True)]
-    pooled = Exits.of(sums.exits.sum(axis=0), float(np.linalg.norm(sums.exit_sd)))
+    pooled = model.statistics.exits
     slope = _slope(expected, sources, sums.exit_places)
     total = 4 * max(sums.squares[0] / sums.row_counts.sum(), 0.0)
     concordance = []

@@ -9,6 +9,7 @@ import numpy as np
 
 from skdp.release._basis import BasisFunctions
 from skdp.release._clipping import clipping_effect
+from skdp.release._exits import Exits
 from skdp.release._linear_discriminant import linear_scores
 from skdp.release._linear_regression import LinearRegression, linear_regression
 from skdp.release._linear_scores import LinearScores
@@ -245,6 +246,13 @@ class NoisyStatistics(Part):
         return self.counts.sum(axis=0), float(np.linalg.norm(self.count_sd))
 
     @property
+    def pooled_exits(self) -> tuple[np.ndarray, float]:
+        """Return rows by how they leave, and the deviation of their noise, of all sources."""
+        assert self.exits is not None  # as where the outcome is a time
+        assert self.exit_sd is not None
+        return self.exits.sum(axis=0), float(np.linalg.norm(self.exit_sd))
+
+    @property
     def row_counts(self) -> np.ndarray:
         """Return positive rows of each class, ndarray of shape (n_classes,).
 
@@ -390,6 +398,11 @@ class Statistics(Part):
     def is_event(self) -> bool:
         """Whether the number is the residual of a time to an event."""
         return self.sums.exits is not None
+
+    @cached_property
+    def exits(self) -> Exits:
+        """How the rows of all sources leave, where the outcome is a time."""
+        return Exits.of(*self.sums.pooled_exits)
 
     @cached_property
     def regression(self) -> LinearRegression | None:

@@ -3,27 +3,25 @@
 import numpy as np
 import pandas as pd
 
-from skdp.release._exits import Exits, N, smoothed_exits
+from skdp.release._exits import Exits, N
 from skdp.tabular import EventOutcome
 from skdp.utils._survival import StepFunction, concordance_index
 
-# Points of a curve in each interval, between which it is a step.
-_PER_INTERVAL = 10
+# Points of a curve, ten in each interval, between which it is a step.
+_PLACES = np.arange(1, 10 * N + 1) / 10
 # Draws of the band of a curve.
 _DRAWS = 200
 
 
 def curve_times(outcome: EventOutcome) -> np.ndarray:
     """Return the times at which curves step."""
-    places = np.arange(1, _PER_INTERVAL * N + 1) / _PER_INTERVAL
-    return np.interp(places, np.arange(N + 1), np.append(0.0, outcome.ends))
+    return np.interp(_PLACES, np.arange(N + 1), np.append(0.0, outcome.ends))
 
 
 def cumulative_hazards(baseline, log_hazards):
     """Return cumulative hazards of rows at the times of curves, (n_samples, n_times)."""
     # Constant within an interval.
-    places = np.arange(1, _PER_INTERVAL * N + 1) / _PER_INTERVAL
-    cumulative = np.interp(places, np.arange(N + 1), np.append(0.0, np.cumsum(baseline)))
+    cumulative = np.interp(_PLACES, np.arange(N + 1), np.append(0.0, np.cumsum(baseline)))
     return np.exp(log_hazards)[:, np.newaxis] * cumulative
 
 
@@ -46,14 +44,14 @@ def survival_curve(release, confidence):
             "The 'confidence' parameter of Release.survival_curve must be a number between 0 and "
             f"1, got {confidence!r:.100}."
         )
-    sums = release.model.statistics.sums
-    exits, deviation = sums.exits.sum(axis=0), float(np.linalg.norm(sums.exit_sd))
-    spread = np.sqrt(smoothed_exits(exits, deviation) + deviation**2)
+    known = release.statistics.exits
+    exits, deviation = release.statistics.sums.pooled_exits
+    spread = np.sqrt(known.rows + deviation**2)
     normal = np.random.RandomState(0).standard_normal((_DRAWS, len(exits)))
     drawn = [Exits.of(counts, deviation).hazards for counts in exits + spread * normal]
     ends = (1 - confidence) / 2, (1 + confidence) / 2
     least, most = np.quantile(np.cumsum(drawn, axis=1), ends, axis=0)
-    value = np.cumsum(Exits.of(exits, deviation).hazards)
+    value = np.cumsum(known.hazards)
     parts = {"survival": value, "low": np.maximum(most, value), "high": np.minimum(least, value)}
     values = {
         name: np.exp(-cumulative_hazards(np.diff(of, prepend=0), np.zeros(1))[0])
@@ -73,7 +71,7 @@ def events_and_times(outcome, y, where):
             f"table with the columns {outcome.event!r} and {outcome.time!r}, without missing "
             "values or times below 0."
         )
-    events, times = (np.asarray(part, dtype=np.float64) for part in given)
+    events, times = given
     return (events == 1) & (times <= outcome.horizon), np.minimum(times, outcome.horizon)
 
 
@@ -86,17 +84,15 @@ def concordance(outcome, y, risks, where):
 def sampled_times(release, rows, random_state):
     """Return events and times that rows may have had, as a structured array."""
     outcome, model = release.outcome, release.model
-    sums = model.statistics.sums
-    exits = Exits.of(sums.exits.sum(axis=0), float(np.linalg.norm(sums.exit_sd)))
-    risks = np.exp(model.risks(rows))[:, np.newaxis]
+    factors = np.exp(model.risks(rows))
     n, ends = len(rows), np.append(0.0, outcome.ends)
     y = np.zeros(n, dtype=[(outcome.event, bool), (outcome.time, float)])
     y[outcome.time] = outcome.horizon
     there = np.ones(n, dtype=bool)
     for k, (hazard, leaves) in enumerate(
-        zip(model.hazards.baseline, exits.censoring, strict=True)
+        zip(model.hazards.baseline, model.statistics.exits.censoring, strict=True)
     ):
-        event = there & (random_state.random_sample(n) < -np.expm1(-hazard * risks[:, 0]))
+        event = there & (random_state.random_sample(n) < -np.expm1(-hazard * factors))
         censored = there & ~event & (random_state.random_sample(n) < leaves)
         gone = event | censored
         times = ends[k] + (ends[k + 1] - ends[k]) * random_state.random_sample(n)
@@ -109,9 +105,8 @@ def sampled_times(release, rows, random_state):
 def time_lines(release):
     """Return lines of the summary about a time; they are noisy and may be shown."""
     model, outcome = release.model, release.outcome
-    sums = model.statistics.sums
+    exits = model.statistics.exits
     what = "people" if release.guarantee.unit == "group" else "rows"
-    exits = Exits.of(sums.exits.sum(axis=0), float(np.linalg.norm(sums.exit_sd)))
     left = 1 - np.exp(-np.cumsum(exits.hazards)[-1])
     c, low, high = model.hazards.concordance
     return [

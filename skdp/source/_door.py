@@ -73,9 +73,10 @@ def read_outcome(y, X, outcome=None):
 def read_events(y, X, outcome):
     """Return events and times of any type, one for each row; raise ValueError otherwise."""
     try:
-        given, kinds = outcome.parts(y), _kinds_of_columns(y, outcome)
+        y = as_frame(y, "y")
+        given = outcome.parts(y)
     except Exception:  # an error of y may quote private values
-        given, kinds = None, ""
+        given = None
     if given is None:
         raise ValueError(
             "The 'y' parameter must be a structured array of event and time, such as "
@@ -83,8 +84,10 @@ def read_events(y, X, outcome):
             f"with the columns {outcome.event!r} and {outcome.time!r}, as the outcome is a time."
         )
     events, times = (check_labels(part, X) for part in given)
-    kinds = kinds or events.dtype.kind.strip("b") + times.dtype.kind
-    refused = [kind for kind in kinds if kind in "bmM"]
+    # Booleans may be events, but no times. Some dates have become objects.
+    kinds = [events.dtype.kind.strip("b"), times.dtype.kind]
+    kinds += ["M"] if _holds_dates(y, outcome) else []
+    refused = [kind for kind in kinds if kind in ("b", "m", "M")]
     if refused:
         raise ValueError(
             f"The 'y' parameter holds {_KINDS[refused[0]]} where it should hold times in numbers, "
@@ -94,14 +97,11 @@ def read_events(y, X, outcome):
     return events, times
 
 
-def _kinds_of_columns(y, outcome):
-    """Return the kinds of types of a table's columns that hold dates or periods; others not."""
-    frame = as_frame(y, "y")
-    if not isinstance(frame, pd.DataFrame):
-        return ""
+def _holds_dates(y, outcome):
+    """Tell whether a column of a table has a type of dates or periods that is pandas' own."""
     dates = pd.DatetimeTZDtype | pd.PeriodDtype | pd.IntervalDtype
-    types = (frame[name].dtype for name in (outcome.event, outcome.time))
-    return "".join("M" for dtype in types if isinstance(dtype, dates))
+    names = (outcome.event, outcome.time) if isinstance(y, pd.DataFrame) else ()
+    return any(isinstance(y[name].dtype, dates) for name in names)
 
 
 def _column(y):

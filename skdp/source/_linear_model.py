@@ -14,7 +14,6 @@ from skdp.release import (
     Statistics,
     TableModel,
     positive_counts,
-    smoothed_exits,
 )
 from skdp.source._integers import GRID, ROW, SQUARE_BITS, SQUARE_ROW, RowGrid
 
@@ -36,7 +35,6 @@ _NOISE_OF = {
     "contrast": "contrast_sd",
     "second": "second_sd",
     "squares": "square_sd",
-    "exits": "exit_sd",
 }
 # Bound of the rounding of a norm that is computed in floating point.
 _ROUNDING = 1 + 1e-12
@@ -151,7 +149,7 @@ def perturb_sums(sums, grid, queries, first=None):
         # Of each class of the sums, how much of it counts in each class of the contrast.
         codes = _FREQUENCY_STEPS * np.eye(len(counts), dtype=np.int64)
     else:
-        exits = _perturb_exits(sums.counts, queries, names["counts"], first)
+        exits = _perturb_exits(sums.counts, queries, names["counts"])
         places = exits["exit_places"]
         codes = np.rint(np.array([1 - places, places]) * _FREQUENCY_STEPS).astype(np.int64)
         counts, count_sd = exits.pop("counts"), exits.pop("count_sd")
@@ -190,7 +188,7 @@ def perturb_sums(sums, grid, queries, first=None):
     return statistics if first is None else _mean(first, statistics)
 
 
-def _perturb_exits(counts, queries, name, first):
+def _perturb_exits(counts, queries, name):
     """Return the noisy rows of each way to leave, and what follows for the two ends.
 
     The ends are the least and the largest residual of the null model that a row may have, −1 and
@@ -203,8 +201,8 @@ def _perturb_exits(counts, queries, name, first):
     # Least squares of cells and their sums, whose noise has the same variance.
     for cells, margin in ((exits[:half], noisy[-2]), (exits[half:], noisy[-1])):
         cells += (margin - cells.sum()) / (len(cells) + 1)
-    places = Exits.of(exits, deviation).places if first is None else first.exit_places[0]
-    rows = smoothed_exits(exits, deviation)
+    known = Exits.of(exits, deviation)
+    places, rows = known.places, known.rows
     mean = places @ rows / rows.sum()
     return {
         "counts": exits.sum() * np.array([1 - mean, mean]),

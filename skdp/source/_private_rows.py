@@ -410,8 +410,10 @@ def _plan(source, columns, y, *, in_parts=False):
         classes = class_list(source.classes, columns.schema, y)
     else:
         classes = np.array([0.0, outcome.horizon] if is_event else [outcome.low, outcome.high])
-    if source.model != "auto" or is_event:
-        model = MODELS["linear" if is_event else source.model]
+    if is_event:
+        model = MODELS["linear"]
+    elif source.model != "auto":
+        model = MODELS[source.model]
     elif columns.schema is not None and not in_parts:
         model = _CHOSEN
     else:

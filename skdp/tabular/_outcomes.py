@@ -105,13 +105,10 @@ class EventOutcome:
         """Return in which cell each row leaves; −1 where time or event is missing or negative."""
         events, times, known = _known(events, times)
         interval = np.searchsorted(self.ends, np.where(known, times, 0.0), side="left")
+        cell = np.where(events == 1.0, interval, N_INTERVALS + interval)
         # An event at the horizon itself is in the last interval; what comes later is not seen.
-        left = np.where(interval < N_INTERVALS, interval, 0)
-        cell = np.where(events == 1.0, left, N_INTERVALS + left)
-        cell = np.where(interval < N_INTERVALS, cell, 2 * N_INTERVALS)
-        at_horizon = (events == 0.0) & (times >= self.horizon)
-        cell = np.where(at_horizon, 2 * N_INTERVALS, cell)
-        return np.where(known, cell, -1)
+        there = (times > self.horizon) | ((events == 0.0) & (times == self.horizon))
+        return np.where(known, np.where(there, 2 * N_INTERVALS, cell), -1)
 
     def read(self, y: Any) -> tuple[np.ndarray, np.ndarray] | None:
         """Return events and times of a structured array, or of a table with the two columns.

@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from skdp import DPStatisticsSource, Release, Schema
-from skdp.release import Exits, StepFunction, smoothed_exits
-from skdp.release._exits import expected_residuals
+from skdp.release import Exits, StepFunction
+from skdp.release._exits import expected_residuals, smoothed_exits
 from skdp.tabular import EventOutcome, outcome_description, outcome_from
 from skdp.utils._survival import concordance_index
 
