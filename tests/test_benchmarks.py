@@ -4,6 +4,7 @@ import gzip
 import importlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -823,6 +824,32 @@ def test_patterns_have_cells_for_values_of_a_column_and_for_what_is_missing(load
         "| a | 85.0 % | – | none |",
         "| b | 85.0 % | 85.0 % | 0.85 ± 0.07 |",
     ]
+
+
+# Numbers of all tables and figures of the papers.
+TABLES = {
+    "Kumar and Moser": [str(n) for n in range(1, 16)],
+    "SERUMS D3.3 (2022)": [f"1.{n}" for n in range(1, 17)],
+    "SERUMS D3.1 (2019)": [f"4.{n}" for n in range(1, 5)],
+    "Phan et al. (2017)": [],
+    "Phan, Wu and Dou (2017)": [],
+}
+FIGURES = {
+    "Kumar and Moser": [str(n) for n in range(1, 10)],
+    "SERUMS D3.3 (2022)": [*(f"1.{n}" for n in range(1, 7)), "3.1", "3.2"],
+    "SERUMS D3.1 (2019)": ["2.1", "2.2", *(f"4.{n}" for n in range(1, 5))],
+    "Phan et al. (2017)": [str(n) for n in range(1, 6)],
+    "Phan, Wu and Dou (2017)": [str(n) for n in range(1, 7)],
+}
+
+
+@pytest.mark.parametrize("paper", TABLES)
+def test_each_table_and_figure_of_the_papers_has_a_row(paper):
+    page = (BENCHMARKS.parent / "doc" / "benchmarks" / "papers.md").read_text()
+    (section,) = (part for part in page.split("\n## ") if part.startswith(f"{paper}\n"))
+    places = " ".join(re.findall(r"^\| (.*?) \|", section, flags=re.MULTILINE))
+    for word, numbers in (("Tables?", TABLES[paper]), (r"Figs?\.", FIGURES[paper])):
+        assert {*re.findall(rf"{word} ([\d.]*\d)", places)} == {*numbers}
 
 
 @pytest.fixture
