@@ -17,6 +17,17 @@ def load(name):
     return json.loads((RESULTS / f"{name}.json").read_text())
 
 
+def how_made(name):
+    """Return the command of a result file, its name, and the commits and cores behind it."""
+    record = load(name)
+    runs = record.get("runs") or [record]
+    commits = sorted({run["commit"] for run in runs})
+    cores = sorted({run["cores"] for run in runs})
+    some = f"commit {commits[0]}" if len(commits) == 1 else f"{len(commits)} commits"
+    made = f"{some}, {' or '.join(map(str, cores))} cores"
+    return f"`{record['command']}`, results/{name}.json, {made}."
+
+
 class Values(list):
     """Values of one column in some rows, as format strings show them.
 

@@ -39,7 +39,7 @@ def usual_labels(record):
     for some in grouped(_by_level(_named(record)), "level").values():
         kinds = {
             "alone": where(some, model=ALONE, variant=NOISE_AWARE),
-            "ours": where(some, model="noise_aware"),
+            "ours": where(some, model="noise_aware", variant="default"),
             "network": where(some, model=ALONE, variant=DPSGD),
             "tuned": where(some, model=DPSGD),
         }

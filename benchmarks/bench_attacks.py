@@ -1,4 +1,4 @@
-"""Membership inference on models that overfit: Tables 3.1 and 3.2 of SERUMS D3.3 (2022).
+"""Membership inference on models that overfit: Figs. 3.1 and 3.2 of SERUMS D3.3 (2022).
 
 Office+Caltech, domain "caltech": counts divided by 255, the most that a byte holds, so that a
 sensitivity of 1 covers any change of a word. A third of the rows are members, a third are others,

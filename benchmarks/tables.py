@@ -15,6 +15,8 @@ record; ``with name``: more columns, of ``COLUMNS``; ``only column=value``, or !
 row; ``by column``: where a name begins with a value of this column, it is of these rows, and a
 title and a cell with ~ are repeated for each such value; ``if name``: what is below is left out
 where this of ``HOLDS`` says no.
+
+A section without a line of results is written out, and its braces are those of ``_papers_tables``.
 """
 
 import importlib
@@ -22,8 +24,20 @@ import re
 
 from _front_tables import HOLDS
 from _measured_tables import COLUMNS, with_columns
+from _papers_tables import written
 from _store import HERE
-from _table import Columns, epsilon_name, exists, filled, grouped, load, show, table, unique
+from _table import (
+    Columns,
+    epsilon_name,
+    exists,
+    filled,
+    grouped,
+    how_made,
+    load,
+    show,
+    table,
+    unique,
+)
 
 # Where the pages of tables are, which the documentation shows.
 SITE = HERE.parent / "doc" / "benchmarks"
@@ -40,14 +54,14 @@ def page(pattern):
 
 def section(pattern):
     title, results, *body = pattern.strip().split("\n", 2)
+    if not results.startswith("results: "):
+        return f"\n## {title}\n\n{written(body[0].strip())}\n"
     name = results.removeprefix("results: ")
     if not exists(name):
         return ""
     parts = (block(part, load(name)) for part in body[0].strip().split("\n\n"))
     blocks = "\n\n".join(filter(None, parts))
-    record = load(name)
-    how = f"`{record['command']}`, results/{name}.json, {made_at(record)}."
-    return f"\n## {title}\n\n{blocks}\n\n{how}\n"
+    return f"\n## {title}\n\n{blocks}\n\n{how_made(name)}\n"
 
 
 def made_by(name, *record):
@@ -151,15 +165,6 @@ def _hours(spent):
     if not spent:
         return "not recorded"
     return f"{spent / 3600:.1f}" if spent >= 360 else "less than 0.1"
-
-
-def made_at(record):
-    """Commits and cores behind a result file."""
-    runs = record.get("runs") or [record]
-    commits = sorted({run["commit"] for run in runs})
-    cores = sorted({run["cores"] for run in runs})
-    some = f"commit {commits[0]}" if len(commits) == 1 else f"{len(commits)} commits"
-    return f"{some}, {' or '.join(map(str, cores))} cores"
 
 
 def pages():

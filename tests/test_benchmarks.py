@@ -4,6 +4,7 @@ import gzip
 import importlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -823,6 +824,77 @@ def test_patterns_have_cells_for_values_of_a_column_and_for_what_is_missing(load
         "| a | 85.0 % | – | none |",
         "| b | 85.0 % | 85.0 % | 0.85 ± 0.07 |",
     ]
+
+
+# Numbers of all tables and figures of the papers.
+TABLES = {
+    "Kumar and Moser": [str(n) for n in range(1, 16)],
+    "SERUMS D3.3 (2022)": [f"1.{n}" for n in range(1, 17)],
+    "SERUMS D3.1 (2019)": [f"4.{n}" for n in range(1, 5)],
+    "Phan et al. (2017)": [],
+    "Phan, Wu and Dou (2017)": [],
+}
+FIGURES = {
+    "Kumar and Moser": [str(n) for n in range(1, 10)],
+    "SERUMS D3.3 (2022)": [*(f"1.{n}" for n in range(1, 7)), "3.1", "3.2"],
+    "SERUMS D3.1 (2019)": ["2.1", "2.2", *(f"4.{n}" for n in range(1, 5))],
+    "Phan et al. (2017)": [str(n) for n in range(1, 6)],
+    "Phan, Wu and Dou (2017)": [str(n) for n in range(1, 7)],
+}
+
+
+@pytest.mark.parametrize("paper", TABLES)
+def test_each_table_and_figure_of_the_papers_has_a_row(paper):
+    page = (BENCHMARKS.parent / "doc" / "benchmarks" / "papers.md").read_text()
+    (section,) = (part for part in page.split("\n## ") if part.startswith(f"{paper}\n"))
+    places = " ".join(re.findall(r"^\| (.*?) \|", section, flags=re.MULTILINE))
+    for word, numbers in (("Tables?", TABLES[paper]), (r"Figs?\.", FIGURES[paper])):
+        assert {*re.findall(rf"{word} ([\d.]*\d)", places)} == {*numbers}
+
+
+@pytest.fixture
+def papers(load, tmp_path, monkeypatch):
+    """Fill in the braces of a text from the rows of some result files."""
+    monkeypatch.setattr(load("_table"), "RESULTS", tmp_path)
+
+    def made(text, **files):
+        for name, rows in files.items():
+            record = {"command": "python some.py", "commit": "abc", "cores": 2, "rows": rows}
+            (tmp_path / f"{name}.json").write_text(json.dumps(record))
+        return load("_papers_tables").written(text).split("\n\nThe results")[0]
+
+    return made
+
+
+def test_figures_of_papers_are_bold_where_they_are_missed(papers):
+    rows = [{"model": "a, b", "level": level, "scores": [0.5, level]} for level in (0.1, 0.3)]
+    cell = "{some: model=a, b; level=0.1 or 0.3 -> scores[1]:.1p ± >= %s}"
+    assert papers(cell % 20.5, some=rows) == "**20.0 ± 14.1** (2)"
+    assert papers(cell % 20, some=rows) == "20.0 ± 14.1 (2)"
+    text = "{some: level=0.3 -> <scores[0]:.0p> of <scores[1]:.0p> %}, {other: a=1 -> b}"
+    assert papers(text, some=rows) == "50 of 30 %, not measured yet"
+    assert papers("{some: level=2 -> scores[0]}", some=rows) == "not measured yet"
+
+
+def test_labels_of_papers_are_shown_by_how_they_were_chosen(papers):
+    def row(model, variant, accuracy, level="1", labels=10):
+        place = {"case": "", "level": level, "draw": 0, "labels": labels}
+        return {"model": model, "variant": variant, "accuracy": accuracy, **place}
+
+    rows = [
+        row("alignment", "default", 90.0),
+        row("alignment", "five-layers", 91.0),
+        row("alignment", "folds", 99.0),  # not a setting of the papers
+        row("alignment", "medoids", 92.0),
+        row("noise_aware", "representative", 94.0),
+        row("noise_aware", "default", 95.0, labels=20),
+    ]
+    found = papers("{labels: mnist-usps; alignment; 1 >= 92}", transfer_mnist_usps=rows)
+    assert found == "**91.0** (1) | – | 92.0 (1) † | – | 94.0 (1) | –"
+    found = papers("{labels: mnist-usps; alignment; 1; 20}", transfer_mnist_usps=rows)
+    assert found == "– | – | – | 95.0 (1) | – | –"
+    found = papers("{labels: mnist-usps; multitask; 3}", transfer_mnist_usps=rows)
+    assert found == "not measured yet | – | – | – | – | –"
 
 
 @pytest.mark.parametrize(

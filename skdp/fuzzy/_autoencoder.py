@@ -100,7 +100,7 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
 
     References
     ----------
-    SERUMS D3.1 (2019), section 2.2.5, Definitions 8 to 10 and Algorithm 2.
+    SERUMS D3.1 (2019), section 2.2.5, Definitions 8–10, equations (2.156)–(2.162), Algorithm 2.
 
     Examples
     --------

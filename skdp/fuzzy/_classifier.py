@@ -291,7 +291,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
 
     References
     ----------
-    SERUMS D3.1 (2019), section 2.3, Algorithm 3 and equations (2.162)–(2.166).
+    SERUMS D3.1 (2019), section 2.3, Algorithm 3, equations (2.162)–(2.166) and Remark 7.
 
     Examples
     --------

@@ -41,6 +41,7 @@ def normalized_memberships(x, centers, weights, function="gaussian"):
 
 def mean_field_precision(regression, *, tol, max_iter):
     """Iterate SERUMS D3.1 (2019), (2.150)–(2.154); return the mean precision β̂ and n_iter."""
+    # The posteriors are (2.140)–(2.145), of which β̂ is the mean of that of β.
     # The regression is diagonal in the eigenbasis of KᵀK, so that a step costs O(M).
     n_outputs = regression.targets.shape[1]
     # Shape and rate of the prior of β are 1e-6 in the same step.
@@ -62,6 +63,8 @@ class FuzzyLayer:
 
     FFᵀ of the ``factor`` F, where there is one, is the posterior covariance of an output's.
     """
+
+    # SERUMS D3.1 (2019), Definition 6 and (2.111)–(2.115).
 
     centers: np.ndarray
     weights: np.ndarray
@@ -128,13 +131,14 @@ def fit_layers(
             factor = regression.basis / scale
         coef = regression.coef(_PRIOR_PRECISION / precision)
         layers.append(FuzzyLayer(centers, weights, function, coef, precision, n_iter, factor))
+        # Equation (2.155).
         fitted = K.astype(Y.dtype, copy=False) @ coef.astype(Y.dtype, copy=False)
         x = (fitted @ directions.T).astype(np.float64, copy=False)
     return layers, fitted
 
 
 def propagate(layers, directions, x):
-    """Return the output of the last layer, and the input that it read."""
+    """Return the output of the last layer (2.116), and the input that it read."""
     output = layers[0].predict(x)
     for layer in layers[1:]:
         x = output @ directions.T

@@ -98,7 +98,7 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     References
     ----------
-    SERUMS D3.1 (2019), section 2.2, Definitions 6 and 7 and Algorithm 1.
+    SERUMS D3.1 (2019), section 2.2, Definitions 6 and 7, equations (2.111)–(2.116), Algorithm 1.
 
     Examples
     --------

@@ -203,8 +203,8 @@ class CDMMA(_DeepAutoencoder):
     References
     ----------
     Kumar, M. and Moser, B., "Differentially private transfer learning with conditionally
-    deep autoencoders", Definitions 17 and 18 and Algorithm 2. SERUMS D3.3 (2022), Definitions
-    3 and 12 and Algorithm 2.
+    deep autoencoders", Definitions 16–18, equations (99)–(106), Algorithm 2. SERUMS D3.3 (2022),
+    Definitions 2, 3 and 12, equations (1.61)–(1.65), Algorithm 2.
 
     Examples
     --------
@@ -457,8 +457,8 @@ class WideCDMMA(_DeepAutoencoder):
     References
     ----------
     Kumar, M. and Moser, B., "Differentially private transfer learning with conditionally
-    deep autoencoders", Definition 19 and Algorithm 3. SERUMS D3.3 (2022), Definition 13 and
-    Algorithm 3.
+    deep autoencoders", Definition 19, equations (107)–(109), Algorithm 3. SERUMS D3.3 (2022),
+    Definitions 13 and 14, equations (1.66)–(1.70), Algorithm 3.
 
     Examples
     --------

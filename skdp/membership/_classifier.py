@@ -300,8 +300,8 @@ class CDMMAClassifier(ReconstructionClassifier):
     References
     ----------
     Kumar, M. and Moser, B., "Differentially private transfer learning with conditionally
-    deep autoencoders", Definition 20 and Algorithms 2 and 4. SERUMS D3.3 (2022), Definition 15
-    and Algorithms 2 and 4.
+    deep autoencoders", Definition 20, equation (110), Algorithms 2 and 4. SERUMS D3.3 (2022),
+    Definition 15, equation (1.71), Algorithms 2 and 4.
 
     Examples
     --------
@@ -532,8 +532,8 @@ class WideCDMMAClassifier(CDMMAClassifier):
     References
     ----------
     Kumar, M. and Moser, B., "Differentially private transfer learning with conditionally
-    deep autoencoders", Definition 20 and Algorithms 3 and 4. SERUMS D3.3 (2022), Definition 15
-    and Algorithms 3 and 4.
+    deep autoencoders", Definition 20, equation (110), Algorithms 3 and 4. SERUMS D3.3 (2022),
+    Definition 15, equation (1.71), Algorithms 3 and 4.
 
     Examples
     --------

@@ -99,7 +99,7 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
     ----------
     Kumar, M. and Moser, B., "Differentially private transfer learning with conditionally
     deep autoencoders", Algorithm 1, equations (66)–(98) and (149)–(157). SERUMS D3.3 (2022),
-    Algorithm 1, equations (1.49)–(1.58).
+    Definition 11 and Algorithm 1, equations (1.49)–(1.60).
 
     Examples
     --------

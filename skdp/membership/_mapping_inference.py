@@ -31,6 +31,7 @@ from skdp.utils._kernel_regression import (
 
 def averaged_scale(weights, variance):
     """Return Π_k (1 + w_k s)^−½, the factor by which averaging lowers the kernel."""
+    # Kumar and Moser, equations (36), (83), (84) and (154); G(x) and Ψ are this kernel.
     return np.exp(-0.5 * np.log1p(weights * variance).sum())
 
 
@@ -54,7 +55,7 @@ def averaged_products(x, centers, weights, variance):
 
 
 def gamma_precision(regression, tau, *, tol, max_iter):
-    """Iterate Kumar and Moser, equations (67)–(77), with smoothing τ; return β and n_iter."""
+    """Iterate Kumar and Moser, equations (67)–(77), with smoothing τ; return β (95) and n_iter."""
     half = 0.5 * regression.n_values
     ratio_z = ratio_r = 1.0  # each is a mean â/b̂; all priors are Gamma(1, 1)
     a_s, b_s = 2.0, 2.0
@@ -168,7 +169,8 @@ class _Design:
         psi *= averaged_scale(weights, variance)
         Phi = averaged_products(x, centers, weights, variance)
         regression = DiagonalRegression.from_moments(Phi, K, psi, Y)
-        # τ = (ξ − Tr(K⁻¹Φ)) / (ν + M − 2), and Tr(K⁻¹Φ) is the sum of the eigenvalues.
+        # τ = (ξ − Tr(K⁻¹Φ)) / (ν + M − 2) with ξ = N of Kumar and Moser, equation (153), and of
+        # SERUMS D3.3 (2022), equation (1.54); Tr(K⁻¹Φ) is the sum of the eigenvalues.
         excess = len(x) - regression.eigenvalues.sum()
         # The difference of two numbers of size N is exact to about N·1e-16; this rule of thumb
         # leaves four digits.
@@ -239,6 +241,7 @@ def fit_layer(
             # ⌈0.9·M⌉ equals M for M < 10: at least one point must go.
             fewer = min(int(np.ceil(0.9 * len(d.centers))), len(d.centers) - 1)
             d = design(fewer, 0.0)
+        # Equations (1.55)–(1.57): σ² raises the smoothing to the mean variance of the outputs.
         spread = Y.var(axis=0, dtype=np.float64).mean()
         sigma2 = 1.0 if d.tau == 0 or d.tau >= spread else spread / d.tau
         precision, n_iter = empirical_precision(

@@ -165,14 +165,16 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
 
     Notes
     -----
-    The second-order coefficients of the loss are the same for every row, and get no noise. The
+    The second-order coefficients of the loss are the same for every row, and get no noise; nor
+    does the constant input of a bias, which is the same in all data (line 14 of Algorithm 1). The
     paper's Δ of a convolution is for one map, as maps share their inputs. Opacus draws noise in
     floating point from the generator of PyTorch, which is not cryptographic.
 
     References
     ----------
     Phan, N. H., Wu, X., Hu, H. and Dou, D., "Adaptive Laplace mechanism: differential privacy
-    preservation in deep learning", 2017, corrected version: Algorithm 1, equations (4)-(25).
+    preservation in deep learning", 2017, corrected version: Algorithm 1, Theorem 1, equations
+    (4)–(25).
 
     Abadi, M. et al., "Deep learning with differential privacy", 2016.
 
@@ -488,10 +490,11 @@ def budget_shares(network, rows, epsilon, random_state):
 
     The shares β have mean one. The network must not be trained on the rows, or privately.
     """
-    # The relevances are averaged over rows, with Laplace noise of scale 2d/(nε) on each (equation
-    # (12)), and β_j = d |R̄_j| / Σ |R̄_i| (equation (16)). As relevances are in [0, 1], one row
-    # moves their average by d/n at most, half of what the noise is for: this is ε/2-private for
-    # one row, if the network is public. Rounding to the grid of the noise adds to it.
+    # The relevances are averaged over rows, with Laplace noise of scale 2d/(nε) on each (equations
+    # (10)–(13), Lemmas 1 and 2), and β_j = d |R̄_j| / Σ |R̄_i| (equation (16)). As relevances are
+    # in [0, 1], one row moves their average by d/n at most, half of what the noise is for: this is
+    # ε/2-private for one row, if the network is public. Rounding to the grid of the noise adds to
+    # it.
     parts = rows.split(_RELEVANCE_CHUNK)
     total = sum(relevances(network, part).double().sum(dim=0) for part in parts)
     n, d = rows.shape

@@ -43,7 +43,7 @@ def _horner(x, coefficients):
 
 
 class EnergyLayer(torch.nn.Module):
-    """A convolutional RBM (Phan, Wu and Dou, 2017, equations (5), (6), (13) and (14)).
+    """A convolutional RBM (Phan, Wu and Dou, 2017, equations (5), (6) and (12)–(14)).
 
     First pre-activations, on inputs that vary by 1/2, have the standard deviation ``spread``.
     """

@@ -196,7 +196,7 @@ def relevances(network, rows):
     """Return the relevance of each column, in [0, 1], for the score of the predicted class."""
     # The score is distributed over the units of each layer in turn, in proportion to what they
     # contribute to the affine transformation z of those above (Phan et al., 2017, equations
-    # (4)-(8)), R_p = Σ_m x_p W_pm/(z_m ± μ) R_m, and the relevances of a row are brought to [0, 1]
+    # (4)–(9)), R_p = Σ_m x_p W_pm/(z_m ± μ) R_m, and the relevances of a row are brought to [0, 1]
     # by their range. Layers that rescale or reshape pass relevance on.
     network.eval()
     layers = network.layers()

@@ -34,6 +34,8 @@ class Perturbation:
     Per row it is drawn once; otherwise the rows of a batch share a draw each time that it is read.
     """
 
+    # Phan et al. (2017), equations (15) and (17)–(21), Lemmas 3 and 4; but the bias has no noise.
+
     input_scales: np.ndarray  # of each column; zero for none
     label_scale: float  # of each linear coefficient of the loss
     per_row: bool
@@ -89,20 +91,24 @@ class Perturbation:
 
 def label_coefficients(labels, n_classes):
     """Return the linear coefficients of each row: 1/2 less its one-hot label."""
+    # Of Phan et al. (2017), equation (25), Lemma 5.
     labels = torch.as_tensor(labels, dtype=torch.int64)
     return 0.5 - torch.nn.functional.one_hot(labels, n_classes).float()
 
 
 def taylor_loss(scores, coefficients):
     """Return the Taylor-expanded cross entropy, without its constant, averaged over rows."""
-    # With z the scores of the M classes and y the one-hot label (Phan et al., 2017, eq. 25), it is
-    # Σ [log 2 + (1/2 − y) z + z²/8]. Only the linear coefficients depend on private values, and
-    # need noise; the others are the same for every row.
+    # With z the scores of the M classes and y the one-hot label, it is Σ [log 2 + (1/2 − y) z +
+    # z²/8]: Phan et al. (2017), equation (25), and Phan, Wu and Dou (2017), equations (17) and
+    # (18). Only the linear coefficients depend on private values, and need noise; the others are
+    # the same for every row. What is lost by minimizing it is far below Lemma 7, (37).
     return (coefficients * scores + scores.square() / 8).sum(dim=1).mean()
 
 
 def taylor_probabilities(scores):
     """Return the class probabilities of which scores minimize :func:`taylor_loss`."""
+    # Not the logistic function, as Phan et al. (2017), equation (23), have it: that belongs to the
+    # exact cross entropy (24).
     # Its minimum is at z = 4 (E[y] − 1/2), so that scores tell 1/2 + z/4 of each class; these are
     # cut at zero and normalized.
     linear = (0.5 + scores / 4).clamp(min=0)

@@ -43,7 +43,8 @@ class OptimalDistribution:
     References
     ----------
     Kumar, M. and Moser, B., "Differentially private transfer learning with conditionally
-    deep autoencoders", Result 3 and equations (115)–(116).
+    deep autoencoders", Result 3 and equations (114)–(116). SERUMS D3.1 (2019), Result 4 and
+    equations (2.83)–(2.88).
 
     Examples
     --------
@@ -132,7 +133,7 @@ class OptimalDistribution:
 
     @property
     def expected_magnitude(self) -> float:
-        """E|v| = (1 − δ)·b."""
+        """E|v| = (1 − δ)·b (SERUMS D3.1, 2019, equations (2.85) and (2.86))."""
         return (1 - self.delta) * self.scale
 
     @property
@@ -234,7 +235,7 @@ class GaussianDistribution:
 
     @property
     def expected_magnitude(self) -> float:
-        """E|v| = σ·√(2/π)."""
+        """E|v| = σ·√(2/π) (SERUMS D3.1, 2019, equations (2.97)–(2.101))."""
         return self.scale * sqrt(2 / pi)
 
     @property

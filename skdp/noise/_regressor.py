@@ -94,7 +94,8 @@ class DPNoiseRegressor(PrivateParametersMixin, MetaEstimatorMixin, RegressorMixi
     References
     ----------
     SERUMS project, deliverable D3.1, "Report on initial distributed differential privacy deep
-    learning models", 2019, Definitions 1–3, Results 1–6, equations (2.83), (2.84), (2.95), (2.96).
+    learning models", 2019, Definitions 1–3, Results 1–6, equations (2.5), (2.8),
+    (2.9)–(2.12), (2.83), (2.84), (2.95), (2.96).
 
     Examples
     --------

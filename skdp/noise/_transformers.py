@@ -522,7 +522,9 @@ class OptimalDPNoise(DPNoise):
     References
     ----------
     Kumar, M. and Moser, B., "Differentially private transfer learning with conditionally
-    deep autoencoders", Result 3 and Algorithm 5.
+    deep autoencoders", Definition 21, Result 3, equations (111)–(117), Algorithm 5. SERUMS D3.3
+    (2022), Definitions 16–18, Result 2, equations (1.72)–(1.78), Algorithm 5. SERUMS D3.1 (2019),
+    Results 3 and 4, equations (2.79)–(2.88).
 
     Examples
     --------
@@ -786,8 +788,7 @@ class GaussianDPNoise(DPNoise):
     Balle, B. and Wang, Y.-X., "Improving the Gaussian mechanism for differential
     privacy: analytical calibration and optimal denoising", ICML 2018.
 
-    SERUMS project, deliverable D3.1, "Report on initial distributed differential privacy deep
-    learning models", 2019.
+    SERUMS D3.1 (2019), Results 5 and 6, equations (2.90), (2.95) and (2.96).
 
     Examples
     --------

@@ -161,6 +161,12 @@ class PrivacyGuarantee:
         If no mechanism could have this guarantee: an unknown unit or relation, a parameter of the
         wrong type, or elements that are added or removed.
 
+    References
+    ----------
+    Kumar, M. and Moser, B., "Differentially private transfer learning with conditionally
+    deep autoencoders", Definitions 22 and 23, equation (113), for ``unit="element"``; SERUMS D3.1
+    (2019), Definitions 2 and 3, equation (2.8).
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -530,7 +536,8 @@ class PrivacyGuarantee:
         and with π and 1 − π exchanged for π above ½. Here δ(ε) is that of :meth:`delta_at`, and
         the bound is as tight: for Gaussian noise it is attained, and equals Φ(μ/2) at even odds.
         If only ε and δ are known, or the privacy loss cannot be composed, it is
-        (e^ε + δ)/(1 + e^ε) at even odds (Kairouz, Oh and Viswanath, 2015).
+        (e^ε + δ)/(1 + e^ε) at even odds (Kairouz, Oh and Viswanath, 2015, Theorem
+        2.1).
 
         Parameters
         ----------
@@ -627,7 +634,7 @@ class PrivacyGuarantee:
           any number of noisy values.
         - For mechanisms that show the data with probability δ, and are ε-private otherwise,
           :math:`(1 - δ)\,C(ε) + δ H(S)`: Laplace noise with a point mass and any prior, and every
-          mechanism between two values.
+          mechanism between two values (Kairouz, Oh and Viswanath, 2015, Theorem 2.1).
         - For any other (ε, δ) over k values, :math:`C(2ε) + h(δ) + δ \log k`, with h the binary
           entropy.
 

@@ -115,6 +115,7 @@ class Exits:
     @property
     def places(self) -> np.ndarray:
         """What each way to leave counts in the upper end, (1 + M) / 2."""
+        # M is the martingale residual of Therneau, Grambsch and Fleming (1990), its hazard capped.
         cumulative = np.cumsum(self.hazards)
         middle = np.minimum(cumulative - self.hazards / 2, _CAP)
         at_horizon = min(cumulative[-1], _CAP)

@@ -106,6 +106,7 @@ class ScaledPosterior:
 
 def posteriors_by_scale(difference, covariance, errors, noise, size):
     """Return a :class:`ScaledPosterior` for each of the equally likely prior scales."""
+    # Of the linear discriminant of Fisher (1936).
     square = covariance @ covariance + np.diag(errors.sum(axis=1))
     rest = covariance / size + noise
     return [ScaledPosterior.of(tau, square, rest, difference, covariance) for tau in WEIGHT_SCALES]

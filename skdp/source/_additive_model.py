@@ -1,4 +1,7 @@
-"""The additive model: linear scores, and shape functions of the columns by noisy boosting."""
+"""The additive model: linear scores, and shape functions of the columns by noisy boosting.
+
+As Nori et al. (2021) and Lou, Caruana and Gehrke (2012) boost, with other rounds.
+"""
 
 from dataclasses import dataclass, fields, replace
 

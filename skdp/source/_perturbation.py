@@ -156,6 +156,7 @@ def warn_of_unstated_range(estimator):
 
 def perturb_rows(noise, X, *, needs_variance, schema=None):
     """Return the noisy copy of private rows."""
+    # Kumar and Moser, Algorithm 5.
     noisy, fitted = perturb_training_rows(noise, X)
     guarantee: Any = getattr(fitted, "guarantee_", None)
     variance: Any = getattr(fitted, "variance_", None)

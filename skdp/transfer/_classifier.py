@@ -285,7 +285,11 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
        \|y - \mathcal{M}(\mathcal{WD}_{sr,c}(y))\|^2, \|y - \mathcal{WD}_{sr,c}(y)\|^2\big)
 
     In both, the errors of a noisy source and of a small target have different scales, and the
-    comparison may favor the wrong side.
+    comparison may favor the wrong side. Algorithm 7 ends with the target classifier alone, which
+    is ``target_classifier_``; :meth:`predict` combines it with the source, as its rounds do. In
+    one trial with 8,000 digits of MNIST in the source, the former had an accuracy of .979 and the
+    latter of .969. All reported results are compared with measured ones in
+    :doc:`/benchmarks/papers`.
 
     **Class frequencies.** ``class_prior="source"`` is not the default: it is right only if
     features shifted and class frequencies did not. Over 222 splits of six tables by a column, the

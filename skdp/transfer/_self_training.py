@@ -81,6 +81,12 @@ class SelfTrainingSchedule(BaseEstimator):
     --------
     DPTransferClassifier : Uses such a schedule.
 
+    References
+    ----------
+    Kumar, M. and Moser, B., "Differentially private transfer learning with conditionally
+    deep autoencoders", section 5 ("alignment"). SERUMS D3.3 (2022), section 1.4 ("multitask"),
+    which does not state the number of layers in the rounds.
+
     Examples
     --------
     >>> from skdp import DPTransferClassifier, SelfTrainingSchedule
@@ -294,6 +300,7 @@ class SelfTraining:
         self, settings: Round, rows: np.ndarray, labels: np.ndarray
     ) -> "ReconstructionScorer":
         """Return a :class:`ReconstructionScorer` of these rows, by the settings of a round."""
+        # Kumar and Moser, equations (122) and (128); SERUMS D3.3 (2022), equation (1.82).
         classifier = WideCDMMAClassifier(
             settings.n_components,
             settings.n_inducing,

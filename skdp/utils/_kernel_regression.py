@@ -44,6 +44,7 @@ def check_points(estimator, name, n_features):
 
 def kmeans_centers(x, n_centers, random_state):
     """Return at most n_centers cluster centroids of the rows of x, or all its distinct rows."""
+    # SERUMS D3.3 (2022), equation (1.51).
     # Centers are initialized with random rows. k-means++ spreads initial centers over outliers,
     # which helps with a few centers for a few clusters; with a center for every other row it took
     # six times as long and was slightly less accurate.
@@ -56,6 +57,7 @@ def kmeans_centers(x, n_centers, random_state):
 
 def inverse_squared_range(x):
     """Return the kernel weights w_k = (max − min of coordinate k)^−2; 0 where constant."""
+    # SERUMS D3.3 (2022), equation (1.53).
     ranges = np.ptp(x, axis=0)
     # Below a fraction of the largest range (a rule of thumb: the square root of the machine
     # precision) a coordinate is numerically constant: its weight would make every kernel value
@@ -67,6 +69,7 @@ def inverse_squared_range(x):
 
 def log_kernel(x, centers, weights):
     """Return −½ Σ_k w_k (x_k − a_k)² for all pairs, as one matrix product, in the dtype of x."""
+    # The logarithm of SERUMS D3.1 (2019), equation (2.104).
     # Expanding the square loses digits if both points are far from the origin, so that the origin
     # is moved to the centers first.
     origin = centers.mean(axis=0)
@@ -81,6 +84,8 @@ def log_kernel(x, centers, weights):
 
 def squared_exponential(x, centers, weights):
     """Return exp(−½ Σ_k w_k (x_k − a_k)²) for all pairs, see :func:`log_kernel`."""
+    # Kumar and Moser, equations (18), (19) and (22), and SERUMS D3.3 (2022), equation (1.17), of
+    # the variance σ² = 1.
     kernel = log_kernel(x, centers, weights)
     return np.exp(kernel, out=kernel)
 
@@ -145,12 +150,14 @@ class DiagonalRegression:
 
     def coef(self, ridge):
         """Return α = (Φ + ridge·K)⁻¹ΨᵀY, of shape (M, p)."""
+        # Kumar and Moser, equations (88)–(91), whose B is never formed, and SERUMS D3.3 (2022),
+        # equations (1.48)–(1.50).
         return self.basis @ (self.targets / (self.eigenvalues + ridge)[:, np.newaxis])
 
     def squared_error(self, ridge, smoothing=0.0):
         """Return ‖Y‖² − 2·tr(αᵀΨᵀY) + tr(αᵀ(Φ + smoothing·K)α), at the α of this ridge."""
         # With Φ = ΨᵀΨ and no smoothing it is ‖Y − Ψα‖²; with smoothing τ it is O of Kumar and
-        # Moser, equation (96).
+        # Moser, equations (78) and (96), at the outputs of (93).
         strength = np.einsum("ij,ij->i", self.targets, self.targets)
         shrunk = strength / (self.eigenvalues + ridge)
         kept = (self.eigenvalues + smoothing) / (self.eigenvalues + ridge)

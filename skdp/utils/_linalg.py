@@ -19,9 +19,10 @@ def row_blocks(n_rows):
 
 def principal_directions(Y, n_components, center=True):
     """Return the leading eigenvectors of the covariance of Y, or uncentered moment, as rows."""
-    # In double precision. At most n_components of them, and no more than the numerical rank of the
-    # (centered) data, but at least one: a direction without variance would only add noise to the
-    # kernel.
+    # Kumar and Moser, Algorithm 2, step 4; without centering, SERUMS D3.1 (2019), equations
+    # (2.147)–(2.149). In double precision. At most n_components of them, and no more than the
+    # numerical rank of the (centered) data, but at least one: a direction without variance would
+    # only add noise to the kernel.
     n_samples, n_features = Y.shape
     mean = Y.mean(axis=0, dtype=np.float64) if center else 0.0
     # The covariance (p, p) and the Gram matrix (N, N) share their non-zero spectrum.

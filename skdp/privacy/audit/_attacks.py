@@ -67,7 +67,7 @@ def membership_scores(model: Any, X: ArrayLike, y: ArrayLike, attack: str = "los
     References
     ----------
     SERUMS project, deliverable D3.3, "Final report on distributed differential privacy transfer
-    and homomorphic encryption", 2022.
+    and homomorphic encryption", 2022, section 3.1.
 
     Examples
     --------
@@ -307,7 +307,7 @@ class ShadowAttack(_ShadowTraining):
     machine learning models", IEEE S&P 2017.
 
     SERUMS project, deliverable D3.3, "Final report on distributed differential privacy transfer
-    and homomorphic encryption", 2022.
+    and homomorphic encryption", 2022, section 3.1.
 
     Examples
     --------

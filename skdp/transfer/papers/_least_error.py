@@ -78,6 +78,7 @@ class LeastErrorRounds:
 
     def start(self, settings, labels):
         """Return the predictions of a classifier of the labeled rows alone."""
+        # Kumar and Moser, equation (126).
         is_labeled = ~self._unlabeled
         scorer = self._training.fit_autoencoders(
             settings, self._rows[is_labeled], labels[is_labeled]
@@ -86,6 +87,7 @@ class LeastErrorRounds:
 
     def step(self, settings, labels):
         """Return predictions by the smaller error of target and source."""
+        # Kumar and Moser, equations (123), (124), (129) and (130).
         self._side.update(labels)
         if not self._out_of_fold:
             self._target = self._training.fit_autoencoders(settings, self._rows, labels)
@@ -204,6 +206,7 @@ class AlignmentSide(SourceSide):
 
     def update(self, labels):
         """Align classes by the medians of rows of known or predicted class."""
+        # Kumar and Moser, equations (119), (125), (127) and (131).
         medians = class_medians(self._target_codes, labels, len(self._groups))
         self._shifts = (self._medians - medians) @ self._V_sr
 
