@@ -29,6 +29,8 @@ FITS = {
         "n_inducing": (1 / 10, 1 / 8, 1 / 6, 1 / 4, 1 / 4, 1 / 2, 1 / 2),
     },
 }
+# How the labeled rows are chosen, where not at random, and what the classifier is told of it.
+CHOICES = {"representative": "representative", "medoids": "stratified"}
 DEFAULT_EPOCHS = 30  # of DP-SGD
 EPOCHS = {"mnist-mnist": 10, "mnist-usps": 10, "usps-mnist": 15}
 
@@ -49,6 +51,15 @@ def _usual(draws=5, peer_draws=5, labels=(10,)):
     return Part("noise_aware", draws=draws, labels=labels), peer
 
 
+def _chosen(*places):
+    """Rows of models and variants with each choice of labels; a place names them, and levels."""
+    return [
+        Part(model, "+".join([choice, *words]), levels, draws, labels)
+        for model, words, levels, draws, labels in places
+        for choice in CHOICES
+    ]
+
+
 # Levels of the older runs, whose sources have the papers' five layers.
 _OLD = ELEMENT[:-1]
 PLAN = {
@@ -63,6 +74,13 @@ PLAN = {
         Part("alignment", "empirical", (NONE,), draws=2),
         Part("alignment", "folds+five-layers", ("inf", "8", "2", "1"), draws=1),
         Part("alignment", "folds", (NONE,), draws=1),
+        *_chosen(
+            ("alignment", ["five-layers"], ("0.1",), 3, (10,)),
+            ("multitask", ["gamma", "five-layers"], ("0.1",), 3, (10,)),
+            ("noise_aware", [], ("0.1",), 3, (10,)),
+            ("alignment", ["five-layers"], ("inf", "8", "2"), 1, (10,)),
+        ),
+        Part("alignment", "five-layers", ("5", "3", "1.9", "1.5"), draws=1),
     ),
     "mnist-usps": (
         *_usual(),
@@ -73,6 +91,13 @@ PLAN = {
         Part("multitask", levels=("record 4", "record 1"), draws=3),
         Part("multitask", levels=("0.1", "1"), draws=10),
         Part("alignment", "folds", (NONE, "0.1")),
+        *_chosen(
+            *((model, [], ("0.1",), 3, (10,)) for model in ("noise_aware", *PAPERS)),
+            ("alignment", [], ("5", "2", "1"), 1, (10,)),
+            ("multitask", [], ("1", "0.5", "0.2"), 1, (10,)),
+        ),
+        Part("alignment", levels=("5",), draws=3),
+        Part("multitask", levels=("0.2",), draws=3),
     ),
     "usps-mnist": (
         *_usual(),
@@ -86,6 +111,11 @@ PLAN = {
         *(Part(m, "five-layers", ("0.1",), 1, (20, 30, 40, 50)) for m in PAPERS),
         Part("alignment", "folds+five-layers", ("0.1", "1"), draws=3),
         Part("alignment", "folds", (NONE,), draws=3),
+        *_chosen(
+            *((model, [], ("0.1",), 3, (10,)) for model in ("noise_aware", *PAPERS)),
+            *((model, [], ("0.1",), 1, (20, 30, 40, 50)) for model in PAPERS),
+            *(("noise_aware", [], ("0.1",), 1, (labels,)) for labels in (20, 30, 40, 50)),
+        ),
     ),
     "activity": (*_usual(labels=(5,)), *(Part(m, labels=(5,)) for m in PAPERS)),
     # Its canonical trials and labels.
@@ -143,7 +173,13 @@ def fit_settings(cell):
     settings = {"strategy": cell["model"], "random_state": 0}
     for word in cell["variant"].split("+"):
         settings |= FITS.get(word, {})
-    return settings
+    choice = choice_of(cell)
+    return settings | ({"label_sampling": CHOICES[choice]} if choice else {})
+
+
+def choice_of(cell):
+    """Return how the labeled rows of a row are chosen; None for a random draw of each class."""
+    return next((word for word in cell["variant"].split("+") if word in CHOICES), None)
 
 
 def source_settings(table, cells):

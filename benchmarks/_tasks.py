@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
+from skdp import representative_rows
 from skdp.datasets import fetch_mnist, fetch_usps, hide_labels, load_human_activity
 
 _TRIAL = ("src_train", "tgt_train", "tgt_test")
@@ -15,8 +16,8 @@ _TRIAL = ("src_train", "tgt_train", "tgt_test")
 def task(table, case):
     """Return two functions: source rows and labels of a draw, and the target of a draw.
 
-    ``target(draw, labels)`` gives rows, labels, labels with all but so many of each class marked
-    by -1, test rows and their labels. Features are in [0, 1]; those of office are z-scores.
+    ``target(draw, labels, choice)`` gives rows, labels, labels with all but so many of each class
+    marked by -1, test rows and their labels. Features are in [0, 1]; those of office are z-scores.
     """
     if table == "office":
         return _office(*case.split(" to "))
@@ -24,8 +25,19 @@ def task(table, case):
     return lambda draw: source, functools.partial(_target, *data)
 
 
-def _target(X, y, X_test, y_test, draw, labels):
-    return X, y, hide_labels(y, labels, random_state=draw), X_test, y_test
+def _target(X, y, X_test, y_test, draw, labels, choice=None):
+    """Return the target of a draw, with labels of random, representative or typical rows."""
+    if choice is None:
+        return X, y, hide_labels(y, labels, random_state=draw), X_test, y_test
+    classes, marked = np.unique(y), np.full(len(y), -1)
+    if choice == "representative":  # without a look at labels
+        rows = representative_rows(X, labels * len(classes), random_state=draw)
+    else:
+        groups = [np.flatnonzero(y == label) for label in classes]
+        rows = [g[representative_rows(X[g], labels, random_state=draw)] for g in groups]
+        rows = np.concatenate(rows)
+    marked[rows] = y[rows]
+    return X, y, marked, X_test, y_test
 
 
 def _digits(source, target):
@@ -70,7 +82,7 @@ def shuffled_parts(n, seed, share=0.8):
 def _office(source, target):
     trials = functools.partial(office_trial, source, target)
 
-    def known(draw, labels):  # its labels are canonical
+    def known(draw, labels, choice=None):  # its labels are canonical
         _, (Xl, yl), (Xq, yq) = trials(draw)
         marked = np.append(yl, np.full(len(yq), -1))
         return np.concatenate([Xl, Xq]), np.append(yl, yq), marked, Xq, yq

@@ -15,6 +15,7 @@ from _plan import (
     DPSGD,
     NONE,
     PLAN,
+    choice_of,
     file_of,
     fit_settings,
     layers_of,
@@ -62,7 +63,7 @@ def run_source(table, cells, results, source_rows, target, make, redo):
     made = 0
     for cell in cells:
         fit = {} if cell["model"] == DPSGD else fit_settings(cell)
-        result = source.transfer(target(draw, cell["labels"]), **fit)
+        result = source.transfer(target(draw, cell["labels"], choice_of(cell)), **fit)
         row = {**cell, **result, "source": source.settings, "settings": fit}
         made += results.add(row, redo)
         print({k: row[k] for k in (*cell, "accuracy")}, flush=True)

@@ -33,6 +33,7 @@ from skdp.transfer import (
     LabeledScorer,
     LabeledSplit,
     SelfTrainingSchedule,
+    representative_rows,
 )
 
 __version__ = "0.1.0"
@@ -68,5 +69,6 @@ __all__ = [
     "evaluate_privately",
     "plan_release",
     "quantile_bounds",
+    "representative_rows",
     "schema_from",
 ]

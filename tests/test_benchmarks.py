@@ -66,7 +66,7 @@ class Stub:
 
     def task(self, table, case):
         self.tasks += 1
-        return lambda draw: ("rows", draw), lambda draw, labels: (draw, labels, 0, 0)
+        return lambda draw: ("rows", draw), lambda draw, labels, choice=None: (draw, labels, 0, 0)
 
     def make(self, table, level, rows, settings):
         self.sources.append((level, rows[1], settings))
@@ -140,7 +140,7 @@ def test_one_source_serves_the_missing_strategies_of_a_draw(run):
 
 def test_one_source_serves_all_numbers_of_labels_and_five_layers_another(run):
     stub = Stub()
-    run(stub, levels=["0.1"], draws=1, models=["noise_aware"])
+    run(stub, levels=["0.1"], draws=1, models=["noise_aware"], variants=["default"])
     assert len(stub.sources) == 1
     assert sorted(labels for _, labels, _ in stub.fits) == [10, 20, 30, 40, 50]
     stub = Stub()

@@ -65,11 +65,12 @@ def add_arguments(parser):
     )
     parser.add_argument(
         "--label-sampling",
-        choices=("auto", "random", "stratified"),
+        choices=("auto", "random", "stratified", "representative"),
         default="auto",
         help="how labeled rows were chosen: as a random sample, with the class frequencies of the "
-        "table, or stratified, with the same number of each class (default: stratified if "
-        "two or more classes have labels, and equally many; otherwise random)",
+        "table; stratified, with the same number of each class; or representative, by skdp "
+        "select (default: stratified if two or more classes have labels, and equally many; "
+        "otherwise random)",
     )
     parser.add_argument(
         "--class-prior",

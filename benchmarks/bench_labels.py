@@ -1,0 +1,119 @@
+"""Which rows to label: representative ones, in the middle of clusters, or a random choice?
+
+The target's rows are divided into those to learn from, some of which are labeled, and those to be
+predicted. Hospitals and tables have the sources of ``bench_shift.py`` with releases of noisy sums,
+images and human activity those of ``bench_adaptation.py``; all are compared with no source, too.
+"""
+
+import functools
+
+import _bench
+import _shift_data
+import numpy as np
+from _bench import parser_of
+from _store import Results
+from bench_adaptation import LEAST, rows_of
+from sklearn.metrics import roc_auc_score
+
+from skdp import DPStatisticsSource, DPTransferClassifier, representative_rows
+
+EPSILON = 4.0
+LABELS = (10, 30, 100)
+IMAGES = ("USPS, pixels", "MNIST, pixels", "Fashion-MNIST, gradients", "activity 0", "activity 1")
+N_LEARNING = 3000  # of images and activity
+# How labels are chosen, and what the classifier is told of it.
+CHOICES = {
+    "random": "random",
+    "representative": "representative",
+    "representative as random": "random",
+}
+
+
+def releases_of(sources, **settings):
+    model = DPStatisticsSource(EPSILON, **settings)
+    return [model.fit(*rows).release_ for rows in sources]
+
+
+@functools.lru_cache(maxsize=1)
+def of_images(case):
+    """Return the releases and the target of a case; its noise is the same in all draws."""
+    source, target = rows_of(case)
+    return releases_of([source], classes=np.unique(source[1]), model="logistic"), target
+
+
+def table(case, draw):
+    """Return releases, rows to learn from, rows to be predicted, and numeric rows of these."""
+    if case in IMAGES:
+        releases, (X, y) = of_images(case)
+        order = np.random.RandomState(draw).permutation(len(y))
+        learning, test = order[:N_LEARNING], order[N_LEARNING:]
+        if case.startswith("activity"):
+            learning, test = np.array_split(order, 2)
+        parts = X[learning], y[learning], X[test], y[test]
+        return releases, parts, (parts[0], parts[2])
+    rows = _shift_data.scenario(case, draw)
+    releases = releases_of(rows.sources.values(), encoder=rows.schema, model="linear")
+    numeric = releases[0].encode(rows.X), releases[0].encode(rows.X_test)
+    return releases, (rows.X, rows.y, rows.X_test, rows.y_test), numeric
+
+
+def quality(model, X, y):
+    """Return accuracy, log loss and area under the curve; None where a class has no label."""
+    p, known = model.predict_proba(X), np.isin(y, model.classes_)
+    found = {"accuracy": 100 * float(np.mean(model.classes_[p.argmax(axis=1)] == y))}
+    if not known.all():
+        return found | {"log_loss": None, "auc": None}
+    right = p[np.arange(len(y)), np.searchsorted(model.classes_, y)]
+    areas = roc_auc_score(y, p[:, 1] if p.shape[1] == 2 else p, multi_class="ovr")
+    loss = -float(np.log(np.maximum(right, LEAST)).mean())
+    return found | {"log_loss": loss, "auc": float(areas)}
+
+
+def measure(cells):
+    """Return a row for each choice of labels, and each source, of one draw."""
+    case, draw, n_labels = (cells[0][name] for name in ("case", "draw", "labels"))
+    releases, (X, y, X_test, y_test), numeric = table(case, draw)
+    random = np.random.RandomState(draw).permutation(len(y))[:n_labels]
+    chosen = representative_rows(numeric[0], n_labels, random_state=draw)
+    found = []
+    for cell in cells:
+        rows = random if cell["variant"] == "random" else chosen
+        labels = np.full(len(y), -1)
+        labels[rows] = y[rows]
+        own = cell["level"] == "-"
+        how = {"label_sampling": CHOICES[cell["variant"]], "random_state": 0}
+        model = DPTransferClassifier(None if own else releases, **how)
+        scores = {"accuracy": None, "log_loss": None, "auc": None}
+        with _bench.Timer() as timer:
+            if len(np.unique(y[rows])) > 1 or not own:
+                model.fit(numeric[0] if own else X, labels)
+                scores = quality(model, numeric[1] if own else X_test, y_test)
+        found.append({**cell, **scores, "seconds": timer.seconds})
+    return found
+
+
+def groups(targets, draws):
+    for draw in range(draws):
+        for case in targets:
+            for n_labels in LABELS:
+                if case in _shift_data.HOSPITALS and n_labels > 50 and case[0] in "ZL":
+                    continue  # half of whose rows are fewer
+                yield [
+                    {
+                        **{"case": case, "draw": draw, "labels": n_labels, "level": level},
+                        **{"model": "noise_aware", "variant": variant},
+                    }
+                    for level in (str(EPSILON), "-")
+                    for variant in CHOICES
+                ]
+
+
+if __name__ == "__main__":
+    parser = parser_of(__doc__)
+    parser.add_argument("targets", choices=("heart", "tables", "images"), nargs="*")
+    parser.add_argument("--draws", type=int, default=10)
+    options = parser.parse_args()
+    known = {**_shift_data.TARGETS, "images": IMAGES}
+    cases = [case for name in options.targets or known for case in known[name]]
+    results = Results("labels", "python benchmarks/bench_labels.py")
+    _bench.fill(results, groups(cases, options.draws), measure)
