@@ -24,6 +24,7 @@ def representative_rows(
     X: ArrayLike | pd.DataFrame,
     n_rows: int,
     *,
+    sample_weight: ArrayLike | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> np.ndarray:
     """Choose which rows of a target to label, before any label is known.
@@ -41,6 +42,10 @@ def representative_rows(
     n_rows : int
         How many rows to choose.
 
+    sample_weight : array-like of shape (n_samples,), default=None
+        How much each row counts in k-means. With p(1 − p) of a release's probabilities p of one
+        of two classes, more rows are chosen where it is not certain.
+
     random_state : int, RandomState instance or None, default=None
         Seeds k-means. Pass an int for reproducible results.
 
@@ -52,7 +57,8 @@ def representative_rows(
     Raises
     ------
     ValueError
-        If X has fewer than ``n_rows`` rows, or other values than finite numbers.
+        If X has fewer than ``n_rows`` rows, or other values than finite numbers, or weights do
+        not fit.
 
     See Also
     --------
@@ -74,7 +80,7 @@ def representative_rows(
             f"Choose at most {len(X)}."
         )
     rng = check_random_state(random_state)
-    clusters = KMeans(n_rows, random_state=rng).fit(X)
+    clusters = KMeans(n_rows, random_state=rng).fit(X, sample_weight=sample_weight)
     sizes = np.bincount(clusters.labels_, minlength=n_rows)
     order = np.argsort(-sizes, kind="stable")
     chosen = [_nearest_to_mean(X, clusters, k) for k in order if sizes[k]]

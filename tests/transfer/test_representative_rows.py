@@ -101,3 +101,12 @@ def test_frequencies_are_those_of_the_rows_and_not_of_the_labels():
         assert model.label_sampling_ == sampling
     assert losses["representative"] < losses["random"] - 0.05
     assert abs(shares["representative"] - 0.1) < abs(shares["random"] - 0.1) / 2
+
+
+def test_rows_of_weight_zero_are_not_chosen_and_weights_move_the_choice():
+    X = np.linspace(0, 1, 41)[:, np.newaxis]
+    weight = np.where(X[:, 0] > 0.7, 1.0, 0.0)
+    rows = representative_rows(X, 3, sample_weight=weight, random_state=0)
+    assert (X[rows, 0] > 0.7).all()
+    even = representative_rows(X, 3, random_state=0)
+    assert (X[even, 0] > 0.7).sum() == 1
