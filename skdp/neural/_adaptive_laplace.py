@@ -167,9 +167,12 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
 
     Notes
     -----
-    The second-order coefficients of the loss are the same for every row, and get no noise. The
-    paper's Δ of a convolution is for one map, as maps share their inputs. Opacus draws noise in
-    floating point from the generator of PyTorch, which is not cryptographic.
+    The second-order coefficients of the loss are the same for every row, and get no noise. Nor
+    does the bias, to which line 14 of the paper's algorithm adds some: its input is the constant
+    1, the same in neighboring data sets, whose factor in the proof of Lemma 4 is 1, so that this
+    noise protects nothing. The paper's Δ of a convolution is for one map, as maps share their
+    inputs. Opacus draws noise in floating point from the generator of PyTorch, which is not
+    cryptographic.
 
     References
     ----------
