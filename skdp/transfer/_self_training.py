@@ -70,7 +70,7 @@ class SelfTrainingSchedule(BaseEstimator):
 
     tol : float, default=1e-3
         If at most this fraction of the pseudo-labels changed in a round, they count as settled,
-        and the last round comes next.
+        and the last round comes next. With 0, all rounds are run.
 
     inference : {"auto", "gamma", "empirical"}, default="auto"
         Inference of the autoencoders' mappings, see :class:`CDMMA`. ``"auto"``:
@@ -346,7 +346,8 @@ class SelfTraining:
                     return None
             if k == last:
                 break
-            k = last if changed <= self.tol * n_unlabeled else k + 1
+            settled = self.tol > 0 and changed <= self.tol * n_unlabeled
+            k = last if settled else k + 1
         model = rounds.finish(self.rounds[-1], labels)
         return TransferResult(
             step.distributions, history.lists, model, certainty, step.log_posteriors

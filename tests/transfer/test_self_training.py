@@ -103,6 +103,15 @@ def test_when_labels_settle_the_last_round_comes_next(labels):
     assert strategy.settings[-1] == SETTINGS[-1]
 
 
+@pytest.mark.parametrize(("tol", "rounds"), [(0.0, [0, 1, 2, 3]), (1e-9, [0, 1, 3])])
+def test_without_a_tolerance_all_rounds_are_run(labels, tol, rounds):
+    class Settled(Settling):
+        def step(self, settings, labels):
+            return self._guess(settings, labels, 6)  # as the start
+
+    assert run(Settled(labels), labels, tol=tol).history["round"] == rounds
+
+
 def test_without_unlabeled_rows_the_last_round_is_the_only_one():
     class Sure(Settling):
         def step(self, settings, labels):
