@@ -176,7 +176,8 @@ def _convolutions(architecture, sizes, normalization):
     yield torch.nn.Unflatten(1, architecture.channels)
     for n_maps, kernel in zip(sizes, architecture.kernels, strict=True):
         around, after = margins(kernel)
-        yield torch.nn.ZeroPad2d(after)
+        if any(after):  # otherwise it would only copy
+            yield torch.nn.ZeroPad2d(after)
         yield torch.nn.Conv2d(maps, n_maps, kernel, _STRIDE, around)
         maps, sides = n_maps, [halved(side) for side in sides]
         if normalization == "batch":

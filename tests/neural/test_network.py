@@ -33,9 +33,10 @@ def count_first_layer_inputs(network):
     layer = next(m for m in network.layers() if hasattr(m, "weight"))
     if isinstance(layer, torch.nn.Linear):
         return layer.weight.numel()
-    rows = torch.zeros(1, network.architecture.n_features)
-    unflatten, pad, *_ = network.layers()
-    *_, height, width = layer(pad(unflatten(rows))).shape
+    maps = torch.zeros(1, network.architecture.n_features)
+    for below in network.layers()[: network.layers().index(layer)]:
+        maps = below(maps)
+    *_, height, width = layer(maps).shape
     return height * width * layer.weight[0].numel()
 
 
