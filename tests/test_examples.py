@@ -292,6 +292,26 @@ def test_results_of_transfer(run_example, few_rounds):
     assert table[6][0] > table[7][0] + 5
 
 
+def test_layers_and_sizes_of_autoencoders(run_example):
+    lines = run_example("image_data/plot_layers.py")
+    assert len(lines) == 9
+    for start in (1, 4, 7):
+        to_digit = found_by(lines[start:], "to digit")
+        to_mean = found_by(lines[start:], "to mean")
+        assert to_digit[0] == min(to_digit)
+        assert to_mean[-1] == min(to_mean)
+
+
+def test_errors_of_polynomials(run_example):
+    lines = run_example("image_data/plot_polynomials.py")
+    chebyshev, taylor, line = (found_by(lines, n) for n in ("Chebyshev", "Taylor", "line"))
+    assert np.all(np.array(chebyshev) < taylor)
+    assert chebyshev == [5e-3, 1e-4, 3e-6, 7e-8]  # those of skdp.neural
+    assert line == [7e-3] * 4
+    assert found_by(lines, "Chebyshev, L = 7") == [0.32]
+    assert found_by(lines, "Taylor, L = 5") == [1.07]
+
+
 def test_a_number_at_another_hospital(run_example):
     lines = run_example("owners/plot_heart_rate.py")
     error = {name: float(value) for name, _, value in (ln.partition(": ") for ln in lines[1:])}

@@ -19,6 +19,7 @@ ORDER = (
     "plot_privacy_audit.py",
     # image_data
     *("plot_image_release.py", "plot_private_digits.py", "plot_private_transfer.py"),
+    *("plot_layers.py", "plot_polynomials.py"),
     # owners
     *("plot_participants.py", "plot_secure_combination.py", "plot_behavior_cdbn.py"),
 )

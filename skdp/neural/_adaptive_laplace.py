@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.neural._accounts import PrivacyAccount
-from skdp.neural._base import TOLERANCE, PrivateNetworkClassifier
+from skdp.neural._base import TOLERANCE, KernelSize, PrivateNetworkClassifier
 from skdp.neural._network import Network, relevances
 from skdp.neural._training import (
     NOISE_STEP,
@@ -93,8 +93,10 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
         Number of maps of each convolution of stride 2, or of units of each dense layer; the last
         entry is the number of units of the dense layer before the scores.
 
-    kernel_size : int, default=5
-        Odd side length of the filters.
+    kernel_size : int or sequence of int or (int, int), default=5
+        Side length of the filters; or one entry for each convolution, the side length or (rows,
+        columns) of its filters: ``(3, 5, 5)`` is 3 × 3 and then 5 × 5, and ``[(4, 12), (2, 6)]``
+        is 4 × 12 and then 2 × 6. Maps are halved whatever the size. Not used without images.
 
     normalization : {"response", "batch"}, default="response"
         "response": that of the paper, for convolutions across maps (equation (22)) and for dense
@@ -165,10 +167,12 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
 
     Notes
     -----
-    The second-order coefficients of the loss are the same for every row, and get no noise; nor
-    does the constant input of a bias, which is the same in all data (line 14 of Algorithm 1). The
-    paper's Δ of a convolution is for one map, as maps share their inputs. Opacus draws noise in
-    floating point from the generator of PyTorch, which is not cryptographic.
+    The second-order coefficients of the loss are the same for every row, and get no noise. Nor
+    does the bias, to which line 14 of the paper's algorithm adds some: its input is the constant
+    1, the same in neighboring data sets, whose factor in the proof of Lemma 4 is 1, so that this
+    noise protects nothing. The paper's Δ of a convolution is for one map, as maps share their
+    inputs. Opacus draws noise in floating point from the generator of PyTorch, which is not
+    cryptographic.
 
     References
     ----------
@@ -224,7 +228,7 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
         pretrained: Any = None,
         image_shape: tuple[int, ...] | None = None,
         hidden_layer_sizes: tuple[int, ...] = (32, 64, 25),
-        kernel_size: int = 5,
+        kernel_size: KernelSize = 5,
         normalization: str = "response",
         batch_size: int = 1800,
         n_epochs: int = 10,

@@ -1,6 +1,7 @@
 """Base of all private networks: validation, prediction, warm starts and files."""
 
 import os
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import asdict, fields
 from math import prod
@@ -42,6 +43,7 @@ from skdp.utils._storage import (
 from skdp.utils._validation import forget_fit, validate_data
 from skdp.utils._warnings import warn
 
+KernelSize = int | Sequence[int | tuple[int, int]]
 # Relative tolerance of the search of an accountant (that of Opacus: an ε of 0.01).
 TOLERANCE = 0.05
 
@@ -66,7 +68,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         "epsilon": [Interval(Real, 0, None, closed="right")],
         "image_shape": [tuple, list, None],
         "hidden_layer_sizes": [tuple, list],
-        "kernel_size": [Interval(Integral, 1, None, closed="left")],
+        "kernel_size": [Interval(Integral, 1, None, closed="left"), tuple, list],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "n_epochs": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
@@ -177,7 +179,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
 
     def _saved_parameters(self):
         values = {name: getattr(self, name) for name in self._saved}
-        return {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+        return {name: _as_tuples(value) for name, value in values.items()}
 
     def _check_same_layers(self):
         """Raise ValueError if the fitted network has other layers than the parameters say."""
@@ -232,13 +234,24 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
                     f"height, width) of {n_features} values in total, got {shape!r}. Use the "
                     "shape of the rows before they were flattened, or None."
                 )
-            if self.kernel_size % 2 == 0:
-                raise ValueError(
-                    f"The 'kernel_size' parameter of {name} must be odd, got {self.kernel_size}. "
-                    f"Use {self.kernel_size + 1}."
-                )
         sizes = tuple(map(int, sizes))
-        return Architecture(n_features, n_classes, shape, sizes, int(self.kernel_size))
+        kernels = ((1, 1),) * (len(sizes) - 1) if shape is None else self._kernels(len(sizes) - 1)
+        return Architecture(n_features, n_classes, shape, sizes, kernels)
+
+    def _kernels(self, n_convolutions):
+        """Return (rows, columns) of the filters of each convolution."""
+        sizes = _as_tuples(self.kernel_size)
+        sizes = sizes if isinstance(sizes, tuple) else (sizes,) * n_convolutions
+        kernels = tuple(size if isinstance(size, tuple) else (size, size) for size in sizes)
+        pairs = all(len(k) == 2 and all(map(_is_positive_integer, k)) for k in kernels)
+        if not pairs or len(kernels) != n_convolutions:
+            raise ValueError(
+                f"The 'kernel_size' parameter of {type(self).__name__} must be a positive whole "
+                "number, or a sequence with one entry for each convolution, here "
+                f"{n_convolutions}: a number or a pair (rows, columns), got {self.kernel_size!r}. "
+                f"Filters of 4 rows and 12 columns everywhere are [(4, 12)] * {n_convolutions}."
+            )
+        return tuple((int(rows), int(columns)) for rows, columns in kernels)
 
     def _find_classes(self, y):
         classes = np.unique(y if self.classes is None else np.asarray(self.classes))
@@ -507,6 +520,11 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # at the default ε, little is learned of few rows
         return tags
+
+
+def _as_tuples(value):
+    """Return a value in which lists, such as those of a file, are tuples."""
+    return tuple(map(_as_tuples, value)) if isinstance(value, list | tuple) else value
 
 
 def _is_positive_integer(value):

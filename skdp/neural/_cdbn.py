@@ -8,7 +8,7 @@ import torch
 from numpy.typing import ArrayLike
 
 from skdp.neural._accounts import PrivacyAccount
-from skdp.neural._base import PrivateNetworkClassifier
+from skdp.neural._base import KernelSize, PrivateNetworkClassifier
 from skdp.neural._belief_network import BeliefNetwork, train_classifier, train_layers
 from skdp.neural._polynomials import APPROXIMATIONS
 from skdp.neural._training import (
@@ -71,8 +71,10 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier):
         Number of filters of each energy layer (units, without images), and last that of units of
         the dense layer.
 
-    kernel_size : int, default=5
-        Odd side length of the filters. Their stride is 2, in place of the paper's pooling.
+    kernel_size : int or sequence of int or (int, int), default=5
+        Side length of the filters; or one entry for each energy layer, the side length or (rows,
+        columns) of its filters: ``[(4, 12), (2, 6)]`` are those of the paper's health data. Their
+        stride is 2, in place of the paper's pooling. Not used without images.
 
     approximation : {"chebyshev", "taylor", "piecewise"}, default="chebyshev"
         Approximation of the sigmoid function on [-1, 1]: its Chebyshev series, its Taylor series,
@@ -209,7 +211,7 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier):
         budget_split: tuple[float, ...] | None = None,
         image_shape: tuple[int, ...] | None = None,
         hidden_layer_sizes: tuple[int, ...] = (32, 64, 25),
-        kernel_size: int = 5,
+        kernel_size: KernelSize = 5,
         approximation: str = "chebyshev",
         degree: int = 7,
         batch_size: int = 3600,

@@ -24,7 +24,7 @@ class Architecture:
     image_shape: tuple | None  # (height, width) or (channels, height, width); None: dense layers
     # Maps of each convolution, or units of each dense layer, and last the units below the scores.
     hidden_layer_sizes: tuple
-    kernel_size: int  # odd side of the filters
+    kernels: tuple  # (rows, columns) of the filters of each convolution
 
     @property
     def channels(self):
@@ -39,7 +39,7 @@ class Architecture:
         if self.image_shape is None or len(self.hidden_layer_sizes) == 1:
             return self.hidden_layer_sizes[0] * self.n_features
         channels, height, width = self.channels
-        return halved(height) * halved(width) * channels * self.kernel_size**2
+        return halved(height) * halved(width) * channels * prod(self.kernels[0])
 
     @property
     def n_below(self):
@@ -56,6 +56,13 @@ class Architecture:
 def halved(side):
     """Return the side of the maps that a convolution makes."""
     return ceil(side / _STRIDE)
+
+
+def margins(kernel):
+    """Return the zeros around maps, and those after them, that halve maps by filters of a size."""
+    # An even filter has no middle: it reads one more row below than above, or column to the right.
+    rows, columns = kernel
+    return ((rows - 1) // 2, (columns - 1) // 2), (0, 1 - columns % 2, 0, 1 - rows % 2)
 
 
 def response_scale(maps):
@@ -167,9 +174,11 @@ def _hidden_normalization(n_hidden, normalization):
 def _convolutions(architecture, sizes, normalization):
     maps, *sides = architecture.channels
     yield torch.nn.Unflatten(1, architecture.channels)
-    size = architecture.kernel_size
-    for n_maps in sizes:
-        yield torch.nn.Conv2d(maps, n_maps, size, _STRIDE, padding=size // 2)
+    for n_maps, kernel in zip(sizes, architecture.kernels, strict=True):
+        around, after = margins(kernel)
+        if any(after):  # otherwise it would only copy
+            yield torch.nn.ZeroPad2d(after)
+        yield torch.nn.Conv2d(maps, n_maps, kernel, _STRIDE, around)
         maps, sides = n_maps, [halved(side) for side in sides]
         if normalization == "batch":
             yield BatchCentering((maps, *sides))
@@ -216,6 +225,9 @@ def relevances(network, rows):
 
 def _propagate(layer, below, relevance):
     """Return the relevance of the inputs of one layer."""
+    if isinstance(layer, torch.nn.ZeroPad2d):
+        *_, height, width = below.shape
+        return relevance[..., :height, :width]
     if not isinstance(layer, torch.nn.Linear | torch.nn.Conv2d):
         return relevance.reshape(below.shape)
     with torch.enable_grad():

@@ -76,8 +76,9 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     Named columns are matched by name, in any order. Columns that the target lacks are marginalized
     out of the release (:meth:`Release.restrict`); columns that only the target has are used by its
     own models; a warning lists both. Columns without names are matched by position. If their
-    number differs, the target is taken to be another feature space, and is embedded into that of
-    the source.
+    number differs, or no name is common to both, the target is taken to be another feature space,
+    and is embedded into that of the source. This needs a release of :class:`~skdp.DPSource` and
+    labels of two classes; a table with a schema is not embedded.
 
     **Privacy.** The release protects the *source's* rows, and using it costs no further privacy.
     If a person may have rows in several sources, the guarantees add up, see ``disjoint``. The
@@ -417,8 +418,8 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         ------
         ValueError
             If fewer than two classes have a labeled row although labels are needed, a label
-            is not a class of the source, source and target have equally many columns with
-            different names, the schedule of self-training does not fit, the largest magnitude
+            is not a class of the source, source and target have equally many columns that cannot
+            be matched by name, the schedule of self-training does not fit, the largest magnitude
             is not between 1e-12 and 1e12, or ``class_prior`` or ``class_weight`` do not fit the
             classes or the strategy.
 
@@ -434,7 +435,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             If the labeled rows favor the model learned from the target alone, see
             :meth:`report`; if their class frequencies differ much from those that the source
             expects and ``label_sampling="auto"`` had to guess how they were chosen; if one side
-            lacks columns of the other; or if columns seem to be in other units.
+            lacks columns of the other, or all of them; or if columns seem to be in other units.
 
         Examples
         --------
@@ -477,7 +478,9 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             warn_of_doubt(release, TARGET_ADVICE.format(which=which))
         n_classes, n_shared = len(self.classes_), self._matching.n_shared
         how = self.n_jobs, random_state, self.label_sampling
-        task = Task(X, labels, n_classes, sources, n_shared, *how, singles)
+        task = Task(
+            X, labels, n_classes, sources, n_shared, *how, singles, self._matching.is_embedded
+        )
         if self.class_prior is not None:  # frequencies are given, so no guess matters
             task = replace(task, label_sampling=task.sampling)
         prior = check_class_prior(self.class_prior, strategy, self.classes_, task.frequencies)

@@ -16,12 +16,13 @@ def checked_columns(estimator, matching, rows):
         return 0
     n_shared = rows.shape[1] if matching.n_shared is None else matching.n_shared
     for release in matching.releases:
-        if release.n_features != n_shared:
+        if matching.is_embedded or release.n_features != n_shared:
+            other = " of other names" if matching.is_embedded else ""
             number = isinstance(release.outcome, NumericColumn)
             about = "a number" if number else "a time to an event"
             raise ValueError(
-                f"X has {n_shared} columns, and the release {release.n_features}. A release "
-                f"about {about} takes its own columns: pass these in their order, or a "
+                f"X has {n_shared} columns, and the release {release.n_features}{other}. A "
+                f"release about {about} takes its own columns: pass these in their order, or a "
                 "DataFrame whose columns have their names."
             )
     check_columns(estimator, matching, rows, np.empty(0))

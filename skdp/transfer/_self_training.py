@@ -56,9 +56,11 @@ class SelfTrainingSchedule(BaseEstimator):
         "alignment", truncated or extended at its beginning to the number of rounds in
         ``n_components``; 0.5 for the others.
 
-    n_layers : "auto" or int, default="auto"
-        Number of layers in the last round; the others have one layer. ``"auto"``: 5 for
-        "alignment", 1 for the others.
+    n_layers : "auto", int or sequence of int, default="auto"
+        Number of layers in each round, in non-decreasing order; a single value is used in all
+        rounds. With more than one fold, models that leave one out have a single layer, and the
+        last entry is that of the final model. ``"auto"``: (1, 1, 1, 5) for "alignment", adapted
+        like ``n_inducing``; 1 for the others.
 
     n_folds : "auto" or int, default="auto"
         With more than one fold, pseudo-labels are predicted in each round by a classifier that
@@ -68,7 +70,7 @@ class SelfTrainingSchedule(BaseEstimator):
 
     tol : float, default=1e-3
         If at most this fraction of the pseudo-labels changed in a round, they count as settled,
-        and the last round comes next.
+        and the last round comes next. With 0, all rounds are run.
 
     inference : {"auto", "gamma", "empirical"}, default="auto"
         Inference of the autoencoders' mappings, see :class:`CDMMA`. ``"auto"``:
@@ -103,7 +105,11 @@ class SelfTrainingSchedule(BaseEstimator):
             Interval(Integral, 1, None, closed="left"),
         ],
         "n_inducing": [StrOptions({"auto"}), "array-like", *COUNT_OR_FRACTION],
-        "n_layers": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "n_layers": [
+            StrOptions({"auto"}),
+            "array-like",
+            Interval(Integral, 1, None, closed="left"),
+        ],
         "n_folds": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, 1, closed="both")],
         "inference": [StrOptions({"auto", "gamma", "empirical"})],
@@ -115,7 +121,7 @@ class SelfTrainingSchedule(BaseEstimator):
         n_components: str | int | Sequence[int] = "auto",
         *,
         n_inducing: str | float | Sequence[float] = "auto",
-        n_layers: str | int = "auto",
+        n_layers: str | int | Sequence[int] = "auto",
         n_folds: str | int = "auto",
         tol: float = 1e-3,
         inference: str = "auto",
@@ -178,22 +184,23 @@ class SelfTrainingSchedule(BaseEstimator):
 
         sizes = chosen("n_components")
         sizes = _adapted_sizes(rows_per_class) if _is_auto(sizes) else _sequence(sizes)
-        fractions = _sequence(chosen("n_inducing"))
-        _check_rising("n_components", sizes)
-        if isinstance(self.n_inducing, str | Real):
-            # One number is used in all rounds; the default is adapted at its beginning.
-            missing = len(sizes) - len(fractions)
-            fractions = fractions[:1] * missing + fractions[max(-missing, 0) :]
-        _check_rising("n_inducing", fractions)
-        if len(sizes) != len(fractions):
+        schedules = {"n_components": sizes}
+        for name in ("n_inducing", "n_layers"):
+            values = _sequence(chosen(name))
+            if isinstance(getattr(self, name), str | Real):
+                # One number is used in all rounds; the default is adapted at its beginning.
+                values = values[:1] * (len(sizes) - len(values)) + values[-len(sizes) :]
+            schedules[name] = values
+        for name, values in schedules.items():
+            _check_rising(name, values)
+        if len(set(map(len, schedules.values()))) > 1:
             raise ValueError(
-                "The schedules of SelfTrainingSchedule must be equally long, got "
-                f"n_components={sizes} and n_inducing={fractions}. Give one entry of each for "
-                "every round, or a single n_inducing for all rounds."
+                f"The schedules of SelfTrainingSchedule must be equally long, got {schedules}. "
+                "Give one entry of each for every round, or a single n_inducing and n_layers for "
+                "all rounds."
             )
-        depths = [1] * (len(sizes) - 1) + [chosen("n_layers")]
         return SelfTraining(
-            [Round(*settings) for settings in zip(sizes, fractions, depths, strict=True)],
+            [Round(*settings) for settings in zip(*schedules.values(), strict=True)],
             n_folds=chosen("n_folds"),
             tol=self.tol,
             inference=chosen("inference"),
@@ -222,11 +229,11 @@ def _sequence(value):
 
 def _check_rising(name, values):
     if not _rises(values, may_be_fractions=name == "n_inducing"):
-        allowed = "counts" if name == "n_components" else "counts, or fractions in (0, 1],"
+        allowed = "counts, or fractions in (0, 1]," if name == "n_inducing" else "counts"
         raise ValueError(
             f"The {name!r} parameter of SelfTrainingSchedule must be a non-empty sequence "
             f"of positive {allowed} in non-decreasing order, got {values}. Each round models "
-            "finer detail than the one before it."
+            "more than the one before it."
         )
 
 
@@ -346,7 +353,8 @@ class SelfTraining:
                     return None
             if k == last:
                 break
-            k = last if changed <= self.tol * n_unlabeled else k + 1
+            settled = self.tol > 0 and changed <= self.tol * n_unlabeled
+            k = last if settled else k + 1
         model = rounds.finish(self.rounds[-1], labels)
         return TransferResult(
             step.distributions, history.lists, model, certainty, step.log_posteriors

@@ -173,6 +173,9 @@ class Matching:
 
     is_raw : bool
         Whether the target is a table that the sources' encoder takes.
+
+    is_embedded : bool
+        Whether the target is another feature space by its names, whatever the number of columns.
     """
 
     releases: list
@@ -180,6 +183,7 @@ class Matching:
     n_shared: int | None = None
     extra_encoder: TabularEncoder | None = None
     is_raw: bool = False
+    is_embedded: bool = False
 
     def rows(self, estimator, X, *, reset=False):
         """Return rows of the target as numbers: the columns of the sources, then its own."""
@@ -222,8 +226,8 @@ def match_columns(releases, X, strategy):
     """Return how the columns of a target match those of its sources."""
     # If both have names, columns are matched by name, in any order: the releases are restricted to
     # the shared columns, and the target's own models use all of the target's. Strategies that
-    # reconstruct rows use exactly the columns of the source. Otherwise columns are matched by
-    # position, and a different number of them means another feature space.
+    # reconstruct rows use exactly the columns of the source. No common name means another feature
+    # space. Otherwise columns are matched by position, and a different number of them means that.
     X = named_like(X, _table_names(releases))
     columns = list(getattr(X, "columns", ()))
     if not columns:
@@ -296,7 +300,8 @@ def _match_numbers(releases, X, columns, strategy):
     # A marginal needs moments; for tables it is taken over columns before encoding.
     marginal = all(release.moments is not None and release.encoder is None for release in releases)
     if not shared or not (complete or marginal):
-        return Matching(releases)
+        all_named = all(isinstance(name, str) for name in columns)
+        return Matching(releases, is_embedded=all_named and set(names).isdisjoint(columns))
     extra = _features(X, extra)
     releases = _restrict(releases, names, shared, extra)
     return Matching(releases, shared + extra, len(shared) if extra else None)
@@ -386,17 +391,18 @@ def _refuse_text(X, releases, error):
 
 def check_columns(estimator, matching, X, labels):
     """Raise ValueError unless the columns of a target can be mapped to those of its releases."""
-    # Equally many columns of other names are refused, and so are a release without the alignment
-    # and a target without labels if the mapping depends on these. Rows in other units warn, see
-    # Release.encode and far_columns.
+    # Equally many columns of which some have other names are refused, and so are a release without
+    # the alignment and a target without labels if the mapping depends on these. Rows in other
+    # units warn, see Release.encode and far_columns.
     labeled = len(np.unique(labels[labels >= 0])) > 1
+    target_names = list(getattr(estimator, "feature_names_in_", ()))
     for k, release in enumerate(matching.releases):
         shared = X if matching.n_shared is None else X[:, : matching.n_shared]
-        if shared.shape[1] != release.n_features:
+        if matching.is_embedded or shared.shape[1] != release.n_features:
             _check_alignment(release, shared.shape[1], labeled)
             continue
         if matching.names is None:
-            _check_names(release, list(getattr(estimator, "feature_names_in_", ())))
+            _check_names(release, target_names)
         if release.alignment is None and release.moments is None:
             _check_alignment(release, shared.shape[1], labeled)
         if not matching.is_raw:  # otherwise encoding has warned already
@@ -404,6 +410,14 @@ def check_columns(estimator, matching, X, labels):
         if release.moments is not None:
             which = "the source" if len(matching.releases) == 1 else f"source {k}"
             _warn_of_far_columns(release, shared, which)
+    if matching.is_embedded:
+        source_names = matching.releases[0].feature_names.tolist()
+        warn(
+            f"The columns {target_names!r:.300} of X have no name in common with those of the "
+            f"source, {source_names!r:.300}. They are taken to be other features, and are "
+            "embedded into those of the source by principal directions. If they mean the same, "
+            "give them the same names."
+        )
 
 
 def _check_alignment(release, n_columns, labeled):
@@ -411,13 +425,14 @@ def _check_alignment(release, n_columns, labeled):
         raise ValueError(
             f"The target has {n_columns} columns and labels of one class at most, the release has "
             f"{release.n_features}, which is too little to align them. Label a row of each class, "
-            "or use the columns of the source."
+            "or use the columns of the source, by their names."
         )
     if release.alignment is None:
         raise ValueError(
             f"This release of {release.n_features} columns has no alignment, without which "
-            f"{n_columns} columns of the target cannot be mapped to them. Ask its owner for a "
-            "release with one, such as any of DPSource."
+            f"{n_columns} columns of the target cannot be mapped to them. Use the columns of the "
+            "source, by their names, or ask its owner for a release with one, such as any of "
+            "DPSource."
         )
 
 

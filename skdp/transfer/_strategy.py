@@ -53,6 +53,9 @@ class Task:
 
     single_sources : tuple of (str, Release, list of int), default=()
         The individual releases that were merged, likewise.
+
+    is_embedded : bool, default=False
+        Whether the target has other columns than the releases, see ``Matching``.
     """
 
     X: np.ndarray
@@ -64,6 +67,7 @@ class Task:
     random_state: np.random.RandomState
     label_sampling: str = "auto"
     single_sources: tuple = ()
+    is_embedded: bool = False
 
     @property
     def unlabeled(self):
@@ -155,7 +159,7 @@ class PairedRelease:
     @property
     def same_columns(self):
         """Whether source and target have the same columns."""
-        return self.release.n_features == self.X.shape[1]
+        return not self.task.is_embedded and self.release.n_features == self.X.shape[1]
 
 
 class TransferModel:

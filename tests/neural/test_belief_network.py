@@ -44,7 +44,8 @@ def slow_scale(values, k):
 
 
 @pytest.mark.parametrize(
-    ("in_shape", "kernel_size"), [((2, 5, 4), (3, 3)), ((1, 4, 6), (3, 5)), ((6, 1, 1), (5, 5))]
+    ("in_shape", "kernel_size"),
+    [((2, 5, 4), (3, 3)), ((1, 4, 6), (3, 5)), ((6, 1, 1), (5, 5)), ((2, 5, 8), (4, 6))],
 )
 def test_energy_is_that_of_equation_14(in_shape, kernel_size):
     layer = make_layer(in_shape, 7, kernel_size)
@@ -89,7 +90,8 @@ def test_gradients_are_those_of_autograd_and_of_differences():
 
 
 def test_reconstruction_is_the_transposed_convolution():
-    for in_shape, size in [((2, 5, 4), (3, 3)), ((1, 6, 7), (5, 3)), ((5, 1, 1), (5, 5))]:
+    even = [((2, 5, 4), (4, 2)), ((1, 6, 7), (2, 12)), ((2, 1, 6), (4, 4))]
+    for in_shape, size in [((2, 5, 4), (3, 3)), ((1, 6, 7), (5, 3)), ((5, 1, 1), (5, 5)), *even]:
         layer = make_layer(in_shape, 3, size)
         hidden = torch.rand(1, *layer.out_shape)
         visible = torch.zeros(1, *in_shape, requires_grad=True)
@@ -113,8 +115,9 @@ def equation_15(layer, row):
     return 2 * total
 
 
-def test_sensitivity_is_the_largest_over_extreme_rows():
-    layer = make_layer((1, 3, 3), 4)
+@pytest.mark.parametrize("kernel_size", [(3, 3), (2, 4)])
+def test_sensitivity_is_the_largest_over_extreme_rows(kernel_size):
+    layer = make_layer((1, 3, 3), 4, kernel_size)
     corners = itertools.product([0.0, 1.0], repeat=9)
     largest = max(equation_15(layer, np.reshape(corner, (1, 3, 3))) for corner in corners)
     assert layer.sensitivity() == pytest.approx(largest, rel=1e-6)

@@ -279,3 +279,21 @@ def test_several_layers_and_channels():
     assert [layer.out_shape for layer in network.layers] == [(4, 4, 4), (6, 2, 2)]
     sequence = small(image_shape=(4, 16), n_epochs=1).fit(ROWS, LABELS).network_
     assert sequence.layers[0].out_shape == (8, 2, 8)
+
+
+def test_filters_of_each_layer_and_what_they_matter_for_the_noise(tmp_path):
+    health = {"image_shape": (8, 8), "hidden_layer_sizes": (4, 6, 5), "n_epochs": 1}
+    estimator = small(**health, kernel_size=[[4, 12], (2, 6)], warm_start=True)
+    layers = estimator.fit(ROWS, LABELS).network_.layers
+    assert [layer.weight.shape[2:] for layer in layers] == [(4, 12), (2, 6)]
+    assert [layer.out_shape for layer in layers] == [(4, 4, 4), (6, 2, 2)]
+    expected = [layer.sensitivity() for layer in layers]
+    np.testing.assert_allclose(estimator.sensitivities_[:2], expected, rtol=1e-12)
+    scale = expected[0] / (0.5 / 3 * 300)
+    label_scale = estimator.sensitivities_[2] / (0.5 / 3 * 300)
+    assert estimator.guarantee_.epsilon == pytest.approx(64 / scale + 2 / label_scale)
+    estimator.save(tmp_path / "network")
+    copy = PrivateCDBNClassifier.load(tmp_path / "network")
+    copy.set_params(warm_start=True, n_epochs=1, bounds=(0, 16)).fit(ROWS, LABELS)
+    with pytest.raises(ValueError, match="continues with a network of kernel_size"):
+        copy.set_params(kernel_size=(4, 2)).fit(ROWS, LABELS)

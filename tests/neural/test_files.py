@@ -30,7 +30,7 @@ MIB = 2**20
         {},
         {"mechanism": "identical", "noise_per": "batch", "normalization": "batch"},
         {"mechanism": "dpsgd"},
-        {"image_shape": (8, 8), "hidden_layer_sizes": (2, 3, 4), "kernel_size": 3},
+        {"image_shape": (8, 8), "hidden_layer_sizes": (2, 3, 4), "kernel_size": (3, 4)},
         {"image_shape": (8, 8), "hidden_layer_sizes": (2, 4), "normalization": "batch"},
         {"hidden_layer_sizes": (4,), "epsilon": np.inf},
     ],

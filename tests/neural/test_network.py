@@ -17,11 +17,14 @@ from skdp.neural._network import (
 )
 
 ARCHITECTURES = [
-    Architecture(784, 10, (28, 28), (32, 64, 25), 5),
-    Architecture(75, 3, (3, 5, 5), (4, 2, 6), 3),
-    Architecture(9, 2, None, (6, 4), 5),
-    Architecture(9, 2, None, (4,), 5),
-    Architecture(9, 2, (3, 3), (4,), 3),
+    Architecture(784, 10, (28, 28), (32, 64, 25), ((5, 5), (5, 5))),
+    Architecture(75, 3, (3, 5, 5), (4, 2, 6), ((3, 3), (3, 3))),
+    Architecture(9, 2, None, (6, 4), ((1, 1),)),
+    Architecture(9, 2, None, (4,), ()),
+    Architecture(9, 2, (3, 3), (4,), ()),
+    Architecture(3072, 10, (3, 32, 32), (4, 4, 8, 30), ((3, 3), (5, 5), (5, 5))),  # CIFAR-10
+    Architecture(7 * 12, 2, (7, 12), (3, 4, 3, 5), ((4, 12), (2, 6), (4, 4))),
+    Architecture(7, 2, (1, 7), (3, 2, 5), ((2, 1), (4, 8))),
 ]
 
 
@@ -30,8 +33,10 @@ def count_first_layer_inputs(network):
     layer = next(m for m in network.layers() if hasattr(m, "weight"))
     if isinstance(layer, torch.nn.Linear):
         return layer.weight.numel()
-    rows = torch.zeros(1, network.architecture.n_features)
-    *_, height, width = layer(network.layers()[0](rows)).shape
+    maps = torch.zeros(1, network.architecture.n_features)
+    for below in network.layers()[: network.layers().index(layer)]:
+        maps = below(maps)
+    *_, height, width = layer(maps).shape
     return height * width * layer.weight[0].numel()
 
 
@@ -65,19 +70,37 @@ def test_scores_start_at_the_minimum_of_even_classes():
     [
         ({"image_shape": (3, 4)}, r"'image_shape' .* of 16 values in total, got \(3, 4\)"),
         ({"image_shape": (16,)}, r"'image_shape' .*, got \(16,\)"),
-        ({"image_shape": (4, 4), "kernel_size": 4}, "'kernel_size' .* odd, got 4. Use 5"),
+        ({"kernel_size": (4, 12)}, r"'kernel_size' .* here 1: .* got \(4, 12\)\. Filters of 4"),
+        ({"kernel_size": [(4, 12, 1)]}, r"'kernel_size' .* got \[\(4, 12, 1\)\]"),
+        ({"kernel_size": [(4, 0)]}, r"'kernel_size' .* got \[\(4, 0\)\]"),
+        ({"kernel_size": [2.5]}, r"'kernel_size' .* got \[2.5\]"),
         ({"hidden_layer_sizes": ()}, r"'hidden_layer_sizes' .* got \(\)"),
         ({"hidden_layer_sizes": (4, 0)}, r"'hidden_layer_sizes' .* got \(4, 0\)"),
         ({"hidden_layer_sizes": (4, 2.5)}, r"'hidden_layer_sizes' .* got \(4, 2.5\)"),
     ],
 )
 def test_layers_that_do_not_fit_are_refused(settings, message, rng):
+    layers = {"image_shape": (4, 4), "hidden_layer_sizes": (3, 2)}
+    model = AdaptiveLaplaceClassifier(**{**layers, **settings})
     with pytest.raises(ValueError, match=message):
-        AdaptiveLaplaceClassifier(**settings).fit(rng.rand(20, 16), np.arange(20) % 2)
+        model.fit(rng.rand(20, 16), np.arange(20) % 2)
 
 
-def test_a_kernel_is_of_no_account_without_an_image(rng, small):
-    model = AdaptiveLaplaceClassifier(1e-3, kernel_size=4, **{**small, "random_state": None})
+@pytest.mark.parametrize(
+    ("given", "kernels"),
+    [(4, ((4, 4),) * 2), ((3, 5), ((3, 3), (5, 5))), ([[4, 12], 2], ((4, 12), (2, 2)))],
+)
+def test_filters_of_each_convolution(given, kernels):
+    model = AdaptiveLaplaceClassifier(
+        image_shape=(4, 12), hidden_layer_sizes=(3, 4, 5), kernel_size=given
+    )
+    assert model._make_architecture(48, 2).kernels == kernels
+
+
+@pytest.mark.parametrize("kernel_size", [4, (4, 12)])
+def test_a_kernel_is_of_no_account_without_an_image(kernel_size, rng, small):
+    settings = {**small, "random_state": None, "kernel_size": kernel_size}
+    model = AdaptiveLaplaceClassifier(1e-3, **settings)
     model.fit(rng.rand(60, 3), np.arange(60) % 2)
     assert model.predict(rng.rand(5, 3)).shape == (5,)
 
@@ -120,9 +143,9 @@ def scores_of_training(architecture, normalization, rows):
     return network(torch.from_numpy(rows))
 
 
-DENSE = Architecture(16, 3, None, (6, 5), 3)
-LAST_LAYER = Architecture(16, 3, None, (5,), 3)
-CONVOLUTION = Architecture(16, 3, (4, 4), (4, 4, 5), 3)
+DENSE = Architecture(16, 3, None, (6, 5), ((1, 1),))
+LAST_LAYER = Architecture(16, 3, None, (5,), ())
+CONVOLUTION = Architecture(16, 3, (4, 4), (4, 4, 5), ((3, 3), (3, 3)))
 
 
 @pytest.mark.parametrize(
@@ -155,8 +178,9 @@ def test_a_rectifier_below_the_normalization_keeps_shared_noise(architecture, rn
 
 
 STABILIZER = 0.01
-NINE_COLUMNS = Architecture(9, 3, None, (6, 5, 4), 3)
-TWO_CHANNELS = Architecture(32, 3, (2, 4, 4), (3, 4, 5), 3)
+NINE_COLUMNS = Architecture(9, 3, None, (6, 5, 4), ((1, 1), (1, 1)))
+TWO_CHANNELS = Architecture(32, 3, (2, 4, 4), (3, 4, 5), ((3, 3), (3, 3)))
+EVEN_FILTERS = Architecture(30, 3, (2, 3, 5), (3, 4, 5), ((4, 2), (1, 6)))
 
 
 def make_network(architecture, normalization="response"):
@@ -172,11 +196,11 @@ def as_matrix(layer, shape):
     if isinstance(layer, torch.nn.Linear):
         return weight.T, bias
     channels, height, width = shape
-    maps, _, size, _ = weight.shape
+    maps, _, rows, columns = weight.shape
     above = (-(-height // 2), -(-width // 2))
     matrix = np.zeros((channels, height, width, maps, *above))
-    for m, c, i, j, a, b in np.ndindex(maps, channels, *above, size, size):
-        y, x = 2 * i + a - size // 2, 2 * j + b - size // 2
+    for m, c, i, j, a, b in np.ndindex(maps, channels, *above, rows, columns):
+        y, x = 2 * i + a - (rows - 1) // 2, 2 * j + b - (columns - 1) // 2
         if 0 <= y < height and 0 <= x < width:
             matrix[c, y, x, m, i, j] = weight[m, c, a, b]
     flat = matrix.reshape(channels * height * width, -1)
@@ -185,14 +209,17 @@ def as_matrix(layer, shape):
 
 def slow_relevances(network, row):
     """Return the relevances of one row before they are brought to [0, 1], layer by layer."""
-    values, affine = torch.from_numpy(row)[None], []
+    values = below = torch.from_numpy(row)[None]
+    affine = []
     for layer in network.layers():
         if hasattr(layer, "weight"):
-            matrix, bias = as_matrix(layer, values.shape[1:])
-            x = values.detach().numpy().ravel()
+            matrix, bias = as_matrix(layer, below.shape[1:])
+            x = below.detach().numpy().ravel()
             z = x @ matrix + bias
             np.testing.assert_allclose(z, layer(values).detach().numpy().ravel(), atol=1e-12)
             affine.append((x, matrix, z))
+        # Zeros around maps are part of the convolution that follows.
+        below = values if isinstance(layer, torch.nn.ZeroPad2d) else layer(values)
         values = layer(values)
     scores = values[0].detach().numpy()
     relevance = np.where(np.arange(len(scores)) == scores.argmax(), scores, 0)
@@ -207,7 +234,7 @@ def slow_relevances(network, row):
 
 
 @pytest.mark.parametrize("normalization", ["response", "batch", "none"])
-@pytest.mark.parametrize("architecture", [NINE_COLUMNS, TWO_CHANNELS])
+@pytest.mark.parametrize("architecture", [NINE_COLUMNS, TWO_CHANNELS, EVEN_FILTERS])
 def test_relevances_are_those_of_explicit_matrices(architecture, normalization, rng):
     network = make_network(architecture, normalization)
     rows = rng.rand(3, architecture.n_features)
@@ -219,7 +246,7 @@ def test_relevances_are_those_of_explicit_matrices(architecture, normalization, 
         np.testing.assert_allclose(relevance, expected, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("architecture", [NINE_COLUMNS, TWO_CHANNELS])
+@pytest.mark.parametrize("architecture", [NINE_COLUMNS, TWO_CHANNELS, EVEN_FILTERS])
 def test_relevance_is_conserved_without_biases(architecture, rng, monkeypatch):
     monkeypatch.setattr(_network, "_STABILIZER", 1e-12)
     network = make_network(architecture)
@@ -283,7 +310,7 @@ def test_shares_are_positive_and_of_mean_1(epsilon, rng):
 
 
 def test_columns_that_matter_get_more_of_the_budget(rng):
-    network = make_network(Architecture(9, 3, None, (5,), 3))
+    network = make_network(Architecture(9, 3, None, (5,), ()))
     network.hidden.weight.data[:, 4:] = 0
     shares, _ = budget_shares(network, torch.from_numpy(rng.rand(50, 9)), np.inf, None)
     assert np.ptp(shares[4:]) < 1e-6

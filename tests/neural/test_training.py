@@ -88,7 +88,7 @@ def test_the_error_bound_of_the_paper_holds_and_is_loose():
 
 def test_scales_are_those_of_the_equations():
     # MNIST, as in the paper: Δ = 2 · 14 · 14 · 25, Δ_F = 10 (25 + 25²/4), |L| = 1800.
-    architecture = Architecture(784, 10, (28, 28), (32, 64, 25), 5)
+    architecture = Architecture(784, 10, (28, 28), (32, 64, 25), ((5, 5), (5, 5)))
     shares = np.linspace(0.5, 1.5, 784)
     found = AdaptiveLaplaceClassifier()._perturbation(architecture, shares, 60_000, (0.2, 0.4))
     np.testing.assert_allclose(found.input_scales, 9800 / (1800 * shares * 0.2), rtol=1e-12)
@@ -180,7 +180,7 @@ def train_without_noise(X, y, *, hidden_layer_sizes, n_epochs, batch_size, rando
     random_state = check_random_state(random_state)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(draw_seeds(random_state))
-        network = Network(Architecture(X.shape[1], 10, None, hidden_layer_sizes, 5), "response")
+        network = Network(Architecture(X.shape[1], 10, None, hidden_layer_sizes, ()), "response")
     generator = torch.Generator().manual_seed(int(draw_seeds(random_state)))
     rows, coefficients = torch.from_numpy(X).float(), label_coefficients(y, 10)
 
@@ -267,7 +267,7 @@ def test_the_network_becomes_the_running_average_of_adam():
 
 
 def test_queries_are_normalized_by_what_was_calibrated():
-    network = Network(Architecture(3, 2, None, (4, 5), 3), "batch").double()
+    network = Network(Architecture(3, 2, None, (4, 5), ((1, 1),)), "batch").double()
     rows = torch.rand(100, 3, dtype=torch.float64)
     calibrate(network, rows)
     assert not network.training

@@ -45,7 +45,7 @@ def all_parts(release_of):
     return release_of("all")
 
 
-SCHEDULE = {"n_components": (2, 3, 4), "n_inducing": (0.1, 0.2, 0.25), "n_layers": 2}
+SCHEDULE = {"n_components": (2, 3, 4), "n_inducing": (0.1, 0.2, 0.25), "n_layers": (1, 1, 2)}
 
 
 def slow_subspaces(release, X, marked):
@@ -67,8 +67,8 @@ def fewer(X, marked):
     return X[kept], marked[kept]
 
 
-def schedule_models(seeds, inference):
-    for n, ratio, depth in zip((2, 3, 4), (0.1, 0.2, 0.25), (1, 1, 2), strict=True):
+def schedule_models(seeds, inference, depths=(1, 1, 2)):
+    for n, ratio, depth in zip((2, 3, 4), (0.1, 0.2, 0.25), depths, strict=True):
         yield WideCDMMAClassifier(
             n, ratio, depth, inference=inference, random_state=seeds.randint(2**31 - 1)
         )

@@ -246,16 +246,6 @@ def test_a_part_that_a_strategy_lacks_is_named_with_its_remedy(
         DPTransferClassifier(lacking, strategy=strategy).fit(X, marked)
 
 
-def test_equally_many_columns_must_be_the_same_columns(rng, open_source):
-    X, y = pd.DataFrame(rng.rand(40, 3), columns=["age", "dose", "weight"]), np.arange(40) % 2
-    source = open_source(X, y)
-    DPTransferClassifier(source).fit(X, y)
-    DPTransferClassifier(source).fit(X[["age", "dose"]], y)
-    other = X.set_axis(["height", "pulse", "sugar"], axis=1)
-    with pytest.raises(ValueError, match="rename those of X"):
-        DPTransferClassifier(source).fit(other, y)
-
-
 def test_marks_that_became_text_are_warned_about(rng):
     X = rng.rand(6, 2)
     with pytest.warns(UserWarning, match=r"labels \['-1'\] in y count as classes.*dtype object"):

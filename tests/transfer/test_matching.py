@@ -9,7 +9,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import roc_auc_score
 
-from skdp import DPSource, DPStatisticsSource, DPTransferClassifier, SelfTrainingSchedule
+from skdp import (
+    DPSource,
+    DPStatisticsSource,
+    DPTransferClassifier,
+    DPTransferRegressor,
+    OptimalDPNoise,
+    SelfTrainingSchedule,
+)
 
 pytestmark = [
     pytest.mark.usefixtures("few_rounds"),
@@ -166,3 +173,59 @@ def test_sources_may_have_the_same_columns_in_another_order(rng):
     expected = DPTransferClassifier(turned, random_state=0).fit(X)
     assert_allclose(model.predict_proba(X), expected.predict_proba(X))
     assert model.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("strategy", ["noise_aware", "alignment", "multitask"])
+def test_as_many_columns_of_other_names_are_embedded_like_more_columns(rng, strategy):
+    X = pd.DataFrame(rng.rand(900, 4), columns=list("abcd"))
+    y = (X["a"] + 2 * X["b"] > 1.5).astype(int).to_numpy()
+    X["c"] += y
+    noise = OptimalDPNoise(16.0, random_state=np.random.RandomState(0))
+    settings = {"parts": "all", "n_components": 2, "n_layers": 1, "random_state": 0}
+    source = DPSource(bounds=(0, 2), noise=noise, **settings)
+    release = source.fit(X[:600], y[:600]).release_
+    other = X[600:] @ pd.DataFrame(np.linalg.qr(rng.randn(4, 4))[0], index=X.columns)
+    other.columns = list("efgh")
+    schedule, marked = SelfTrainingSchedule(n_components=(2, 2), n_layers=1), y[600:]
+    model = DPTransferClassifier(
+        release, strategy=strategy, self_training=schedule, random_state=0
+    )
+    with pytest.warns(UserWarning, match=r"\['e', .*'h'\] of X have no name in common .*\['a', "):
+        scores = model.fit(other, marked).source_scores(other)
+    assert model.score(other, marked) > 0.7
+    # Another column that is constant tells nothing.
+    more = other.assign(i=0.0)
+    with pytest.warns(UserWarning, match="give them the same names"):
+        assert_allclose(model.fit(more, marked).source_scores(more), scores, rtol=1e-5, atol=1e-8)
+    # By position they would be taken to be the source's, as an array is, or a frame without names.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain = model.fit(other.to_numpy(), marked).source_scores(other.to_numpy())
+        numbered = other.set_axis(range(4), axis=1)
+        assert_array_equal(model.fit(numbered, marked).source_scores(numbered), plain)
+    assert np.abs(plain - scores).max() > 0.1
+    if strategy == "noise_aware":
+        effects = model.fit(other, marked).explain(other.iloc[[0]]).columns
+        assert {effect.name for effect in effects} == set(other.columns)
+
+
+def test_other_names_need_an_alignment_and_labels(rng):
+    X, y = pd.DataFrame(rng.rand(200, 3), columns=list("abc")), np.arange(200) % 2
+    other = X.set_axis(list("def"), axis=1)
+    release = DPStatisticsSource(4.0, bounds=(0, 1), classes=[0, 1]).fit(X, y).release_
+    with pytest.raises(ValueError, match=r"no alignment.* Use the columns .* by their names"):
+        DPTransferClassifier(release).fit(other, y)
+    release = DPSource(16.0, bounds=(0, 1), n_components=2, n_layers=1).fit(X, y).release_
+    with pytest.raises(ValueError, match="labels of one class at most"):
+        DPTransferClassifier(release).fit(other)
+    papers = DPSource(16.0, bounds=(0, 1), parts="papers", n_components=2, n_layers=1).fit(X, y)
+    with pytest.raises(ValueError, match="Equally many columns must be the same columns"):
+        DPTransferClassifier(papers, strategy="alignment").fit(X.set_axis(list("abd"), axis=1), y)
+
+
+def test_a_release_about_a_number_takes_its_own_columns(rng):
+    X = pd.DataFrame(rng.rand(200, 3), columns=list("abc"))
+    outcome = {"type": "number", "low": 0, "high": 1}
+    source = DPStatisticsSource(4.0, bounds=(0, 1), outcome=outcome).fit(X, rng.rand(200))
+    with pytest.raises(ValueError, match="X has 3 columns, and the release 3 of other names"):
+        DPTransferRegressor(source).fit(X.set_axis(list("def"), axis=1))

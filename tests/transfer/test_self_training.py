@@ -12,7 +12,7 @@ from skdp.transfer._self_training import Round, Step, first_round, out_of_fold_s
 from skdp.transfer.papers import ALIGNMENT, MULTITASK
 from skdp.utils._labels import stratified_folds
 
-SCHEDULE = {"n_components": (2, 3, 4), "n_inducing": (0.1, 0.2, 0.25), "n_layers": 2}
+SCHEDULE = {"n_components": (2, 3, 4), "n_inducing": (0.1, 0.2, 0.25), "n_layers": (1, 1, 2)}
 
 
 class Settling:
@@ -101,6 +101,15 @@ def test_when_labels_settle_the_last_round_comes_next(labels):
     result = run(strategy, labels, tol=1 / 12)
     assert result.history["round"] == [0, 1, 3]
     assert strategy.settings[-1] == SETTINGS[-1]
+
+
+@pytest.mark.parametrize(("tol", "rounds"), [(0.0, [0, 1, 2, 3]), (1e-9, [0, 1, 3])])
+def test_without_a_tolerance_all_rounds_are_run(labels, tol, rounds):
+    class Settled(Settling):
+        def step(self, settings, labels):
+            return self._guess(settings, labels, 6)  # as the start
+
+    assert run(Settled(labels), labels, tol=tol).history["round"] == rounds
 
 
 def test_without_unlabeled_rows_the_last_round_is_the_only_one():
@@ -203,6 +212,9 @@ def test_first_round_has_one_component_less_than_labels(n, expected):
     ("settings", "message"),
     [
         ({"n_components": (4, 6), "n_inducing": (0.1, 0.2, 0.3)}, "must be equally long"),
+        ({"n_components": (4, 6), "n_layers": (1, 2, 2)}, "must be equally long"),
+        ({"n_components": (4, 6), "n_layers": (2, 1)}, "'n_layers' .* in non-decreasing order"),
+        ({"n_components": (4, 6), "n_layers": (1, 1.5)}, "'n_layers' .* positive counts"),
         ({"n_components": (6, 4, 8, 10)}, "in non-decreasing order"),
         ({"n_components": (0, 4, 8, 10)}, "positive counts"),
         ({"n_components": ()}, "non-empty"),
@@ -221,25 +233,29 @@ def test_impossible_settings_are_refused(same, settings, message):
 
 
 @pytest.mark.parametrize(
-    ("settings", "sizes", "fractions"),
+    ("settings", "sizes", "fractions", "depths"),
     [
-        ({}, [4, 6, 8, 10], [1 / 10, 1 / 8, 1 / 6, 1 / 4]),
-        ({"strategy": "noise_aware"}, [5, 5] + [9] * 6, [1 / 2] * 8),
-        ({"strategy": "multitask"}, [5, 10, 15, 20], [1 / 2] * 4),
-        ({"n_components": 7}, [7], [1 / 4]),
-        ({"n_components": (2, 3)}, [2, 3], [1 / 6, 1 / 4]),
-        ({"n_components": np.arange(1, 6)}, [1, 2, 3, 4, 5], [0.1, 0.1, 1 / 8, 1 / 6, 1 / 4]),
-        ({"n_components": [2, 3], "n_inducing": 40}, [2, 3], [40, 40]),
-        ({"n_components": [2, 3], "n_inducing": [10, 40]}, [2, 3], [10, 40]),
+        ({}, [4, 6, 8, 10], [1 / 10, 1 / 8, 1 / 6, 1 / 4], [1, 1, 1, 5]),
+        ({"strategy": "noise_aware"}, [5, 5] + [9] * 6, [1 / 2] * 8, [1] * 8),
+        ({"strategy": "multitask"}, [5, 10, 15, 20], [1 / 2] * 4, [1] * 4),
+        ({"strategy": "multitask", "n_layers": 5}, [5, 10, 15, 20], [1 / 2] * 4, [5] * 4),
+        ({"n_components": 7}, [7], [1 / 4], [5]),
+        ({"n_components": (2, 3)}, [2, 3], [1 / 6, 1 / 4], [1, 5]),
+        (
+            {"n_components": np.arange(1, 6)},
+            *([1, 2, 3, 4, 5], [0.1, 0.1, 1 / 8, 1 / 6, 1 / 4], [1, 1, 1, 1, 5]),
+        ),
+        ({"n_components": [2, 3], "n_inducing": 40}, [2, 3], [40, 40], [1, 5]),
+        ({"n_components": [2, 3], "n_inducing": [10, 40]}, [2, 3], [10, 40], [1, 5]),
+        ({"n_components": [2, 3], "n_layers": [2, 3]}, [2, 3], [1 / 6, 1 / 4], [2, 3]),
     ],
 )
-def test_schedules(settings, sizes, fractions):
+def test_schedules(settings, sizes, fractions, depths):
     strategy = settings.pop("strategy", "alignment")
     rounds = resolved(strategy, 110.0, **settings).rounds
     assert [r.n_components for r in rounds] == sizes
     assert [r.n_inducing for r in rounds] == fractions
-    assert [r.n_layers for r in rounds[:-1]] == [1] * (len(sizes) - 1)
-    assert rounds[-1].n_layers == (5 if strategy == "alignment" else 1)
+    assert [r.n_layers for r in rounds] == depths
 
 
 @pytest.mark.parametrize(

@@ -320,7 +320,7 @@ ALIGNMENT = Strategy(
     SelfTrainingSchedule(  # Kumar and Moser, section 5
         (4, 6, 8, 10),
         n_inducing=(1 / 10, 1 / 8, 1 / 6, 1 / 4),
-        n_layers=5,
+        n_layers=(1, 1, 1, 5),
         n_folds=1,
         inference="gamma",
     ),

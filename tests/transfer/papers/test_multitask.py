@@ -7,11 +7,12 @@ from skdp.transfer._embedding import paired_subspaces
 from skdp.transfer.papers._least_error import _MAX_INDUCING, MultiTaskSide
 
 
+@pytest.mark.parametrize("n_layers", [(1, 1, 2), 2])  # (1.82) has one L for all rounds
 @pytest.mark.parametrize("domain", ["same", "other"])
-def test_multitask_is_the_report_s_rule(release, domain, slow, request):
+def test_multitask_is_the_report_s_rule(release, domain, n_layers, slow, request):
     X, _, marked, X_test, _ = request.getfixturevalue(domain)
     X, marked, X_test = *slow.fewer(X, marked), X_test[:20]
-    schedule = SelfTrainingSchedule(tol=0.0, **slow.schedule)
+    schedule = SelfTrainingSchedule(tol=0.0, **{**slow.schedule, "n_layers": n_layers})
     settings = {"strategy": "multitask", "self_training": schedule, "random_state": 0}
     fast = DPTransferClassifier(release, **settings).fit(X, marked)
     source_scores, scores = fast.source_scores(X_test), fast.decision_function(X_test)
@@ -22,7 +23,7 @@ def test_multitask_is_the_report_s_rule(release, domain, slow, request):
     seeds = np.random.RandomState(0)
     hidden = marked < 0
     labels = slow.initial_labels(X, marked, seeds, "empirical")
-    for model in slow.models(seeds, "empirical"):
+    for model in slow.models(seeds, "empirical", np.broadcast_to(n_layers, 3).tolist()):
         labels[hidden] = model.fit(X, labels).predict(X[hidden])
     assert_array_equal(fast.transduction_, labels)
 
