@@ -4,7 +4,9 @@ from collections import Counter
 from itertools import product
 
 from _comparisons import OUTCOMES, Cell, by_draw
-from _table import grouped, table
+from _measured_tables import with_columns
+from _shift_data import TARGETS
+from _table import NOTHING, Values, grouped, pick, table, unique, where
 
 NONE = "-"
 # Of each measure its name, whether more of it is better (1) or worse (-1), and the largest
@@ -120,3 +122,41 @@ def means(record):
                 values = cell.all_of(model)
                 row = {**head, "model": name, "value": values.mean if values else None}
                 yield {**row, "what": letter and f"{letter}, {name}"}
+
+
+def labels(record):
+    """Rows of each data set, source and number of labels, with a text for each choice of these.
+
+    A choice has its mean difference to a random one over draws, with the standard error, and
+    whether it gains or loses more than that.
+    """
+    names = {case: name for name, cases in TARGETS.items() for case in cases}
+    data = {"heart": "four hospitals", "tables": "twelve targets of tables"}
+    rows = with_columns(record["rows"], data=lambda r: data.get(names.get(r["case"]), r["case"]))
+    for (name, level, n_labels), some in grouped(rows, "data", "level", "labels").items():
+        for measure in ("log_loss", "auc" if name in data.values() else "accuracy"):
+            head = {"data": name, "level": level, "labels": n_labels, "measure": measure}
+            head["random"] = _shown(measure, pick(some, measure, variant="random"))
+            yield head | {
+                variant: _difference(some, variant, measure)
+                for variant in unique(some, "variant")
+                if variant != "random"
+            }
+
+
+def _difference(rows, variant, measure):
+    """Return the mean difference of a choice of labels to a random one, as text."""
+    pairs = grouped(where(rows, variant=("random", variant)), "case", "draw").values()
+    values = [{row["variant"]: row[measure] for row in pair} for pair in pairs]
+    values = [v[variant] - v["random"] for v in values if None not in v.values()]
+    if len(values) < 2:
+        return NOTHING
+    mean, error = Values(values).mean, Values(values).error
+    better = (mean < 0) == (measure == "log_loss")
+    text = _shown(measure, values, "+", " ±e")
+    return f"{text}, **{'gain' if better else 'loss'}**" if abs(mean) > error else text
+
+
+def _shown(measure, values, sign="", spread=""):
+    number = f"{sign}{'.1f' if measure == 'accuracy' else '.3f'}"
+    return f"{Values(values):{number}{spread}}"
