@@ -135,7 +135,8 @@ def labels(record):
     rows = with_columns(record["rows"], data=lambda r: data.get(names.get(r["case"]), r["case"]))
     for (name, level, n_labels), some in grouped(rows, "data", "level", "labels").items():
         for measure in ("log_loss", "auc" if name in data.values() else "accuracy"):
-            head = {"data": name, "level": level, "labels": n_labels, "measure": measure}
+            text = MEASURES.get(measure, (measure,))[0]
+            head = {"data": name, "level": level, "labels": n_labels, "measure": text}
             head["random"] = _shown(measure, pick(some, measure, variant="random"))
             yield head | {
                 variant: _difference(some, variant, measure)

@@ -42,7 +42,7 @@ epsilons, sizes = [0.1, 0.3, 1.0, 3.0], [500, 3000]
 plan = plan_release(
     adult.schema,
     sizes,
-    class_frequencies=[0.75, 0.25],
+    class_prior=[0.75, 0.25],
     epsilon=epsilons,
     effects=0.9,
     n_draws=options.draws,

@@ -1,6 +1,7 @@
 """``skdp plan``: what a release will be worth, before any budget is spent."""
 
 import importlib
+import re
 from math import inf, isinf
 
 from skdp.commands._arguments import between, checked_output, read_schema, require_outcome
@@ -14,14 +15,20 @@ HELP = """Estimate how accurate releases of a table will be, from its schema and
 
 example:
   skdp plan schema.json --rows 500 2000 --class-prior died=0.1 --class-prior home=0.9
-  skdp plan schema.json --rows 500 --auc 0.8 --effects 0.85 --plot plan.png
-  skdp plan stay.json --rows 5000 --r2 0.25 --effects 0.3
+  skdp plan schema.json --rows 500 --class-prior died=0.1 --class-prior home=0.9 --auc 0.8
+  skdp plan stay.json --rows 5000 --outcome-interval 2 12 --r2 0.25 --effects 0.3
+  skdp plan followup.json --rows 300 --owners 4 --event-share 0.2 --plot plan.png
 
 No row is read and no budget is spent: tables are simulated from the schema, released, and the
 releases evaluated. You must guess how well the columns separate the classes: by the AUC of
 published models of the same outcome, or as weak (0.65), moderate (0.75) or strong (0.85). Where
 the outcome is a number, by R²: weak (0.1), moderate (0.3) or strong (0.5); where it is a time to
-an event, by the concordance: weak (0.6), moderate (0.7) or strong (0.8)."""
+an event, by the concordance: weak (0.6), moderate (0.7) or strong (0.8). And how outcomes are
+distributed: the share of each class, two numbers between which two thirds of them lie, or the
+share of rows with the event."""
+
+# How errors of a plan name its parameters.
+_PARAMETER = re.compile(r"[Tt]he '(\w+)' parameter of plan_release")
 
 
 def add_arguments(parser):
@@ -35,13 +42,22 @@ def add_arguments(parser):
         nargs="+",
         type=_whole,
         metavar="NUMBER",
-        help="approximate number of records, or of people; several are compared",
+        help="approximate number of records, or of people, of each owner; several are compared",
     )
     parser.add_argument(
-        "--class-prior",
-        metavar="CLASS=SHARE",
-        action="append",
-        help="approximate frequency of a class; once for each class (default: all equal)",
+        "--owners",
+        dest="n_owners",
+        type=_whole,
+        default=1,
+        metavar="NUMBER",
+        help="of so many rows, whose releases are merged (default: 1)",
+    )
+    _add_spread(parser)
+    parser.add_argument(
+        "--model",
+        choices=("linear", "additive", "mixtures", "logistic", "auto"),
+        default="linear",
+        help="what is released (default: linear, as the simulated effects are)",
     )
     parser.add_argument(
         "--epsilon",
@@ -76,6 +92,30 @@ def add_arguments(parser):
     parser.add_argument("--force", action="store_true", help="replace the plot if it exists")
 
 
+def _add_spread(parser):
+    """Add how outcomes are distributed, by an option for each kind of them."""
+    spread = parser.add_argument_group("outcome", "a public guess of how outcomes are distributed")
+    spread.add_argument(
+        "--class-prior",
+        metavar="CLASS=SHARE",
+        action="append",
+        help="approximate frequency of a class; once for each class",
+    )
+    spread.add_argument(
+        "--outcome-interval",
+        nargs=2,
+        type=float,
+        metavar=("LOW", "HIGH"),
+        help="two numbers between which two thirds of outcomes that are numbers lie",
+    )
+    spread.add_argument(
+        "--event-share",
+        type=between(0, 1, "0.3 is one"),
+        metavar="SHARE",
+        help="of rows with the event up to the horizon, where the outcome is a time",
+    )
+
+
 def _whole(text):
     return int(text) if text.isdecimal() else text  # which the plan refuses, by its name
 
@@ -94,20 +134,36 @@ def run(arguments, note):
         target = checked_output(arguments, ".png", ".svg", ".pdf", argument="plot")
     schema = read_schema(arguments.schema)
     require_outcome(schema, arguments.schema)
-    frequencies = _frequencies(schema, arguments)
     number = isinstance(schema.outcome, NumericColumn)
+    for option, wrong in {"auc": number, "r2": not number}.items():
+        if wrong and getattr(arguments, option) is not None:
+            raise ValueError(
+                f"--{option} is for an outcome that is {'no' if number else 'a'} number, and that "
+                f"of {arguments.schema!r} is {'one' if number else 'none'}. Leave it out"
+                f"{', or use --r2' * number}."
+            )
     name, wanted = ("An R²", arguments.r2) if number else ("An AUC", arguments.auc)
     if schema.outcome is not None and not number:
         name = "A concordance"
+    prior = arguments.class_prior
+    if prior is not None and schema.classes is not None:
+        prior = class_shares(schema.classes, prior)
     note("simulating tables, and releases of them")
-    plan = plan_release(
-        schema,
-        arguments.rows,
-        frequencies,
-        arguments.epsilon,
-        effects=arguments.effects,
-        random_state=0,
-    )
+    try:
+        plan = plan_release(
+            schema,
+            arguments.rows,
+            prior,
+            arguments.epsilon,
+            effects=arguments.effects,
+            outcome_interval=arguments.outcome_interval,
+            event_share=arguments.event_share,
+            model=arguments.model,
+            n_owners=arguments.n_owners,
+            random_state=0,
+        )
+    except ValueError as error:
+        raise ValueError(_PARAMETER.sub(_option, str(error))) from None
     lines = [plan.summary()]
     if wanted is not None:
         lines += _needed(plan, name, wanted)
@@ -117,35 +173,35 @@ def run(arguments, note):
     return "\n".join(lines)
 
 
-def _frequencies(schema, arguments):
-    """Return the frequencies of the classes, None where none are given or needed."""
-    number = isinstance(schema.outcome, NumericColumn)
-    other = schema.outcome is not None
-    for option, wrong in {"auc": number, "class_prior": other, "r2": not number}.items():
-        if wrong and getattr(arguments, option) is not None:
-            raise ValueError(
-                f"--{option.replace('_', '-')} is for an outcome that is "
-                f"{'one of several classes' if number else 'a number'}, and that of "
-                f"{arguments.schema!r} is not. Leave it out{', or use --r2' * number}."
-            )
-    if arguments.class_prior is None:
-        return None
-    shares = class_shares(schema.classes, arguments.class_prior)
-    return [shares[label] for label in schema.classes]
+def _option(match):
+    """Return the option for a parameter of a plan."""
+    name = {"n_rows": "rows", "n_owners": "owners"}.get(match[1], match[1])
+    return f"--{name.replace('_', '-')}"
 
 
 def _needed(plan, name, wanted):
     """Return lines about what an AUC, R² or concordance needs."""
-    return [
-        f"{name} of {wanted:g} with effects {effects!r} and {n_rows:,} rows needs epsilon "
-        + ("above those planned" if isinf(epsilon) else f"{epsilon:.2g}, about")
-        + "."
-        for (effects, n_rows), epsilon in plan.epsilon_needed(wanted).items()
-    ] + [
-        f"With epsilon {epsilon:g} and effects {effects!r} it needs {n_rows:,.0f} rows, about."
-        for (effects, epsilon), n_rows in plan.rows_needed(wanted).items()
-        if not isinf(n_rows) and plan.table["n_rows"].nunique() > 1
-    ]
+    return (
+        [
+            f"{name} of {wanted:g} with effects {effects!r} and {n_rows:,} rows needs epsilon "
+            + ("above those planned" if isinf(epsilon) else f"{epsilon:.2g}, about")
+            + "."
+            for (effects, n_rows), epsilon in plan.epsilon_needed(wanted).items()
+        ]
+        + [
+            f"With epsilon {epsilon:g} and effects {effects!r} it needs {n_rows:,.0f} rows, about."
+            for (effects, epsilon), n_rows in plan.rows_needed(wanted).items()
+            if not isinf(n_rows) and plan.table["n_rows"].nunique() > 1
+        ]
+        + [
+            f"One release with effects {effects!r} and {n_rows:,} rows reaches it with a chance of"
+            + ",".join(
+                f" {100 * p:.0f} % at epsilon {e:g}" for e, p in chances.droplevel([0, 1]).items()
+            )
+            + "."
+            for (effects, n_rows), chances in plan.chance(wanted).groupby(level=[0, 1], sort=False)
+        ]
+    )
 
 
 def _draw(plan, target, force):

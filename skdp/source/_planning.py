@@ -11,33 +11,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
-from scipy.special import log_ndtr, ndtri
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.linear_model import LinearRegression
-from sklearn.metrics import r2_score, roc_auc_score
+from scipy.stats import t as student
 from sklearn.utils import check_random_state
 
 from skdp.displays import PrivacyUtilityDisplay
 from skdp.privacy import gaussian_epsilon, gaussian_sigma
+from skdp.release import Release
+from skdp.source._simulated_tables import KINDS
 from skdp.source._statistics_source import DPStatisticsSource
 from skdp.tabular import EventOutcome, NumericColumn, Schema, TabularEncoder, as_schema
 from skdp.utils._html import grid
-from skdp.utils._survival import concordance_index
 
-# Areas under the ROC curve that are reached with many rows and without noise, by name.
-EFFECTS = {"weak": 0.65, "moderate": 0.75, "strong": 0.85}
-# The same of R² where the outcome is a number.
-R2_EFFECTS = {"weak": 0.1, "moderate": 0.3, "strong": 0.5}
-# The same of the concordance where it is a time to an event.
-CONCORDANCE_EFFECTS = {"weak": 0.6, "moderate": 0.7, "strong": 0.8}
-# Share of rows with an event unless another is given.
-_EVENT_SHARE = 0.3
 # Largest number of simulated rows; more rows are represented by smaller noise (rule of thumb:
 # the sampling error of an AUC of so many is below .01).
 _MOST_ROWS = 20_000
-# Number of those that bring effects to an AUC (rule of thumb).
-_SCALING_ROWS = 5_000
+# Added to the deviation of a chance, so that draws that are all alike allow one.
+_LEAST_SD = 1e-6
 
 
 @dataclass(frozen=True)
@@ -49,11 +38,12 @@ class ReleasePlan:
     table : DataFrame
         One row for each ``effects``, ``n_rows`` and ``epsilon`` with ``auc``, the mean area under
         the ROC curve of releases on other rows of the same kind, its standard deviation
-        ``auc_sd`` over tables and noise, and ``auc_without_noise``; ``mean_error`` and
-        ``share_error``, medians of the half widths of 95 % intervals of means (in units of the
-        range between the bounds) and of shares, by class. Where the outcome is a number, ``r2``,
-        ``r2_sd`` and ``r2_without_noise`` in place of the AUC, and ``concordance`` and so on where
-        it is a time to an event; and means and shares of all rows.
+        ``auc_sd`` over tables and noise, and ``auc_without_noise``; ``log_loss``, and
+        ``base_log_loss`` of the class frequencies alone; ``mean_error`` and ``share_error``,
+        medians of the half widths of 95 % intervals of means (in units of the range between the
+        bounds) and of shares, by class. Where the outcome is a number, ``r2``, ``r2_sd`` and
+        ``r2_without_noise`` in place of AUC and log loss, and ``concordance`` and so on where it
+        is a time to an event; and means and shares of all rows.
 
     draws : DataFrame
         The same for each simulated release.
@@ -68,7 +58,7 @@ class ReleasePlan:
     >>> schema = {"version": 1, "classes": ["alive", "dead"], "columns": {
     ...     "age": {"type": "numeric", "low": 18, "high": 100}}}
     >>> plan = plan_release(
-    ...     schema, 200, epsilon=[0.1, 10.0], effects="strong", n_draws=1, random_state=0
+    ...     schema, 200, [0.7, 0.3], [0.1, 10.0], effects="strong", n_draws=1, random_state=0
     ... )
     >>> plan.table[["n_rows", "epsilon"]].values.tolist()
     [[200.0, 0.1], [200.0, 10.0]]
@@ -80,7 +70,7 @@ class ReleasePlan:
     @property
     def _figure(self):
         """Name of the figure that is planned in the table, and in texts."""
-        return next((k.figure, k.name) for k in _WORLDS.values() if k.figure in self.table)
+        return next((k.figure, k.name) for k in KINDS.values() if k.figure in self.table)
 
     def epsilon_needed(self, wanted: float) -> pd.Series:
         """Return the smallest ε whose releases are expected to reach an AUC, R² or concordance.
@@ -102,7 +92,7 @@ class ReleasePlan:
         >>> schema = {"version": 1, "classes": ["alive", "dead"], "columns": {
         ...     "age": {"type": "numeric", "low": 18, "high": 100}}}
         >>> plan = plan_release(
-        ...     schema, 200, epsilon=[0.1, 10.0], effects="strong", n_draws=1, random_state=0
+        ...     schema, 200, [0.7, 0.3], [0.1, 10.0], effects="strong", n_draws=1, random_state=0
         ... )
         >>> plan.epsilon_needed(0.99).tolist()
         [inf]
@@ -124,6 +114,39 @@ class ReleasePlan:
         """
         return self._needed("n_rows", "epsilon", wanted)
 
+    def chance(self, wanted: float) -> pd.Series:
+        """Return the chance that one release reaches an AUC, R² or concordance.
+
+        Parameters
+        ----------
+        wanted : float
+            The AUC; R² where the outcome is a number, the concordance where it is a time.
+
+        Returns
+        -------
+        chance : Series
+            By effects, number of rows and ε: the probability that a further draw of a normal
+            distribution exceeds it, given those of ``draws`` (Student's t). At least two of these
+            are needed, otherwise it is missing.
+        """
+        figure, _ = self._figure
+        groups = self.draws.groupby(["effects", "n_rows", "epsilon"], sort=False)[figure]
+        n, sd = groups.size(), groups.std() + _LEAST_SD
+        away = (wanted - groups.mean()) / (sd * np.sqrt(1 + 1 / n))
+        return pd.Series(student.sf(away, n - 1), index=away.index, name="chance")
+
+    @property
+    def is_worth_it(self) -> pd.Series:
+        """Whether a release is expected to say more than is known without one.
+
+        Of classes, more than their frequencies, by log loss; of a number, more than its mean, by
+        R²; of a time, a concordance above one half. One value for each line of ``table``.
+        """
+        if "log_loss" in self.table:
+            return self.table["log_loss"] < self.table["base_log_loss"]
+        figure, _ = self._figure
+        return self.table[figure] > (0.5 if figure == "concordance" else 0)
+
     def _needed(self, amount, given, wanted):
         figure, _ = self._figure
         crossings = {
@@ -141,22 +164,33 @@ class ReleasePlan:
         text : str
         """
         figure, name = self._figure
-        lines = []
-        for (effects, n_rows), part in self.table.groupby(["effects", "n_rows"], sort=False):
+        table, lines = self.table.assign(worth=self.is_worth_it), []
+        for (effects, n_rows), part in table.groupby(["effects", "n_rows"], sort=False):
             without = part[f"{figure}_without_noise"].iloc[0]
             lines.append(f"{effects}: {name} without noise {without:.2f}, with {n_rows:,} rows")
-            lines += [
-                f"  epsilon {line['epsilon']:<6g} {name} {line[figure]:.2f} +- "
-                f"{line[f'{figure}_sd']:.2f}; means +- {100 * line['mean_error']:.1f} % of the "
-                f"range, shares +- {100 * line['share_error']:.1f} %"
-                for line in part.to_dict("records")
-            ]
+            if "log_loss" in part:
+                lines[-1] += f"; log loss of frequencies alone {part['base_log_loss'].iloc[0]:.3f}"
+            lines += [self._line(line, figure, name) for line in part.to_dict("records")]
         groups = "by class" if figure == "auc" else "of all rows"
         lines += [
-            f"{name} +- its standard deviation over simulated tables and noise; means and shares",
-            f"{groups} +- half of a 95 % interval (50 %: the release says nothing of them)",
+            f"{name} +- its standard deviation over simulated tables and noise; means (of the",
+            f"range) and shares {groups} +- half of a 95 % interval (50 %: nothing is known)",
         ]
         return "\n".join(lines)
+
+    @staticmethod
+    def _line(line, figure, name):
+        """Return the text of a line of the table."""
+        parts = [f"  epsilon {line['epsilon']:<5g} {name} {line[figure]:.2f}"]
+        parts[0] += f" +- {line[f'{figure}_sd']:.2f}"
+        if "log_loss" in line:
+            parts.append(f"log loss {line['log_loss']:.3f}")
+        for what in ("mean", "share"):
+            if isfinite(line[f"{what}_error"]):
+                parts.append(f"{what}s +- {100 * line[f'{what}_error']:.1f} %")
+        known = {"auc": "the class frequencies alone", "r2": "the mean alone"}
+        no_worth = f"\n    not worth it: no better than {known.get(figure, 'no model')}"
+        return "  ".join(parts) + ("" if line["worth"] else no_worth)
 
     def plot(self, ax: Any = None) -> Any:
         """Plot the expected AUC, R² or concordance against ε, with one standard deviation.
@@ -204,12 +238,15 @@ def _crossing(amounts, areas, wanted):
 def plan_release(
     schema: Schema | Mapping[str, Any] | str | os.PathLike[str],
     n_rows: int | Sequence[int] | np.ndarray,
-    class_frequencies: ArrayLike | None = None,
+    class_prior: ArrayLike | Mapping[Any, float] | None = None,
     epsilon: float | Sequence[float] | np.ndarray = (0.1, 0.3, 1.0, 3.0, 10.0),
     *,
     delta: float = 1e-5,
     effects: str | float | Mapping[str, float] | Sequence[Any] = ("weak", "moderate", "strong"),
+    outcome_interval: tuple[float, float] | None = None,
     event_share: float | None = None,
+    model: str = "linear",
+    n_owners: int = 1,
     n_draws: int = 5,
     random_state: int | np.random.RandomState | None = None,
     verbose: int = 0,
@@ -225,10 +262,11 @@ def plan_release(
         Of the table, with its classes, or an outcome that is a number or a time to an event.
 
     n_rows : int or sequence of int
-        The approximate number of records, or of people; a public guess.
+        The approximate number of records, or of people, of each owner; a public guess.
 
-    class_frequencies : array-like of shape (n_classes,) or None, default=None
-        In the order of the schema, a public guess; None: all equal. Of classes only.
+    class_prior : array-like of shape (n_classes,), mapping or None, default=None
+        Frequencies of classes, in the order of the schema or by label, a public guess. It decides
+        how much a release is worth, and is needed where the outcome is one of several classes.
 
     epsilon : float or sequence of float, default=(0.1, 0.3, 1.0, 3.0, 10.0)
         Of the releases to be compared.
@@ -248,9 +286,20 @@ def plan_release(
         differences for one more standard deviation of the normal variable behind the time, which
         are positive where events are early.
 
+    outcome_interval : pair of float or None, default=None
+        Where the outcome is a number, and needed there: two numbers between which about two
+        thirds of the outcomes lie, a public guess. Where bounds are far beyond them, noise is
+        large.
+
     event_share : float or None, default=None
-        Of times only: the share of rows with the event up to the horizon, a public guess. The
-        others are simulated to leave evenly up to the horizon. None: .3.
+        Where the outcome is a time, and needed there: the share of rows with the event up to the
+        horizon, a public guess. The others are simulated to leave evenly up to the horizon.
+
+    model : {"linear", "additive", "mixtures", "logistic", "auto"}, default="linear"
+        What is released, see :class:`DPStatisticsSource`. Simulated effects are linear.
+
+    n_owners : int, default=1
+        How many owners of so many rows make releases of their own, which are merged.
 
     n_draws : int, default=5
         Number of simulated tables, each with one release for each ε.
@@ -273,8 +322,8 @@ def plan_release(
     Notes
     -----
     Properties of tables that the schema does not state were chosen on four hospitals. On six other
-    tables the planned areas differ from those of releases by .02 on average, and are too low
-    more often than too high; see :doc:`/howto/planning`.
+    tables the planned areas differ from those of releases by .02 on average; see
+    :doc:`/howto/planning`.
 
     Examples
     --------
@@ -282,31 +331,33 @@ def plan_release(
     >>> schema = {"version": 1, "classes": ["alive", "dead"], "columns": {
     ...     "age": {"type": "numeric", "low": 18, "high": 100}}}
     >>> plan = plan_release(
-    ...     schema, 200, epsilon=[0.1, 10.0], effects="strong", n_draws=1, random_state=0
+    ...     schema, 200, {"alive": 0.7, "dead": 0.3}, [0.1, 10.0], effects="strong",
+    ...     n_draws=2, random_state=0
     ... )
     >>> areas = plan.table["auc"]
     >>> bool(areas[0] < areas[1])
     True
+    >>> plan.is_worth_it.tolist()
+    [False, True]
     """
     schema = as_schema(schema)
-    kind = _WORLDS[type(schema.outcome)]
-    figure = kind.figure
-    frequencies = _checked_frequencies(schema, class_frequencies)
-    share = _checked_share(schema, event_share)
+    kind = KINDS[type(schema.outcome)]
+    spread = _checked_spread(schema, class_prior, outcome_interval, event_share)
     sizes = _checked_numbers("n_rows", n_rows, Integral, 20, "records, 20 or more")
     levels = _checked_numbers("epsilon", epsilon, Real, 0, "above 0")
     wanted = _checked_effects(schema, effects)
     _checked_numbers("n_draws", n_draws, Integral, 1, "tables, 1 or more")
+    _checked_numbers("n_owners", n_owners, Integral, 1, "owners, 1 or more")
     random_state = check_random_state(random_state)
-    lines = []
+    source = {"encoder": schema, "delta": delta, "model": model, "random_state": random_state}
+    figure, lines = kind.figure, []
     for name, effect in wanted.items():
         for draw in range(n_draws):
-            world = kind(schema, frequencies if share is None else share, effect, random_state)
+            world = kind(schema, spread, effect, random_state)
             frame, labels = world.rows(kind.n_test)
             test = TabularEncoder(schema).fit_transform(frame), labels
             for n in sizes:
-                rows = world.rows(min(n, _MOST_ROWS))
-                made = _releases(schema, rows, n, [*levels, inf], delta, random_state)
+                made = _merged_releases(world, n, [*levels, inf], n_owners, **source)
                 reached = {level: world.judged(release, *test) for level, release in made}
                 for level, release in made[:-1]:
                     lines.append(
@@ -314,8 +365,9 @@ def plan_release(
                             "effects": name,
                             "n_rows": n,
                             "epsilon": level,
-                            figure: reached[level],
-                            f"{figure}_without_noise": reached[inf],
+                            **reached[level],
+                            f"{figure}_without_noise": reached[inf][figure],
+                            **world.base(),
                             **_interval_widths(release),
                         }
                     )
@@ -328,234 +380,35 @@ def plan_release(
     return ReleasePlan(table.reset_index(), draws)
 
 
-@dataclass(frozen=True)
-class _Tables:
-    """Properties of simulated tables, chosen on four hospitals (benchmarks/bench_planning.py)."""
-
-    # Positions of numbers between their bounds, and their spread, both from and to.
-    centers: tuple = (0.2, 0.6)
-    spreads: tuple = (0.08, 0.22)
-    # Largest loading of a column on the factor that all columns share.
-    largest_loading: float = 0.6
-    # Effects of the columns, relative to each other, from and to.
-    sizes: tuple = (0.1, 1.0)
-    # Of the Dirichlet distribution of the shares of categories.
-    concentration: float = 1.5
-    # Share of missing cells.
-    missing: float = 0.05
+def _merged_releases(world, n_rows, levels, n_owners, **source):
+    """Return each ε with a release of the rows of one owner, or that of several, merged."""
+    owners = [
+        _releases(world.rows(min(n_rows, _MOST_ROWS)), n_rows, levels, **source)
+        for _ in range(n_owners)
+    ]
+    if n_owners == 1:
+        return owners[0]
+    with warnings.catch_warnings(action="ignore"):
+        return [
+            (level, Release.merge([made[k][1] for made in owners], disjoint=True))
+            for k, level in enumerate(levels)
+        ]
 
 
-_TABLES = _Tables()
-
-
-class _World:
-    """Tables of one kind: a public schema, and effects of classes on its columns.
-
-    Behind every column is a normal variable; those of different columns share a common factor.
-    Its mean depends on the class; a number is a linear function of it, clipped to the bounds, and
-    a category is that of the interval that it falls into.
-    """
-
-    figure, name, effects, least = "auc", "AUC", EFFECTS, 0.5
-    # Rows that releases are judged on.
-    n_test = 10_000
-
-    def __init__(self, schema, frequencies, effect, random_state):
-        self._schema, self._frequencies, self._random = schema, frequencies, random_state
-        p = len(schema.columns)
-        signs = random_state.choice([-1.0, 1.0], p)
-        self._loadings = signs * random_state.uniform(0, _TABLES.largest_loading, p)
-        self._shapes = [_Shape(column, random_state) for column in schema.columns]
-        if isinstance(effect, Mapping):
-            distances = np.array([float(effect.get(name, 0.0)) for name in schema.names])
-            self._means = self._given_means(distances)
-            return
-        self._means = self._random_means(random_state.uniform(*_TABLES.sizes, p), signs)
-        self._means *= self._scale(effect)
-
-    def _given_means(self, distances):
-        return np.linspace(0, 1, len(self._frequencies))[:, np.newaxis] * distances
-
-    def _random_means(self, sizes, signs):
-        K, p = len(self._frequencies), len(sizes)
-        places = np.array([[-0.5], [0.5]]) * signs
-        return sizes * (places if K == 2 else self._random.standard_normal((K, p)))
-
-    def _outcomes(self, n):
-        """Return outcomes, and the means of the columns' variables that they bring with them."""
-        classes = self._random.choice(len(self._frequencies), n, p=self._frequencies)
-        return classes, self._means[classes]
-
-    def _labels(self, outcomes):
-        return np.array(self._schema.classes)[outcomes]
-
-    def _linear(self, X, outcomes, test, truth):
-        """Return the AUC of a linear model."""
-        model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=1e-3).fit(X, outcomes)
-        return _auc(truth, model.predict_proba(test), len(self._frequencies))
-
-    def judged(self, release, rows, labels):
-        """Return the AUC of a release on encoded rows."""
-        codes = np.searchsorted(release.classes, labels)
-        return _auc(codes, release.predict_proba(rows), len(release.classes))
-
-    def _scale(self, wanted):
-        """Return what brings effects to a figure of a linear model of many rows, by bisection."""
-        outcomes, means = self._outcomes(_SCALING_ROWS)
-        noise = self._noise(_SCALING_ROWS)
-        half, low, high = _SCALING_ROWS // 2, 0.0, 20.0
-        for _ in range(12):
-            scale = (low + high) / 2
-            places = noise + scale * means
-            X = np.column_stack(
-                [s.numbers(x) for s, x in zip(self._shapes, places.T, strict=True)]
-            )
-            reached = self._linear(X[:half], outcomes[:half], X[half:], outcomes[half:])
-            low, high = (scale, high) if reached < wanted else (low, scale)
-        return (low + high) / 2
-
-    def _noise(self, n):
-        common = self._random.standard_normal((n, 1)) * self._loadings
-        specific = self._random.standard_normal((n, len(self._loadings)))
-        return common + np.sqrt(1 - self._loadings**2) * specific
-
-    def rows(self, n):
-        """Return a simulated table and its labels."""
-        outcomes, means = self._outcomes(n)
-        places = self._noise(n) + means
-        cells = {
-            shape.column.name: shape.cells(x, self._random)
-            for shape, x in zip(self._shapes, places.T, strict=True)
-        }
-        return pd.DataFrame(cells), self._labels(outcomes)
-
-
-class _NumberWorld(_World):
-    """Tables whose outcome is a number: a linear function of a normal variable, clipped."""
-
-    figure, name, effects, least = "r2", "R²", R2_EFFECTS, 0.0
-
-    def __init__(self, schema, frequencies, effect, random_state):
-        self._outcome = _Shape(schema.outcome, random_state)
-        super().__init__(schema, frequencies, effect, random_state)
-
-    def _given_means(self, distances):
-        return distances
-
-    def _random_means(self, sizes, signs):
-        return sizes * signs
-
-    def _outcomes(self, n):
-        normal = self._random.standard_normal(n)
-        return self._outcome.numbers(normal)[:, 0], normal[:, np.newaxis] * self._means
-
-    def _labels(self, outcomes):
-        return self._schema.outcome.decode(outcomes[:, np.newaxis])
-
-    def _linear(self, X, outcomes, test, truth):
-        """Return R² of a linear model."""
-        return r2_score(truth, LinearRegression().fit(X, outcomes).predict(test))
-
-    def judged(self, release, rows, labels):
-        """Return R² of a release on encoded rows, on the scale of the outcome."""
-        places = (self._schema.outcome.positions(y) for y in (labels, release.predict(rows)))
-        return r2_score(*places)
-
-
-class _EventWorld(_NumberWorld):
-    """Tables whose outcome is a time: exponential, early where a normal variable is large.
-
-    Rows leave without the event evenly up to the horizon.
-    """
-
-    figure, name, effects, least = "concordance", "concordance", CONCORDANCE_EFFECTS, 0.5
-    # Pairs of them are compared.
-    n_test = 3_000
-
-    def __init__(self, schema, share, effect, random_state):
-        # In units of the horizon, of a time of rate r comes first 1 − (1 − e^−r) / r.
-        self._rate = brentq(lambda r: 1 + np.expm1(-r) / r - share, 1e-6, 1e6)
-        _World.__init__(self, schema, None, effect, random_state)
-
-    def _outcomes(self, n):
-        normal = self._random.standard_normal(n)
-        times, left = -log_ndtr(normal) / self._rate, self._random.random_sample(n)
-        y = np.zeros(n, dtype=[("event", bool), ("time", float)])
-        y["event"], y["time"] = times <= left, np.minimum(times, left)
-        return y, normal[:, np.newaxis] * self._means
-
-    def _labels(self, outcomes):
-        labels = outcomes.copy()
-        labels["time"] *= self._schema.outcome.horizon
-        return labels
-
-    def _linear(self, X, outcomes, test, truth):
-        """Return the concordance of a linear model of residuals, whose hazard is known."""
-        residuals = outcomes["event"] - self._rate * outcomes["time"]
-        risks = LinearRegression().fit(X, residuals).predict(test)
-        return concordance_index(truth["event"], truth["time"], risks)
-
-    def judged(self, release, rows, labels):
-        """Return the concordance of a release on encoded rows."""
-        return release.score(rows, labels)
-
-
-# By the type of the outcome.
-_WORLDS = {type(None): _World, NumericColumn: _NumberWorld, EventOutcome: _EventWorld}
-
-
-class _Shape:
-    """How a column follows from the normal variable behind it."""
-
-    def __init__(self, column, random_state):
-        self.column = column
-        self._numeric = isinstance(column, NumericColumn)
-        if self._numeric:
-            self._center = random_state.uniform(*_TABLES.centers)
-            self._spread = random_state.uniform(*_TABLES.spreads)
-            return
-        k = len(column.categories)
-        shares = random_state.dirichlet(np.full(k, _TABLES.concentration))
-        self._cuts = ndtri(np.clip(np.cumsum(shares)[:-1], 1e-6, 1 - 1e-6))
-        self._order = np.arange(k) if column.ordered else random_state.permutation(k)
-
-    def numbers(self, places):
-        """Return numbers for a linear model, of shape (n_samples, n_numbers)."""
-        if self._numeric:
-            return np.clip(self._center + self._spread * places, 0, 1)[:, np.newaxis]
-        codes = self._codes(places)
-        if self.column.ordered or len(self._order) == 2:
-            return codes[:, np.newaxis].astype(float)
-        return np.eye(len(self._order))[codes]
-
-    def cells(self, places, random_state):
-        """Return cells of a table, some of them missing where the schema allows it."""
-        if self._numeric:
-            values = self.column.decode(
-                np.column_stack([self.numbers(places), np.zeros(len(places))])
-            ).astype(object)
-        else:
-            values = np.array(self.column.categories, dtype=object)[self._codes(places)]
-        if self.column.missing:
-            values[random_state.random_sample(len(values)) < _TABLES.missing] = None
-        return values
-
-    def _codes(self, places):
-        return self._order[np.searchsorted(self._cuts, places)]
-
-
-def _releases(schema, rows, n_rows, levels, delta, random_state):
+def _releases(rows, n_rows, levels, random_state, delta, **settings):
     """Return each ε with a release of the rows, whose noise is that of a number of rows."""
     made, accumulator = [], None
     for level in levels:
         source = DPStatisticsSource(
             _level_of(level, delta, n_rows / len(rows[0])),
             delta,
-            encoder=schema,
-            model="linear",  # whose effects are what is simulated
             random_state=random_state.randint(2**31),
+            **settings,
         )
         with warnings.catch_warnings(action="ignore"):  # they are for owners of private rows
+            if settings["model"] != "linear":  # which alone needs the rows once
+                made.append((level, source.fit(*rows).release_))
+                continue
             if accumulator is None:
                 accumulator = source.accumulator()
                 accumulator.add(*rows)
@@ -568,14 +421,6 @@ def _level_of(epsilon, delta, times):
     if times == 1 or epsilon == inf:
         return epsilon
     return gaussian_epsilon(gaussian_sigma(epsilon, delta) / times, delta)
-
-
-def _auc(codes, probabilities, n_classes):
-    """Return the area under the ROC curve; of several classes, the mean of one against others."""
-    present = np.unique(codes)
-    if n_classes == 2:
-        return roc_auc_score(codes, probabilities[:, 1])
-    return np.mean([roc_auc_score(codes == c, probabilities[:, c]) for c in present])
 
 
 def _interval_widths(release):
@@ -596,52 +441,88 @@ def _interval_widths(release):
     }
 
 
-def _checked_frequencies(schema, given):
-    if schema.outcome is not None:
-        if given is not None:
+def _checked_spread(schema, class_prior, outcome_interval, event_share):
+    """Return class frequencies, the interval of numbers, or the share of events: what is given."""
+    given = {
+        "class_prior": class_prior,
+        "outcome_interval": outcome_interval,
+        "event_share": event_share,
+    }
+    needed, what = _SPREADS[type(schema.outcome)]
+    for name, value in given.items():
+        if name != needed and value is not None:
             raise ValueError(
-                "The 'class_frequencies' parameter of plan_release is for classes, and the "
-                "outcome of the schema is a number, or a time. Leave it out."
+                f"The {name!r} parameter of plan_release is for another outcome than that of the "
+                f"schema, which needs {needed!r}. Leave it out."
             )
-        return None
-    if schema.classes is None:
+    if schema.outcome is None and schema.classes is None:
         raise ValueError(
             "The 'schema' parameter of plan_release lists no classes. Add them, as "
             "\"classes\": ['alive', 'dead'], or an outcome that is a number or a time."
         )
+    value = given[needed]
+    if value is None:
+        raise ValueError(
+            f"The {needed!r} parameter of plan_release is missing, on which it depends what a "
+            f"release is worth. Pass {what}, a public guess."
+        )
+    return {
+        "class_prior": _checked_frequencies,
+        "outcome_interval": _checked_interval,
+        "event_share": _checked_share,
+    }[needed](schema, value)
+
+
+# What says how outcomes are distributed, by the type of the outcome, and how to give it.
+_SPREADS = {
+    type(None): ("class_prior", "the share of each class, as {'alive': 0.9, 'dead': 0.1}"),
+    NumericColumn: ("outcome_interval", "two numbers between which two thirds of outcomes lie"),
+    EventOutcome: ("event_share", "the share of rows with the event, such as 0.3"),
+}
+
+
+def _checked_frequencies(schema, given):
     K = len(schema.classes)
-    if given is None:
-        return np.full(K, 1 / K)
     try:
+        if isinstance(given, Mapping):
+            given = [given[label] for label in schema.classes] if len(given) == K else given
         frequencies = np.asarray(given, dtype=float)
         proper = frequencies.shape == (K,) and (frequencies > 0).all()
         proper = proper and abs(frequencies.sum() - 1) < 1e-6
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, KeyError):
         proper = False
     if not proper:
         raise ValueError(
-            f"The 'class_frequencies' parameter of plan_release is {given!r:.100}. Pass {K} "
-            f"positive shares that add up to 1, in the order of {list(schema.classes)!r:.100}."
+            f"The 'class_prior' parameter of plan_release is {given!r:.100}. Pass {K} "
+            "positive shares that add up to 1, by label or in the order of "
+            f"{list(schema.classes)!r:.100}."
         )
     return frequencies / frequencies.sum()
 
 
+def _checked_interval(schema, given):
+    """Return two numbers in ascending order, within the bounds of the outcome."""
+    low, high = schema.outcome.low, schema.outcome.high
+    try:
+        first, last = map(float, given)
+        proper = low <= first < last <= high
+    except (TypeError, ValueError):
+        proper = False
+    if not proper:
+        raise ValueError(
+            f"The 'outcome_interval' parameter of plan_release is {given!r:.100}. Pass two "
+            f"numbers, the smaller one first, from {low:g} to {high:g}."
+        )
+    return np.array([first, last])
+
+
 def _checked_share(schema, given):
-    """Return the share of rows with the event, None where the outcome is no time."""
-    if not isinstance(schema.outcome, EventOutcome):
-        if given is not None:
-            raise ValueError(
-                "The 'event_share' parameter of plan_release is for outcomes that are a time to "
-                "an event. Leave it out."
-            )
-        return None
-    share = _EVENT_SHARE if given is None else given
-    if not isinstance(share, Real) or not 0.001 <= float(share) <= 0.999:
+    if not isinstance(given, Real) or not 0.001 <= float(given) <= 0.999:
         raise ValueError(
             f"The 'event_share' parameter of plan_release is {given!r:.100}. Pass the share of "
             "rows with the event, such as 0.3."
         )
-    return float(share)
+    return float(given)
 
 
 def _checked_numbers(name, given, kind, least, what):
@@ -668,7 +549,7 @@ def _checked_numbers(name, given, kind, least, what):
 
 def _checked_effects(schema, given):
     """Return what effects are to be, by name: a figure, or differences by column."""
-    kind = _WORLDS[type(schema.outcome)]
+    kind = KINDS[type(schema.outcome)]
     figure, least, named = kind.name, kind.least, kind.effects
     several = isinstance(given, list | tuple)
     effects: dict = {}

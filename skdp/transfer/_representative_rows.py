@@ -64,6 +64,17 @@ def representative_rows(
     --------
     DPTransferClassifier : Learns from the labels; pass ``label_sampling="representative"``.
 
+    Notes
+    -----
+    Active learning by what is typical, as of Hacohen, Dekel and Weinshall (2022). It pays most
+    where there is no release, and hardly more labels than classes, as with images. For tables a
+    random sample is as good. See :doc:`/howto/transfer`.
+
+    References
+    ----------
+    Hacohen, Dekel and Weinshall (2022), "Active learning on a budget: opposite strategies suit
+    high and low budgets".
+
     Examples
     --------
     >>> import numpy as np

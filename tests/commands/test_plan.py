@@ -2,6 +2,8 @@ import json
 
 import pytest
 
+SHARES = ("--class-prior", "died=0.2", "--class-prior", "home=0.8")
+
 
 @pytest.fixture
 def schema(folder):
@@ -23,6 +25,8 @@ def test_a_plan_with_what_an_area_needs_and_a_picture(schema, run, folder):
     assert "AUC 0.9: AUC without noise 0." in out
     assert "An AUC of 0.8 with effects 'AUC 0.9' and 400 rows needs epsilon" in out
     assert "With epsilon 10 and effects 'AUC 0.9' it needs" in out
+    assert "One release with effects 'AUC 0.9' and 400 rows reaches it with a chance of" in out
+    assert "% at epsilon 10." in out
     assert (folder / "plan.png").read_bytes().startswith(b"\x89PNG")
     assert "nothing" not in err
 
@@ -30,8 +34,11 @@ def test_a_plan_with_what_an_area_needs_and_a_picture(schema, run, folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--rows", "few"], "'n_rows' parameter"),
-        (["--rows", "100", "--effects", "huge"], "'effects' parameter of plan_release is 'huge'"),
+        (["--rows", "few", *SHARES], "--rows is ['few']"),
+        (["--rows", "100", *SHARES, "--effects", "huge"], "--effects is 'huge'"),
+        (["--rows", "100", *SHARES, "--owners", "0"], "--owners is 0"),
+        (["--rows", "100"], "--class-prior is missing"),
+        (["--rows", "100", "--event-share", "0.2"], "--event-share is for another outcome"),
         (["--rows", "100", "--class-prior", "died=0.2"], "--class-prior is given for ['died']"),
         (["--rows", "100", "--plot", "plan.txt"], "--plot 'plan.txt' must end in .png"),
     ],
@@ -49,3 +56,24 @@ def test_a_schema_without_classes(folder, run):
     code, _, err = run("plan", "none.json", "--rows", 100)
     assert code == 1
     assert "'none.json' lists no classes" in err
+
+
+def test_several_owners_of_times_and_of_numbers(folder, run):
+    column = {"age": {"type": "numeric", "low": 0, "high": 100}}
+    outcomes = {
+        "time.json": ({"type": "event", "horizon": 365}, ("--event-share", 0.2), "concordance"),
+        "stay.json": (
+            {"type": "number", "low": 0, "high": 80},
+            ("--outcome-interval", 2, 12),
+            "R²",
+        ),
+    }
+    for name, (outcome, spread, figure) in outcomes.items():
+        document = {"version": 1, "outcome": outcome, "columns": column}
+        (folder / name).write_text(json.dumps(document))
+        code, out, err = run(
+            *("plan", name, "--rows", 200, "--owners", 2, *spread),
+            *("--effects", "strong", "--epsilon", 5),
+        )
+        assert code == 0, err
+        assert f"strong: {figure} without noise 0." in out

@@ -194,7 +194,7 @@ class TestUtility:
         column = {"age": {"type": "numeric", "low": 0, "high": 100}}
         schema = {"version": 1, "classes": ["died", "home"], "columns": column}
         settings = {"epsilon": [0.1, 10], "effects": "strong", "n_draws": 2, "random_state": 0}
-        plan = plan_release(schema, 100, **settings)
+        plan = plan_release(schema, 100, (0.5, 0.5), **settings)
         table = PrivacyUtilityDisplay.from_plan(plan).table
         assert_allclose(table["score"][:2], plan.table["auc"])
         assert_allclose(table["sd"][:2], plan.table["auc_sd"])

@@ -9,7 +9,7 @@ from scipy.special import ndtr
 
 from skdp import plan_release
 from skdp.source import ReleasePlan
-from skdp.source._planning import _EventWorld
+from skdp.source._simulated_tables import TimeTables
 from skdp.tabular import as_schema
 
 COLUMNS = {
@@ -18,6 +18,7 @@ COLUMNS = {
     "sex": {"type": "category", "categories": ["F", "M"]},
     "ward": {"type": "category", "categories": ["A", "B", "C"], "missing": True},
 }
+EVEN = (0.5, 0.5)
 SCHEMA = {"version": 1, "classes": ["alive", "dead"], "columns": COLUMNS}
 
 
@@ -60,14 +61,14 @@ def test_more_rows_and_less_privacy_are_worth_more(plan):
 
 def test_one_column_of_known_effect_has_the_area_of_two_normal_distributions():
     schema = {**SCHEMA, "columns": {"age": COLUMNS["age"]}}
-    plan = plan_release(schema, 5000, epsilon=50.0, effects={"age": 1.0}, random_state=0)
+    plan = plan_release(schema, 5000, EVEN, 50.0, effects={"age": 1.0}, random_state=0)
     assert plan.table["auc"].item() == pytest.approx(ndtr(1 / np.sqrt(2)), abs=0.015)
 
 
 def test_rows_beyond_those_simulated_are_less_noise():
     schema = {**SCHEMA, "columns": {"age": COLUMNS["age"], "sex": COLUMNS["sex"]}}
     plan = plan_release(
-        schema, [20_000, 100_000], epsilon=0.02, effects=0.8, n_draws=1, random_state=0
+        schema, [20_000, 100_000], EVEN, 0.005, effects=0.8, n_draws=1, random_state=0
     )
     few, many = plan.table["mean_error"]
     assert 3 < few / many < 6
@@ -126,15 +127,20 @@ def test_text_and_plot(plan):
         ({"effects": 0.4}, "'effects' parameter"),
         ({"effects": {"height": 1.0}}, "names of columns"),
         ({"effects": []}, "'effects' parameter of plan_release is empty"),
-        ({"class_frequencies": (0.5, 0.6)}, "2 positive shares that add up to 1"),
-        ({"class_frequencies": (0.5, 0.3, 0.2)}, "2 positive shares"),
+        ({"class_prior": (0.5, 0.6)}, "2 positive shares that add up to 1"),
+        ({"class_prior": (0.5, 0.3, 0.2)}, "2 positive shares"),
+        ({"class_prior": {"alive": 0.5, "ill": 0.5}}, "2 positive shares"),
+        ({"class_prior": None}, "'class_prior' parameter of plan_release is missing"),
+        ({"event_share": 0.5}, "'event_share' .* is for another outcome .* 'class_prior'"),
+        ({"n_owners": 0}, "'n_owners' parameter"),
+        ({"model": "cubic"}, "'model' parameter"),
         ({"schema": {"age": COLUMNS["age"]}}, "lists no classes"),
         ({"n_draws": 0}, "'n_draws' parameter"),
     ],
 )
 def test_refusals(given, named):
     with pytest.raises(ValueError, match=named):
-        plan_release(**{"schema": SCHEMA, "n_rows": 100, **given})
+        plan_release(**{"schema": SCHEMA, "n_rows": 100, "class_prior": EVEN, **given})
 
 
 NUMBERS = {
@@ -144,9 +150,13 @@ NUMBERS = {
 }
 
 
+INTERVAL = (10, 30)
+
+
 @pytest.fixture(scope="module")
 def number_plan():
     settings = {"effects": ("weak", 0.4), "random_state": 0, "n_draws": 2}
+    settings["outcome_interval"] = INTERVAL
     return plan_release(NUMBERS, [200, 4000], epsilon=(0.3, 20.0), **settings)
 
 
@@ -173,6 +183,7 @@ class TestNumbers:
 
     def test_effects_by_columns(self):
         settings = {"epsilon": 50.0, "n_draws": 1, "random_state": 0}
+        settings["outcome_interval"] = INTERVAL
         plan = plan_release(NUMBERS, 4000, effects={"age": 1.0}, **settings)
         # Of variance 1 + 1, half is shared with the outcome.
         assert plan.table["r2"].item() == pytest.approx(0.5, abs=0.05)
@@ -180,14 +191,26 @@ class TestNumbers:
     @pytest.mark.parametrize(
         ("settings", "message"),
         [
-            ({"class_frequencies": [0.5, 0.5]}, "is for classes"),
+            ({"class_prior": EVEN}, "'class_prior' .* is for another outcome"),
+            ({"outcome_interval": None}, "'outcome_interval' parameter .* is missing"),
+            ({"outcome_interval": (30, 10)}, "the smaller one first, from 0 to 80"),
+            ({"outcome_interval": (10, 90)}, "from 0 to 80"),
+            ({"outcome_interval": 10}, "two numbers"),
             ({"effects": 1.0}, "a number between 0 and 1"),
             ({"effects": {"height": 1.0}}, "by names of columns"),
         ],
     )
     def test_refusals(self, settings, message):
         with pytest.raises(ValueError, match=message):
-            plan_release(NUMBERS, 300, **settings)
+            plan_release(NUMBERS, 300, **{"outcome_interval": INTERVAL, **settings})
+
+    def test_noise_is_small_where_outcomes_fill_their_bounds(self):
+        settings = {"epsilon": 1.0, "effects": "strong", "n_draws": 2, "random_state": 0}
+        narrow, wide = (
+            plan_release(NUMBERS, 500, outcome_interval=interval, **settings).table["r2"].item()
+            for interval in ((38, 42), (20, 60))
+        )
+        assert narrow < wide - 0.1
 
 
 TIMES = {"version": 1, "columns": COLUMNS, "outcome": {"type": "event", "horizon": 365}}
@@ -197,6 +220,7 @@ class TestTimes:
     @pytest.fixture(scope="class")
     def plan(self):
         settings = {"effects": ("weak", 0.75), "random_state": 0, "n_draws": 1}
+        settings["event_share"] = 0.3
         return plan_release(TIMES, [500, 3000], epsilon=(0.1, 20.0), **settings)
 
     def test_the_concordance_is_planned(self, plan):
@@ -214,14 +238,15 @@ class TestTimes:
 
     @pytest.mark.parametrize("share", [0.05, 0.3, 0.9])
     def test_the_share_of_events_is_that_which_is_given(self, share):
-        world = _EventWorld(as_schema(TIMES), share, 0.7, np.random.RandomState(0))
+        world = TimeTables(as_schema(TIMES), share, 0.7, np.random.RandomState(0))
         _, y = world.rows(20_000)
         assert y["event"].mean() == pytest.approx(share, abs=0.012)  # 3.5 standard errors
         assert y["time"].max() <= 365
 
     def test_a_column_of_known_effect_is_concordant(self):
         effects = {"age": 3.0}
-        plan = plan_release(TIMES, 2000, epsilon=20.0, effects=effects, n_draws=1, random_state=1)
+        settings = {"effects": effects, "event_share": 0.3, "n_draws": 1, "random_state": 1}
+        plan = plan_release(TIMES, 2000, epsilon=20.0, **settings)
         assert plan.table["concordance"][0] > 0.8
 
     def test_it_is_drawn(self, plan):
@@ -235,8 +260,61 @@ class TestTimes:
         with pytest.raises(ValueError, match="'event_share' parameter of plan_release is"):
             plan_release(TIMES, 100, event_share=share)
 
-    def test_parameters_of_other_outcomes_are_refused(self):
-        with pytest.raises(ValueError, match=r"'event_share' parameter .* is for outcomes that"):
-            plan_release(SCHEMA, 100, event_share=0.5)
-        with pytest.raises(ValueError, match="is a number, or a time"):
-            plan_release(TIMES, 100, class_frequencies=(0.5, 0.5))
+    def test_a_share_is_needed_and_class_frequencies_are_not(self):
+        with pytest.raises(ValueError, match="'event_share' parameter of plan_release is missing"):
+            plan_release(TIMES, 100)
+        with pytest.raises(ValueError, match=r"'class_prior' .* is for another outcome"):
+            plan_release(TIMES, 100, EVEN)
+
+
+def test_frequencies_by_label_in_any_order():
+    settings = {"epsilon": 1.0, "effects": 0.8, "n_draws": 1}
+    plans = [
+        plan_release(SCHEMA, 100, prior, random_state=0, **settings).table
+        for prior in ({"dead": 0.1, "alive": 0.9}, [0.9, 0.1])
+    ]
+    pd.testing.assert_frame_equal(*plans)
+    entropy = -0.9 * np.log(0.9) - 0.1 * np.log(0.1)
+    assert plans[0]["base_log_loss"].item() == pytest.approx(entropy)
+
+
+def test_the_chance_to_reach_an_area_is_that_of_a_further_draw():
+    rng = np.random.default_rng(0)
+    places = {"effects": "weak", "n_rows": 100, "epsilon": 1.0}
+    below, n_trials = [], 2000
+    for _ in range(n_trials):
+        *known, further = rng.normal(0.7, 0.05, size=6)
+        plan = ReleasePlan(pd.DataFrame({"auc": [0.7]}), pd.DataFrame({**places, "auc": known}))
+        below.append(plan.chance(further).item())
+    # Uniform if it is right: within 3.5 standard errors; deviations 10 % off would not be.
+    for level in (0.1, 0.25, 0.5, 0.75, 0.9):
+        error = 3.5 * np.sqrt(level * (1 - level) / n_trials)
+        assert np.mean(np.array(below) < level) == pytest.approx(level, abs=error)
+
+
+def test_what_is_not_worth_it(plan):
+    worth = plan.is_worth_it
+    loses = plan.table["log_loss"] >= plan.table["base_log_loss"]
+    assert (worth != loses).all()
+    assert not worth.all()
+    assert worth.iloc[-1]
+    text = plan.summary()
+    assert text.count("not worth it: no better than the class frequencies alone") == loses.sum()
+    assert max(map(len, text.splitlines())) <= 90
+
+
+def test_merged_owners_reach_more_than_one_of_them_and_less_than_all_rows_at_once():
+    settings = {"epsilon": 0.2, "effects": 0.8, "n_draws": 5, "random_state": 0}
+    one, four = (
+        plan_release(SCHEMA, 300, EVEN, n_owners=n, **settings).table["auc"].item() for n in (1, 4)
+    )
+    together = plan_release(SCHEMA, 1200, EVEN, **settings).table["auc"].item()
+    assert one + 0.02 < four < together
+
+
+@pytest.mark.parametrize("model", ["additive", "logistic", "mixtures", "auto"])
+def test_other_models(model):
+    settings = {"effects": 0.8, "n_draws": 1, "random_state": 0, "model": model}
+    low, high = plan_release(SCHEMA, 1000, EVEN, [0.1, 30.0], **settings).table["auc"]
+    assert low < high
+    assert high > 0.72

@@ -55,7 +55,7 @@ def schema(frame: pd.DataFrame) -> skdp.Schema:
 
 def planned(known: skdp.Schema) -> float:
     plan: ReleasePlan = skdp.plan_release(known, [500, 2000], [0.3, 0.7], epsilon=[0.5, 1.0])
-    print(plan.summary(), plan.epsilon_needed(0.8))
+    print(plan.summary(), plan.epsilon_needed(0.8), plan.chance(0.8), plan.is_worth_it)
     spent: float = gaussian_epsilon(gaussian_sigma(1.0, 1e-5), 1e-5)
     return spent
 
@@ -65,6 +65,11 @@ def numbers(frame: pd.DataFrame, y: NDArray[Any], release: skdp.Release) -> NDAr
     model = skdp.DPTransferRegressor([release, source.fit(frame, y).release_], disjoint=True)
     predicted: NDArray[Any] = model.fit(frame, y).predict(frame)
     return predicted
+
+
+def chosen(rows: NDArray[Any]) -> NDArray[Any]:
+    positions: NDArray[Any] = skdp.representative_rows(rows, 30, random_state=0)
+    return positions
 
 
 def times(frame: pd.DataFrame, y: NDArray[Any], release: skdp.Release) -> NDArray[Any]:

@@ -1,0 +1,262 @@
+"""Tables simulated from a public schema, whose columns separate outcomes as well as is asked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import brentq
+from scipy.special import log_ndtr, ndtri
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import log_loss, r2_score, roc_auc_score
+
+from skdp.tabular import EventOutcome, NumericColumn
+from skdp.utils._survival import concordance_index
+
+# Areas under the ROC curve that are reached with many rows and without noise, by name.
+EFFECTS = {"weak": 0.65, "moderate": 0.75, "strong": 0.85}
+# The same of R² where the outcome is a number.
+R2_EFFECTS = {"weak": 0.1, "moderate": 0.3, "strong": 0.5}
+# The same of the concordance where it is a time to an event.
+CONCORDANCE_EFFECTS = {"weak": 0.6, "moderate": 0.7, "strong": 0.8}
+# Number of rows that bring effects to an AUC (rule of thumb).
+_SCALING_ROWS = 5_000
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """Properties of simulated tables, chosen on four hospitals (benchmarks/bench_planning.py)."""
+
+    # Positions of numbers between their bounds, and their spread, both from and to.
+    centers: tuple = (0.2, 0.6)
+    spreads: tuple = (0.15, 0.3)
+    # Largest loading of a column on the factor that all columns share.
+    largest_loading: float = 0.6
+    # Effects of the columns, relative to each other, from and to.
+    sizes: tuple = (0.1, 1.0)
+    # Of the Dirichlet distribution of the shares of categories.
+    concentration: float = 1.5
+    # Share of missing cells.
+    missing: float = 0.05
+
+
+_TABLES = _Tables()
+
+
+class ClassTables:
+    """Tables of one kind: a public schema, and effects of classes on its columns.
+
+    Behind every column is a normal variable; those of different columns share a common factor.
+    Its mean depends on the class; a number is a linear function of it, clipped to the bounds, and
+    a category is that of the interval that it falls into.
+    """
+
+    figure, name, effects, least = "auc", "AUC", EFFECTS, 0.5
+    # Rows that releases are judged on.
+    n_test = 10_000
+
+    def __init__(self, schema, frequencies, effect, random_state):
+        self._schema, self._frequencies, self._random = schema, frequencies, random_state
+        p = len(schema.columns)
+        signs = random_state.choice([-1.0, 1.0], p)
+        self._loadings = signs * random_state.uniform(0, _TABLES.largest_loading, p)
+        self._shapes = [_Shape(column, random_state) for column in schema.columns]
+        if isinstance(effect, Mapping):
+            distances = np.array([float(effect.get(name, 0.0)) for name in schema.names])
+            self._means = self._given_means(distances)
+            return
+        # Columns that have much in common with the others separate the classes most, as in
+        # hospitals.
+        sizes = random_state.uniform(*_TABLES.sizes, p) * np.abs(self._loadings)
+        self._means = self._random_means(sizes / sizes.max(), signs)
+        self._means *= self._scale(effect)
+
+    def _given_means(self, distances):
+        return np.linspace(0, 1, len(self._frequencies))[:, np.newaxis] * distances
+
+    def _random_means(self, sizes, signs):
+        K, p = len(self._frequencies), len(sizes)
+        places = np.array([[-0.5], [0.5]]) * signs
+        return sizes * (places if K == 2 else self._random.standard_normal((K, p)))
+
+    def _outcomes(self, n):
+        """Return outcomes, and the means of the columns' variables that they bring with them."""
+        classes = self._random.choice(len(self._frequencies), n, p=self._frequencies)
+        return classes, self._means[classes]
+
+    def _labels(self, outcomes):
+        return np.array(self._schema.classes)[outcomes]
+
+    def _linear(self, X, outcomes, test, truth):
+        """Return the AUC of a linear model."""
+        model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=1e-3).fit(X, outcomes)
+        return _auc(truth, model.predict_proba(test), len(self._frequencies))
+
+    def base(self):
+        """Return what is known without a release: the log loss of the class frequencies."""
+        return {"base_log_loss": float(-self._frequencies @ np.log(self._frequencies))}
+
+    def judged(self, release, rows, labels):
+        """Return the AUC and the log loss of a release on encoded rows."""
+        codes, p = np.searchsorted(release.classes, labels), release.predict_proba(rows)
+        area = _auc(codes, p, len(release.classes))
+        return {"auc": area, "log_loss": log_loss(codes, p, labels=range(p.shape[1]))}
+
+    def _scale(self, wanted):
+        """Return what brings effects to a figure of a linear model of many rows, by bisection."""
+        outcomes, means = self._outcomes(_SCALING_ROWS)
+        noise = self._noise(_SCALING_ROWS)
+        half, low, high = _SCALING_ROWS // 2, 0.0, 20.0
+        for _ in range(12):
+            scale = (low + high) / 2
+            places = noise + scale * means
+            X = np.column_stack(
+                [s.numbers(x) for s, x in zip(self._shapes, places.T, strict=True)]
+            )
+            reached = self._linear(X[:half], outcomes[:half], X[half:], outcomes[half:])
+            low, high = (scale, high) if reached < wanted else (low, scale)
+        return (low + high) / 2
+
+    def _noise(self, n):
+        common = self._random.standard_normal((n, 1)) * self._loadings
+        specific = self._random.standard_normal((n, len(self._loadings)))
+        return common + np.sqrt(1 - self._loadings**2) * specific
+
+    def rows(self, n):
+        """Return a simulated table and its labels."""
+        outcomes, means = self._outcomes(n)
+        places = self._noise(n) + means
+        cells = {
+            shape.column.name: shape.cells(x, self._random)
+            for shape, x in zip(self._shapes, places.T, strict=True)
+        }
+        return pd.DataFrame(cells), self._labels(outcomes)
+
+
+class NumberTables(ClassTables):
+    """Tables whose outcome is a number: a linear function of a normal variable, clipped."""
+
+    figure, name, effects, least = "r2", "R²", R2_EFFECTS, 0.0
+
+    def __init__(self, schema, interval, effect, random_state):
+        self._outcome = _Shape(schema.outcome, random_state)
+        low, high = schema.outcome.positions(interval)
+        self._outcome.center, self._outcome.spread = (low + high) / 2, (high - low) / 2
+        super().__init__(schema, None, effect, random_state)
+
+    def base(self):
+        """Return nothing: the R² of the mean alone is 0."""
+        return {}
+
+    def _given_means(self, distances):
+        return distances
+
+    def _random_means(self, sizes, signs):
+        return sizes * signs
+
+    def _outcomes(self, n):
+        normal = self._random.standard_normal(n)
+        return self._outcome.numbers(normal)[:, 0], normal[:, np.newaxis] * self._means
+
+    def _labels(self, outcomes):
+        return self._schema.outcome.decode(outcomes[:, np.newaxis])
+
+    def _linear(self, X, outcomes, test, truth):
+        """Return R² of a linear model."""
+        return r2_score(truth, LinearRegression().fit(X, outcomes).predict(test))
+
+    def judged(self, release, rows, labels):
+        """Return R² of a release on encoded rows, on the scale of the outcome."""
+        places = (self._schema.outcome.positions(y) for y in (labels, release.predict(rows)))
+        return {"r2": r2_score(*places)}
+
+
+class TimeTables(NumberTables):
+    """Tables whose outcome is a time: exponential, early where a normal variable is large.
+
+    Rows leave without the event evenly up to the horizon.
+    """
+
+    figure, name, effects, least = "concordance", "concordance", CONCORDANCE_EFFECTS, 0.5
+    # Pairs of them are compared.
+    n_test = 3_000
+
+    def __init__(self, schema, share, effect, random_state):
+        # In units of the horizon, of a time of rate r comes first 1 − (1 − e^−r) / r.
+        self._rate = brentq(lambda r: 1 + np.expm1(-r) / r - share, 1e-6, 1e6)
+        ClassTables.__init__(self, schema, None, effect, random_state)
+
+    def _outcomes(self, n):
+        normal = self._random.standard_normal(n)
+        times, left = -log_ndtr(normal) / self._rate, self._random.random_sample(n)
+        y = np.zeros(n, dtype=[("event", bool), ("time", float)])
+        y["event"], y["time"] = times <= left, np.minimum(times, left)
+        return y, normal[:, np.newaxis] * self._means
+
+    def _labels(self, outcomes):
+        labels = outcomes.copy()
+        labels["time"] *= self._schema.outcome.horizon
+        return labels
+
+    def _linear(self, X, outcomes, test, truth):
+        """Return the concordance of a linear model of residuals, whose hazard is known."""
+        residuals = outcomes["event"] - self._rate * outcomes["time"]
+        risks = LinearRegression().fit(X, residuals).predict(test)
+        return concordance_index(truth["event"], truth["time"], risks)
+
+    def judged(self, release, rows, labels):
+        """Return the concordance of a release on encoded rows."""
+        return {"concordance": release.score(rows, labels)}
+
+
+# By the type of the outcome.
+KINDS = {type(None): ClassTables, NumericColumn: NumberTables, EventOutcome: TimeTables}
+
+
+class _Shape:
+    """How a column follows from the normal variable behind it."""
+
+    def __init__(self, column, random_state):
+        self.column = column
+        self._numeric = isinstance(column, NumericColumn)
+        if self._numeric:
+            self.center = random_state.uniform(*_TABLES.centers)
+            self.spread = random_state.uniform(*_TABLES.spreads)
+            return
+        k = len(column.categories)
+        shares = random_state.dirichlet(np.full(k, _TABLES.concentration))
+        self._cuts = ndtri(np.clip(np.cumsum(shares)[:-1], 1e-6, 1 - 1e-6))
+        self._order = np.arange(k) if column.ordered else random_state.permutation(k)
+
+    def numbers(self, places):
+        """Return numbers for a linear model, of shape (n_samples, n_numbers)."""
+        if self._numeric:
+            return np.clip(self.center + self.spread * places, 0, 1)[:, np.newaxis]
+        codes = self._codes(places)
+        if self.column.ordered or len(self._order) == 2:
+            return codes[:, np.newaxis].astype(float)
+        return np.eye(len(self._order))[codes]
+
+    def cells(self, places, random_state):
+        """Return cells of a table, some of them missing where the schema allows it."""
+        if self._numeric:
+            values = self.column.decode(
+                np.column_stack([self.numbers(places), np.zeros(len(places))])
+            ).astype(object)
+        else:
+            values = np.array(self.column.categories, dtype=object)[self._codes(places)]
+        if self.column.missing:
+            values[random_state.random_sample(len(values)) < _TABLES.missing] = None
+        return values
+
+    def _codes(self, places):
+        return self._order[np.searchsorted(self._cuts, places)]
+
+
+def _auc(codes, probabilities, n_classes):
+    """Return the area under the ROC curve; of several classes, the mean of one against others."""
+    present = np.unique(codes)
+    if n_classes == 2:
+        return roc_auc_score(codes, probabilities[:, 1])
+    return np.mean([roc_auc_score(codes == c, probabilities[:, c]) for c in present])
