@@ -337,7 +337,7 @@ class LedgerDisplay(Display):
     >>> from skdp.privacy import PrivacyLedger
     >>> ledger = PrivacyLedger(epsilon=1.0)
     >>> for name in ("spring survey", "autumn survey"):
-    ...     noisy = ledger.release(OptimalDPNoise(0.4), np.zeros((4, 3)), name=name)
+    ...     noisy = ledger.release(OptimalDPNoise(0.4, bounds=(0, 1)), np.zeros((4, 3)), name=name)
     >>> display = LedgerDisplay.from_ledger(ledger).plot()
     >>> display.spent, round(display.left, 3)
     (0.8, 0.2)

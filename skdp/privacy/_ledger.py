@@ -34,7 +34,7 @@ class BudgetExceededError(RuntimeError):
     >>> from skdp.privacy import BudgetExceededError, PrivacyLedger
     >>> ledger = PrivacyLedger(epsilon=1.0)
     >>> try:
-    ...     noisy = ledger.release(OptimalDPNoise(epsilon=2.0), [[0.2, 0.8]])
+    ...     noisy = ledger.release(OptimalDPNoise(epsilon=2.0, bounds=(0, 1)), [[0.2, 0.8]])
     ... except BudgetExceededError as error:
     ...     print(error)
     This release would bring epsilon to 2, above the 1 of the ledger. Release less, or with ...
@@ -111,11 +111,12 @@ class PrivacyLedger:
     >>> from skdp.privacy import PrivacyLedger
     >>> ledger = PrivacyLedger(epsilon=1.0)
     >>> X = np.zeros((4, 3))
-    >>> noisy = ledger.release(OptimalDPNoise(0.4), X, name="spring survey")
-    >>> noisy = ledger.release(OptimalDPNoise(0.4), X, name="again")
+    >>> noise = OptimalDPNoise(0.4, bounds=(0, 1))
+    >>> noisy = ledger.release(noise, X, name="spring survey")
+    >>> noisy = ledger.release(noise, X, name="again")
     >>> ledger
     PrivacyLedger(spent (0.8, 0) of (1, unlimited) per element, 2 entries)
-    >>> ledger.release(OptimalDPNoise(0.4), X)
+    >>> ledger.release(noise, X)
     Traceback (most recent call last):
     ...
     skdp.privacy._ledger.BudgetExceededError: This release would bring epsilon to 1.2, above ...
@@ -277,7 +278,7 @@ class PrivacyLedger:
         >>> from skdp import OptimalDPNoise
         >>> from skdp.privacy import PrivacyLedger
         >>> ledger = PrivacyLedger(epsilon=1.0)
-        >>> noise = OptimalDPNoise(epsilon=0.4).fit([[0.2, 0.8]])
+        >>> noise = OptimalDPNoise(epsilon=0.4, bounds=(0, 1)).fit([[0.2, 0.8]])
         >>> total = ledger.spend(noise.guarantee_, name="spring survey")
         >>> ledger.spend(noise.guarantee_, name="summer survey").epsilon
         0.8
@@ -412,8 +413,9 @@ class PrivacyLedger:
         >>> from skdp import OptimalDPNoise
         >>> from skdp.privacy import PrivacyLedger
         >>> ledger = PrivacyLedger()
+        >>> noise = OptimalDPNoise(epsilon=0.5, bounds=(0, 1))
         >>> for name in ("spring", "summer"):
-        ...     noisy = ledger.release(OptimalDPNoise(epsilon=0.5), [[0.2, 0.8]], name=name)
+        ...     noisy = ledger.release(noise, [[0.2, 0.8]], name=name)
         >>> ledger.to_frame()[["name", "epsilon", "total_epsilon"]]
              name  epsilon  total_epsilon
         0  spring      0.5            0.5
