@@ -12,9 +12,9 @@ def rows(options):
         # Of δ, the point masses of all 784 elements or 100 releases take one part in a hundred.
         atom = options.delta / 100 / 784
         for noise in (
-            OptimalDPNoise(epsilon, atom),
-            StaircaseDPNoise(epsilon, atom),
-            GaussianDPNoise(epsilon, options.delta),
+            OptimalDPNoise(epsilon, atom, sensitivity=1.0),
+            StaircaseDPNoise(epsilon, atom, sensitivity=1.0),
+            GaussianDPNoise(epsilon, options.delta, sensitivity=1.0),
         ):
             guarantee = noise.fit(X).guarantee_
             compositions = {f"{k} releases, per element": guarantee.compose(k) for k in (10, 100)}

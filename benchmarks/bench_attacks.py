@@ -43,7 +43,9 @@ def rows(options):
 
 def attacked(name, epsilon, members, others, own, n_shadows):
     """Yield a row for each attack on one model."""
-    model = make_pipeline(OptimalDPNoise(epsilon, DELTA, perturb="fit"), MODELS[name])
+    model = make_pipeline(
+        OptimalDPNoise(epsilon, DELTA, sensitivity=1.0, perturb="fit"), MODELS[name]
+    )
     model.fit(*members)
     settings = {"attacks": ATTACKS, "shadow_data": own, "n_shadows": n_shadows}
     report = audit_membership(model, members, others, **settings, n_jobs=2, random_state=0)

@@ -107,7 +107,7 @@ def audited_mechanisms(sizes):
 
 
 def models():
-    noise = OptimalDPNoise(1.0, 0.0, privacy_unit="record", perturb="fit")
+    noise = OptimalDPNoise(1.0, 0.0, sensitivity=1.0, privacy_unit="record", perturb="fit")
     for model in (
         KNeighborsClassifier(1),
         DecisionTreeClassifier(random_state=0),
@@ -157,7 +157,7 @@ def false_alarms(alarms, n_trials):
     refuted = 0
     for seed in range(n):
         settings = {"perturb": "fit", "random_state": np.random.RandomState(seed)}
-        noise = OptimalDPNoise(1.0, 0.0, privacy_unit="record", **settings)
+        noise = OptimalDPNoise(1.0, 0.0, sensitivity=1.0, privacy_unit="record", **settings)
         model = make_pipeline(noise, KNeighborsClassifier(1)).fit(*members)
         report = audit_membership(model, members, others, confidence=0.9, random_state=seed)
         refuted += not report.passed

@@ -27,7 +27,7 @@ def rows(options):
     for sd in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0):
         yield {"test_noise_sd": sd, **run(None, sd)}
     for epsilon in (8.0, 2.0, 1.0, 0.5, 0.1):
-        yield {"epsilon": epsilon, **run(OptimalDPNoise(epsilon, 1e-5), 0.0)}
+        yield {"epsilon": epsilon, **run(OptimalDPNoise(epsilon, 1e-5, sensitivity=1.0), 0.0)}
 
 
 if __name__ == "__main__":

@@ -20,10 +20,13 @@ PANELS += [("epsilon", 0.5, "delta"), ("epsilon", 0.9, "delta")]
 
 
 def noises(epsilon, delta):
-    yield "optimal", OptimalDPNoise(epsilon, delta)
-    yield "Gaussian, analytic", GaussianDPNoise(epsilon, delta)
+    yield "optimal", OptimalDPNoise(epsilon, delta, sensitivity=1.0)
+    yield "Gaussian, analytic", GaussianDPNoise(epsilon, delta, sensitivity=1.0)
     if epsilon < 1:
-        yield "Gaussian, classical", GaussianDPNoise(epsilon, delta, calibration="classical")
+        yield (
+            "Gaussian, classical",
+            GaussianDPNoise(epsilon, delta, sensitivity=1.0, calibration="classical"),
+        )
 
 
 def rows(options):

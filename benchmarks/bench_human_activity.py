@@ -34,7 +34,7 @@ def fold(X, y, people, test, epsilon, n_jobs):
     """Return the accuracy of each model on the people left out."""
 
     def fit(rows, groups):
-        noise = None if np.isinf(epsilon) else OptimalDPNoise(epsilon, 1e-5)
+        noise = None if np.isinf(epsilon) else OptimalDPNoise(epsilon, 1e-5, sensitivity=1.0)
         model = DeepFuzzyClassifier(noise=noise, n_jobs=n_jobs, random_state=0)
         return model.fit(X[rows], y[rows], groups=groups)
 

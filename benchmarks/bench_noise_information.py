@@ -9,9 +9,9 @@ from skdp.information import noise_information
 def rows(options):
     for epsilon in (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0):
         for noise in (
-            OptimalDPNoise(epsilon, 0.0),
-            StaircaseDPNoise(epsilon, 0.0),
-            GaussianDPNoise(epsilon, options.delta),
+            OptimalDPNoise(epsilon, 0.0, sensitivity=1.0),
+            StaircaseDPNoise(epsilon, 0.0, sensitivity=1.0),
+            GaussianDPNoise(epsilon, options.delta, sensitivity=1.0),
         ):
             guarantee = noise.fit([[0.5]]).guarantee_
             yield {

@@ -13,11 +13,11 @@ from skdp.datasets import fetch_mnist
 
 
 def noises(epsilon):
-    yield "optimal", OptimalDPNoise(epsilon, 1e-5, perturb="fit")
-    yield "staircase", StaircaseDPNoise(epsilon, 1e-5, perturb="fit")
-    yield "Gaussian, analytic", GaussianDPNoise(epsilon, perturb="fit")
+    yield "optimal", OptimalDPNoise(epsilon, 1e-5, sensitivity=1.0, perturb="fit")
+    yield "staircase", StaircaseDPNoise(epsilon, 1e-5, sensitivity=1.0, perturb="fit")
+    yield "Gaussian, analytic", GaussianDPNoise(epsilon, sensitivity=1.0, perturb="fit")
     if epsilon < 1:
-        noise = GaussianDPNoise(epsilon, perturb="fit", calibration="classical")
+        noise = GaussianDPNoise(epsilon, sensitivity=1.0, perturb="fit", calibration="classical")
         yield "Gaussian, classical", noise
 
 

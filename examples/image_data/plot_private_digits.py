@@ -48,9 +48,9 @@ print(f"not private: {same:.1%}; support vectors, not private: {best:.1%}")
 
 epsilons = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0]
 noises = {
-    "optimal": OptimalDPNoise(perturb="fit"),
-    "staircase": StaircaseDPNoise(perturb="fit"),
-    "Gaussian": GaussianDPNoise(perturb="fit"),
+    "optimal": OptimalDPNoise(bounds=(0, 1), perturb="fit"),
+    "staircase": StaircaseDPNoise(bounds=(0, 1), perturb="fit"),
+    "Gaussian": GaussianDPNoise(bounds=(0, 1), perturb="fit"),
 }
 accuracy: dict = {name: [] for name in noises}
 magnitude: dict = {name: [] for name in noises}
@@ -94,7 +94,9 @@ axes.legend(loc="lower right")
 
 images = lower.subplots(1, len(epsilons) + 1)
 for image, epsilon in zip(images, [*epsilons, None], strict=True):
-    noisy = X[:1] if epsilon is None else OptimalDPNoise(epsilon).fit_transform(X[:1])
+    noisy = (
+        X[:1] if epsilon is None else OptimalDPNoise(epsilon, bounds=(0, 1)).fit_transform(X[:1])
+    )
     image.imshow(np.reshape(noisy, (8, 8)), cmap="gray_r", vmin=0, vmax=1)
     image.set_title("no noise" if epsilon is None else f"ε = {epsilon:g}")
     image.set_axis_off()

@@ -49,7 +49,7 @@ with np.load(folder / "rows.npz") as rows:
     X, y, me = rows["X"], rows["y"], rows["me"]
 for level in sys.argv[3:]:
     for copy in range(int(sys.argv[2])):
-        noise = None if level == "inf" else OptimalDPNoise(epsilon=float(level))
+        noise = None if level == "inf" else OptimalDPNoise(float(level), bounds=(0, 1))
         model = DeepFuzzyClassifier(noise=noise, random_state=0)
         model.fit(X, y, groups=np.full(len(y), me)).save(folder / f"{level}_{copy}.model")
 """

@@ -46,7 +46,9 @@ found: dict = {}
 for epsilon in epsilons:
     for _ in range(options.draws):
         tree = DecisionTreeClassifier(random_state=0)
-        model = make_pipeline(OptimalDPNoise(epsilon, perturb="fit"), tree).fit(*members)
+        model = make_pipeline(OptimalDPNoise(epsilon, bounds=(0, 1), perturb="fit"), tree).fit(
+            *members
+        )
         report = audit_membership(
             model,
             members,

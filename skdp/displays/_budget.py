@@ -310,7 +310,7 @@ class LedgerDisplay(Display):
         The largest total, None where nothing is refused.
 
     dates : sequence of datetime or None, default=None
-        When each entry was charged.
+        Place of each entry on an axis of time.
 
     Attributes
     ----------
@@ -337,7 +337,7 @@ class LedgerDisplay(Display):
     >>> from skdp.privacy import PrivacyLedger
     >>> ledger = PrivacyLedger(epsilon=1.0)
     >>> for name in ("spring survey", "autumn survey"):
-    ...     noisy = ledger.release(OptimalDPNoise(0.4), np.zeros((4, 3)), name=name)
+    ...     noisy = ledger.release(OptimalDPNoise(0.4, bounds=(0, 1)), np.zeros((4, 3)), name=name)
     >>> display = LedgerDisplay.from_ledger(ledger).plot()
     >>> display.spent, round(display.left, 3)
     (0.8, 0.2)
@@ -361,8 +361,8 @@ class LedgerDisplay(Display):
         ledger : PrivacyLedger
 
         dates : sequence of datetime or None, default=None
-            When each entry was charged, which a ledger does not know. None: one entry beside the
-            other.
+            Place of each entry on an axis of time, such as ``ledger.dates``. None: entries are
+            drawn side by side, each with its name and the day on which it was charged.
 
         Returns
         -------
@@ -423,6 +423,8 @@ class LedgerDisplay(Display):
         total = self.entries["total_epsilon"].to_numpy(float)
         names = [as_label(f"{name or 'entry'!s:.24}") for name in self.entries["name"]]
         if self.dates is None:
+            days = self.entries["date"].str[:10]
+            labels = [f"{name}\n{day}".rstrip() for name, day in zip(names, days, strict=True)]
             places = np.arange(n)
             before = np.append(0.0, total[:-1])
             bars = ax.bar(places, total - before, bottom=before, color=OKABE_ITO[5], width=0.8)
@@ -431,7 +433,7 @@ class LedgerDisplay(Display):
             upright = n > 4
             ax.set_xticks(
                 places,
-                names,
+                labels,
                 rotation=40 if upright else 0,
                 ha="right" if upright else "center",
                 fontsize="small",

@@ -71,10 +71,10 @@ def noise_information(noise: Any, prior: str = "uniform", *, width: float | None
     --------
     >>> from skdp import OptimalDPNoise, StaircaseDPNoise
     >>> from skdp.information import noise_information
-    >>> optimal = OptimalDPNoise(epsilon=1.0, delta=0.0).fit([[0.5]])
+    >>> optimal = OptimalDPNoise(epsilon=1.0, delta=0.0, bounds=(0, 1)).fit([[0.5]])
     >>> round(noise_information(optimal), 4), round(noise_information(optimal, "two-point"), 4)
     (0.0342, 0.0885)
-    >>> staircase = StaircaseDPNoise(epsilon=1.0, delta=0.0).fit([[0.5]])
+    >>> staircase = StaircaseDPNoise(epsilon=1.0, delta=0.0, bounds=(0, 1)).fit([[0.5]])
     >>> round(noise_information(staircase, "two-point"), 4)
     0.1057
     >>> optimal.guarantee_.information_bound().nats > 0.12
@@ -108,7 +108,7 @@ def _distribution_and_width(noise, width):
                 f"The 'noise' parameter must be fitted, got {noise!r:.60}. Call its fit first."
             )
         distribution = noise.distribution_
-        least = 1.0 if noise.bounds is not None else float(noise.sensitivity)
+        least = float(noise.sensitivity or 1.0)
         width = least if width is None else width
     if not isinstance(
         distribution, OptimalDistribution | StaircaseDistribution | GaussianDistribution

@@ -294,8 +294,8 @@ class CDMMAClassifier(ReconstructionClassifier):
     much more than queries: with ε = 1 accuracy falls from .82 to .78.
 
     For a private classifier, train it on noisy data (Kumar and Moser, Algorithm 6):
-    ``make_pipeline(OptimalDPNoise(perturb="fit"), CDMMAClassifier())``. The mappings assume
-    inputs known up to a variance of 0.01: scale X to about unit range.
+    ``make_pipeline(OptimalDPNoise(bounds=(0, 1), perturb="fit"), CDMMAClassifier())``. The
+    mappings assume inputs known up to a variance of 0.01: scale X to about unit range.
 
     References
     ----------
@@ -525,9 +525,9 @@ class WideCDMMAClassifier(CDMMAClassifier):
     :class:`CDMMAClassifier`.
 
     For a private classifier, train it on noisy data (Kumar and Moser, Algorithm 6):
-    ``make_pipeline(OptimalDPNoise(perturb="fit"), WideCDMMAClassifier())``. The mappings
-    assume inputs known up to a variance of 0.01: scale X to about unit range. float32 data
-    are predicted in float32, twice as fast as float64.
+    ``make_pipeline(OptimalDPNoise(bounds=(0, 1), perturb="fit"), WideCDMMAClassifier())``. The
+    mappings assume inputs known up to a variance of 0.01: scale X to about unit range. float32
+    data are predicted in float32, twice as fast as float64.
 
     References
     ----------

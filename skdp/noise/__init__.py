@@ -19,10 +19,12 @@ from skdp.noise._transformers import (
 from skdp.noise._grid import Bounds, check_bounds
 from skdp.noise._queries import GaussianQueries, JointQueries, Share
 from skdp.noise._randomness import (
+    DEFAULT_SENSITIVITY,
     PrivateRandomness,
     RandomBits,
     private_bits,
     warn_of_seeds,
+    warn_of_unstated_range,
     warn_of_weak_privacy,
 )
 

@@ -17,6 +17,8 @@ from skdp.utils._warnings import warn
 # Number of keys drawn from generators whose digests are stored to detect repetitions (rule of
 # thumb: some 10 MB).
 _N_REMEMBERED = 2**16
+# Sensitivity where neither it nor bounds are given.
+DEFAULT_SENSITIVITY = 1.0
 # The process that imported this module. A child that is forked from it has another number.
 _PROCESS = os.getpid()
 
@@ -155,5 +157,18 @@ def warn_of_weak_privacy(name, epsilon, delta):
             f"The 'delta' parameter of {name}, {delta:g}, is about the probability that "
             "what is protected is revealed. Use 1e-5, or another number far below 1 over the "
             "number of records.",
+            PrivacyLeakWarning,
+        )
+
+
+def warn_of_unstated_range(name, *stated, remedy=""):
+    """Warn where the range of a value is not given; depends on parameters alone, not on rows."""
+    if all(parameter is None for parameter in stated):
+        warn(
+            f"{name} without 'bounds' or 'sensitivity' protects changes of one value by at most "
+            f"{DEFAULT_SENSITIVITY:g}, whatever the units of the columns: of gray values from 0 "
+            "to 255 it protects next to nothing. Pass what is publicly known of the columns, as "
+            f"bounds=(low, high), one number or one for each; {remedy}or sensitivity=1.0, if 1 is "
+            "the largest change to protect.",
             PrivacyLeakWarning,
         )

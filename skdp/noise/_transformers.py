@@ -18,9 +18,11 @@ from skdp.noise._distributions import (
 )
 from skdp.noise._grid import add_noise, check_bounds, grid_step
 from skdp.noise._randomness import (
+    DEFAULT_SENSITIVITY,
     PrivateRandomness,
     private_bits,
     warn_of_seeds,
+    warn_of_unstated_range,
     warn_of_weak_privacy,
 )
 from skdp.noise._sampler import LEAST_EPSILON, PRECISION
@@ -39,7 +41,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
     _parameter_constraints: dict = {
         "epsilon": [Interval(Real, 0, None, closed="right")],
         "delta": [Interval(Real, 0, 1, closed="left")],
-        "sensitivity": [Interval(Real, 0, None, closed="neither")],
+        "sensitivity": [Interval(Real, 0, None, closed="neither"), None],
         "privacy_unit": [StrOptions({"element", "record"})],
         "bounds": [StrOptions({"data"}), "array-like", None],
         "perturb": [StrOptions({"always", "fit"})],
@@ -57,7 +59,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         self,
         epsilon: float = 1.0,
         delta: float = 0.0,
-        sensitivity: float = 1.0,
+        sensitivity: float | None = None,
         *,
         privacy_unit: str = "element",
         bounds: ArrayLike | None = None,
@@ -102,12 +104,13 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         Warns
         -----
         PrivacyLeakWarning
-            If a seed is given, ε is infinite, δ is above 1e-3, or bounds are learned from X.
+            If a seed is given, ε is infinite, δ is above 1e-3, bounds are learned from X, or
+            neither ``bounds`` nor ``sensitivity`` is given.
 
         Examples
         --------
         >>> from skdp import OptimalDPNoise
-        >>> noise = OptimalDPNoise(epsilon=2.0).fit([[0.2, 0.8], [0.5, 0.1]])
+        >>> noise = OptimalDPNoise(epsilon=2.0, bounds=(0, 1)).fit([[0.2, 0.8], [0.5, 0.1]])
         >>> noise.guarantee_.epsilon, round(noise.expected_magnitude_, 4)
         (2.0, 0.5)
         """
@@ -141,7 +144,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         >>> import numpy as np
         >>> from skdp import StaircaseDPNoise
         >>> X = np.linspace(0, 1, 6).reshape(3, 2)
-        >>> noisy = StaircaseDPNoise(epsilon=2.0).fit_transform(X)
+        >>> noisy = StaircaseDPNoise(epsilon=2.0, bounds=(0, 1)).fit_transform(X)
         >>> noisy.shape, bool((noisy == X).any())
         ((3, 2), False)
         """
@@ -183,7 +186,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         >>> import numpy as np
         >>> from skdp import GaussianDPNoise
         >>> X = np.linspace(0, 1, 6).reshape(3, 2)
-        >>> noise = GaussianDPNoise(epsilon=1.0, delta=1e-5).fit(X)
+        >>> noise = GaussianDPNoise(epsilon=1.0, delta=1e-5, bounds=(0, 1)).fit(X)
         >>> bool((noise.transform(X) == noise.transform(X)).any())  # new noise in each call
         False
         """
@@ -218,7 +221,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         >>> import numpy as np
         >>> from skdp import OptimalDPNoise
         >>> X = np.linspace(0, 1, 6).reshape(3, 2)
-        >>> noise = OptimalDPNoise(epsilon=2.0).fit(X)
+        >>> noise = OptimalDPNoise(epsilon=2.0, bounds=(0, 1)).fit(X)
         >>> noisy = noise.transform(X)
         >>> bool((noise.inverse_transform(noisy) == noisy).all())
         True
@@ -245,7 +248,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         Examples
         --------
         >>> from skdp import OptimalDPNoise
-        >>> OptimalDPNoise(epsilon=0.5).guarantee_for([[0.2, 0.8]]).epsilon
+        >>> OptimalDPNoise(epsilon=0.5, bounds=(0, 1)).guarantee_for([[0.2, 0.8]]).epsilon
         0.5
         """
         return clone(self).fit(X).guarantee_
@@ -259,6 +262,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
             self._fitted_on = weakref.ref(X)
         X = validate_private_data(self, X)
         self._warn_of_learned_bounds()
+        warn_of_unstated_range(type(self).__name__, self.bounds, self.sensitivity)
         # A later set_params must not silently change what is guaranteed now.
         self._always = self.perturb == "always"
         self._random_state = self.random_state
@@ -280,19 +284,23 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         """Return the sensitivity in units of the noise, and that unit in units of the data."""
         if self.bounds is None:
             self._bounds = None
-            if not 1e-140 < self.sensitivity < 1e140:  # its square must be a float64
+            self._sensitivity = float(
+                DEFAULT_SENSITIVITY if self.sensitivity is None else self.sensitivity
+            )
+            if not 1e-140 < self._sensitivity < 1e140:  # its square must be a float64
                 raise ValueError(
                     f"The 'sensitivity' parameter of {type(self).__name__} is too extreme for "
                     f"double precision, got {self.sensitivity!r}. Use other units, in which it is "
                     "closer to 1."
                 )
-            return float(self.sensitivity), 1.0
-        if self.sensitivity != 1:
+            return self._sensitivity, 1.0
+        if self.sensitivity is not None:
             raise ValueError(
-                f"The 'sensitivity' parameter of {type(self).__name__} must be left at 1.0 if "
+                f"The 'sensitivity' parameter of {type(self).__name__} must be left out if "
                 f"bounds are given, which define it, got {self.sensitivity!r}. Give only one of "
                 "the two."
             )
+        self._sensitivity = 1.0  # in units of the width of the bounds
         self._bounds = check_bounds(self, self.bounds, X)
         width = self._bounds.width
         if not 1e-140 < width.min() <= width.max() < 1e140:
@@ -387,7 +395,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         return PrivacyGuarantee(
             mechanism=self._mechanism,
             mechanisms=(self._state_mechanism(distribution),),
-            sensitivity=None if self._bounds else float(self.sensitivity),
+            sensitivity=None if self._bounds else self._sensitivity,
             n_features=self.n_features_in_,
             covers=covers,
             excludes=excludes,
@@ -450,9 +458,10 @@ class OptimalDPNoise(DPNoise):
         1/(N·p), with public N, or 0, which takes 1/(1 − δ) times the noise: ``transform`` warns
         if the expected number of unprotected values is above a tenth.
 
-    sensitivity : float, default=1.0
-        Largest change d > 0 of one element between neighbors, in the units of the data; 1.0
-        is right for features scaled to [0, 1]. Leave it at 1.0 if ``bounds`` are given.
+    sensitivity : float or None, default=None
+        Largest change d > 0 of one element between neighbors, in the units of the data. Prefer
+        ``bounds``; the two exclude each other. None: the width of the bounds; without bounds 1,
+        whatever units the features have, and :meth:`fit` warns.
 
     privacy_unit : {"element", "record"}, default="element"
         What ε and δ protect: one entry of the matrix, or one row with all its entries, which
@@ -531,7 +540,7 @@ class OptimalDPNoise(DPNoise):
     >>> from sklearn.datasets import load_digits
     >>> from skdp import OptimalDPNoise
     >>> X, _ = load_digits(return_X_y=True)
-    >>> noise = OptimalDPNoise(epsilon=2.0).fit(X / 16)
+    >>> noise = OptimalDPNoise(epsilon=2.0, bounds=(0, 1)).fit(X / 16)
     >>> private = noise.transform(X / 16)
     >>> private.shape
     (1797, 64)
@@ -578,9 +587,10 @@ class StaircaseDPNoise(DPNoise):
         1/(N·p), with public N, or 0, which takes 1/(1 − δ) times the noise: ``transform`` warns
         if the expected number of unprotected values is above a tenth.
 
-    sensitivity : float, default=1.0
-        Largest change d > 0 of one element between neighbors, in the units of the data; 1.0
-        is right for features scaled to [0, 1]. Leave it at 1.0 if ``bounds`` are given.
+    sensitivity : float or None, default=None
+        Largest change d > 0 of one element between neighbors, in the units of the data. Prefer
+        ``bounds``; the two exclude each other. None: the width of the bounds; without bounds 1,
+        whatever units the features have, and :meth:`fit` warns.
 
     privacy_unit : {"element", "record"}, default="element"
         What ε and δ protect: one entry of the matrix, or one row with all its entries, which
@@ -658,8 +668,8 @@ class StaircaseDPNoise(DPNoise):
     >>> from sklearn.datasets import load_digits
     >>> from skdp import OptimalDPNoise, StaircaseDPNoise
     >>> X, _ = load_digits(return_X_y=True)
-    >>> staircase = StaircaseDPNoise(epsilon=8.0).fit(X / 16)
-    >>> optimal = OptimalDPNoise(epsilon=8.0).fit(X / 16)
+    >>> staircase = StaircaseDPNoise(epsilon=8.0, bounds=(0, 1)).fit(X / 16)
+    >>> optimal = OptimalDPNoise(epsilon=8.0, bounds=(0, 1)).fit(X / 16)
     >>> round(optimal.expected_magnitude_ / staircase.expected_magnitude_, 2)
     6.82
     """
@@ -708,9 +718,10 @@ class GaussianDPNoise(DPNoise):
         Slack δ in (0, 1): an event may be e^ε times as likely, plus δ. The probability that the
         privacy loss exceeds ε is larger than δ.
 
-    sensitivity : float, default=1.0
-        Largest change d > 0 of one element between neighbors, in the units of the data; 1.0
-        is right for features scaled to [0, 1]. Leave it at 1.0 if ``bounds`` are given.
+    sensitivity : float or None, default=None
+        Largest change d > 0 of one element between neighbors, in the units of the data. Prefer
+        ``bounds``; the two exclude each other. None: the width of the bounds; without bounds 1,
+        whatever units the features have, and :meth:`fit` warns.
 
     privacy_unit : {"element", "record"}, default="element"
         What ε and δ protect: one entry of the matrix, or one row with all its entries, which
@@ -795,8 +806,8 @@ class GaussianDPNoise(DPNoise):
     >>> from sklearn.datasets import load_digits
     >>> from skdp import GaussianDPNoise, OptimalDPNoise
     >>> X, _ = load_digits(return_X_y=True)
-    >>> gaussian = GaussianDPNoise(epsilon=0.5).fit(X / 16)
-    >>> optimal = OptimalDPNoise(epsilon=0.5).fit(X / 16)
+    >>> gaussian = GaussianDPNoise(epsilon=0.5, bounds=(0, 1)).fit(X / 16)
+    >>> optimal = OptimalDPNoise(epsilon=0.5, bounds=(0, 1)).fit(X / 16)
     >>> round(gaussian.expected_magnitude_ / optimal.expected_magnitude_, 2)
     2.81
     """
@@ -812,7 +823,7 @@ class GaussianDPNoise(DPNoise):
         self,
         epsilon: float = 1.0,
         delta: float = 1e-5,
-        sensitivity: float = 1.0,
+        sensitivity: float | None = None,
         *,
         privacy_unit: str = "element",
         bounds: ArrayLike | None = None,
@@ -869,7 +880,7 @@ class GaussianDPNoise(DPNoise):
         p, stated = self._n_moving(), (float(self.epsilon), float(self.delta))
         if not distribution.scale:
             return Mechanism("gaussian", *stated)
-        distance = np.sqrt(p) * (float(self.sensitivity) + self._step)
+        distance = np.sqrt(p) * (self._sensitivity + self._step)
         distance = float(distance / distribution.scale)
         sampler = {"slack": p * PRECISION, "cut": p * GAUSSIAN_CUT}
         return Mechanism("gaussian", *stated, squared_distance=distance * distance, **sampler)
@@ -900,7 +911,7 @@ def perturb_training_rows(noise: Any, X: np.ndarray) -> tuple[np.ndarray, Any]:
     >>> import numpy as np
     >>> from skdp.noise import OptimalDPNoise, perturb_training_rows
     >>> X = np.linspace(0, 1, 12).reshape(4, 3)
-    >>> noisy, noise = perturb_training_rows(OptimalDPNoise(epsilon=2.0), X)
+    >>> noisy, noise = perturb_training_rows(OptimalDPNoise(epsilon=2.0, bounds=(0, 1)), X)
     >>> noisy.shape, bool((noisy == X).any())
     ((4, 3), False)
     >>> noise.guarantee_.covers

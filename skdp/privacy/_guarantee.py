@@ -82,7 +82,7 @@ class PrivacyLeakWarning(UserWarning):
     >>> from skdp import OptimalDPNoise
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
-    ...     noise = OptimalDPNoise(random_state=0).fit([[0.2, 0.8]])
+    ...     noise = OptimalDPNoise(bounds=(0, 1), random_state=0).fit([[0.2, 0.8]])
     >>> caught[0].category.__name__
     'PrivacyLeakWarning'
     """
@@ -274,7 +274,8 @@ class PrivacyGuarantee:
         Examples
         --------
         >>> from skdp import OptimalDPNoise
-        >>> guarantee = OptimalDPNoise(epsilon=0.5).fit([[0.2, 0.8, 0.5]]).guarantee_
+        >>> noise = OptimalDPNoise(epsilon=0.5, bounds=(0, 1))
+        >>> guarantee = noise.fit([[0.2, 0.8, 0.5]]).guarantee_
         >>> guarantee.to_record().epsilon, guarantee.to_record(n_features=2).epsilon
         (1.5, 1.0)
         """
@@ -394,9 +395,10 @@ class PrivacyGuarantee:
         Examples
         --------
         >>> from skdp import GaussianDPNoise, OptimalDPNoise
-        >>> OptimalDPNoise(epsilon=0.5).fit([[0.2, 0.8]]).guarantee_.compose(4).epsilon
+        >>> optimal = OptimalDPNoise(epsilon=0.5, bounds=(0, 1)).fit([[0.2, 0.8]]).guarantee_
+        >>> optimal.compose(4).epsilon
         2.0
-        >>> gaussian = GaussianDPNoise(epsilon=0.5, delta=1e-5).fit([[0.2, 0.8]]).guarantee_
+        >>> gaussian = GaussianDPNoise(epsilon=0.5, bounds=(0, 1)).fit([[0.2, 0.8]]).guarantee_
         >>> round(gaussian.compose(4).epsilon, 2)  # Gaussian noise composes to less
         1.07
         """
@@ -476,7 +478,7 @@ class PrivacyGuarantee:
         Examples
         --------
         >>> from skdp import GaussianDPNoise
-        >>> guarantee = GaussianDPNoise(epsilon=1.0, delta=1e-5).fit([[0.2, 0.8]]).guarantee_
+        >>> guarantee = GaussianDPNoise(epsilon=1.0, bounds=(0, 1)).fit([[0.2, 0.8]]).guarantee_
         >>> round(guarantee.epsilon_at(1e-5), 3), round(guarantee.epsilon_at(1e-9), 3)
         (1.0, 1.502)
         """
@@ -515,7 +517,7 @@ class PrivacyGuarantee:
         Examples
         --------
         >>> from skdp import GaussianDPNoise
-        >>> guarantee = GaussianDPNoise(epsilon=1.0, delta=1e-5).fit([[0.2, 0.8]]).guarantee_
+        >>> guarantee = GaussianDPNoise(epsilon=1.0, bounds=(0, 1)).fit([[0.2, 0.8]]).guarantee_
         >>> f"{guarantee.delta_at(1.0):.1e}, {guarantee.delta_at(0.5):.1e}"
         '1.0e-05, 4.1e-03'
         """
@@ -894,8 +896,8 @@ def joint_guarantee(guarantees: Iterable[PrivacyGuarantee | None]) -> PrivacyGua
     --------
     >>> from skdp.noise import OptimalDPNoise, StaircaseDPNoise
     >>> from skdp.privacy import joint_guarantee
-    >>> first = OptimalDPNoise(epsilon=0.5).fit([[0.0, 1.0]]).guarantee_
-    >>> second = StaircaseDPNoise(epsilon=2.0).fit([[0.0, 1.0]]).guarantee_
+    >>> first = OptimalDPNoise(epsilon=0.5, bounds=(0, 1)).fit([[0.0, 1.0]]).guarantee_
+    >>> second = StaircaseDPNoise(epsilon=2.0, bounds=(0, 1)).fit([[0.0, 1.0]]).guarantee_
     >>> joint = joint_guarantee([first, second])
     >>> joint.epsilon, joint.mechanism
     (2.0, 'optimal/staircase')
@@ -967,7 +969,8 @@ def record_guarantee(
     --------
     >>> from skdp import OptimalDPNoise, RandomizedResponse
     >>> from skdp.privacy import record_guarantee
-    >>> features = OptimalDPNoise(2.0, 0.0, privacy_unit="record").fit([[0.0, 1.0]]).guarantee_
+    >>> noise = OptimalDPNoise(2.0, bounds=(0, 1), privacy_unit="record")
+    >>> features = noise.fit([[0.0, 1.0]]).guarantee_
     >>> labels = RandomizedResponse(1.0).fit([0, 1]).guarantee_
     >>> joint = record_guarantee(features, labels)
     >>> joint.epsilon, joint.delta, joint.unit

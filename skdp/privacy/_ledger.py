@@ -4,6 +4,7 @@ import json
 import os
 import threading
 from contextlib import ExitStack, contextmanager, nullcontext
+from datetime import UTC, datetime
 from numbers import Real
 from pathlib import Path
 from typing import Any, Self
@@ -15,10 +16,13 @@ from skdp.privacy._guarantee import PrivacyGuarantee, pack_guarantee, unpack_gua
 from skdp.utils._files import PRIVATE, checksum, locked, write_whole
 from skdp.utils._frames import as_frame
 from skdp.utils._html import as_html, grid
+from skdp.utils._validation import inline
 from skdp.utils._warnings import warn
 
 # Seconds to wait for the lock (rule of thumb).
 _PATIENCE = 10.0
+# Dates of entries: ISO 8601, in UTC.
+_DATE = "%Y-%m-%dT%H:%M:%SZ"
 
 
 class BudgetExceededError(RuntimeError):
@@ -30,7 +34,7 @@ class BudgetExceededError(RuntimeError):
     >>> from skdp.privacy import BudgetExceededError, PrivacyLedger
     >>> ledger = PrivacyLedger(epsilon=1.0)
     >>> try:
-    ...     noisy = ledger.release(OptimalDPNoise(epsilon=2.0), [[0.2, 0.8]])
+    ...     noisy = ledger.release(OptimalDPNoise(epsilon=2.0, bounds=(0, 1)), [[0.2, 0.8]])
     ... except BudgetExceededError as error:
     ...     print(error)
     This release would bring epsilon to 2, above the 1 of the ledger. Release less, or with ...
@@ -77,6 +81,9 @@ class PrivacyLedger:
     entries : list of (str, PrivacyGuarantee)
         Name and guarantee of each release.
 
+    dates : list of (str or None)
+        When each entry was charged.
+
     total : PrivacyGuarantee or None
         Joint guarantee of all entries, None before the first.
 
@@ -94,6 +101,9 @@ class PrivacyLedger:
     A ledger only knows the releases that are charged to it. Two ledgers without a file, or with
     different files, are two accounts, and anyone who can write the file can change the account.
 
+    Dates are those of the clock of the computer that charged the entry, in UTC. They are part of
+    the checksum, which detects damage and not forgery. Nothing is refused because of a date.
+
     Examples
     --------
     >>> import numpy as np
@@ -101,11 +111,12 @@ class PrivacyLedger:
     >>> from skdp.privacy import PrivacyLedger
     >>> ledger = PrivacyLedger(epsilon=1.0)
     >>> X = np.zeros((4, 3))
-    >>> noisy = ledger.release(OptimalDPNoise(0.4), X, name="spring survey")
-    >>> noisy = ledger.release(OptimalDPNoise(0.4), X, name="again")
+    >>> noise = OptimalDPNoise(0.4, bounds=(0, 1))
+    >>> noisy = ledger.release(noise, X, name="spring survey")
+    >>> noisy = ledger.release(noise, X, name="again")
     >>> ledger
     PrivacyLedger(spent (0.8, 0) of (1, unlimited) per element, 2 entries)
-    >>> ledger.release(OptimalDPNoise(0.4), X)
+    >>> ledger.release(noise, X)
     Traceback (most recent call last):
     ...
     skdp.privacy._ledger.BudgetExceededError: This release would bring epsilon to 1.2, above ...
@@ -218,7 +229,14 @@ class PrivacyLedger:
         """Releases, as a list of (name, guarantee)."""
         with self._own_lock():
             self._read()
-            return list(self._entries)
+            return [(name, guarantee) for name, guarantee, _ in self._entries]
+
+    @property
+    def dates(self) -> list[str | None]:
+        """When each entry was charged, in UTC; None if an older version of skdp wrote it."""
+        with self._own_lock():
+            self._read()
+            return [date for *_, date in self._entries]
 
     @property
     def total(self) -> PrivacyGuarantee | None:
@@ -260,7 +278,7 @@ class PrivacyLedger:
         >>> from skdp import OptimalDPNoise
         >>> from skdp.privacy import PrivacyLedger
         >>> ledger = PrivacyLedger(epsilon=1.0)
-        >>> noise = OptimalDPNoise(epsilon=0.4).fit([[0.2, 0.8]])
+        >>> noise = OptimalDPNoise(epsilon=0.4, bounds=(0, 1)).fit([[0.2, 0.8]])
         >>> total = ledger.spend(noise.guarantee_, name="spring survey")
         >>> ledger.spend(noise.guarantee_, name="summer survey").epsilon
         0.8
@@ -273,8 +291,8 @@ class PrivacyLedger:
         # Rebuilt, since even a frozen object can be manipulated, and a subclass can override sums.
         guarantee = unpack_guarantee(pack_guarantee(guarantee))
         with self._account():
-            entries = [*self._entries, (str(name), guarantee)]
-            total = _sum(guarantee for _, guarantee in entries)
+            entries = [*self._entries, (str(name), guarantee, _now())]
+            total = _sum(guarantee for _, guarantee, _ in entries)
             for what, limit in self._limits.items():
                 value = getattr(total, what)
                 # With a tolerance for rounding; not >, so that NaN is refused.
@@ -388,26 +406,30 @@ class PrivacyLedger:
         Returns
         -------
         frame : pandas.DataFrame
-            One row for each entry.
+            One row for each entry; ``date`` is in UTC, and empty where none was recorded.
 
         Examples
         --------
         >>> from skdp import OptimalDPNoise
         >>> from skdp.privacy import PrivacyLedger
         >>> ledger = PrivacyLedger()
+        >>> noise = OptimalDPNoise(epsilon=0.5, bounds=(0, 1))
         >>> for name in ("spring", "summer"):
-        ...     noisy = ledger.release(OptimalDPNoise(epsilon=0.5), [[0.2, 0.8]], name=name)
+        ...     noisy = ledger.release(noise, [[0.2, 0.8]], name=name)
         >>> ledger.to_frame()[["name", "epsilon", "total_epsilon"]]
              name  epsilon  total_epsilon
         0  spring      0.5            0.5
         1  summer      0.5            1.0
         """
+        with self._own_lock():
+            self._read()
+            entries = list(self._entries)
         rows = []
-        entries = self.entries
-        for k, (name, guarantee) in enumerate(entries):
-            total = _sum(guarantee for _, guarantee in entries[: k + 1])
+        for k, (name, guarantee, date) in enumerate(entries):
+            total = _sum(guarantee for _, guarantee, _ in entries[: k + 1])
             fields = ("mechanism", "unit", "relation", "epsilon", "delta")
-            row = {"name": name} | {field: getattr(guarantee, field) for field in fields}
+            row = {"date": date or "", "name": name}
+            row |= {field: getattr(guarantee, field) for field in fields}
             rows.append(row | {"total_epsilon": total.epsilon, "total_delta": total.delta})
         return pd.DataFrame(rows)
 
@@ -452,8 +474,16 @@ class PrivacyLedger:
             )
         self._limits, self._entries = limits, entries
 
+    def __str__(self) -> str:
+        lines = (
+            f"  {date or 'no date':20}  ({guarantee.epsilon:g}, {guarantee.delta:g})  "
+            f"{inline(name)}".rstrip()
+            for name, guarantee, date in self._entries
+        )
+        return "\n".join([repr(self), *lines])
+
     def __repr__(self) -> str:
-        total = _sum(guarantee for _, guarantee in self._entries)
+        total = _sum(guarantee for _, guarantee, _ in self._entries)
         spent = "nothing" if total is None else f"({total.epsilon:g}, {total.delta:g})"
         limits = ("unlimited" if v is None else f"{v:g}" for v in self._limits.values())
         unit = "" if total is None else f" per {total.unit}"
@@ -575,9 +605,9 @@ class _LedgerFile:
         """
         content = {
             "format": "skdp ledger",
-            "version": 1,
+            "version": 2,
             "limits": limits,
-            "entries": [(name, pack_guarantee(guarantee)) for name, guarantee in entries],
+            "entries": [(name, pack_guarantee(stated), date) for name, stated, date in entries],
         }
         content["sha256"] = checksum(content)
         with self._named(), write_whole(self.path, mode=PRIVATE) as file:
@@ -606,12 +636,26 @@ def _parse(text):
     if not isinstance(content, dict):
         raise ValueError("it is no ledger of skdp")
     stated = content.pop("sha256")
-    if content["format"] != "skdp ledger" or content["version"] != 1:
-        raise ValueError("not version 1 of a ledger of skdp")
+    if content["format"] != "skdp ledger" or content["version"] not in (1, 2):
+        raise ValueError("not version 1 or 2 of a ledger of skdp")
     if stated != checksum(content):
         raise ValueError("its checksum does not match")
     limits = {name: content["limits"][name] for name in ("epsilon", "delta")}
     for name, limit in limits.items():
         _check_limit(name, limit)
-    entries = [(str(name), unpack_guarantee(stored)) for name, stored in content["entries"]]
+    entries = [
+        # Version 1 has no dates.
+        (str(name), unpack_guarantee(stored), _check_date(*date))
+        for name, stored, *date in content["entries"]
+    ]
     return limits, entries
+
+
+def _now():
+    """Return the time of this computer's clock in UTC, in ISO format."""
+    return datetime.now(UTC).strftime(_DATE)
+
+
+def _check_date(date=None):
+    """Return a date of a file, or None; raise unless it is in the format of :func:`_now`."""
+    return None if date is None else datetime.strptime(date, _DATE).strftime(_DATE)

@@ -64,7 +64,7 @@ class Mechanism:
     Examples
     --------
     >>> from skdp.noise import OptimalDPNoise
-    >>> guarantee = OptimalDPNoise(epsilon=0.5, delta=0.01).fit([[0.0, 1.0]]).guarantee_
+    >>> guarantee = OptimalDPNoise(0.5, delta=0.01, bounds=(0, 1)).fit([[0.0, 1.0]]).guarantee_
     >>> [mechanism] = guarantee.to_record().mechanisms
     >>> mechanism.kind, mechanism.epsilon, mechanism.delta, mechanism.count
     ('laplace', 0.5, 0.01, 2)

@@ -1,9 +1,9 @@
 """Statements about a release in plain words, for those responsible for it."""
 
-from math import ceil, inf
+from math import ceil, floor, inf, log10
 from textwrap import wrap
 
-from skdp.privacy import UNITS, WHOLE, round_up
+from skdp.privacy import UNITS, WHOLE, PrivacyLeakWarning, round_up
 from skdp.release._frame import (
     elements_per_record,
     elements_per_value,
@@ -56,7 +56,7 @@ def statements(release):
         "What is in the file": _contents(release),
         "Which numbers": "\n".join(release.model.contents()),
         "What is protected": f"{UNITS[guarantee.unit].protects} {_number_of_rows(added, noun)}",
-        "How well": _how_well(guarantee),
+        "How well": f"{_how_well(guarantee)} {large_delta(release)}".rstrip(),
         "If it is known to be there": _replaced(guarantee) if added else "",
         "One value of the table": _value(release),
         "A whole record": _whole_record(release),
@@ -103,8 +103,29 @@ def result_lines(release):
     return release.model.result_lines(release)
 
 
+def large_delta(release):
+    """Return a sentence where δ is not below 1/n, n being the noisy number of a release, or ""."""
+    guarantee, moments = release.guarantee, release.moments
+    if guarantee.relation != "add/remove" or moments is None:
+        return ""
+    n = float(moments.class_counts.sum())
+    if n * guarantee.delta < 1:
+        return ""
+    what = "people" if guarantee.unit == "group" else "rows"
+    return (
+        f"delta = {guarantee.delta:g} is above 1/n for about {n:,.0f} {what} (a noisy count): a "
+        f"delta as large would even allow one of them to be published. Use a delta far below 1/n, "
+        f"such as {10.0 ** floor(log10(0.1 / n)):g}; the noise grows slowly as delta falls."
+    )
+
+
 def warn_of_doubt(release, advice=OWNER_ADVICE):
-    """Warn where a release may not separate its classes, by its noisy numbers."""
+    """Warn where a release may not separate its classes, by its noisy numbers.
+
+    Warn its owner also of a δ above 1/n.
+    """
+    if advice is OWNER_ADVICE and large_delta(release):
+        warn(large_delta(release), PrivacyLeakWarning)
     doubt = release.model.doubt()
     if release.outcome is not None and advice is OWNER_ADVICE:
         advice = NUMBER_ADVICE

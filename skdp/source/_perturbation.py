@@ -9,17 +9,18 @@ from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 
 from skdp.noise import (
+    DEFAULT_SENSITIVITY,
     GaussianDPNoise,
     OptimalDPNoise,
     StaircaseDPNoise,
     perturb_training_rows,
+    warn_of_unstated_range,
 )
-from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning
+from skdp.privacy import PrivacyGuarantee
 from skdp.release import elements_per_value
 from skdp.utils._labels import is_missing
 from skdp.utils._linalg import row_blocks
 from skdp.utils._validation import LARGEST, SMALLEST
-from skdp.utils._warnings import warn
 
 NOISES = {
     "optimal": OptimalDPNoise,
@@ -28,8 +29,6 @@ NOISES = {
 }
 # Parameters of a source that its noise has too; None leaves them to the noise.
 BUDGET = ("epsilon", "delta", "sensitivity")
-# Sensitivity of a noise when none is given.
-_DEFAULT_SENSITIVITY = 1.0
 # No noise is larger than this many times the sensitivity over epsilon (rule of thumb).
 _FARTHEST = 50
 # Types of labels in a column of objects.
@@ -92,15 +91,23 @@ def make_noise(estimator):
     budget = {name: getattr(estimator, name) for name in BUDGET}
     budget = {name: value for name, value in budget.items() if value is not None}
     if isinstance(estimator.noise, str):
+        if bounds is None:
+            budget.setdefault("sensitivity", DEFAULT_SENSITIVITY)
         return NOISES[estimator.noise](**budget, bounds=bounds)
     theirs = estimator.noise.get_params(deep=False)
+    unstated = theirs.get("sensitivity", ...) is None and theirs.get("bounds") is None
     for name, value in budget.items():
-        if theirs.get(name, value) != value:
+        if theirs.get(name, value) != value and not (unstated and name == "sensitivity"):
             raise ValueError(
                 f"The {name!r} parameter of DPSource is {value!r}, but that of its noise is "
                 f"{theirs[name]!r}. Leave that of DPSource out, or give both the same value."
             )
-    return estimator.noise if bounds is None else _bounded(estimator.noise, theirs, bounds)
+    if bounds is not None:
+        return _bounded(estimator.noise, theirs, bounds)
+    if unstated:
+        sensitivity = budget.get("sensitivity", DEFAULT_SENSITIVITY)
+        return _altered(estimator.noise, sensitivity=sensitivity)
+    return estimator.noise
 
 
 def _public_bounds(estimator):
@@ -128,30 +135,26 @@ def _bounded(noise, theirs, bounds):
             f"The 'noise' parameter of DPSource, {noise!r:.100}, has {has}, while DPSource has "
             "'bounds' or an 'encoder'. Use a noise transformer of skdp without bounds."
         )
-    noise = clone(noise).set_params(bounds=bounds)
-    if "random_state" in theirs:  # a generator must go on, not be copied
-        noise.set_params(random_state=theirs["random_state"])
+    return _altered(noise, bounds=bounds)
+
+
+def _altered(noise, **parameters):
+    """Return a noise transformer with other parameters."""
+    given = noise.get_params(deep=False)
+    noise = clone(noise).set_params(**parameters)
+    if "random_state" in given:  # a generator must go on, not be copied
+        noise.set_params(random_state=given["random_state"])
     return noise
 
 
-def warn_of_unstated_range(estimator):
-    """Warn where the range of a value is not given; depends on parameters alone, not on rows."""
-    stated = (estimator.bounds, estimator.encoder, estimator.sensitivity)
-    if any(parameter is not None for parameter in stated):
-        return
+def warn_of_range(estimator):
+    """Warn where neither a source nor its noise says how far a value can move."""
+    stated = [estimator.bounds, estimator.encoder, estimator.sensitivity]
     if not isinstance(estimator.noise, str):
         theirs = estimator.noise.get_params(deep=False)
-        has_sensitivity = theirs.get("sensitivity") != _DEFAULT_SENSITIVITY
-        if has_sensitivity or theirs.get("bounds") is not None:
-            return
-    warn(
-        "DPSource without 'bounds', 'encoder' or 'sensitivity' protects changes of one value by "
-        "at most 1, whatever the units of the columns: of a column from 0 to 2,000 it protects "
-        "next to nothing. Pass what is publicly known of the columns, as bounds=(low, high), "
-        "one number or one for each; a table's schema as 'encoder'; or sensitivity=1.0, if 1 is "
-        "the largest change to protect.",
-        PrivacyLeakWarning,
-    )
+        stated += [theirs.get("bounds"), theirs.get("sensitivity", ...)]
+    remedy = "a table's schema as 'encoder'; "
+    warn_of_unstated_range(type(estimator).__name__, *stated, remedy=remedy)
 
 
 def perturb_rows(noise, X, *, needs_variance, schema=None):
@@ -252,7 +255,7 @@ def check_scale(noise, X):
     Before the noise is drawn, hence before the budget is spent.
     """
     theirs = noise.get_params(deep=False)
-    bounds, scale = theirs.get("bounds"), float(theirs.get("sensitivity", 0.0))
+    bounds, scale = theirs.get("bounds"), float(theirs.get("sensitivity") or 0.0)
     largest = max(X.max(), -X.min())  # np.abs would copy all rows
     if bounds is not None and not isinstance(bounds, str):
         low, high = (np.asarray(end, dtype=np.float64) for end in bounds)
@@ -312,7 +315,8 @@ def public_stand_ins(noise, response, X, y, columns):
     if "response" in clones:
         classes = np.unique(classes if response.classes is None else np.asarray(response.classes))
         clones["response"].set_params(classes=classes)
-    low, high = 0.0, float(noise.get_params(deep=False).get("sensitivity", _DEFAULT_SENSITIVITY))
+    sensitivity = noise.get_params(deep=False).get("sensitivity")
+    low, high = 0.0, DEFAULT_SENSITIVITY if sensitivity is None else float(sensitivity)
     if columns is not None:
         low, high = columns.bounds
     rows = np.empty((2 * len(classes), X.shape[1]), dtype=X.dtype)

@@ -39,7 +39,7 @@ from skdp.source._perturbation import (
     perturb_labels,
     perturb_rows,
     public_stand_ins,
-    warn_of_unstated_range,
+    warn_of_range,
 )
 from skdp.source._private_rows import PublicColumns, encoded_columns, read_table
 from skdp.source._publication import default_settings, kept_ledger, publish
@@ -360,7 +360,7 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
         forget_fit(self)  # whatever fails below, no old result is taken for a new one
         refuse_scorers(self)
         self._validate_params()  # even if scikit-learn is configured to skip it
-        warn_of_unstated_range(self)
+        warn_of_range(self)
         with default_settings():
             noise = make_noise(self)
             X, y, columns = self._read(X, y)
@@ -420,7 +420,7 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
         2.0
         """
         self._validate_params()
-        warn_of_unstated_range(self)
+        warn_of_range(self)
         with default_settings():
             noise = make_noise(self)
             X, y, columns = clone(self)._read(X, y)

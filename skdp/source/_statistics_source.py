@@ -64,7 +64,8 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         releases exact statistics, and warns.
 
     delta : float, default=1e-5
-        Slack δ in (0, 1); far below 1 over the number of records. Above 1e-3 it warns.
+        Slack δ in (0, 1); far below 1 over the number of records. It warns above 1 over their
+        noisy number, and above 1e-3.
 
     privacy_unit : {"record", "group"}, default="record"
         The unit that ε and δ protect: one row with its label, or one person with all rows that
@@ -273,8 +274,8 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             When the release may not separate the classes.
 
         PrivacyLeakWarning
-            When ``random_state`` is a seed, ``epsilon`` is infinite, ``delta`` is above 1e-3, or
-            the list of classes is taken from y.
+            When ``random_state`` is a seed, ``epsilon`` is infinite, ``delta`` is above 1e-3 or
+            above 1 over the noisy number of rows, or the list of classes is taken from y.
         """
         forget_fit(self)  # whatever fails below, no old result is taken for a new one
         refuse_scorers(self)

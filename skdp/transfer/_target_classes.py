@@ -16,8 +16,10 @@ _RECODED = (
     "OneVsRestClassifier, OneVsOneClassifier, VotingClassifier, StackingClassifier, "
     "BaggingClassifier, CalibratedClassifierCV(ensemble=False) and cross_val_predict of "
     "probabilities number the labels 0, 1, ..., and treat marks of unlabeled rows as labels. "
-    "DPTransferClassifier handles many classes itself; fit it first, and pass "
-    "FrozenEstimator(fitted) and labeled rows to those that accept a fitted estimator."
+    "DPTransferClassifier handles many classes itself; fit it to all rows first, and pass "
+    "FrozenEstimator(fitted) and labeled rows to those that accept a fitted estimator "
+    "(VotingClassifier with voting='soft', StackingClassifier with cv='prefit'). For "
+    "probabilities out of fold, fit it in a loop over LabeledSplit."
 )
 
 
@@ -113,7 +115,11 @@ def match_classes(classes, source_classes):
             "spell classes as the source does, and remove rows of classes that it does not have."
         )
         if len(labels) > 1 and set(labels) <= set(range(len(source_labels) + 1)):
-            remedy += f" {_RECODED}"
+            # Numbers of text labels are not taken for the sorted classes of the source: labels of
+            # other names or another order would be learned as if they were these.
+            text = all(isinstance(label, str) for label in source_labels)
+            without = "Numbers do not say which of these they stand for."
+            remedy = f"{without if text else remedy} {_RECODED}"
         if set(unknown) & _MARKS_AS_TEXT:
             remedy = _AS_OBJECTS
         raise ValueError(

@@ -256,6 +256,15 @@ class TestLedger:
             with pytest.raises(ValueError, match="'dates' parameter"):
                 LedgerDisplay.from_ledger(ledger, dates=wrong)
 
+    def test_the_ledgers_own_dates(self, ledger):
+        display = LedgerDisplay.from_ledger(ledger).plot()
+        labels = [label.get_text().split("\n")[-1] for label in display.ax_.get_xticklabels()]
+        assert labels == [day[:10] for day in ledger.dates]
+        plt.close(display.figure_)
+        display = LedgerDisplay.from_ledger(ledger, dates=ledger.dates).plot()
+        assert len(display.line_.get_xdata()) == 2
+        plt.close(display.figure_)
+
     def test_without_a_limit_and_without_entries(self):
         ledger = PrivacyLedger()
         with pytest.raises(ValueError, match="has no entries"):

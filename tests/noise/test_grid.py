@@ -161,7 +161,7 @@ def test_bounds_that_make_no_sense_are_refused(bounds):
 
 
 def test_bounds_and_a_sensitivity_are_refused():
-    with pytest.raises(ValueError, match=r"'sensitivity'.*must be left at 1.0.*got 2.0"):
+    with pytest.raises(ValueError, match=r"'sensitivity'.*must be left out.*got 2.0"):
         OptimalDPNoise(sensitivity=2.0, bounds=(0, 1)).fit(np.zeros((4, 2)))
 
 

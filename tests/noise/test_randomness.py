@@ -104,7 +104,7 @@ def test_a_generator_listed_in_a_grid_warns():
 
 @pytest.mark.filterwarnings("error::skdp.PrivacyLeakWarning")
 def test_a_generator_that_goes_on_does_not_warn():
-    noise = OptimalDPNoise(random_state=np.random.RandomState(2_002))
+    noise = OptimalDPNoise(bounds=(0, 1), random_state=np.random.RandomState(2_002))
     for _ in range(3):
         clone(noise).fit_transform(X)
     RandomizedResponse(random_state=noise.random_state).fit_transform(Y)
@@ -134,7 +134,7 @@ def test_only_so_many_draws_are_remembered(monkeypatch):
 def test_known_randomness_warns_wherever_noise_is_drawn(state, monkeypatch):
     monkeypatch.setattr(_randomness, "_drawn", {})  # other tests seed the global generator, too
     what = "global generator" if state is GLOBAL else str(SEED)
-    for estimator, data in ((OptimalDPNoise(), X), (RandomizedResponse(), Y)):
+    for estimator, data in ((OptimalDPNoise(bounds=(0, 1)), X), (RandomizedResponse(), Y)):
         estimator.set_params(random_state=state)
         with pytest.warns(PrivacyLeakWarning, match=what):
             estimator.fit(data)
@@ -146,7 +146,8 @@ def test_known_randomness_warns_wherever_noise_is_drawn(state, monkeypatch):
 
 
 def test_no_noise_warns_wherever_none_is_added():
-    for estimator, data in ((OptimalDPNoise(np.inf), X), (RandomizedResponse(np.inf), Y)):
+    noise = OptimalDPNoise(np.inf, bounds=(0, 1))
+    for estimator, data in ((noise, X), (RandomizedResponse(np.inf), Y)):
         for call in (estimator.fit, estimator.transform, estimator.fit_transform):
             with pytest.warns(PrivacyLeakWarning, match="the data themselves") as caught:
                 call(data)

@@ -127,7 +127,29 @@ def test_integer_seed_repeats_and_warns(rng):
 
 @pytest.mark.filterwarnings("error::skdp.PrivacyLeakWarning")
 def test_the_private_default_does_not_warn(rng):
-    OptimalDPNoise().fit_transform(rng.rand(5, 2))
+    OptimalDPNoise(bounds=(0, 1)).fit_transform(rng.rand(5, 2))
+    OptimalDPNoise(sensitivity=1.0).fit_transform(rng.rand(5, 2))
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 255.0])
+@pytest.mark.parametrize("cls", [OptimalDPNoise, StaircaseDPNoise, GaussianDPNoise])
+def test_a_range_that_nobody_stated_warns_whatever_the_rows(cls, scale, rng):
+    X = scale * rng.rand(5, 2)
+    message = rf"^{cls.__name__} without 'bounds' or 'sensitivity' protects .* at most 1, whatever"
+    for call in (cls().fit, cls().fit_transform):
+        with pytest.warns(PrivacyLeakWarning, match=message) as told:
+            call(X)
+        assert [warning.filename for warning in told] == [__file__]
+    assert cls().fit(X).guarantee_ == cls(sensitivity=1.0).fit(X).guarantee_
+
+
+def test_gray_values_are_protected_within_public_bounds(rng):
+    X = rng.randint(0, 256, (500, 20)).astype(np.uint8)
+    with pytest.warns(PrivacyLeakWarning, match="gray values from 0 to 255"):
+        near = OptimalDPNoise().fit_transform(X)
+    assert np.mean(np.abs(near - X) < 3) > 0.9
+    hidden = OptimalDPNoise(bounds=(0, 255)).fit_transform(X)
+    assert np.mean(np.abs(hidden - X) < 3) < 0.05
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -287,6 +309,7 @@ def exact_values_expected(noise, X):
         warnings.simplefilter("always")
         noise.fit_transform(X)
     found = [re.search(r"values, (\S+) are expected", str(w.message)) for w in caught]
+    found = [match for match in found if match]
     assert all(issubclass(w.category, PrivacyLeakWarning) for w in caught)
     return float(found[0][1]) if found else None
 
@@ -307,8 +330,8 @@ def test_values_that_leave_exactly_warn_where_they_leave():
     X = np.zeros((2000, 20))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        always = OptimalDPNoise(delta=1e-5).fit(X)
-        OptimalDPNoise(delta=1e-5, perturb="fit").fit(X).transform(X[:1500])
+        always = OptimalDPNoise(delta=1e-5, sensitivity=1.0).fit(X)
+        OptimalDPNoise(delta=1e-5, sensitivity=1.0, perturb="fit").fit(X).transform(X[:1500])
     with pytest.warns(PrivacyLeakWarning, match="40000 values, 0.4 are expected"):
         always.transform(X)
 

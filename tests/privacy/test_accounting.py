@@ -270,7 +270,7 @@ def test_deltas_below_the_arithmetic_warn():
         warnings.simplefilter("error")
         together.epsilon_at(1e-9)
         exact.epsilon_at(1e-15)
-        GaussianDPNoise(1.0, 1e-13).fit(X).guarantee_.epsilon_at(1e-15)
+        GaussianDPNoise(1.0, 1e-13, 1.0).fit(X).guarantee_.epsilon_at(1e-15)
 
 
 @pytest.mark.parametrize("cls", [OptimalDPNoise, StaircaseDPNoise, GaussianDPNoise])

@@ -1,4 +1,5 @@
 import copy
+import json
 import multiprocessing
 import os
 import pickle
@@ -9,6 +10,8 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,7 +30,7 @@ from skdp.privacy import (
     record_guarantee,
 )
 from skdp.privacy._ledger import _LedgerFile
-from skdp.utils._files import locked
+from skdp.utils._files import checksum, locked
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 posix = pytest.mark.skipif(os.name != "posix", reason="locks of POSIX")
@@ -167,6 +170,52 @@ def test_a_file_continues_the_account(X, tmp_path):
     assert again.entries[0][1] == OptimalDPNoise(0.75).fit(X).guarantee_
     with pytest.raises(BudgetExceededError):
         again.release(OptimalDPNoise(0.75), X)
+
+
+def test_entries_have_the_date_of_the_clock(X, tmp_path, monkeypatch):
+    path = tmp_path / "ledger.json"
+    ledger = PrivacyLedger(path=path)
+    ledger.release(OptimalDPNoise(0.5), X)
+    date = datetime.fromisoformat(ledger.dates[0])
+    assert date.utcoffset() == timedelta(0)
+    assert abs(datetime.now(UTC) - date) < timedelta(hours=1)
+    monkeypatch.setattr("skdp.privacy._ledger._now", lambda: "2026-03-01T12:00:00Z")
+    ledger.release(OptimalDPNoise(0.25), X, name="spring\nsurvey")
+    again = PrivacyLedger(path=path)
+    assert again.dates == ledger.dates
+    assert again.dates[1] == again.to_frame()["date"][1] == "2026-03-01T12:00:00Z"
+    first, _, last = str(again).split("\n")
+    assert first == repr(again)
+    assert last == r"  2026-03-01T12:00:00Z  (0.25, 0)  spring\nsurvey"
+    assert "2026-03-01T12:00:00Z" in again._repr_html_()
+
+
+def test_a_ledger_of_an_older_version_has_no_dates_and_goes_on(tmp_path):
+    path = tmp_path / "ledger.json"
+    path.write_bytes((Path(__file__).parent / "data" / "version1_ledger.json").read_bytes())
+    ledger = PrivacyLedger.open(path)
+    assert (ledger.total.epsilon, ledger.dates) == (0.75, [None, None])
+    assert "\n  no date               (0.25, 0)  summer survey" in str(ledger)
+    ledger.release(OptimalDPNoise(0.25, bounds=(0, 1)), [[0.2, 0.8]])
+    again = PrivacyLedger.open(path)
+    assert again.dates[:2] == [None, None]
+    assert again.dates[2] is not None
+    assert again.to_frame()["date"].tolist()[:2] == ["", ""]
+
+
+@pytest.mark.parametrize("date", [3, "yesterday", "2026-03-01"])
+def test_a_date_that_is_none_is_refused(X, tmp_path, date):
+    path = tmp_path / "ledger.json"
+    PrivacyLedger(path=path).release(OptimalDPNoise(0.5), X)
+    content = json.loads(path.read_text())
+    content["entries"][0][2] = date
+    path.write_text(json.dumps(content))
+    with pytest.raises(ValueError, match="checksum"):  # of which dates are a part
+        PrivacyLedger(path=path)
+    del content["sha256"]
+    path.write_text(json.dumps(content | {"sha256": checksum(content)}))
+    with pytest.raises(ValueError, match=r"ledger.json' is damaged"):
+        PrivacyLedger(path=path)
 
 
 def test_two_ledgers_on_one_file_are_one_account(X, tmp_path):

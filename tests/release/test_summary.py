@@ -1,12 +1,13 @@
 """What a release says of itself: trade-offs in words."""
 
 import re
+import warnings
 
 import numpy as np
 import pytest
 
 from skdp import DPStatisticsSource
-from skdp.privacy import Mechanism, PrivacyGuarantee
+from skdp.privacy import Mechanism, PrivacyGuarantee, PrivacyLeakWarning
 from skdp.release import trade_off
 
 
@@ -57,3 +58,31 @@ def test_no_bound_in_bits_where_the_data_may_be_shown():
     assert trade_off(open_).endswith("no general bound, as epsilon is infinite.")
     hidden = PrivacyGuarantee("m", [Mechanism("laplace", 1.0)], 1.0, 1, "c", "e")
     assert trade_off(hidden).endswith("The file says at most 0.18 bits about the value.")
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [None, {"type": "number", "low": 0, "high": 1}, {"type": "event", "horizon": 2}],
+)
+@pytest.mark.parametrize("unit", ["rows", "people"])
+def test_a_delta_above_one_over_the_noisy_number_is_told(outcome, unit):
+    X = np.random.RandomState(0).rand(4000, 2)
+    y = (X[:, 0] > 0.5).astype(int)
+    if outcome is not None:
+        y = X[:, 0]
+    if outcome is not None and outcome["type"] == "event":
+        y = np.array([(x > 0.3, x) for x in X[:, 0]], dtype=[("event", bool), ("time", float)])
+    people = {} if unit == "rows" else {"groups": np.arange(4000) // 2}
+    settings = {"outcome": outcome} if outcome else {"classes": [0, 1]}
+    settings["privacy_unit"] = "record" if unit == "rows" else "group"
+    with pytest.warns(PrivacyLeakWarning, match=rf"above 1/n for about [\d,]+ {unit}") as told:
+        release = DPStatisticsSource(8.0, 6e-4, **settings).fit(X, y, **people).release_
+    [message] = [str(w.message) for w in told if "1/n" in str(w.message)]
+    n = release.moments.class_counts.sum()
+    assert f"about {n:,.0f} {unit} (a noisy count)" in message  # and not the exact one
+    assert re.search("such as 1e-05", message)
+    assert "above 1/n" in " ".join(release.summary().split())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PrivacyLeakWarning)
+        release = DPStatisticsSource(8.0, 2e-4, **settings).fit(X, y, **people).release_
+    assert "1/n" not in release.summary()

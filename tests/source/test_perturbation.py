@@ -20,7 +20,7 @@ from skdp.source._perturbation import (
     make_response,
     perturb_labels,
     perturb_rows,
-    warn_of_unstated_range,
+    warn_of_range,
 )
 from skdp.tabular import as_schema
 
@@ -195,8 +195,10 @@ AGE = {"age": {"type": "numeric", "low": 0, "high": 100}}
     ],
 )
 def test_a_range_that_nobody_stated_warns(source):
-    with pytest.warns(PrivacyLeakWarning, match=r"'bounds', 'encoder' or 'sensitivity' protects"):
-        warn_of_unstated_range(source)
+    with pytest.warns(
+        PrivacyLeakWarning, match=r"^DPSource without 'bounds' or 'sensitivity' protects"
+    ):
+        warn_of_range(source)
 
 
 @pytest.mark.parametrize(
@@ -214,7 +216,7 @@ def test_a_range_that_nobody_stated_warns(source):
 def test_a_range_that_somebody_stated_does_not(source):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warn_of_unstated_range(source)
+        warn_of_range(source)
 
 
 @pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])

@@ -176,14 +176,35 @@ def test_committees_of_numbered_classes(releases, name):
     OneVsRestClassifier,
     BaggingClassifier,
     lambda each: VotingClassifier([("a", each)]),
+    lambda each: VotingClassifier([("a", each)], voting="soft"),
     lambda each: StackingClassifier([("a", each)], cv=2),
     lambda each: CalibratedClassifierCV(each, cv=2, ensemble=False),
 ])  # fmt: skip
 def test_text_that_was_numbered_is_refused(releases, wrapped):
     X, y = target("text")
-    message = r"\[0, 1\] in y are not among .* VotingClassifier, .* FrozenEstimator"
+    message = r"\[0, 1\] in y are not among .* Numbers do not say .* VotingClassifier, .* Frozen"
     with pytest.raises(ValueError, match=message):
         wrapped(classifier(releases["text"])).fit(X, y)
+    # A mark that NumPy turned into text counts as a class, and is numbered too.
+    with pytest.raises(ValueError, match=r"not among .*marks of unlabeled rows .*'prefit'"):
+        wrapped(classifier(releases["text"])).fit(X, np.where(np.arange(len(y)) < 40, y, "-1"))
+
+
+def test_probabilities_of_text_out_of_fold(releases):
+    X, y = target("text")
+    each = classifier(releases["text"])
+    message = r"not among .* cross_val_predict of probabilities .* loop over LabeledSplit"
+    with pytest.raises(ValueError, match=message):
+        cross_val_predict(each, X, y, cv=2, method="predict_proba")
+    known = marked(y, "None")
+    out_of_fold = np.full((len(y), 2), np.nan)
+    for train, test in LabeledSplit(2).split(X, known):
+        out_of_fold[test] = (
+            classifier(releases["text"]).fit(X[train], known[train]).predict_proba(X[test])
+        )
+    assert log_loss(y[:LABELED], out_of_fold[:LABELED]) < 0.6
+    frozen = FrozenEstimator(classifier(releases["text"]).fit(X, known))
+    assert cross_val_predict(frozen, X, y, cv=2, method="predict_proba").shape == (len(y), 2)
 
 
 @pytest.mark.parametrize("wrapper", [OneVsRestClassifier, OneVsOneClassifier])

@@ -44,7 +44,7 @@ class MechanismAudit(AuditReport):
     --------
     >>> from skdp import OptimalDPNoise
     >>> from skdp.privacy.audit import audit_mechanism
-    >>> audit = audit_mechanism(OptimalDPNoise(epsilon=1.0), n_trials=10_000)
+    >>> audit = audit_mechanism(OptimalDPNoise(epsilon=1.0, bounds=(0, 1)), n_trials=10_000)
     >>> audit.passed, audit.evidence.n
     (True, 5000)
     >>> audit.verdict
@@ -167,7 +167,7 @@ def audit_mechanism(
     --------
     >>> from skdp import OptimalDPNoise
     >>> from skdp.privacy.audit import audit_mechanism
-    >>> audit = audit_mechanism(OptimalDPNoise(epsilon=1.0), n_trials=100_000)
+    >>> audit = audit_mechanism(OptimalDPNoise(epsilon=1.0, bounds=(0, 1)), n_trials=100_000)
     >>> audit.passed, bool(0.8 < audit.epsilon_lower <= 1.0)
     (True, True)
 
