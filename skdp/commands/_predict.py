@@ -79,7 +79,7 @@ def add_arguments(parser):
         help="known share of a class among the target's rows; once for each class",
     )
     add_table_options(parser)
-    add_output(parser, "the predictions", ".csv or .parquet")
+    add_output(parser, "the predictions", " or ".join(TABLES))
 
 
 def run(arguments, note):

@@ -20,6 +20,7 @@ from skdp.tabular._mistakes import (
     MOST,
     PERSON_ID,
     Spelling,
+    are_dates,
     cells_without_value,
     conversions,
     is_record_number,
@@ -394,7 +395,7 @@ def _clipped_finding(column, values, outside):
         kind, tolerated = "codes", _FEW
         text += (
             f" {times.max():,} of these are {distinct[times.argmax()]:g}: if this is a code for "
-            "missing values, empty these cells."
+            f"missing values, empty these cells, or add --missing={distinct[times.argmax()]:g}."
         )
     return TableFinding(name, kind, text, _is_many(count, n, tolerated))
 
@@ -403,23 +404,28 @@ def _unread_findings(name, cells, n):
     """Return what is wrong with cells of a column of numbers that are no numbers."""
     if not len(cells):
         return []
-    signs, within = number_forms(cells)
+    signs, within, advice = number_forms(cells)
     findings = []
     if signs:
         text = (
             f"{_of(signs, n)} have a decimal comma or signs between thousands, and count as "
-            "missing. Write them with a decimal point alone, or read them by --decimal ','."
+            f"missing. Write them with a decimal point alone, or read them by {advice}."
         )
         findings.append(TableFinding(name, "decimals", text, _is_many(signs, n, _FEW)))
     if len(cells) > signs:
         some = f", {within:,} of them numbers with something around" if within else ""
         text = (
             f"{_of(len(cells) - signs, n)} are no numbers{some}, and count as missing. The most "
-            f"frequent of all that are none: {most_frequent(cells)}."
+            f"frequent of all that are none: {most_frequent(cells)}.{_date_hint(cells)}"
         )
         stop = _is_many(len(cells) - signs, n, MANY)
         findings.append(TableFinding(name, "unread", text, stop))
     return findings
+
+
+def _date_hint(cells):
+    hint = " These are dates: turn them into numbers, such as an age or days since a public date."
+    return hint if are_dates(cells) else ""
 
 
 def _listing_findings(name, cells, n, listing, fate):
@@ -552,7 +558,7 @@ def _exit_findings(frame, outcome):
             )
             text = (
                 f"{_of(int(unread.sum()), n)} are {wanted}, and their rows are left out. The most "
-                f"frequent of these: {most_frequent(cells[unread])}."
+                f"frequent of these: {most_frequent(cells[unread])}.{_date_hint(cells[unread])}"
             )
             stop = _is_many(int(unread.sum()), n, MANY)
             findings.append(TableFinding(column, "unread", text, stop))

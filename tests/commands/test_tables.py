@@ -171,7 +171,7 @@ def test_a_wrong_separator_is_guessed_at(tmp_path, run, cells, sign):
     command = ("schema", path, "--public", "--label", "b", "-o", str(tmp_path / "s.json"))
     code, _, err = run(*command)
     assert code == 1
-    assert f"are its cells separated by '{sign}'? Add --sep '{sign}'" in err
+    assert f"Are its cells separated by '{sign}'? Add --sep '{sign}'" in err
 
 
 def test_spellings_of_names_are_pointed_at(tmp_path, run):
