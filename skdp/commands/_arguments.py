@@ -1,6 +1,7 @@
 """Arguments that several commands have, and what is made of them: tables, budgets, outputs."""
 
 import argparse
+import importlib
 import shlex
 from contextlib import contextmanager
 from dataclasses import replace
@@ -32,7 +33,7 @@ from skdp.utils._validation import listed
 TABLE = "private rows (.csv, .parquet or .xlsx)"
 # Arguments that name files to be read.
 _INPUTS = (
-    *("release", "table", "schema", "common", "compare", "ledger", "audit"),
+    *("release", "table", "predictions", "schema", "common", "compare", "ledger", "audit"),
     *("plan", "request", "messages", "owners", "identity"),
 )
 
@@ -214,6 +215,22 @@ def require_outcome(schema, path, argument=""):
             'numbers, add "outcome": {"type": "number", "low": 0, "high": 80}; for times to an '
             'event, {"type": "event", "horizon": 365}.'
         )
+
+
+def drawn(plot, target, force):
+    """Write what a function plots, which returns axes."""
+    try:
+        pyplot = importlib.import_module("matplotlib.pyplot")
+    except ImportError:
+        raise ValueError(
+            "--plot draws with matplotlib, which is not installed: pip install 'skdp[plot]', or "
+            "leave --plot out."
+        ) from None
+    pyplot.switch_backend("agg")
+    axes = plot()
+    with write_whole(target, overwrite=force) as file:
+        axes.figure.savefig(file, format=target.suffix[1:].lower())
+    pyplot.close(axes.figure)
 
 
 def write_schema(schema, target, arguments):

@@ -100,6 +100,8 @@ def run(arguments, note):
                 f"warning: {column.name!r:.100} has {len(column.categories)} categories. If these "
                 "are names or IDs, delete the column from the schema."
             )
+    if len(schema.classes or ()) > 50:
+        note(f"warning: {arguments.label!r} has {len(schema.classes)} classes. Is it a label?")
     if isinstance(schema.outcome, EventOutcome) and arguments.horizon is None:
         note(
             f"the horizon is {schema.outcome.horizon:g}, the largest time, rounded. Better write "

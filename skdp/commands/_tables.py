@@ -187,7 +187,8 @@ def write_table(frame, path, *, overwrite):
             return False
         escaped = frame.rename(columns=escaped_text).map(escaped_text)
         file.write(_as_excel(escaped, path) if _ending(path) == ".xlsx" else _as_csv(escaped))
-    return not (escaped.equals(frame) and escaped.columns.equals(frame.columns))
+    cells = chain(frame.columns, frame.to_numpy(dtype=object).ravel())
+    return any(escaped_text(cell) is not cell for cell in cells)
 
 
 def _as_csv(frame):

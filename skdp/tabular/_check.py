@@ -34,7 +34,7 @@ from skdp.tabular._outcomes import N_INTERVALS, EventOutcome, outcome_text
 from skdp.tabular._schema import Schema, as_schema
 from skdp.tabular._values import Vocabulary, canonical, missing_values, numbers, person_ids
 from skdp.utils._frames import as_elements, as_frame
-from skdp.utils._text import named_like
+from skdp.utils._text import named_like, text_width
 from skdp.utils._validation import listed
 
 # Kinds of findings, by which stops are accepted: of a column, and of the whole table.
@@ -62,6 +62,8 @@ _UNITS = {
 # Share of the range below which nearly all values may be in another unit, and the quantile for
 # "nearly all" (rules of thumb).
 _NARROW, _INSIDE = 0.02, 0.995
+# Of lines of a report at most, in characters (rule of thumb).
+_WIDTH = 90
 # Smallest number of different rows, or IDs, for which a pattern in their frequencies is evidence,
 # and the share of them that must agree (rules of thumb).
 _DIFFERENT, _AGREE = 10, 0.95
@@ -165,9 +167,10 @@ class TableReport:
     def __str__(self) -> str:
         classes = ", ".join(f"{str(label)!r:.40} {count:,}" for label, count in self.classes)
         labels = f"classes {classes}" if classes else self.outcome or "labels were not checked"
+        width = text_width(_WIDTH)
         lines = [
             "This report is private: it tells about the rows. It stays here.",
-            *textwrap.wrap(f"{self.n_rows:,} rows; {labels}", 90, subsequent_indent="  "),
+            *textwrap.wrap(f"{self.n_rows:,} rows; {labels}", width, subsequent_indent="  "),
             "",
             *self._table(),
             "",
@@ -195,7 +198,9 @@ class TableReport:
         lines = []
         for finding in findings:
             lines += [f"  {finding.name}"]
-            lines += textwrap.indent(textwrap.fill(finding.text, 86), "    ").splitlines()
+            lines += textwrap.indent(
+                textwrap.fill(finding.text, text_width(_WIDTH) - 4), "    "
+            ).splitlines()
         return lines
 
 

@@ -203,7 +203,8 @@ def number_forms(values):
     }
     signs = set().union(*read.values())
     most = max(map(len, read.values()))
-    advice = " or ".join(option for option, places in read.items() if len(places) == most)
+    best = [option for option, places in read.items() if len(places) == most]
+    advice = " or ".join(o for o in best if o.count("--") == best[0].count("--"))
     others = (text.strip() for i, text in enumerate(texts) if i not in signs)
     return len(signs), sum(_WITH_TEXT.fullmatch(text) is not None for text in others), advice
 

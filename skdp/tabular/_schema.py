@@ -649,6 +649,8 @@ def schema_from(
             f"The columns {single!r:.300} have one value only in these rows, which says nothing "
             "of their bounds. Write these by hand, or leave the columns out."
         )
+    if label is not None and is_record_number(label, frame[label]):
+        warn(f"Column {label!r} seems to number the records. Is it the one with the labels?")
     if event is not None:
         return Schema(columns, outcome=_times(frame, event, time, horizon))
     if label is not None and _is_measured(frame[label]):
@@ -734,6 +736,11 @@ def _check_outcome_names(frame, label, event, time, horizon):
     for name, value in (("label", label), ("event", event), ("time", time)):
         if value is not None and value not in frame.columns:
             raise ValueError(f"The frame has no column {name!r}={value!r}; name one that it has.")
+        if value is not None and are_dates(frame[value]):
+            raise ValueError(
+                f"Column {value!r} has dates, which are no outcome; turn them into the time since "
+                f"the row entered, such as days since admission, or name another by {name!r}."
+            )
     if (event is None) != (time is None):
         raise ValueError(
             "The 'event' and 'time' parameters of schema_from must both be names of columns, or "
@@ -762,10 +769,7 @@ def _times(frame, event, time, horizon):
         )
     known = times[np.isfinite(times) & (times > 0)]
     if horizon is None and not known.size:
-        raise ValueError(
-            f"Column {time!r} has no time above 0; name another by 'time'. Dates must be turned "
-            "into the time since the row entered, such as days since admission."
-        )
+        raise ValueError(f"Column {time!r} has no time above 0; name another by 'time'.")
     horizon = rounded_bounds(0.0, known.max())[1] if horizon is None else horizon
     return EventOutcome(horizon, event, time)
 
