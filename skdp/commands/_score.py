@@ -25,7 +25,7 @@ from skdp.commands._arguments import (
 )
 from skdp.commands._predict import known_labels, known_outcomes
 from skdp.commands._tables import add_table_options, check_columns, escaped_text, read_table
-from skdp.displays import CalibrationDisplay, PredictionErrorDisplay
+from skdp.displays import CalibrationDisplay, EvaluationDisplay, PredictionErrorDisplay
 from skdp.release import HALF_WIDTH, StepFunction
 from skdp.source import evaluate_privately
 from skdp.tabular import EventOutcome, canonical, numbers, truths
@@ -72,7 +72,11 @@ def run(arguments, note):
     if arguments.plot is not None:
         target = checked_output(arguments, ".png", ".svg", ".pdf", argument="plot")
     note(f"reading {arguments.predictions!r}")
-    predictions = read_table(arguments.predictions, note=note)
+    try:
+        predictions = read_table(arguments.predictions, note=note)
+    except ValueError as error:
+        said = "Options of reading are for TRUTH: name PREDICTIONS as skdp predict wrote them."
+        raise ValueError(f"{error} {said}") from None
     scores = [name for name in predictions.columns if name.startswith("probability_")]
     times = [name for name in predictions.columns if name.startswith("survival_")]
     if scores:
@@ -95,9 +99,9 @@ def run(arguments, note):
     values = np.column_stack([numbers(predictions[name]) for name in columns])
     if not np.isfinite(values).all():
         raise ValueError(f"{arguments.predictions!r} has predictions that are no numbers.")
-    lines, plot = score(predictions, truth, values, columns, named, arguments)
+    lines, displays = score(predictions, truth, values, columns, named, arguments)
     if target is not None:
-        drawn(plot, target, arguments.force)
+        drawn(lambda: _plotted(displays), target, arguments.force)
         lines.append(f"Wrote {str(target)!r}.")
     return "\n".join([*lines, _NOTHING])
 
@@ -125,7 +129,7 @@ def _joined(predictions, truth, arguments):
 
 
 def _of_classes(predictions, truth, p, columns, named, arguments):
-    """Return lines about probabilities of classes, and what plots their calibration."""
+    """Return lines about probabilities of classes, and displays of their calibration."""
     classes = np.array([name.removeprefix("probability_") for name in columns], dtype=object)
     labels = known_labels(truth, classes, arguments)
     known = np.array([label is not None for label in labels])
@@ -150,30 +154,17 @@ def _of_classes(predictions, truth, p, columns, named, arguments):
         _line("Brier score", brier, (y, p), "the frequencies alone", brier(y, shares)),
         _line("accuracy", accuracy, (y, p), "the most frequent class", accuracy(y, shares)),
     ]
-    n_bins = _n_groups(y)
-    displays = [
-        CalibrationDisplay.from_predictions(
-            y[:, k], p[:, k], n_bins=n_bins, name=classes[k], positive=classes[k]
-        )
-        for k in scored
-    ]
-    for display in displays:
-        lines.append(
-            f"rows of similar probability of {display.positive!r:.50}, with 95 % intervals:"
-        )
-        lines += _table(display.curve, len(y), "{:.3f}".format)
-
-    def plot():
-        ax = None
-        for display in displays:
-            ax = display.plot(ax).ax_
-        return ax
-
-    return lines, plot
+    displays = []
+    for k in scored:
+        names = {"name": classes[k], "positive": classes[k], "n_bins": _n_groups(y)}
+        displays.append(CalibrationDisplay.from_predictions(y[:, k], p[:, k], **names))
+        lines.append(f"rows of similar probability of {classes[k]!r:.50}, with 95 % intervals:")
+        lines += _table(displays[-1].curve, len(y), "{:.3f}".format)
+    return lines, displays
 
 
 def _of_numbers(predictions, truth, values, columns, named, arguments):
-    """Return lines about predicted numbers, and what plots their errors."""
+    """Return lines about predicted numbers, and the display of their errors."""
     y = known_outcomes(truth, arguments)
     known = np.isfinite(y)
     y, predicted = y[known], values[known, 0]
@@ -195,7 +186,7 @@ def _of_numbers(predictions, truth, values, columns, named, arguments):
         "rows of similar predictions, with 95 % intervals of the mean outcome:",
         *_table(display.curve, len(y), _short),
     ]
-    return lines, lambda: display.plot().ax_
+    return lines, [display]
 
 
 class _Curves:
@@ -211,7 +202,7 @@ class _Curves:
 
 
 def _of_times(predictions, truth, values, columns, named, arguments):
-    """Return lines about curves of survival, and what plots the calibration at the last time."""
+    """Return lines about curves of survival, and the display of the last time."""
     times = [float(name.removeprefix("survival_")) for name in columns[1:]]
     outcome = EventOutcome(times[-1])
     exits = outcome_values(truth, named, outcome)
@@ -233,7 +224,14 @@ def _of_times(predictions, truth, values, columns, named, arguments):
     ]
     for line in evaluation.summary().split("\n")[1:]:
         lines += wrap(line, text_width(100), subsequent_indent=" " * 21)
-    return lines, lambda: evaluation.plot()[0]
+    return lines, [EvaluationDisplay.from_evaluation(evaluation)]
+
+
+def _plotted(displays):
+    ax = None
+    for display in displays:
+        ax = display.plot(ax).ax_
+    return ax
 
 
 def _first_line(known, truth):

@@ -13,7 +13,6 @@ import re
 import warnings
 from collections import Counter
 from datetime import date, datetime, time
-from io import BytesIO
 from itertools import chain, islice
 from pathlib import Path
 
@@ -186,7 +185,10 @@ def write_table(frame, path, *, overwrite):
             frame.to_parquet(file, engine="pyarrow", index=False)
             return False
         escaped = frame.rename(columns=escaped_text).map(escaped_text)
-        file.write(_as_excel(escaped, path) if _ending(path) == ".xlsx" else _as_csv(escaped))
+        if _ending(path) == ".xlsx":
+            escaped.to_excel(file, engine="openpyxl", index=False)
+        else:
+            file.write(_as_csv(escaped))
     cells = chain(frame.columns, frame.to_numpy(dtype=object).ravel())
     return any(escaped_text(cell) is not cell for cell in cells)
 
@@ -196,18 +198,6 @@ def _as_csv(frame):
     if "\r" in text:  # which only quotation marks keep from ending the line
         text = frame.to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC)
     return text.encode()
-
-
-def _as_excel(frame, path):
-    content = BytesIO()
-    try:
-        frame.to_excel(content, engine="openpyxl", index=False)
-    except Exception:  # of any kind: control characters, too many rows, times with zones
-        raise ValueError(
-            f"{str(path)!r} cannot hold this table: Excel files have neither control characters "
-            "nor time zones nor more than 1,048,575 rows. Write .csv or .parquet."
-        ) from None
-    return content.getvalue()
 
 
 def escaped_text(value):
@@ -314,14 +304,12 @@ def _layout_hint(path, encoding, sep, skip):
         return max(widths.values(), default=0)
 
     sign = max(tables, key=n_regular)
-    name = "tab" if sign == "\t" else sign
+    name, hint = "tab" if sign == "\t" else sign, _names_hint(tables[sign], skip)
+    if sign == sep:
+        return hint
     return (
-        _names_hint(tables[sign], skip)
-        if sign == sep
-        else (
-            f" Are its cells separated by '{name}'? Add --sep '{name}', and --decimal ',' if its "
-            f"numbers have a decimal comma.{_names_hint(tables[sign], skip)}"
-        )
+        f" Are its cells separated by '{name}'? Add --sep '{name}', and --decimal ',' if its "
+        f"numbers have a decimal comma.{hint}"
     )
 
 
@@ -329,12 +317,9 @@ def _names_hint(rows, skip):
     """Return how many lines seem to stand above the names of the columns, where there are any."""
     filled = [sum(cell not in ("", None) for cell in row) for row in rows]
     first = next((i for i, n in enumerate(filled) if n > max(filled) / 2), 0)
-    above = any(filled[:first]) and first != skip
-    return (
-        f" Do lines stand above the names of the columns? Leave them out: --skip {first}."
-        if above
-        else ""
-    )
+    if not any(filled[:first]) or first == skip:
+        return ""
+    return f" Do lines stand above the names of the columns? Leave them out: --skip {first}."
 
 
 def _check_names(names, path, hint):
@@ -369,7 +354,8 @@ def _read_csv(path, sep, encoding, skip):
     except UnicodeError:
         raise ValueError(
             f"{path!r} is not in {'UTF-8' if encoding == 'utf-8-sig' else encoding}. Save it as "
-            "'CSV UTF-8', or add --encoding: cp1252 is usual on Windows in Western Europe."
+            "'CSV UTF-8', or add --encoding: cp1252 is usual on Windows in Western Europe, utf-16 "
+            "for Excel's 'Unicode text'."
         ) from None
     except csv.Error:
         raise ValueError(
