@@ -47,7 +47,8 @@ example:
   skdp check rows.csv --label outcome --schema schema.json
   skdp release rows.csv --label outcome --schema schema.json --epsilon 1 -o hospital.skdp
   skdp describe hospital.skdp
-  skdp predict hospital.skdp target.csv -o predictions.csv"""
+  skdp predict hospital.skdp target.csv -o predictions.csv
+  skdp score predictions.csv truth.csv --label outcome"""
 
 
 def main(argv=None):

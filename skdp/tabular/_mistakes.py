@@ -195,18 +195,18 @@ def number_forms(values):
     Those with a decimal comma or signs between thousands, those with a unit or "<" around; and the
     options by which most of the first are read.
     """
-    texts = [value for value in as_elements(values).tolist() if isinstance(value, str)]
-    texts = [text for text in texts if not _PLAIN.fullmatch(text)]
+    texts = Counter(value for value in as_elements(values).tolist() if isinstance(value, str))
+    others = {text: n for text, n in texts.items() if not _PLAIN.fullmatch(text)}
     read = {
-        option: {i for i, text in enumerate(texts) if pattern.fullmatch(text)}
+        option: {text for text in others if pattern.fullmatch(text)}
         for option, pattern in _READINGS.items()
     }
     signs = set().union(*read.values())
-    most = max(map(len, read.values()))
-    best = [option for option, places in read.items() if len(places) == most]
+    counts = {option: sum(texts[text] for text in found) for option, found in read.items()}
+    best = [option for option, count in counts.items() if count == max(counts.values())]
     advice = " or ".join(o for o in best if o.count("--") == best[0].count("--"))
-    others = (text.strip() for i, text in enumerate(texts) if i not in signs)
-    return len(signs), sum(_WITH_TEXT.fullmatch(text) is not None for text in others), advice
+    within = (text for text in set(others) - signs if _WITH_TEXT.fullmatch(text.strip()))
+    return sum(texts[t] for t in signs), sum(texts[t] for t in within), advice
 
 
 def missing_marks(values):
@@ -227,8 +227,8 @@ def missing_marks(values):
 def are_dates(values):
     """Return whether most values that are there are dates, as a type or as text."""
     values = as_elements(values)
-    if values.dtype.kind in "mM":
-        return True
+    if values.dtype.kind in "biufmM":
+        return values.dtype.kind in "mM"
     given = values[~missing_values(values)].tolist()
     found = sum(
         isinstance(v, date) or (isinstance(v, str) and _DATE.fullmatch(v) is not None)

@@ -131,8 +131,7 @@ HARMLESS = ["-1", "+1.5", "died", "a=b", "", "-inf", " =1"]
 @pytest.mark.parametrize("ending", ["csv", "parquet", "xlsx"])
 def test_no_text_becomes_a_formula(tmp_path, ending):
     path = tmp_path / f"t.{ending}"
-    if ending == "xlsx":
-        pytest.importorskip("openpyxl")
+    pytest.importorskip({"xlsx": "openpyxl", "parquet": "pyarrow"}.get(ending, "csv"))
     frame = pd.DataFrame({"class": FORMULAS + HARMLESS, "x": -1.5, "n": -1})
     assert write_table(frame, path, overwrite=False) == (ending != "parquet")
     if ending == "parquet":
