@@ -186,7 +186,8 @@ def drafted(frame, note, **settings):
     )
     faults = unfit_columns(frame[[name for name in frame.columns if name not in passed]])
     lines = [
-        f"Numbers in {listed(names)} have decimal commas or signs between thousands: add {advice}."
+        f"Numbers in {listed(names)} have decimal commas or signs of thousands or money: add "
+        f"{advice}."
         for advice, names in signs.items()
     ]
     lines += faults.values()

@@ -20,6 +20,7 @@ import pandas as pd
 
 from skdp.tabular import (
     ALIKE,
+    MONEY,
     Vocabulary,
     canonical,
     missing_values,
@@ -297,7 +298,10 @@ def _layout_hint(path, encoding, sep, skip):
     """Return by what cells of a CSV file may be separated, and what may stand above the names."""
     with open(path, encoding=encoding, newline="") as file:
         lines = [line for line in islice(file, _TOP) if not _SEPARATOR_LINE.fullmatch(line)]
-    tables = {sign: list(csv.reader(lines, delimiter=sign)) for sign in (sep, *";\t|,")}
+    try:
+        tables = {sign: list(csv.reader(lines, delimiter=sign)) for sign in (sep, *";\t|,")}
+    except csv.Error:  # of lines that are too long to be one cell
+        return ""
 
     def n_regular(sign):
         widths = Counter(len(row) for row in tables[sign] if len(row) > 1)
@@ -333,13 +337,12 @@ class _Plain:
 
     def __init__(self, decimal, thousands):
         self._pattern = number_pattern(decimal, thousands)
-        self._signs = str.maketrans(
-            {decimal: ".", **dict.fromkeys(ALIKE.get(thousands, thousands))}
-        )
+        dropped = f"{ALIKE.get(thousands, thousands)}{MONEY} "
+        self._signs = str.maketrans({decimal: ".", **dict.fromkeys(dropped)})
 
     def __call__(self, value):
         is_number = isinstance(value, str) and self._pattern.fullmatch(value)
-        return value.strip().translate(self._signs) if is_number else value
+        return value.translate(self._signs) if is_number else value
 
 
 def _read_csv(path, sep, encoding, skip):

@@ -26,6 +26,7 @@ from skdp.tabular._explanation import ColumnEffect, Explanation, explain_predict
 from skdp.tabular._mistakes import (
     ALIKE,
     MANY,
+    MONEY,
     cells_without_value,
     is_record_number,
     missing_marks,

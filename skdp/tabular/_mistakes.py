@@ -69,16 +69,16 @@ _ID = "id|ids|uid|pid|mrn|ssn|pseudonym"
 _KEY = f"{_ID}|nr|no|num|number|code|key"
 PERSON_ID = re.compile(rf"(?:{_ID})|(?:{_WHO})(?:{_KEY})?")
 _RECORD_ID = re.compile(rf"(?:{_ID})|(?:{_WHO}|records?|rows?|cases?)(?:{_KEY})|unnamed|index")
-# Signs between thousands that look alike.
+# Signs of money, and signs between thousands that look alike.
+MONEY = "$€£"
 ALIKE = {"'": "'’", " ": " \u00a0\u202f"}
 
 
 def number_pattern(decimal, thousands):
-    """Return the pattern of a number with a decimal sign, or another sign between thousands."""
+    """Return the pattern of a number with these signs, in front or behind with one of money."""
     groups = rf"[1-9][0-9]{{0,2}}([{ALIKE.get(thousands, thousands)}][0-9]{{3}})+"
-    return re.compile(
-        rf"\s*[+-]?(([0-9]*|{groups})[{decimal}][0-9]+|{groups})([eE][+-]?[0-9]+)?\s*"
-    )
+    number = rf"(([0-9]*|{groups})[{decimal}][0-9]+|{groups}|[0-9]+)([eE][+-]?[0-9]+)?"
+    return re.compile(rf"\s*[+-]?[{MONEY}]?\s?{number}\s?[{MONEY}]?\s*")
 
 
 # How the commands read numbers with other signs: 51,383.86, then 12,5 and 1.234,5, then others.
@@ -90,8 +90,8 @@ _READINGS = {
     "--decimal ',' --thousands \"'\"": number_pattern(",", "'"),
     "--decimal ',' --thousands ' '": number_pattern(",", " "),
 }
-# 12.5, which needs none of them.
-_PLAIN = re.compile(r"\s*[+-]?[0-9]*\.[0-9]+([eE][+-]?[0-9]+)?\s*")
+# 12 and 12.5, which need none of them.
+_PLAIN = re.compile(r"\s*[+-]?[0-9]*\.?[0-9]+([eE][+-]?[0-9]+)?\s*")
 # Texts that mark missing cells in many exports, without white space and punctuation.
 _MARKS = {"ka", "na", "unbekannt", "keineangabe", "unknown", "notavailable", "missing"} | set(
     "?-."
@@ -204,7 +204,7 @@ def number_forms(values):
     signs = set().union(*read.values())
     counts = {option: sum(texts[text] for text in found) for option, found in read.items()}
     best = [option for option, count in counts.items() if count == max(counts.values())]
-    advice = " or ".join(o for o in best if o.count("--") == best[0].count("--"))
+    advice = " or ".join(o for o in best if o in ("--thousands ','", "--decimal ','")) or best[0]
     within = (text for text in set(others) - signs if _WITH_TEXT.fullmatch(text.strip()))
     return sum(texts[t] for t in signs), sum(texts[t] for t in within), advice
 

@@ -77,6 +77,12 @@ def test_each_mistake_names_the_option_that_mends_it(german, run):
     assert columns["Herzschwäche"]["categories"] == ["ja", "nein"]
 
 
+def test_lines_may_be_long(tmp_path):
+    names = [f"a_column_with_a_long_name_{i}" for i in range(8000)]
+    (tmp_path / "t.csv").write_text(f"{','.join(names)}\n{','.join(['1'] * 8000)}\n")
+    assert list(read_table(str(tmp_path / "t.csv"))) == names
+
+
 def test_blank_lines_above_the_names_are_no_obstacle(tmp_path):
     (tmp_path / "t.csv").write_text("\n,,\na,b,c\n1,2,3\n")
     assert read_table(str(tmp_path / "t.csv")).to_dict("list") == {
@@ -116,7 +122,7 @@ def test_signs_between_thousands(tmp_path, run, monkeypatch):
     frame.to_csv("us.csv", index=False)
     code, _, err = draft(run, "us.csv", label="died")
     assert code == 1
-    assert "Numbers in 'value', 'paid' have decimal commas or signs between thousands: " in err
+    assert "Numbers in 'value', 'paid' have decimal commas or signs of thousands or money: " in err
     assert err.rstrip().endswith("add --thousands ','.")
     code, out, err = draft(run, "us.csv", "--thousands", ",", label="died")
     assert code == 0, err
@@ -128,6 +134,9 @@ def test_signs_between_thousands(tmp_path, run, monkeypatch):
     assert read_table("ch.csv", thousands="'")["x"].tolist() == ["51383.86", "51383", "5.5"]
     read = read_table("ch.csv", thousands=" ", decimal=",")
     assert read["y"].tolist() == ["1234.5", "1234", "7"]
+    money = pd.DataFrame({"x": ["$51,383.86", "-$5", "7 €", "USD 3"]})
+    money.to_csv("us.csv", index=False)
+    assert read_table("us.csv", thousands=",")["x"].tolist() == ["51383.86", "-5", "7", "USD 3"]
     with pytest.raises(ValueError, match="--thousands and --decimal are both ','"):
         read_table("ch.csv", thousands=",", decimal=",")
 

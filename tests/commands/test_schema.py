@@ -188,7 +188,7 @@ def test_decimal_commas_are_refused(tmp_path, run):
     command = ("schema", str(path), "--public", "--sep", ";", "-o", output)
     code, _, err = run(*command)
     assert code == 1
-    assert "Numbers in 'lactate' have decimal commas or signs between thousands: add" in err
+    assert "Numbers in 'lactate' have decimal commas or signs of thousands or money: add" in err
     assert "add --decimal ','." in err
     assert "--drop" not in err
     code, out, err = run(*command, "--decimal", ",")
