@@ -1,6 +1,8 @@
 """Arguments that several commands have, and what is made of them: tables, budgets, outputs."""
 
 import argparse
+import importlib
+import shlex
 from contextlib import contextmanager
 from dataclasses import replace
 from math import inf
@@ -14,14 +16,24 @@ from skdp.commands._tables import (
     table_options,
 )
 from skdp.privacy import PrivacyLedger
-from skdp.tabular import EventOutcome, Schema, missing_values
+from skdp.tabular import (
+    MANY,
+    EventOutcome,
+    Schema,
+    missing_marks,
+    missing_values,
+    number_forms,
+    schema_from,
+    unfit_columns,
+)
 from skdp.utils._files import write_whole
 from skdp.utils._text import composed
+from skdp.utils._validation import listed
 
 TABLE = "private rows (.csv, .parquet or .xlsx)"
 # Arguments that name files to be read.
 _INPUTS = (
-    *("release", "table", "schema", "common", "compare", "ledger", "audit"),
+    *("release", "table", "predictions", "schema", "common", "compare", "ledger", "audit"),
     *("plan", "request", "messages", "owners", "identity"),
 )
 
@@ -150,7 +162,41 @@ def read_rows(arguments, note, argument="table"):
     """Return the table that an argument names."""
     path = getattr(arguments, argument)
     note(f"reading {path!r}")
-    return read_table(path, **table_options(arguments))
+    return read_table(path, **table_options(arguments), note=note)
+
+
+def drafted(frame, note, **settings):
+    """Return a draft of a schema from public rows; an error names all columns to be mended."""
+    signs: dict = {}
+    marks: dict = {}
+    for name in frame.columns:
+        count, _, advice = number_forms(frame[name])
+        if count > MANY * frame[name].notna().sum():
+            signs.setdefault(advice, []).append(name)
+        elif of_column := missing_marks(frame[name]):
+            marks[name] = of_column
+    if marks:
+        texts = dict.fromkeys(text for of_column in marks.values() for text in of_column)
+        note(
+            f"warning: {listed(list(texts))} in {listed(list(marks))} may mark missing cells. If "
+            f"so, add --missing={shlex.quote(','.join(texts))}"
+        )
+    passed = {settings.get(name) for name in ("label", "event", "time")}.union(
+        marks, *signs.values()
+    )
+    faults = unfit_columns(frame[[name for name in frame.columns if name not in passed]])
+    lines = [
+        f"Numbers in {listed(names)} have decimal commas or signs of thousands or money: add "
+        f"{advice}."
+        for advice, names in signs.items()
+    ]
+    lines += faults.values()
+    if faults:
+        drop = " ".join(f"--drop {shlex.quote(str(name))}" for name in faults)
+        lines.append(f"Leave out what is not needed: {drop}")
+    if lines:
+        raise ValueError("\n".join(lines))
+    return schema_from(frame, public=True, **settings)
 
 
 def read_schema(path, argument=""):
@@ -170,6 +216,22 @@ def require_outcome(schema, path, argument=""):
             'numbers, add "outcome": {"type": "number", "low": 0, "high": 80}; for times to an '
             'event, {"type": "event", "horizon": 365}.'
         )
+
+
+def drawn(plot, target, force):
+    """Write what a function plots, which returns axes."""
+    try:
+        pyplot = importlib.import_module("matplotlib.pyplot")
+    except ImportError:
+        raise ValueError(
+            "--plot draws with matplotlib, which is not installed: pip install 'skdp[plot]', or "
+            "leave --plot out."
+        ) from None
+    pyplot.switch_backend("agg")
+    axes = plot()
+    with write_whole(target, overwrite=force) as file:
+        axes.figure.savefig(file, format=target.suffix[1:].lower())
+    pyplot.close(axes.figure)
 
 
 def write_schema(schema, target, arguments):

@@ -2,12 +2,13 @@
 
 import json
 from itertools import pairwise
-from math import floor, isfinite, isinf, log10
+from math import floor, inf, isfinite, isinf, log10
 
 from skdp.commands._arguments import add_release
 from skdp.privacy import pack_guarantee
 from skdp.release import RARE, Release, statements
 from skdp.tabular import outcome_description
+from skdp.utils._text import text_width
 
 NAME = "describe"
 HELP = """Describe in plain words what a release guarantees, covers and excludes.
@@ -54,10 +55,15 @@ def column_lines(release):
     lines += [[*key, *values] for key, values in cells.items()]
     for above, line in reversed(list(pairwise(lines))):  # each column is named once
         line[0] = "" if line[0] == above[0] else line[0]
-    widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
+    widths = [max(len(line[k]) for line in lines) + 2 for k in range(len(lines[0]))]
+    blocks: list = [[0, 1]]
+    for k in range(2, len(widths)):  # below each other where the terminal is too narrow
+        if len(blocks[-1]) > 2 and sum(widths[j] for j in [*blocks[-1], k]) - 2 > text_width(inf):
+            blocks.append([0, 1])
+        blocks[-1].append(k)
+    return "\n\n".join(
+        "\n".join("".join(line[k].ljust(widths[k]) for k in block).rstrip() for line in lines)
+        for block in blocks
     )
 
 

@@ -19,6 +19,7 @@ from skdp.commands import (
     _report,
     _sample,
     _schema,
+    _score,
     _select,
     _sum,
 )
@@ -29,7 +30,7 @@ from skdp.utils._validation import inline
 # In the order in which an owner, and then a target, needs them.
 _COMMANDS = (
     *(_schema, _bounds, _check, _plan, _release, _describe, _report, _evaluate, _merge),
-    *(_sum, _select, _predict, _sample),
+    *(_sum, _select, _predict, _score, _sample),
 )
 _ABOUT = """Private rows in, a release out, and predictions from it.
 
@@ -46,7 +47,8 @@ example:
   skdp check rows.csv --label outcome --schema schema.json
   skdp release rows.csv --label outcome --schema schema.json --epsilon 1 -o hospital.skdp
   skdp describe hospital.skdp
-  skdp predict hospital.skdp target.csv -o predictions.csv"""
+  skdp predict hospital.skdp target.csv -o predictions.csv
+  skdp score predictions.csv truth.csv --label outcome"""
 
 
 def main(argv=None):

@@ -1,14 +1,12 @@
 """``skdp plan``: what a release will be worth, before any budget is spent."""
 
-import importlib
 import re
 from math import inf, isinf
 
-from skdp.commands._arguments import between, checked_output, read_schema, require_outcome
+from skdp.commands._arguments import between, checked_output, drawn, read_schema, require_outcome
 from skdp.commands._predict import class_shares
 from skdp.source import plan_release
 from skdp.tabular import NumericColumn
-from skdp.utils._files import write_whole
 
 NAME = "plan"
 HELP = """Estimate how accurate releases of a table will be, from its schema and size alone.
@@ -168,7 +166,7 @@ def run(arguments, note):
     if wanted is not None:
         lines += _needed(plan, name, wanted)
     if target is not None:
-        _draw(plan, target, arguments.force)
+        drawn(plan.plot, target, arguments.force)
         lines.append(f"Wrote {str(target)!r}.")
     return "\n".join(lines)
 
@@ -202,18 +200,3 @@ def _needed(plan, name, wanted):
             for (effects, n_rows), chances in plan.chance(wanted).groupby(level=[0, 1], sort=False)
         ]
     )
-
-
-def _draw(plan, target, force):
-    try:
-        pyplot = importlib.import_module("matplotlib.pyplot")
-    except ImportError:
-        raise ValueError(
-            "--plot draws with matplotlib, which is not installed: pip install 'skdp[plot]', or "
-            "leave --plot out."
-        ) from None
-    pyplot.switch_backend("agg")
-    axes = plan.plot()
-    with write_whole(target, overwrite=force) as file:
-        axes.figure.savefig(file, format=target.suffix[1:].lower())
-    pyplot.close(axes.figure)

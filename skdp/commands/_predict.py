@@ -20,7 +20,14 @@ from skdp.commands._tables import (
     write_table,
 )
 from skdp.release import Release
-from skdp.tabular import EventOutcome, Vocabulary, missing_values, numbers, spelled_as
+from skdp.tabular import (
+    EventOutcome,
+    Vocabulary,
+    missing_values,
+    number_forms,
+    numbers,
+    spelled_as,
+)
 from skdp.transfer import (
     MAX_ROUNDING,
     DPTransferClassifier,
@@ -79,7 +86,7 @@ def add_arguments(parser):
         help="known share of a class among the target's rows; once for each class",
     )
     add_table_options(parser)
-    add_output(parser, "the predictions", ".csv or .parquet")
+    add_output(parser, "the predictions", " or ".join(TABLES))
 
 
 def run(arguments, note):
@@ -98,7 +105,7 @@ def run(arguments, note):
     frame = read_rows(arguments, note)
     names = ("class", *(f"probability_{label}" for label in classes.tolist()))
     ids = _ids(frame, names, arguments)
-    labels = _labels(frame, classes, arguments)
+    labels = known_labels(frame, classes, arguments)
     rows = _rows(frame, releases, arguments)
     n_labels = 0 if labels is None else int(pd.notna(labels).sum())
     note(f"learning from {_named(releases)} and {len(rows):,} rows, {n_labels:,} of them labeled")
@@ -137,7 +144,7 @@ def _predict_numbers(releases, arguments, target, note):
         )
     frame = read_rows(arguments, note)
     ids = _ids(frame, ("prediction", "deviation"), arguments)
-    outcomes = _outcomes(frame, arguments)
+    outcomes = known_outcomes(frame, arguments)
     rows = _rows(frame, releases, arguments)
     n_known = 0 if outcomes is None else int(np.isfinite(outcomes).sum())
     known = f"{n_known:,} with an outcome"
@@ -181,7 +188,7 @@ def _predict_times(releases, arguments, target, note):
     return _written(ids | dict(zip(names, columns, strict=True)), target, arguments)
 
 
-def _outcomes(frame, arguments):
+def known_outcomes(frame, arguments):
     """Return the outcome of each row, NaN where it has none; None without a column of them."""
     if arguments.label is None:
         return None
@@ -191,9 +198,11 @@ def _outcomes(frame, arguments):
     outcomes = numbers(cells)
     unknown = ~np.isfinite(outcomes) & ~missing_values(cells)
     if unknown.any():
+        signs, _, advice = number_forms(cells[unknown])
+        hint = f" Some have other signs: add {advice}." if signs else ""
         raise ValueError(
             f"--label {arguments.label!r} has {unknown.sum():,} cells that are no numbers. Leave "
-            "those of rows without an outcome empty."
+            f"those of rows without an outcome empty.{hint}"
         )
     return outcomes
 
@@ -273,7 +282,7 @@ def class_shares(classes, given):
     return shares
 
 
-def _labels(frame, classes, arguments):
+def known_labels(frame, classes, arguments):
     """Return the label of each row, None where it has none; None without a column of them."""
     if arguments.label is None:
         return None

@@ -50,7 +50,7 @@ def add_arguments(parser):
         "--compare", metavar="TABLE", help="private rows, with the outcome in the same columns"
     )
     add_table_options(parser)
-    add_output(parser, "the rows", ".csv or .parquet")
+    add_output(parser, "the rows", " or ".join(TABLES))
 
 
 def run(arguments, note):

@@ -8,21 +8,13 @@ from skdp.commands._arguments import (
     between,
     check_pair,
     checked_output,
+    drafted,
     read_rows,
     read_schema,
     write_schema,
 )
 from skdp.commands._tables import add_table_options, check_columns, inferred
-from skdp.tabular import (
-    MANY,
-    CategoryColumn,
-    EventOutcome,
-    NumericColumn,
-    Schema,
-    missing_values,
-    number_forms,
-    schema_from,
-)
+from skdp.tabular import CategoryColumn, EventOutcome, NumericColumn, Schema
 
 NAME = "schema"
 HELP = """Draft a schema from public rows, or combine several schemas.
@@ -100,9 +92,7 @@ def run(arguments, note):
         check_columns(frame, [column] if column else [], arguments.table, f"--{name}")
     if not frame.columns.is_unique:
         raise ValueError(f"{arguments.table!r} has columns of the same name. Rename one of them.")
-    _warn_of_decimals(frame, note)
-    drafted = inferred(frame)
-    schema = schema_from(drafted, public=True, **outcome, horizon=arguments.horizon)
+    schema = drafted(inferred(frame), note, **outcome, horizon=arguments.horizon)
     for column in schema.columns:
         # Rule of thumb.
         if isinstance(column, CategoryColumn) and len(column.categories) > 50:
@@ -110,6 +100,8 @@ def run(arguments, note):
                 f"warning: {column.name!r:.100} has {len(column.categories)} categories. If these "
                 "are names or IDs, delete the column from the schema."
             )
+    if len(schema.classes or ()) > 50:
+        note(f"warning: {arguments.label!r} has {len(schema.classes)} classes. Is it a label?")
     if isinstance(schema.outcome, EventOutcome) and arguments.horizon is None:
         note(
             f"the horizon is {schema.outcome.horizon:g}, the largest time, rounded. Better write "
@@ -128,17 +120,6 @@ def run(arguments, note):
         f"{schema.summary()}\nWrote {str(target)!r}, a draft. Read it: widen bounds, mark "
         "logarithmic scales and ordered\ncategories, and delete columns that identify people."
     )
-
-
-def _warn_of_decimals(frame, note):
-    """Warn of columns whose numbers no program reads, before they are taken for categories."""
-    for name in frame.columns:
-        present = int((~missing_values(frame[name])).sum())
-        if number_forms(frame[name])[0] > MANY * present:
-            note(
-                f"warning: {name!r:.100} has numbers with other decimal signs or with signs "
-                "between thousands. If it has decimal commas, add --decimal ','."
-            )
 
 
 def _common(arguments, note):

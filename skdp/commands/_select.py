@@ -3,6 +3,7 @@
 from skdp.commands._arguments import (
     add_output,
     checked_output,
+    drafted,
     read_rows,
     read_schema,
 )
@@ -15,7 +16,7 @@ from skdp.commands._tables import (
     write_table,
 )
 from skdp.release import Release
-from skdp.tabular import encode_table, schema_from
+from skdp.tabular import encode_table
 from skdp.transfer import representative_rows
 
 NAME = "select"
@@ -44,7 +45,7 @@ def add_arguments(parser):
     known.add_argument("--release", metavar="RELEASE", help="release whose columns count (.skdp)")
     known.add_argument("--schema", metavar="SCHEMA", help="schema whose columns count (.json)")
     add_table_options(parser, drop=True)
-    add_output(parser, "the chosen rows", ".csv or .parquet")
+    add_output(parser, "the chosen rows", " or ".join(TABLES))
 
 
 def run(arguments, note):
@@ -59,7 +60,7 @@ def run(arguments, note):
             f"from 1 to {len(frame)} of them."
         )
     if schema is None:
-        schema = schema_from(inferred(frame), public=True)
+        schema = drafted(inferred(frame), note)
     names = [name for name in schema.names if name in frame.columns]
     check_columns(frame, names or schema.names, arguments.table, "the release or schema")
     rows = encode_table(schema.restrict(names), frame[names])

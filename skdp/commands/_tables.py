@@ -1,8 +1,8 @@
 """Tables of CSV, Parquet and Excel files, in and out, and where output may go.
 
 Cells of a CSV file are text, and stay so: the public schema says what each of them means. No
-message repeats anything of the file, its header included: in a file without a header the first
-record is in its place.
+message repeats anything of the file but the names of sheets, its header included: in a file
+without a header the first record is in its place.
 """
 
 import argparse
@@ -11,20 +11,29 @@ import importlib
 import os
 import re
 import warnings
+from collections import Counter
 from datetime import date, datetime, time
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 import pandas as pd
 
-from skdp.tabular import canonical, missing_values, numbers, same_spelling
+from skdp.tabular import (
+    ALIKE,
+    MONEY,
+    Vocabulary,
+    canonical,
+    missing_values,
+    number_pattern,
+    numbers,
+    same_spelling,
+)
 from skdp.utils._files import PRIVATE, write_whole
 from skdp.utils._text import composed
 from skdp.utils._validation import listed
 
-# What can be written, and what can be read.
-TABLES = (".csv", ".parquet")
-READABLE = (*TABLES, ".xlsx")
+# What can be read and written.
+TABLES = (".csv", ".parquet", ".xlsx")
 # What reads files that the standard library cannot: the module, its package, and their name.
 _READERS = {
     ".parquet": ("pyarrow.parquet", "pyarrow", "a Parquet"),
@@ -32,11 +41,8 @@ _READERS = {
 }
 # The first line by which Excel names the separator.
 _SEPARATOR_LINE = re.compile(r"sep=([^\w\"\r\n.+-])[\r\n]*", re.IGNORECASE)
-# Numbers with a decimal comma, with or without points between thousands.
-_WITH_COMMA = re.compile(
-    r"\s*[+-]?(([0-9]*|[1-9][0-9]{0,2}(\.[0-9]{3})+),[0-9]+|[1-9][0-9]{0,2}(\.[0-9]{3})+)"
-    r"([eE][+-]?[0-9]+)?\s*"
-)
+# Rows from the top among which that of the names is looked for, where it is not the first one.
+_TOP = 50
 
 
 def add_table_options(parser, *, drop=False):
@@ -59,6 +65,33 @@ def add_table_options(parser, *, drop=False):
         default=".",
         help="decimal sign of numbers in text: '.' (default) or ','",
     )
+    reading.add_argument(
+        "--thousands",
+        metavar="SIGN",
+        choices=(",", ".", "'", " "),
+        help="sign between thousands of numbers in text, such as ',' in 51,383.86",
+    )
+    reading.add_argument(
+        "--missing",
+        metavar="TEXTS",
+        type=_marks,
+        default=[],
+        help="texts and numbers that mark missing cells in any column, such as 'k.A.,-99'; as "
+        "--missing=-99,k.A. where the first begins with a minus sign",
+    )
+    reading.add_argument(
+        "--skip",
+        metavar="N",
+        type=_number_of_lines,
+        default=0,
+        help="leave out the first N lines, which stand above the names of the columns",
+    )
+    reading.add_argument(
+        "--encoding",
+        metavar="NAME",
+        type=_encoding,
+        help="of a CSV file, such as cp1252 or latin-1 (default: UTF-8)",
+    )
     reading.add_argument("--sheet", metavar="NAME", help="sheet of an .xlsx file (default: first)")
     if drop:
         reading.add_argument(
@@ -73,42 +106,64 @@ def add_table_options(parser, *, drop=False):
 
 def table_options(arguments):
     """Return what :func:`read_table` needs of the arguments of :func:`add_table_options`."""
-    names = ("sep", "decimal", "sheet", "drop")
+    names = ("sep", "decimal", "thousands", "missing", "skip", "encoding", "sheet", "drop")
     return {name: vars(arguments)[name] for name in names if name in arguments}
 
 
-def read_table(path, *, sep=None, decimal=".", sheet=None, drop=()):
+def read_table(
+    path,
+    *,
+    sep=None,
+    decimal=".",
+    thousands=None,
+    missing=(),
+    skip=0,
+    encoding=None,
+    sheet=None,
+    drop=(),
+    note=lambda text: None,
+):
     """Return a table whose cells are text, or of a Parquet or Excel file what they are there.
 
     By default a first line like ``sep=;``, as Excel writes it, says what separates cells.
     """
-    # Without one it is a comma. Names of columns get Unicode's composed form. With a decimal
-    # comma, text that is a number with one gets a point, in each cell by itself; points between
-    # groups of three digits stand between thousands then.
-    check_ending(path, READABLE)
+    # Without one it is a comma. Names of columns get Unicode's composed form. With other signs of
+    # numbers, text that is a number with them gets a point, in each cell by itself; points between
+    # groups of three digits stand between thousands where commas are decimal signs.
+    check_ending(path)
     kind = _ending(path)
-    for given, name, wanted in ((sep, "--sep", ".csv"), (sheet, "--sheet", ".xlsx")):
-        if given is not None and kind != wanted:
-            raise ValueError(f"{name} is for {wanted} files, and {path!r} is none. Leave it out.")
+    for given, name, *wanted in (
+        (sep, "--sep", ".csv"),
+        (encoding, "--encoding", ".csv"),
+        (sheet, "--sheet", ".xlsx"),
+        (skip or None, "--skip", ".csv", ".xlsx"),
+    ):
+        if given is not None and kind not in wanted:
+            files = " and ".join(wanted)
+            raise ValueError(f"{name} is for {files} files, and {path!r} is none. Leave it out.")
+    if thousands == decimal:
+        raise ValueError(f"--thousands and --decimal are both {decimal!r}. Name two signs.")
     if kind == ".csv":
-        frame = _read_csv(path, sep)
+        frame = _read_csv(path, sep, encoding or "utf-8-sig", skip)
     else:
-        frame = _read_parquet(path) if kind == ".parquet" else _read_excel(path, sheet)
+        frame = _read_parquet(path) if kind == ".parquet" else _read_excel(path, sheet, skip, note)
     frame = frame.rename(columns=composed)
     check_columns(frame, drop, path, "--drop", once=False)
     frame = frame[[name for name in frame.columns if name not in set(drop)]] if drop else frame
     if not len(frame):
         raise ValueError(f"{path!r} holds no rows below the names of its columns.")
-    return frame.map(_with_point) if decimal == "," else frame
+    if thousands or decimal == ",":
+        frame = frame.map(_Plain(decimal, thousands or "."))
+    return frame.mask(frame.apply(Vocabulary(missing).codes) >= 0, None) if missing else frame
 
 
-def check_ending(path, endings=TABLES):
+def check_ending(path):
     """Raise ValueError unless a name is that of a table that can be read or written here."""
     kind = _ending(path)
-    if kind not in endings:
+    if kind not in TABLES:
         raise ValueError(
-            f"{str(path)!r} has no ending of a table. Save it as CSV or Parquet, with a name that "
-            f"ends in {' or '.join(endings)}."
+            f"{str(path)!r} has no ending of a table. Save it as CSV, Parquet or Excel, with a "
+            f"name that ends in {' or '.join(TABLES)}."
         )
     if kind in _READERS:
         module, package, name = _READERS[kind]
@@ -122,23 +177,31 @@ def check_ending(path, endings=TABLES):
 
 
 def write_table(frame, path, *, overwrite):
-    """Write a table that only its owner may read to a CSV or Parquet file, whole or not at all.
+    """Write a table that only its owner may read to a file, whole or not at all.
 
-    Returns whether text of a CSV file got an apostrophe in front, as it began like a formula.
+    Returns whether text got an apostrophe in front, as it began like a formula.
     """
     with write_whole(path, overwrite=overwrite, mode=PRIVATE) as file:
         if _ending(path) == ".parquet":
             frame.to_parquet(file, engine="pyarrow", index=False)
             return False
-        escaped = frame.rename(columns=_escaped).map(_escaped)
-        text = escaped.to_csv(index=False)
-        if "\r" in text:  # which only quotation marks keep from ending the line
-            text = escaped.to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC)
-        file.write(text.encode())
-    return not (escaped.equals(frame) and escaped.columns.equals(frame.columns))
+        escaped = frame.rename(columns=escaped_text).map(escaped_text)
+        if _ending(path) == ".xlsx":
+            escaped.to_excel(file, engine="openpyxl", index=False)
+        else:
+            file.write(_as_csv(escaped))
+    cells = chain(frame.columns, frame.to_numpy(dtype=object).ravel())
+    return any(escaped_text(cell) is not cell for cell in cells)
 
 
-def _escaped(value):
+def _as_csv(frame):
+    text = frame.to_csv(index=False)
+    if "\r" in text:  # which only quotation marks keep from ending the line
+        text = frame.to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC)
+    return text.encode()
+
+
+def escaped_text(value):
     """Return a value, with an apostrophe where it is text that looks like a formula."""
     # With what text begins that spreadsheets take for a formula, which may run anything.
     formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
@@ -173,11 +236,11 @@ def check_columns(frame, names, path, where, *, once=True):
     given = list(frame.columns)
     lacking = [name for name in names if name not in given]
     if lacking:
-        hint = _separator_hint(given)
+        hint = ""
         forms = {same_spelling(name) for name in given}
         alike = [name for name in lacking if same_spelling(name) in forms]
         if alike:
-            hint += f" Of {listed(alike)} it has other spellings: case, white space or signs."
+            hint = f" Of {listed(alike)} it has other spellings: case, white space or signs."
         raise ValueError(
             f"{path!r} lacks {_named(lacking)} of {where}. Spell names as in the first line of "
             f"the table, upper and lower case included.{hint}"
@@ -202,6 +265,27 @@ def _inferred(values):
     return values if truths.any() or typed[present].isna().any() or not present.any() else typed
 
 
+def _marks(text):
+    """Return texts that mark missing cells, of a list with commas."""
+    return [composed(mark.strip()) for mark in text.split(",") if mark.strip()]
+
+
+def _number_of_lines(text):
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"must be a number of lines, as 3, got {text!r}")
+    return int(text)
+
+
+def _encoding(text):
+    """Return the name of an encoding of text that Python knows."""
+    try:
+        "".encode(text)
+    except (LookupError, ValueError):
+        message = f"must be an encoding of text, as cp1252 or latin-1, got {text!r}"
+        raise argparse.ArgumentTypeError(message) from None
+    return text
+
+
 def _separator(text):
     """Return what separates cells: one sign, or the tab by its name."""
     sign = "\t" if text in ("tab", "\\t") else text
@@ -210,53 +294,91 @@ def _separator(text):
     return sign
 
 
-def _separator_hint(names):
-    """Return by what cells may be separated where the first line seems to be a single cell."""
-    if len(names) != 1:
+def _layout_hint(path, encoding, sep, skip):
+    """Return by what cells of a CSV file may be separated, and what may stand above the names."""
+    with open(path, encoding=encoding, newline="") as file:
+        lines = [line for line in islice(file, _TOP) if not _SEPARATOR_LINE.fullmatch(line)]
+    try:
+        tables = {sign: list(csv.reader(lines, delimiter=sign)) for sign in (sep, *";\t|,")}
+    except csv.Error:  # of lines that are too long to be one cell
         return ""
-    signs = [sign for sign in (";", "\t", "|", ",") if sign in str(names[0])]
-    if not signs:
-        return " It has one column only: are its cells separated by commas?"
-    sign = "tab" if signs[0] == "\t" else signs[0]
+
+    def n_regular(sign):
+        widths = Counter(len(row) for row in tables[sign] if len(row) > 1)
+        return max(widths.values(), default=0)
+
+    sign = max(tables, key=n_regular)
+    name, hint = "tab" if sign == "\t" else sign, _names_hint(tables[sign], skip)
+    if sign == sep:
+        return hint
     return (
-        f" It has one column only: are its cells separated by '{sign}'? Add --sep '{sign}', and "
-        "--decimal ',' if its numbers have a decimal comma."
+        f" Are its cells separated by '{name}'? Add --sep '{name}', and --decimal ',' if its "
+        f"numbers have a decimal comma.{hint}"
     )
 
 
-def _with_point(value):
-    """Return a cell, with a decimal point where it is text that is a number with a comma."""
-    if isinstance(value, str) and _WITH_COMMA.fullmatch(value):
-        return value.replace(".", "").replace(",", ".")
-    return value
+def _names_hint(rows, skip):
+    """Return how many lines seem to stand above the names of the columns, where there are any."""
+    filled = [sum(cell not in ("", None) for cell in row) for row in rows]
+    first = next((i for i, n in enumerate(filled) if n > max(filled) / 2), 0)
+    if not any(filled[:first]) or first == skip:
+        return ""
+    return f" Do lines stand above the names of the columns? Leave them out: --skip {first}."
 
 
-def _read_csv(path, sep):
+def _check_names(names, path, hint):
+    """Raise ValueError where most columns have no name, as below the title of a table."""
+    if sum(map(bool, names)) <= len(names) / 2:
+        raise ValueError(f"{path!r} has no names for most of its columns in its first line.{hint}")
+
+
+class _Plain:
+    """Turns text that is a number with these signs into one with a decimal point alone."""
+
+    def __init__(self, decimal, thousands):
+        self._pattern = number_pattern(decimal, thousands)
+        dropped = f"{ALIKE.get(thousands, thousands)}{MONEY} "
+        self._signs = str.maketrans({decimal: ".", **dict.fromkeys(dropped)})
+
+    def __call__(self, value):
+        is_number = isinstance(value, str) and self._pattern.fullmatch(value)
+        return value.translate(self._signs) if is_number else value
+
+
+def _read_csv(path, sep, encoding, skip):
     # Strict, as a quotation mark that is never closed swallows all rows that follow.
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
+        with open(path, encoding=encoding, newline="") as file:
             first = file.readline()
             told = _SEPARATOR_LINE.fullmatch(first)
             sep = sep or (told[1] if told else ",")
-            lines = csv.reader(chain([] if told else [first], file), strict=True, delimiter=sep)
-            names = next(lines, [])
-            rows = [row for row in lines if row]
-    except UnicodeDecodeError:
-        raise ValueError(f"{path!r} is not in UTF-8. Save it as 'CSV UTF-8'.") from None
+            below = islice(file if told else chain([first], file), skip, None)
+            rows = [row for row in csv.reader(below, strict=True, delimiter=sep) if row]
+    except UnicodeError:
+        raise ValueError(
+            f"{path!r} is not in {'UTF-8' if encoding == 'utf-8-sig' else encoding}. Save it as "
+            "'CSV UTF-8', or add --encoding: cp1252 is usual on Windows in Western Europe, utf-16 "
+            "for Excel's 'Unicode text'."
+        ) from None
     except csv.Error:
         raise ValueError(
             f"{path!r} is no intact CSV file: a quotation mark is not closed, or a cell is far "
             "too long. Save it again from the program that made it."
         ) from None
-    if not names:
+    names = next(filter(any, rows), None)
+    if names is None:
         raise ValueError(f"{path!r} is empty. Name a table with the names of its columns on top.")
+    rows = rows[rows.index(names) + 1 :]
+    hint = _layout_hint(path, encoding, sep, skip)
     if any(len(row) != len(names) for row in rows):
         sign = {",": "commas", "\t": "tabs"}.get(sep, repr(sep))
         raise ValueError(
             f"{path!r} has lines with more or fewer cells than its first line has names. Put "
-            f"quotation marks around cells that contain {sign}, as spreadsheets do."
-            f"{_separator_hint(names)}"
+            f"quotation marks around cells that contain {sign}, as spreadsheets do.{hint}"
         )
+    if len(names) == 1 and hint:
+        raise ValueError(f"{path!r} has one column only.{hint}")
+    _check_names(names, path, hint)
     return _of_objects(rows, names)
 
 
@@ -264,8 +386,8 @@ def _of_objects(rows, names):
     return pd.DataFrame(rows, columns=pd.Index(names, dtype=object), dtype=object)
 
 
-def _read_excel(path, sheet):
-    values, formulas = _excel_sheet(path, sheet)
+def _read_excel(path, sheet, skip, note):
+    values, formulas = (rows[skip:] for rows in _excel_sheet(path, sheet, note))
     for row, formula in zip(values, formulas, strict=False):
         if any(v is None and f is not None for v, f in zip(row, formula, strict=False)):
             raise ValueError(
@@ -279,34 +401,40 @@ def _read_excel(path, sheet):
     names = [str(name) for name in rows[0]]
     while names[-1] == "":
         names.pop()
-    width = len(names)
+    width, hint = len(names), _names_hint([[None]] * skip + values[:_TOP], skip)
     if any(cell != "" for row in rows for cell in row[width:]):
         raise ValueError(
             f"{path!r} has cells to the right of the names in its first line. Give each column a "
-            "name, and leave one table in the sheet."
+            f"name, and leave one table in the sheet.{hint}"
         )
+    _check_names(names, path, hint)
     return _of_objects([row[:width] + [""] * (width - len(row)) for row in rows[1:]], names)
 
 
-def _excel_sheet(path, sheet):
+def _excel_sheet(path, sheet, note):
     """Return the rows of a sheet twice: with the stored values of formulas, and with these."""
     openpyxl = importlib.import_module("openpyxl")
-    sheets, exists = [], False
+    sheets: list = []
+    names: list = []
     with open(path, "rb") as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of styles and the like, which are of no use here
         try:
             for stored in (True, False):
                 book = openpyxl.load_workbook(file, read_only=True, data_only=stored)
-                exists = sheet is None or sheet in book.sheetnames
+                names = [one.title for one in book.worksheets]
                 chosen = book.worksheets[0] if sheet is None else book[sheet]
                 sheets.append(list(chosen.iter_rows(values_only=True)))
         except Exception:  # of any kind, by a parser that quotes what it parses
             sheets = []
-    if sheets:
-        return sheets
-    if sheet is not None and not exists:
-        raise ValueError(f"{path!r} has no sheet {sheet!r:.100}. Spell it as on its tab.")
-    raise ValueError(f"{path!r} is no intact Excel file. Save it again as .xlsx, or use CSV.")
+    if names and sheet is not None and sheet not in names:
+        raise ValueError(f"{path!r} has no sheet {sheet!r:.100}. Its sheets are {listed(names)}.")
+    if not sheets:
+        raise ValueError(f"{path!r} is no intact Excel file. Save it again as .xlsx, or use CSV.")
+    if sheet is None and len(names) > 1:
+        note(
+            f"{names[0]!r} is read, the first of the sheets {listed(names)}; --sheet names another"
+        )
+    return sheets
 
 
 def _excel_cell(value):

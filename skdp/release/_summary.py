@@ -11,10 +11,11 @@ from skdp.release._frame import (
 )
 from skdp.release._parts import class_names
 from skdp.tabular import EventOutcome, outcome_text
+from skdp.utils._text import text_width
 from skdp.utils._validation import inline
 from skdp.utils._warnings import warn
 
-# Of lines of the summary, in characters (rule of thumb).
+# Of lines of the summary at most, in characters (rule of thumb).
 _WIDTH = 88
 # Probability of the rarer case, for which trade-offs are stated in addition to even odds.
 RARE = 0.01
@@ -38,12 +39,13 @@ TARGET_ADVICE = (
 
 def as_text(release):
     """Return the statements about a release below their questions, see ``Release.summary``."""
-    sections = [repr(release)]
+    width = text_width(_WIDTH) - 2
+    sections = ["\n".join(wrap(repr(release), width))]
     for title, text in statements(release).items():
         lines, wrapped = text.split("\n"), [title]
         for line in lines:
             hanging = " " * (len(line) - len(line.lstrip()) + 2) if len(lines) > 1 else ""
-            wrapped += wrap(line, _WIDTH, subsequent_indent=hanging, break_on_hyphens=False)
+            wrapped += wrap(line, width, subsequent_indent=hanging, break_on_hyphens=False)
         sections.append("\n  ".join(wrapped))
     return "\n\n".join(sections)
 

@@ -24,11 +24,15 @@ from skdp.tabular._encoder import (
 )
 from skdp.tabular._explanation import ColumnEffect, Explanation, explain_prediction
 from skdp.tabular._mistakes import (
+    ALIKE,
     MANY,
+    MONEY,
     cells_without_value,
     is_record_number,
+    missing_marks,
     mostly_far_outside,
     number_forms,
+    number_pattern,
     same_spelling,
 )
 from skdp.tabular._movable_columns import bounded_columns
@@ -42,7 +46,7 @@ from skdp.tabular._outcomes import (
     outcome_text,
 )
 from skdp.tabular._quality import TableComparison, compare_tables
-from skdp.tabular._schema import Schema, as_schema, rounded_bounds, schema_from
+from skdp.tabular._schema import Schema, as_schema, rounded_bounds, schema_from, unfit_columns
 from skdp.tabular._values import (
     Vocabulary,
     ambiguity,

@@ -20,6 +20,7 @@ from skdp.tabular._mistakes import (
     MOST,
     PERSON_ID,
     Spelling,
+    are_dates,
     cells_without_value,
     conversions,
     is_record_number,
@@ -33,7 +34,7 @@ from skdp.tabular._outcomes import N_INTERVALS, EventOutcome, outcome_text
 from skdp.tabular._schema import Schema, as_schema
 from skdp.tabular._values import Vocabulary, canonical, missing_values, numbers, person_ids
 from skdp.utils._frames import as_elements, as_frame
-from skdp.utils._text import named_like
+from skdp.utils._text import named_like, text_width
 from skdp.utils._validation import listed
 
 # Kinds of findings, by which stops are accepted: of a column, and of the whole table.
@@ -61,6 +62,8 @@ _UNITS = {
 # Share of the range below which nearly all values may be in another unit, and the quantile for
 # "nearly all" (rules of thumb).
 _NARROW, _INSIDE = 0.02, 0.995
+# Of lines of a report at most, in characters (rule of thumb).
+_WIDTH = 90
 # Smallest number of different rows, or IDs, for which a pattern in their frequencies is evidence,
 # and the share of them that must agree (rules of thumb).
 _DIFFERENT, _AGREE = 10, 0.95
@@ -164,9 +167,10 @@ class TableReport:
     def __str__(self) -> str:
         classes = ", ".join(f"{str(label)!r:.40} {count:,}" for label, count in self.classes)
         labels = f"classes {classes}" if classes else self.outcome or "labels were not checked"
+        width = text_width(_WIDTH)
         lines = [
             "This report is private: it tells about the rows. It stays here.",
-            *textwrap.wrap(f"{self.n_rows:,} rows; {labels}", 90, subsequent_indent="  "),
+            *textwrap.wrap(f"{self.n_rows:,} rows; {labels}", width, subsequent_indent="  "),
             "",
             *self._table(),
             "",
@@ -194,7 +198,9 @@ class TableReport:
         lines = []
         for finding in findings:
             lines += [f"  {finding.name}"]
-            lines += textwrap.indent(textwrap.fill(finding.text, 86), "    ").splitlines()
+            lines += textwrap.indent(
+                textwrap.fill(finding.text, text_width(_WIDTH) - 4), "    "
+            ).splitlines()
         return lines
 
 
@@ -394,7 +400,7 @@ def _clipped_finding(column, values, outside):
         kind, tolerated = "codes", _FEW
         text += (
             f" {times.max():,} of these are {distinct[times.argmax()]:g}: if this is a code for "
-            "missing values, empty these cells."
+            f"missing values, empty these cells, or add --missing={distinct[times.argmax()]:g}."
         )
     return TableFinding(name, kind, text, _is_many(count, n, tolerated))
 
@@ -403,23 +409,28 @@ def _unread_findings(name, cells, n):
     """Return what is wrong with cells of a column of numbers that are no numbers."""
     if not len(cells):
         return []
-    signs, within = number_forms(cells)
+    signs, within, advice = number_forms(cells)
     findings = []
     if signs:
         text = (
             f"{_of(signs, n)} have a decimal comma or signs between thousands, and count as "
-            "missing. Write them with a decimal point alone, or read them by --decimal ','."
+            f"missing. Write them with a decimal point alone, or read them by {advice}."
         )
         findings.append(TableFinding(name, "decimals", text, _is_many(signs, n, _FEW)))
     if len(cells) > signs:
         some = f", {within:,} of them numbers with something around" if within else ""
         text = (
             f"{_of(len(cells) - signs, n)} are no numbers{some}, and count as missing. The most "
-            f"frequent of all that are none: {most_frequent(cells)}."
+            f"frequent of all that are none: {most_frequent(cells)}.{_date_hint(cells)}"
         )
         stop = _is_many(len(cells) - signs, n, MANY)
         findings.append(TableFinding(name, "unread", text, stop))
     return findings
+
+
+def _date_hint(cells):
+    hint = " These are dates: turn them into numbers, such as an age or days since a public date."
+    return hint if are_dates(cells) else ""
 
 
 def _listing_findings(name, cells, n, listing, fate):
@@ -552,7 +563,7 @@ def _exit_findings(frame, outcome):
             )
             text = (
                 f"{_of(int(unread.sum()), n)} are {wanted}, and their rows are left out. The most "
-                f"frequent of these: {most_frequent(cells[unread])}."
+                f"frequent of these: {most_frequent(cells[unread])}.{_date_hint(cells[unread])}"
             )
             stop = _is_many(int(unread.sum()), n, MANY)
             findings.append(TableFinding(column, "unread", text, stop))

@@ -6,6 +6,7 @@ Each function reads private values and returns text for their owner, which must 
 import re
 import unicodedata
 from collections import Counter
+from datetime import date
 from difflib import get_close_matches
 
 import numpy as np
@@ -68,10 +69,36 @@ _ID = "id|ids|uid|pid|mrn|ssn|pseudonym"
 _KEY = f"{_ID}|nr|no|num|number|code|key"
 PERSON_ID = re.compile(rf"(?:{_ID})|(?:{_WHO})(?:{_KEY})?")
 _RECORD_ID = re.compile(rf"(?:{_ID})|(?:{_WHO}|records?|rows?|cases?)(?:{_KEY})|unnamed|index")
-_DIGITS = r"[+-]?\d+"
-# 12,5 and 1.234,5 and 1,234.5 and 1 234 and 1'234.
-_OTHER_SIGNS = re.compile(
-    rf"{_DIGITS},\d+|{_DIGITS}(\.\d{{3}})+,\d+|{_DIGITS}([,'’ \u00a0\u202f]\d{{3}})+([.,]\d+)?"
+# Signs of money, and signs between thousands that look alike.
+MONEY = "$€£"
+ALIKE = {"'": "'’", " ": " \u00a0\u202f"}
+
+
+def number_pattern(decimal, thousands):
+    """Return the pattern of a number with these signs, in front or behind with one of money."""
+    groups = rf"[1-9][0-9]{{0,2}}([{ALIKE.get(thousands, thousands)}][0-9]{{3}})+"
+    number = rf"(([0-9]*|{groups})[{decimal}][0-9]+|{groups}|[0-9]+)([eE][+-]?[0-9]+)?"
+    return re.compile(rf"\s*[+-]?[{MONEY}]?\s?{number}\s?[{MONEY}]?\s*")
+
+
+# How the commands read numbers with other signs: 51,383.86, then 12,5 and 1.234,5, then others.
+_READINGS = {
+    "--thousands ','": number_pattern(".", ","),
+    "--decimal ','": number_pattern(",", "."),
+    '--thousands "\'"': number_pattern(".", "'"),
+    "--thousands ' '": number_pattern(".", " "),
+    "--decimal ',' --thousands \"'\"": number_pattern(",", "'"),
+    "--decimal ',' --thousands ' '": number_pattern(",", " "),
+}
+# 12 and 12.5, which need none of them.
+_PLAIN = re.compile(r"\s*[+-]?[0-9]*\.?[0-9]+([eE][+-]?[0-9]+)?\s*")
+# Texts that mark missing cells in many exports, without white space and punctuation.
+_MARKS = {"ka", "na", "unbekannt", "keineangabe", "unknown", "notavailable", "missing"} | set(
+    "?-."
+)
+# 2020-02-29, 29.2.2020 and 2/29/20, with or without a time of day.
+_DATE = re.compile(
+    r"\s*(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3\d{2}(\d{2})?)([T ].*)?\s*"
 )
 # 12 mg, < 0.3, 38,5°C, ~5, 120+.
 _WITH_TEXT = re.compile(r"[<>≤≥=~≈]*\s*[+-]?\d[\d.,]*\s*(\D{0,12}|[a-zA-Zµ%°/^*0-9.\s]{0,12})")
@@ -163,17 +190,51 @@ def _is_about(name, words):
 
 
 def number_forms(values):
-    """Count texts that people read as numbers, but programs do not.
+    """Count texts that people read as numbers, but programs do not, and say how commands do.
 
-    Those with a decimal comma or signs between thousands, and those with a unit or "<" around.
+    Those with a decimal comma or signs between thousands, those with a unit or "<" around; and the
+    options by which most of the first are read.
     """
-    texts = [value.strip() for value in as_elements(values).tolist() if isinstance(value, str)]
-    signs = sum(_OTHER_SIGNS.fullmatch(text) is not None for text in texts)
-    within = sum(
-        _OTHER_SIGNS.fullmatch(text) is None and _WITH_TEXT.fullmatch(text) is not None
-        for text in texts
+    texts = Counter(value for value in as_elements(values).tolist() if isinstance(value, str))
+    others = {text: n for text, n in texts.items() if not _PLAIN.fullmatch(text)}
+    read = {
+        option: {text for text in others if pattern.fullmatch(text)}
+        for option, pattern in _READINGS.items()
+    }
+    signs = set().union(*read.values())
+    counts = {option: sum(texts[text] for text in found) for option, found in read.items()}
+    best = [option for option, count in counts.items() if count == max(counts.values())]
+    advice = " or ".join(o for o in best if o in ("--thousands ','", "--decimal ','")) or best[0]
+    within = (text for text in set(others) - signs if _WITH_TEXT.fullmatch(text.strip()))
+    return sum(texts[t] for t in signs), sum(texts[t] for t in within), advice
+
+
+def missing_marks(values):
+    """Return values of a public column that probably mark missing cells: 'k.A.', -99."""
+    given = numbers(values)
+    known = np.unique(given[np.isfinite(given)])
+    marks = []
+    for ordered in (known, -known):  # a number of nines, farther from others than these reach
+        least, *others = np.sort(ordered)[:2].tolist() if len(known) > 2 else [0.0]
+        if set(f"{abs(least):g}") == {"9"} and others[0] - least > np.ptp(np.sort(ordered)[1:]):
+            marks.append(f"{least if ordered is known else -least:g}")
+    cells = as_elements(values)[~missing_values(values)]
+    texts = {v for v in cells.tolist() if isinstance(v, str) and not any(map(str.isdigit, v))}
+    in_numbers = np.isfinite(given).sum() > MOST * len(cells)
+    return marks + sorted(t for t in texts if in_numbers or same_spelling(t) in _MARKS)
+
+
+def are_dates(values):
+    """Return whether most values that are there are dates, as a type or as text."""
+    values = as_elements(values)
+    if values.dtype.kind in "biufmM":
+        return values.dtype.kind in "mM"
+    given = values[~missing_values(values)].tolist()
+    found = sum(
+        isinstance(v, date) or (isinstance(v, str) and _DATE.fullmatch(v) is not None)
+        for v in given
     )
-    return signs, within
+    return found > MOST * len(given)
 
 
 def same_spelling(text):

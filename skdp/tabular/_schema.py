@@ -30,7 +30,7 @@ from skdp.tabular._columns import (
     is_text,
     plain,
 )
-from skdp.tabular._mistakes import is_record_number
+from skdp.tabular._mistakes import are_dates, is_record_number
 from skdp.tabular._outcomes import (
     EventOutcome,
     Outcome,
@@ -638,6 +638,9 @@ def schema_from(
     for name in names:
         if not isinstance(name, str):
             raise ValueError(f"Column {name!r} has no text as its name; rename it.")
+    faults = unfit_columns(frame[names])
+    if faults:
+        raise ValueError(" ".join(faults.values()))
     columns = tuple(_drafted(name, frame[name]) for name in names)
     numeric = [column.name for column in columns if isinstance(column, NumericColumn)]
     single = [name for name in numeric if frame[name].nunique() == 1]
@@ -646,6 +649,8 @@ def schema_from(
             f"The columns {single!r:.300} have one value only in these rows, which says nothing "
             "of their bounds. Write these by hand, or leave the columns out."
         )
+    if label is not None and is_record_number(label, frame[label]):
+        warn(f"Column {label!r} seems to number the records. Is it the one with the labels?")
     if event is not None:
         return Schema(columns, outcome=_times(frame, event, time, horizon))
     if label is not None and _is_measured(frame[label]):
@@ -731,6 +736,11 @@ def _check_outcome_names(frame, label, event, time, horizon):
     for name, value in (("label", label), ("event", event), ("time", time)):
         if value is not None and value not in frame.columns:
             raise ValueError(f"The frame has no column {name!r}={value!r}; name one that it has.")
+        if value is not None and are_dates(frame[value]):
+            raise ValueError(
+                f"Column {value!r} has dates, which are no outcome; turn them into the time since "
+                f"the row entered, such as days since admission, or name another by {name!r}."
+            )
     if (event is None) != (time is None):
         raise ValueError(
             "The 'event' and 'time' parameters of schema_from must both be names of columns, or "
@@ -795,23 +805,48 @@ def _different(values):
     return list(spelled.values())
 
 
+def unfit_columns(frame):
+    """Return why columns of public rows cannot be drafted: what to say of each, by its name."""
+    faults = {name: _fault(name, frame[name]) for name in frame.columns}
+    return {name: f"Column {name!r} {fault}." for name, fault in faults.items() if fault}
+
+
+def _fault(name, values):
+    """Return what keeps a column from being described by its values, None where nothing does."""
+    if are_dates(values):
+        return (
+            "has dates or durations; turn them into numbers, such as an age or days since a "
+            "public date, or leave it out"
+        )
+    if is_numeric_dtype(values.dtype) and not is_bool_dtype(values.dtype):
+        if not np.isfinite(numbers(values)).any():
+            return "has no finite number; leave it out"
+        return is_record_number(name, values) and (
+            "has a different whole number in each row, as record numbers and IDs have; leave it "
+            "out, or describe it by hand if it is a measurement"
+        )
+    if len(_categories(values)[0]) < 2:
+        return (
+            "has fewer than two values in these rows; leave it out, or describe its categories by "
+            "hand"
+        )
+    # Noise hides more than 100 one-hot columns, and more than 20 and than half as many as the rows
+    # are names or IDs (rules of thumb).
+    n = len(_different(values.unique().tolist()))
+    return (n > 100 or n > max(20, len(values) / 2)) and (
+        f"has {n} different values in {len(values)} rows, as names or IDs have; leave it out, or "
+        "merge values, or describe its categories by hand"
+    )
+
+
 def _drafted(name, values):
     """Return the column of the schema that describes these values."""
     missing = bool(missing_values(values).any())
-    if values.dtype.kind in "mM":
-        raise ValueError(f"Column {name!r} has dates or durations; turn them into numbers.")
     if not is_numeric_dtype(values.dtype) or is_bool_dtype(values.dtype):
-        categories, ordered = _categories(name, values)
+        categories, ordered = _categories(values)
         return CategoryColumn(name, categories, ordered, missing)
     finite = numbers(values)
     finite = np.unique(finite[np.isfinite(finite)])
-    if not finite.size:
-        raise ValueError(f"Column {name!r} has no finite number; leave it out.")
-    if is_record_number(name, values):
-        raise ValueError(
-            f"Column {name!r} has a different whole number in each row, as record numbers and IDs "
-            "have; leave it out, or describe it by hand if it is a measurement."
-        )
     if len(finite) == 2 and np.all(finite == np.rint(finite)):
         return CategoryColumn(name, tuple(finite.tolist()), missing=missing)
     low, high = rounded_bounds(finite[0], finite[-1])
@@ -828,28 +863,12 @@ def _step(values, low, high):
     return None
 
 
-def _categories(name, values):
+def _categories(values):
     """Return the categories of a column, and whether their order means something."""
     if isinstance(values.dtype, pd.CategoricalDtype):
-        categories, ordered = values.cat.categories.tolist(), bool(values.cat.ordered)
-    else:
-        categories = sorted(values.dropna().unique().tolist(), key=lambda v: (str(type(v)), v))
-        ordered = False
-    categories = _different(categories)
-    if len(categories) < 2:
-        raise ValueError(
-            f"Column {name!r} has fewer than two values in these rows; leave it out, or describe "
-            "its categories by hand."
-        )
-    n = len(_different(values.unique().tolist()))
-    # Noise hides more than 100 one-hot columns, and more than 20 and than half as many as the rows
-    # are names or IDs (rules of thumb).
-    if n > 100 or n > max(20, len(values) / 2):
-        raise ValueError(
-            f"Column {name!r} has {n} different values in {len(values)} rows, as names or IDs "
-            "have; leave it out, or merge values, or describe its categories by hand."
-        )
-    return tuple(categories), ordered
+        return tuple(_different(values.cat.categories.tolist())), bool(values.cat.ordered)
+    given = sorted(values.dropna().unique().tolist(), key=lambda v: (str(type(v)), v))
+    return tuple(_different(given)), False
 
 
 def rounded_bounds(low, high):

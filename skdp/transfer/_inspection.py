@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from skdp.tabular import Schema, bounded_columns
-from skdp.utils._frames import one_row
+from skdp.utils._frames import WholeTable, one_row
 from skdp.utils._text import named_like
 from skdp.utils._validation import check_array
 from skdp.utils._warnings import warn
@@ -94,7 +94,7 @@ def report_frame(contributions, n_labels, label_sampling):
     frame = pd.DataFrame([vars(part) for part in contributions])
     frame.insert(4, "n_labels", n_labels)
     frame.insert(5, "label_sampling", label_sampling)
-    return frame
+    return WholeTable(frame)
 
 
 def warn_of_source(model):

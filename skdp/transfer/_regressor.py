@@ -17,7 +17,7 @@ from skdp.transfer._noise_aware import NOISE_AWARE
 from skdp.transfer._number_candidates import NumberModel
 from skdp.transfer._outcome_sources import checked_columns, common_outcome, sources_of
 from skdp.transfer._sources import as_releases, match_columns, summed_guarantee
-from skdp.utils._frames import as_frame
+from skdp.utils._frames import WholeTable, as_frame
 from skdp.utils._labels import is_missing, label_array
 from skdp.utils._sklearn import StrOptions, fit_context
 from skdp.utils._validation import check_magnitude, forget_fit, validate_data
@@ -363,7 +363,7 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
         report["error"] = [np.sqrt(np.mean(e**2)) if len(e) else np.nan for e in errors]
         report.insert(4, "n_labels", self._n_labels)
         report.insert(5, "label_sampling", self.label_sampling_)
-        return report
+        return WholeTable(report)
 
     def explain(self, x: ArrayLike | pd.DataFrame | pd.Series) -> NumberExplanation:
         """Explain the prediction of one row: what each column contributes to it.

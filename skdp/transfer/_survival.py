@@ -25,7 +25,7 @@ from skdp.transfer._outcome_sources import checked_columns, common_outcome, sour
 from skdp.transfer._partial_likelihood import PartialLikelihood
 from skdp.transfer._sources import as_releases, match_columns, summed_guarantee
 from skdp.transfer._time_candidates import TimeModel, covariates
-from skdp.utils._frames import as_frame
+from skdp.utils._frames import WholeTable, as_frame
 from skdp.utils._sklearn import fit_context
 from skdp.utils._validation import check_magnitude, forget_fit
 from skdp.utils._warnings import warn
@@ -374,7 +374,7 @@ class DPTransferSurvival(BaseEstimator):
         kinds = [kind for *kind, _ in self.model_.kinds()]
         report = pd.DataFrame(kinds, columns=["name", "side", "weight", "log_odds"])
         report["log_odds"] -= report["log_odds"].iloc[0]
-        return report.assign(n_labels=self._n_labels, n_events=self._n_events)
+        return WholeTable(report.assign(n_labels=self._n_labels, n_events=self._n_events))
 
     def explain(self, x: ArrayLike | pd.DataFrame | pd.Series) -> NumberExplanation:
         """Explain the log-hazard of one row: what each column contributes to it.

@@ -1,7 +1,19 @@
 """Tables and columns of any library, converted at this one place."""
 
+from shutil import get_terminal_size
+
 import numpy as np
 import pandas as pd
+
+
+class WholeTable(pd.DataFrame):
+    """A table that prints all columns, in parts where they are too wide for the terminal.
+
+    What is computed from it is an ordinary DataFrame.
+    """
+
+    def __repr__(self):
+        return self.to_string(line_width=get_terminal_size().columns)
 
 
 def as_frame(X, name="X", *, text_as_categories=True):

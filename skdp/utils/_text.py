@@ -1,12 +1,18 @@
-"""Text that differs only in how Unicode spells its letters, found to be equal at this one place.
+"""Text that differs only in how Unicode spells its letters, found to be equal; and its width.
 
 macOS and some spreadsheets write "ö" as two characters, "o" and a mark (NFD), others as one (NFC).
 Names of columns, categories and classes that look alike are the same.
 """
 
 import unicodedata
+from shutil import get_terminal_size
 
 import pandas as pd
+
+
+def text_width(most):
+    """Return the width of the terminal in characters, or 80 without one; ``most`` at most."""
+    return min(most, get_terminal_size().columns)
 
 
 def composed(text):

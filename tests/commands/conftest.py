@@ -87,6 +87,9 @@ def tables(tmp_path_factory):
     draft.to_csv(folder / "draft.csv", index=False)
     with_sentinels(patients(600, seed=1)).to_csv(folder / "rows.csv", index=False)
     target = patients(150, seed=2)
+    target.assign(outcome=target["outcome"].mask(target.index < 20)).to_csv(
+        folder / "truth.csv", index=False
+    )
     target.loc[20:, "outcome"] = None
     target.to_csv(folder / "target.csv", index=False)
     (folder / "schema.json").write_text(json.dumps(SCHEMA))

@@ -105,7 +105,7 @@ def test_commas_and_semicolons_can_be_read_instead(hospital_rows, run, release_c
     commas(hospital_rows).to_csv("rows.csv", index=False, sep=";")
     code, _, err = run(*release_command, "--force")
     assert code == 1
-    assert "are its cells separated by ';'? Add --sep ';', and --decimal ','" in err
+    assert "Are its cells separated by ';'? Add --sep ';', and --decimal ','" in err
     code, _, err = run(*release_command, "--force", "--sep", ";")
     assert "--accept age:decimals --accept lactate:decimals" in err
     code, _, err = run(*release_command, "--force", "--sep", ";", "--decimal", ",")

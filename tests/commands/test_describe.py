@@ -116,7 +116,8 @@ def test_a_damaged_release(hospital, run):
     assert "truncated, altered, or was written by another program. Ask its owner" in err
 
 
-def test_columns_by_class(hospital, run):
+def test_columns_by_class(hospital, run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     code, out, _ = run("describe", "hospital.skdp", "--columns")
     assert code == 0
     lines = out.splitlines()
@@ -131,6 +132,20 @@ def test_columns_by_class(hospital, run):
     [line] = mean[(mean["column"] == "age") & (mean["statistic"] == "mean")][:1].itertuples()
     digits = 0 if (line.high - line.low) / 2 >= 10 else 1
     assert f" {line.value:.{digits}f} [{line.low:.{digits}f}, {line.high:.{digits}f}]" in age
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_narrow_terminal_shows_whole_columns(hospital, run, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", "200")
+    wide = run("describe", "hospital.skdp", "--columns")[1].split()
+    monkeypatch.setenv("COLUMNS", str(width))
+    for arguments in ((), ("--columns",)):
+        code, out, _ = run("describe", "hospital.skdp", *arguments)
+        assert code == 0
+        assert max(map(len, out.splitlines())) <= width
+    blocks = out.strip("\n").split("\n\n")
+    assert [name for block in blocks for name in block.split("\n")[0].split()] == wide[:3]
+    assert not set(wide) - set(out.split())
 
 
 def test_columns_as_json(hospital, run):

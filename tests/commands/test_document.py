@@ -71,7 +71,7 @@ def test_the_documented_session(folder):
     foreign_export(folder / "rows.csv", folder / "export.csv")
     found = list(sessions())
     assert [command.split()[1] for command, _ in found] == [
-        *("schema", "check", "release", "release", "describe", "predict"),
+        *("schema", "check", "release", "release", "describe", "predict", "score"),
         *("check", "check", "release", "report", "release"),
     ]
     for command, expected in found:

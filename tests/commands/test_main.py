@@ -231,7 +231,7 @@ def test_a_file_that_appears_meanwhile_is_left_as_it_is(
     Path("hospital.skdp").rename("source.skdp")
     limits = ("--ledger", "budget.json", "--budget-epsilon", 9, "--budget-delta", 1e-4)
     module, name, command = {
-        "drawn.json": (_schema, "schema_from", ("schema", "draft.csv", "--public", "-o", output)),
+        "drawn.json": (_schema, "drafted", ("schema", "draft.csv", "--public", "-o", output)),
         "hospital.skdp": (_release, "result_lines", (*release_command, *limits)),
         "p.csv": (_predict, "write_table", ("predict", "source.skdp", "target.csv", "-o", output)),
     }[output]

@@ -138,7 +138,7 @@ def an_output_that_is_there(folder, path):
         (an_output_that_is_there, [], "--output 'p.csv' is there already"),
         (None, ["--label", "name"], "--label 'name' has 150 cells that are no class"),
         (None, ["--label", "otcome"], "lacks the column 'otcome' of --label"),
-        (None, ["-o", "p.xlsx"], "--output 'p.xlsx' must end in .csv or .parquet"),
+        (None, ["-o", "p.txt"], "--output 'p.txt' must end in .csv or .parquet or .xlsx"),
         (None, ["-o", "target.csv", "--force"], "is also a file that is read"),
     ],
 )

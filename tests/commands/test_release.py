@@ -225,7 +225,7 @@ MISTAKES = [
     (a_table_without_rows, {}, "'rows.csv' holds no rows below"),
     (an_empty_table, {}, "'rows.csv' is empty"),
     (no_header, {}, "'rows.csv' lacks the column 'outcome' of --label"),
-    (semicolons, {}, "are its cells separated by ';'? Add --sep ';'"),
+    (semicolons, {}, "Are its cells separated by ';'? Add --sep ';'"),
     (a_comma_in_a_cell, {}, "'rows.csv' has lines with more or fewer cells"),
     (an_open_quotation_mark, {}, "'rows.csv' is no intact CSV file"),
     (latin_letters, {}, "'rows.csv' is not in UTF-8"),

@@ -182,14 +182,16 @@ def test_mistakes_with_common_schemas_are_refused(owners, run, arguments, messag
     assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
 
 
-def test_decimal_commas_are_warned_of(tmp_path, run):
+def test_decimal_commas_are_refused(tmp_path, run):
     path, output = tmp_path / "draft.csv", str(tmp_path / "s.json")
     path.write_text("age;lactate\n" + "\n".join(f"{20 + i % 30};{i},5" for i in range(60)))
     command = ("schema", str(path), "--public", "--sep", ";", "-o", output)
     code, _, err = run(*command)
     assert code == 1
-    assert "warning: 'lactate' has numbers with other decimal signs" in err
+    assert "Numbers in 'lactate' have decimal commas or signs of thousands or money: add" in err
+    assert "add --decimal ','." in err
+    assert "--drop" not in err
     code, out, err = run(*command, "--decimal", ",")
     assert code == 0
     assert "'lactate': numeric, 0 to 60" in out
-    assert "other decimal signs" not in err
+    assert "decimal commas" not in err

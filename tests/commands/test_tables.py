@@ -128,13 +128,22 @@ FORMULAS = ['=HYPERLINK("http://x")', "@SUM(A1)", "+cmd|x", "-2+3", "\tx", "\rx"
 HARMLESS = ["-1", "+1.5", "died", "a=b", "", "-inf", " =1"]
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", "parquet", "xlsx"])
 def test_no_text_becomes_a_formula(tmp_path, ending):
     path = tmp_path / f"t.{ending}"
+    pytest.importorskip({"xlsx": "openpyxl", "parquet": "pyarrow"}.get(ending, "csv"))
     frame = pd.DataFrame({"class": FORMULAS + HARMLESS, "x": -1.5, "n": -1})
-    assert write_table(frame, path, overwrite=False) == (ending == "csv")
+    assert write_table(frame, path, overwrite=False) == (ending != "parquet")
     if ending == "parquet":
         pd.testing.assert_frame_equal(pd.read_parquet(path), frame, check_dtype=False)
+        return
+    if ending == "xlsx":
+        texts = read_table(str(path))["class"].tolist()
+        assert [text for text in texts if text] == [
+            f"'{text}".replace("\r", "\n") if text in FORMULAS else text
+            for text in FORMULAS + HARMLESS
+            if text
+        ]
         return
     written = pd.read_csv(path, dtype=str, keep_default_na=False)
     assert written["class"].tolist() == [f"'{text}" for text in FORMULAS] + HARMLESS
@@ -171,7 +180,7 @@ def test_a_wrong_separator_is_guessed_at(tmp_path, run, cells, sign):
     command = ("schema", path, "--public", "--label", "b", "-o", str(tmp_path / "s.json"))
     code, _, err = run(*command)
     assert code == 1
-    assert f"are its cells separated by '{sign}'? Add --sep '{sign}'" in err
+    assert f"Are its cells separated by '{sign}'? Add --sep '{sign}'" in err
 
 
 def test_spellings_of_names_are_pointed_at(tmp_path, run):
@@ -213,9 +222,16 @@ def test_names_may_have_their_letters_in_two_characters(folder, run):
 
 
 def test_options_of_reading():
-    assert parsed() == {"sep": None, "decimal": ".", "sheet": None, "drop": []}
+    assert parsed() == {
+        **{"sep": None, "decimal": ".", "thousands": None, "missing": [], "skip": 0},
+        **{"encoding": None, "sheet": None, "drop": []},
+    }
+    assert parsed("--missing=-99, k.A.")["missing"] == ["-99", "k.A."]
     assert parsed("--sep", "tab", "--drop", "a", "--drop", "b")["sep"] == "\t"
-    for wrong in (("--sep", ";;"), ("--sep", "x"), ("--sep", '"'), ("--decimal", ";")):
+    for wrong in (
+        *(("--sep", ";;"), ("--sep", "x"), ("--sep", '"'), ("--decimal", ";")),
+        *(("--thousands", ";"), ("--skip", "-1"), ("--encoding", "utf-99"), ("--encoding", "hex")),
+    ):
         with pytest.raises(argparse.ArgumentError):
             parsed(*wrong)
 

@@ -153,7 +153,7 @@ def test_the_report_says_first_that_it_is_private():
     lines = text.splitlines()
     assert lines[0] == "This report is private: it tells about the rows. It stays here."
     assert "sex                0         8        0" in text
-    assert lines[-3] == "  sex:spelling"
+    assert lines[-4] == "  sex:spelling"
     assert max(map(len, lines)) <= 90
 
 

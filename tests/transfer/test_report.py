@@ -216,3 +216,17 @@ def test_scorers_have_names_and_shares():
 
 def test_sides():
     assert [side_of(share) for share in (0.0, 0.5, 1.0)] == ["target", "both", "source"]
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_narrow_terminal_shows_all_columns(helpful, wrong, target, monkeypatch, width):
+    X, _, marked = target
+    report = DPTransferClassifier([helpful, wrong], random_state=0).fit(X, marked).report()
+    monkeypatch.setenv("COLUMNS", str(width))
+    with pd.option_context("display.max_columns", 3, "display.max_colwidth", 5):
+        text = repr(report)
+        assert "..." not in text
+        assert {*COLUMNS, *report["side"]} <= set(text.split())
+        assert max(map(len, text.splitlines())) <= width
+    assert type(report[["name"]]) is type(report.copy()) is pd.DataFrame
+    pd.testing.assert_frame_equal(pickle.loads(pickle.dumps(report)), report)

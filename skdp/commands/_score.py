@@ -1,0 +1,274 @@
+"""``skdp score``: how good predictions were, by the outcomes of the user's own rows."""
+
+import warnings
+from math import inf, isnan
+from textwrap import wrap
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import (
+    accuracy_score,
+    log_loss,
+    mean_absolute_error,
+    r2_score,
+    roc_auc_score,
+)
+from sklearn.utils import check_random_state
+
+from skdp.commands._arguments import (
+    add_outcome,
+    checked_output,
+    drawn,
+    outcome_columns,
+    outcome_values,
+    read_rows,
+)
+from skdp.commands._predict import known_labels, known_outcomes
+from skdp.commands._tables import add_table_options, check_columns, escaped_text, read_table
+from skdp.displays import CalibrationDisplay, EvaluationDisplay, PredictionErrorDisplay
+from skdp.release import HALF_WIDTH, StepFunction
+from skdp.source import evaluate_privately
+from skdp.tabular import EventOutcome, canonical, numbers, truths
+from skdp.utils._survival import concordance_index
+from skdp.utils._text import composed, text_width
+
+NAME = "score"
+HELP = """Compare predictions with the outcomes of your own rows. No budget is spent.
+
+example:
+  skdp score predictions.csv truth.csv --label outcome
+  skdp score predictions.xlsx truth.csv --label outcome --id patient --plot calibration.png
+
+The first table is what skdp predict wrote, the second has the outcomes: of the same rows in the
+same order, or found by the column of --id. Options of reading are for the second. Rows whose
+outcome is empty are left out. Leave out rows whose labels skdp predict was given, too: it learned
+from these, and they look better than new rows will. The figures have no noise: they are for
+whoever the rows belong to."""
+# Bootstrap samples of an interval, and the most rows of each.
+_DRAWS, _MOST_ROWS = 200, 2000
+_NOTHING = (
+    "No privacy budget was spent: the outcomes are your own, and these figures have no noise."
+)
+
+
+def add_arguments(parser):
+    """Add the arguments of the command."""
+    text = "what skdp predict wrote (.csv, .parquet or .xlsx)"
+    parser.add_argument("predictions", metavar="PREDICTIONS", help=text)
+    text = "rows with their outcomes (.csv, .parquet or .xlsx)"
+    parser.add_argument("table", metavar="TRUTH", help=text)
+    add_outcome(parser, "column with the labels, or numbers, of TRUTH", "'event' and 'time'")
+    parser.add_argument(
+        "--id", metavar="COLUMN", type=composed, help="column in both that tells rows apart"
+    )
+    add_table_options(parser)
+    parser.add_argument("--plot", metavar="FILE", help="plot the calibration (.png, .svg or .pdf)")
+    parser.add_argument("--force", action="store_true", help="replace the plot if it exists")
+
+
+def run(arguments, note):
+    """Compare, and return a text about it."""
+    target = None
+    if arguments.plot is not None:
+        target = checked_output(arguments, ".png", ".svg", ".pdf", argument="plot")
+    note(f"reading {arguments.predictions!r}")
+    try:
+        predictions = read_table(arguments.predictions, note=note)
+    except ValueError as error:
+        said = "Options of reading are for TRUTH: name PREDICTIONS as skdp predict wrote them."
+        raise ValueError(f"{error} {said}") from None
+    scores = [name for name in predictions.columns if name.startswith("probability_")]
+    times = [name for name in predictions.columns if name.startswith("survival_")]
+    if scores:
+        score, columns = _of_classes, scores
+    elif "prediction" in predictions.columns:
+        score, columns = _of_numbers, ["prediction"]
+    elif times and "risk" in predictions.columns:
+        score, columns = _of_times, ["risk", *times]
+    else:
+        raise ValueError(
+            f"{arguments.predictions!r} has no columns of skdp predict: 'probability_' with a "
+            "class, 'prediction', or 'risk' and 'survival_' with a time. Name what it wrote."
+        )
+    outcome = EventOutcome(1.0) if score is _of_times else None
+    named = outcome_columns(arguments, outcome, "the predictions", required=True)
+    truth = read_rows(arguments, note)
+    for option, name in named.items():
+        check_columns(truth, [name], arguments.table, option)
+    predictions, truth = _joined(predictions, truth, arguments)
+    values = np.column_stack([numbers(predictions[name]) for name in columns])
+    if not np.isfinite(values).all():
+        raise ValueError(f"{arguments.predictions!r} has predictions that are no numbers.")
+    lines, displays = score(predictions, truth, values, columns, named, arguments)
+    if target is not None:
+        drawn(lambda: _plotted(displays), target, arguments.force)
+        lines.append(f"Wrote {str(target)!r}.")
+    return "\n".join([*lines, _NOTHING])
+
+
+def _joined(predictions, truth, arguments):
+    """Return predictions and outcomes of the same rows."""
+    paths = arguments.predictions, arguments.table
+    if arguments.id is None:
+        if len(predictions) != len(truth):
+            raise ValueError(
+                f"{paths[0]!r} has {len(predictions):,} rows, and {paths[1]!r} {len(truth):,}. "
+                "Name the column that tells rows apart by --id, as for skdp predict."
+            )
+        return predictions, truth
+    ids = []
+    for frame, path in zip((predictions, truth), paths, strict=True):
+        check_columns(frame, [arguments.id], path, "--id")
+        ids.append(pd.Index([canonical(escaped_text(v)) for v in frame[arguments.id]]))
+        if not ids[-1].is_unique:
+            raise ValueError(f"--id {arguments.id!r} is not different in all rows of {path!r}.")
+    places = ids[1].get_indexer(ids[0])
+    if (places < 0).all():
+        raise ValueError(f"No {arguments.id!r} is in both tables. Are they of the same rows?")
+    return predictions[places >= 0], truth.iloc[places[places >= 0]]
+
+
+def _of_classes(predictions, truth, p, columns, named, arguments):
+    """Return lines about probabilities of classes, and displays of their calibration."""
+    classes = np.array([name.removeprefix("probability_") for name in columns], dtype=object)
+    labels = known_labels(truth, classes, arguments)
+    known = np.array([label is not None for label in labels])
+    y = (labels[known, np.newaxis] == classes).astype(int)
+    p = p[known] / p[known].sum(axis=1, keepdims=True)
+    shares = np.tile(y.mean(axis=0), (len(y), 1))
+    scored = [1] if len(classes) == 2 else range(len(classes))
+
+    def auc(y, p):
+        return np.mean([roc_auc_score(y[:, k], p[:, k]) for k in scored])
+
+    def brier(y, p):
+        return ((y - p)[:, scored] ** 2).sum(axis=1).mean()
+
+    def accuracy(y, p):
+        return accuracy_score(y.argmax(axis=1), p.argmax(axis=1))
+
+    lines = [
+        _first_line(known, truth),
+        _line("AUC", auc, (y, p), "chance", 0.5),
+        _line("log loss", log_loss, (y, p), "the frequencies alone", log_loss(y, shares)),
+        _line("Brier score", brier, (y, p), "the frequencies alone", brier(y, shares)),
+        _line("accuracy", accuracy, (y, p), "the most frequent class", accuracy(y, shares)),
+    ]
+    displays = []
+    for k in scored:
+        names = {"name": classes[k], "positive": classes[k], "n_bins": _n_groups(y)}
+        displays.append(CalibrationDisplay.from_predictions(y[:, k], p[:, k], **names))
+        lines.append(f"rows of similar probability of {classes[k]!r:.50}, with 95 % intervals:")
+        lines += _table(displays[-1].curve, len(y), "{:.3f}".format)
+    return lines, displays
+
+
+def _of_numbers(predictions, truth, values, columns, named, arguments):
+    """Return lines about predicted numbers, and the display of their errors."""
+    y = known_outcomes(truth, arguments)
+    known = np.isfinite(y)
+    y, predicted = y[known], values[known, 0]
+    middle = np.full(len(y), np.median(y))
+    lines = [
+        _first_line(known, truth),
+        _line("R²", r2_score, (y, predicted), "the mean", 0.0),
+        _line(
+            *("mean error", mean_absolute_error, (y, predicted), "the median"),
+            mean_absolute_error(y, middle),
+        ),
+    ]
+    if "deviation" in predictions.columns:
+        half = HALF_WIDTH * numbers(predictions["deviation"])[known]
+        inside = (np.abs(y - predicted) <= half).astype(float)
+        lines.append(_line("in intervals", np.mean, (inside,), "right", 0.8))
+    display = PredictionErrorDisplay.from_predictions(y, predicted, n_bins=_n_groups(y))
+    lines += [
+        "rows of similar predictions, with 95 % intervals of the mean outcome:",
+        *_table(display.curve, len(y), _short),
+    ]
+    return lines, [display]
+
+
+class _Curves:
+    """Curves that were written, as a model of times: its rows are the numbers of these."""
+
+    def __init__(self, times, survival):
+        self._times = np.append(0.0, times)
+        self._survival = np.column_stack([np.ones(len(survival)), survival])
+
+    def predict_survival_function(self, X):
+        """Return the curve of each row."""
+        return [StepFunction(self._times, self._survival[int(row)]) for row in X[:, 0]]
+
+
+def _of_times(predictions, truth, values, columns, named, arguments):
+    """Return lines about curves of survival, and the display of the last time."""
+    times = [float(name.removeprefix("survival_")) for name in columns[1:]]
+    outcome = EventOutcome(times[-1])
+    exits = outcome_values(truth, named, outcome)
+    events, left = truths(exits[outcome.event]), numbers(exits[outcome.time])
+    known = np.isin(events, (0, 1)) & (left >= 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that there is no noise, which is what is wanted
+        evaluation = evaluate_privately(
+            *(_Curves(times, values[known, 1:]), np.arange(known.sum()).reshape(-1, 1)),
+            *(exits[known], inf),
+            outcome={"type": "event", "horizon": times[-1]},
+            times=times,
+        )
+    events, left = (events == 1) & (left <= times[-1]), np.minimum(left, times[-1])
+    followed = events[known], left[known], values[known, 0]
+    lines = [
+        _first_line(known, truth),
+        _line("concordance", concordance_index, followed, "chance", 0.5),
+    ]
+    for line in evaluation.summary().split("\n")[1:]:
+        lines += wrap(line, text_width(100), subsequent_indent=" " * 21)
+    return lines, [EvaluationDisplay.from_evaluation(evaluation)]
+
+
+def _plotted(displays):
+    ax = None
+    for display in displays:
+        ax = display.plot(ax).ax_
+    return ax
+
+
+def _first_line(known, truth):
+    if not known.any():
+        raise ValueError("No row has an outcome. Name a table with outcomes of these rows.")
+    return f"{known.sum():,} rows with an outcome, of {len(truth):,}"
+
+
+def _line(name, measure, columns, other, reference):
+    """Return a figure with its interval, and that of a simple prediction."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of samples with one class only
+        value = measure(*columns)
+        n, random_state = len(columns[0]), check_random_state(0)
+        size = min(n, _MOST_ROWS)
+        samples = (random_state.randint(n, size=size) for _ in range(_DRAWS))
+        drawn = np.array([measure(*(column[rows] for column in columns)) for rows in samples])
+        distances = (drawn - np.nanmean(drawn)) * np.sqrt(size / n)
+        low, high = value + np.nanquantile(distances, [0.025, 0.975])
+    if isnan(value):
+        return f"  {name:<12}  unknown, of rows with one outcome only"
+    shown = [
+        *map(_short if name == "mean error" else "{:.3f}".format, (value, low, high, reference))
+    ]
+    return "  {:<12}  {} (95 %: {} to {}); {}: {}".format(name, *shown[:3], other, shown[3])
+
+
+def _n_groups(y):
+    """Return a number of groups in which there are enough rows to compare (rule of thumb)."""
+    return int(np.clip(len(y) // 20, 2, 10))
+
+
+def _table(curve, n, form):
+    """Return lines of a table of groups of rows."""
+    shown = curve.assign(rows=np.rint(curve["rows"] * n).astype(int))
+    return shown.to_string(index=False, float_format=form).splitlines()
+
+
+def _short(value):
+    return f"{float(f'{value:.4g}'):,.10g}"

@@ -1,0 +1,205 @@
+"""Predictions compared with the outcomes of the user's own rows."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import log_loss, mean_absolute_error, r2_score, roc_auc_score
+
+from skdp.release import HALF_WIDTH
+from skdp.utils._survival import concordance_index
+
+FREE = "No privacy budget was spent: the outcomes are your own"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def figures(text):
+    """Return the first number of each line that is indented, by its name."""
+    lines = [line.strip().split("  ", 1) for line in text.splitlines() if line.startswith("  ")]
+    numbers = {line[0]: line[1].split()[0].replace(",", "") for line in lines if len(line) == 2}
+    return {name: float(text) for name, text in numbers.items() if text[0].isdigit()}
+
+
+def of_classes(n=150, classes=("died", "home")):
+    rng = np.random.RandomState(0)
+    p = rng.dirichlet(np.ones(len(classes)), n)
+    y = np.array([rng.choice(classes, p=row) for row in p])
+    names = [f"probability_{name}" for name in classes]
+    predictions = pd.DataFrame(p, columns=names).assign(patient=[f"-{i}a" for i in range(n)])
+    return predictions, pd.DataFrame({"patient": predictions["patient"], "outcome": y})
+
+
+def test_classes(here, run):
+    predictions, truth = of_classes()
+    truth.loc[140:, "outcome"] = None
+    predictions.to_csv("p.csv", index=False)
+    truth.to_csv("t.csv", index=False)
+    code, out, err = run("score", "p.csv", "t.csv", "--label", "outcome")
+    assert code == 0, err
+    assert out.splitlines()[0] == "140 rows with an outcome, of 150"
+    assert FREE in out
+    p, y = predictions["probability_home"][:140], truth["outcome"][:140] == "home"
+    found = figures(out)
+    assert found["AUC"] == pytest.approx(roc_auc_score(y, p), abs=6e-4)
+    assert found["log loss"] == pytest.approx(log_loss(y, p), abs=6e-4)
+    assert found["Brier score"] == pytest.approx(np.mean((y - p) ** 2), abs=6e-4)
+    assert found["accuracy"] == pytest.approx(np.mean((p > 0.5) == y), abs=6e-4)
+    base = log_loss(y, np.full(140, y.mean()))
+    assert f"the frequencies alone: {base:.3f}" in out
+    table = out.split("rows of similar probability of 'home'")[1].splitlines()
+    assert table[1].split() == ["probability", "frequency", "low", "high", "rows"]
+    assert sum(int(line.split()[-1]) for line in table[2:9]) == 140
+
+
+def test_rows_are_found_by_their_ids(here, run):
+    predictions, truth = of_classes()
+    predictions["patient"] = "'" + predictions["patient"]  # as in a CSV file of skdp predict
+    predictions.to_csv("p.csv", index=False)
+    truth.to_csv("order.csv", index=False)
+    shuffled = truth[:120].sample(frac=1, random_state=0)
+    shuffled.to_csv("t.csv", index=False)
+    command = ("score", "p.csv", "t.csv", "--label", "outcome")
+    code, _, err = run(*command)
+    assert code == 1
+    assert "has 150 rows, and 't.csv' 120. Name the column that tells rows apart by --id" in err
+    code, out, err = run(*command, "--id", "patient")
+    assert code == 0, err
+    y = truth["outcome"][:120] == "home"
+    wanted = roc_auc_score(y, predictions["probability_home"][:120])
+    assert figures(out)["AUC"] == pytest.approx(wanted, abs=6e-4)
+    truth.assign(patient=1).to_csv("t.csv", index=False)
+    assert "is not different in all rows of 't.csv'" in run(*command, "--id", "patient")[2]
+    truth.assign(patient=range(150)).to_csv("t.csv", index=False)
+    assert "No 'patient' is in both tables" in run(*command, "--id", "patient")[2]
+
+
+def test_several_classes_and_classes_that_are_numbers(here, run):
+    predictions, truth = of_classes(classes=("0", "1", "2"))
+    predictions.to_csv("p.csv", index=False)
+    truth.astype({"outcome": float}).to_csv("t.csv", index=False)
+    code, out, err = run("score", "p.csv", "t.csv", "--label", "outcome")
+    assert code == 0, err
+    p = predictions.filter(like="probability").to_numpy()
+    wanted = roc_auc_score(truth["outcome"].astype(int), p, multi_class="ovr")
+    assert figures(out)["AUC"] == pytest.approx(wanted, abs=6e-4)
+    assert out.count("rows of similar probability of") == 3
+
+
+def test_one_class_only(here, run):
+    predictions, truth = of_classes()
+    predictions.to_csv("p.csv", index=False)
+    truth.assign(outcome="home").to_csv("t.csv", index=False)
+    code, out, err = run("score", "p.csv", "t.csv", "--label", "outcome")
+    assert code == 0, err
+    assert "AUC           unknown, of rows with one outcome only" in out
+
+
+def test_numbers(here, run):
+    rng = np.random.RandomState(0)
+    predicted = rng.uniform(10_000, 90_000, 200)
+    y = predicted + rng.normal(0, 8_000, 200)
+    pd.DataFrame({"prediction": predicted, "deviation": 8_000.0}).to_csv("p.csv", index=False)
+    pd.DataFrame({"value": [f"{v:,.2f}" for v in y]}).to_csv("t.csv", index=False)
+    command = ("score", "p.csv", "t.csv", "--label", "value")
+    code, _, err = run(*command)
+    assert code == 1
+    assert "200 cells that are no numbers" in err
+    assert "add --thousands ','" in err
+    code, out, err = run(*command, "--thousands", ",")
+    assert code == 0, err
+    found = figures(out)
+    assert found["R²"] == pytest.approx(r2_score(y, predicted), abs=6e-4)
+    assert found["mean error"] == pytest.approx(mean_absolute_error(y, predicted), rel=1e-3)
+    covered = np.mean(np.abs(y - predicted) <= HALF_WIDTH * 8_000)
+    assert found["in intervals"] == pytest.approx(covered, abs=6e-4)
+    assert "rows of similar predictions" in out
+
+
+def test_times(here, run):
+    rng = np.random.RandomState(0)
+    risk = rng.normal(size=200)
+    times = rng.exponential(300 * np.exp(-risk))
+    events, times = times < 400, np.minimum(times, 400).round(3)
+    curves = {f"survival_{t:g}": np.exp(-t / 300 * np.exp(risk)) for t in (91.25, 182.5, 365)}
+    pd.DataFrame({"risk": risk, **curves, "median_survival": np.nan}).to_csv("p.csv", index=False)
+    truth = pd.DataFrame({"dead": np.where(events, "yes", "no"), "days": times})
+    truth.to_csv("t.csv", index=False)
+    command = ("score", "p.csv", "t.csv", "--event", "dead", "--time", "days")
+    code, out, err = run(*command)
+    assert code == 0, err
+    seen, left = events & (times <= 365), np.minimum(times, 365)
+    assert figures(out)["concordance"] == pytest.approx(
+        concordance_index(seen, left, risk), abs=6e-4
+    )
+    # All rows are seen up to the last time: the Brier score needs no estimate of who left.
+    brier = np.mean(((events & (times <= 182.5)) - (1 - curves["survival_182.5"])) ** 2)
+    line = " ".join(out.split()).split("by 182.5 ")[1]
+    assert float(line.split("Brier score ")[1].split()[0]) == pytest.approx(brier, abs=0.01)
+    assert "mean Brier score" in out
+    assert run("score", "p.csv", "t.csv", "--label", "dead")[0] == 1
+
+
+@pytest.mark.parametrize("kind", ["classes", "numbers", "times"])
+def test_plots(here, run, kind):
+    pytest.importorskip("matplotlib")
+    rng = np.random.RandomState(0)
+    p = rng.uniform(0.1, 0.9, 100)
+    happened = (rng.uniform(size=100) < p).astype(int)
+    tables = {
+        "classes": ({"probability_0": 1 - p, "probability_1": p}, ("--label", "event")),
+        "numbers": ({"prediction": p}, ("--label", "event")),
+        "times": ({"risk": p, "survival_5": 1 - p}, ()),
+    }
+    predictions, outcome = tables[kind]
+    pd.DataFrame(predictions).to_csv("p.csv", index=False)
+    pd.DataFrame({"event": happened, "time": np.where(happened, 3, 5)}).to_csv(
+        "t.csv", index=False
+    )
+    code, out, err = run("score", "p.csv", "t.csv", *outcome, "--plot", "c.png")
+    assert code == 0, err
+    assert "Wrote 'c.png'." in out
+    assert Path("c.png").read_bytes().startswith(b"\x89PNG")
+    assert "is there already" in run("score", "p.csv", "t.csv", *outcome, "--plot", "c.png")[2]
+
+
+def test_mistakes_are_refused(here, run):
+    predictions, truth = of_classes()
+    predictions.to_csv("p.csv", index=False)
+    truth.to_csv("t.csv", index=False)
+    assert (
+        "has no columns of skdp predict" in run("score", "t.csv", "t.csv", "--label", "outcome")[2]
+    )
+    assert "--label is missing" in run("score", "p.csv", "t.csv")[2]
+    assert "lacks the column 'x' of --label" in run("score", "p.csv", "t.csv", "--label", "x")[2]
+    wrong = run("score", "p.csv", "t.csv", "--label", "patient")[2]
+    assert "has 150 cells that are no class" in wrong
+    truth.assign(outcome="").to_csv("t.csv", index=False)
+    assert "No row has an outcome" in run("score", "p.csv", "t.csv", "--label", "outcome")[2]
+    predictions.to_csv("s.csv", index=False, sep=";")
+    wrong = run("score", "s.csv", "t.csv", "--label", "outcome", "--sep", ";")[2]
+    assert wrong.rstrip().endswith("name PREDICTIONS as skdp predict wrote them.")
+    predictions.assign(probability_home="x").to_csv("p.csv", index=False)
+    assert (
+        "predictions that are no numbers"
+        in run("score", "p.csv", "t.csv", "--label", "outcome")[2]
+    )
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx", "parquet"])
+def test_the_course_from_predictions_to_a_score(hospital, run, monkeypatch, ending):
+    pytest.importorskip({"xlsx": "openpyxl", "parquet": "pyarrow"}.get(ending, "csv"))
+    monkeypatch.chdir(hospital)
+    target = pd.read_csv("rows.csv")[100:250]
+    target.drop(columns="outcome").to_csv("new.csv", index=False)
+    target.to_csv("truth.csv", index=False)
+    path = f"p.{ending}"
+    assert run("predict", "hospital.skdp", "new.csv", "--id", "name", "-o", path)[0] == 0
+    code, out, err = run("score", path, "truth.csv", "--id", "name", "--label", "outcome")
+    assert code == 0, err
+    assert figures(out)["AUC"] > 0.6
