@@ -78,7 +78,6 @@ PLAN = {
             ("alignment", ["five-layers"], ("0.1",), 3, (10,)),
             ("multitask", ["gamma", "five-layers"], ("0.1",), 3, (10,)),
             ("noise_aware", [], ("0.1",), 3, (10,)),
-            ("alignment", ["five-layers"], ("inf", "8", "2"), 1, (10,)),
         ),
         Part("alignment", "five-layers", ("5", "3", "1.9", "1.5"), draws=1),
     ),
@@ -94,10 +93,9 @@ PLAN = {
         *_chosen(
             *((model, [], ("0.1",), 3, (10,)) for model in ("noise_aware", *PAPERS)),
             ("alignment", [], ("5", "2", "1"), 1, (10,)),
-            ("multitask", [], ("1", "0.5", "0.2"), 1, (10,)),
         ),
         Part("alignment", levels=("5",), draws=3),
-        Part("multitask", levels=("0.2",), draws=3),
+        Part("multitask", levels=("0.2",), draws=1),
     ),
     "usps-mnist": (
         *_usual(),
@@ -113,8 +111,7 @@ PLAN = {
         Part("alignment", "folds", (NONE,), draws=3),
         *_chosen(
             *((model, [], ("0.1",), 3, (10,)) for model in ("noise_aware", *PAPERS)),
-            *((model, [], ("0.1",), 1, (20, 30, 40, 50)) for model in PAPERS),
-            *(("noise_aware", [], ("0.1",), 1, (labels,)) for labels in (20, 30, 40, 50)),
+            ("multitask", [], ("0.1",), 1, (20, 30, 40, 50)),
         ),
     ),
     "activity": (*_usual(labels=(5,)), *(Part(m, labels=(5,)) for m in PAPERS)),
