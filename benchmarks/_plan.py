@@ -80,6 +80,7 @@ PLAN = {
             ("noise_aware", [], ("0.1",), 3, (10,)),
         ),
         Part("alignment", "five-layers", ("5", "3", "1.9", "1.5"), draws=1),
+        Part("multitask", "gamma+five-layers", ("0.2",), draws=1),
     ),
     "mnist-usps": (
         *_usual(),
@@ -95,7 +96,6 @@ PLAN = {
             ("alignment", [], ("5", "2", "1"), 1, (10,)),
         ),
         Part("alignment", levels=("5",), draws=3),
-        Part("multitask", levels=("0.2",), draws=1),
     ),
     "usps-mnist": (
         *_usual(),
