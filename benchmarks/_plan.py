@@ -30,7 +30,7 @@ FITS = {
     },
 }
 # How the labeled rows are chosen, where not at random, and what the classifier is told of it.
-CHOICES = {"representative": "representative", "medoids": "stratified"}
+CHOICES = {"representative": "random", "medoids": "stratified"}
 DEFAULT_EPOCHS = 30  # of DP-SGD
 EPOCHS = {"mnist-mnist": 10, "mnist-usps": 10, "usps-mnist": 15}
 

@@ -59,8 +59,7 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
 
     label_sampling : {"random", "stratified"}, default="random"
         How the rows with an outcome were chosen among the target's rows. ``"random"``: without
-        regard to the outcome, so that their mean estimates that of the target; those of
-        :func:`representative_rows` count as such. ``"stratified"``:
+        regard to the outcome, so that their mean estimates that of the target. ``"stratified"``:
         by the outcome, such as some low and some high ones, so that their mean carries no
         information: the mean prediction over all rows of :meth:`fit` stays that of the source.
         Their slope may still be too steep. Without a source it changes nothing.
