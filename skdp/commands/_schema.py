@@ -74,8 +74,9 @@ def run(arguments, note):
         raise ValueError(
             f"--public is missing. A schema tells the bounds and categories of the rows in "
             f"{arguments.table!r}, and travels in every release, outside all guarantees. If these "
-            "rows are public, or the target's own, add --public. If they are private, draft from "
-            "others, or write the schema from units, instruments and code books."
+            "rows are public, or the target's own, add --public. If they are private, write a "
+            "table of a few invented rows, with the least and the greatest value that each column "
+            "can have and all of its categories, and draft from that."
         )
     check_pair(arguments.event, arguments.time)
     if arguments.label is not None and arguments.event is not None:
@@ -112,6 +113,13 @@ def run(arguments, note):
         note(
             f"the labels are taken for a number from {low:g} to {high:g}. If these are classes, "
             'list them in place of "outcome", as "classes"'
+        )
+    elif len(schema.classes or ()) > 2 and all(isinstance(c, int | float) for c in schema.classes):
+        low, high = min(schema.classes), max(schema.classes)
+        note(
+            f"the labels are taken for {len(schema.classes)} classes. If they are amounts or "
+            f'counts, write "outcome": {{"type": "number", "low": {low:g}, "high": {high:g}}} in '
+            'place of "classes", with the bounds that they can have'
         )
     if schema.classes is None and schema.outcome is None:
         note("the draft lists no classes; skdp release needs them: name a column by --label")
