@@ -187,7 +187,8 @@ class ReleasePlan:
             parts.append(f"log loss {line['log_loss']:.3f}")
         for what in ("mean", "share"):
             if isfinite(line[f"{what}_error"]):
-                parts.append(f"{what}s +- {100 * line[f'{what}_error']:.1f} %")
+                error = 100 * line[f"{what}_error"]
+                parts.append(f"{what}s +- {error:.{int(error < 9.95)}f} %")
         known = {"auc": "the class frequencies alone", "r2": "the mean alone"}
         no_worth = f"\n    not worth it: no better than {known.get(figure, 'no model')}"
         return "  ".join(parts) + ("" if line["worth"] else no_worth)
