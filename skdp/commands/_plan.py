@@ -176,7 +176,10 @@ def run(arguments, note):
 
 
 def _wrapped(line):
-    return wrap(line, text_width(100), subsequent_indent="    ", break_on_hyphens=False)
+    """Return a line that fits the terminal, as several; a number stays with its sign."""
+    settings = {"subsequent_indent": "    ", "break_on_hyphens": False}
+    parts = wrap(line.replace(" %", "\u00a0%"), text_width(100), **settings)
+    return [part.replace("\u00a0", " ") for part in parts]
 
 
 def _require_prior(arguments, classes):

@@ -169,7 +169,7 @@ class ReleasePlan:
             without = part[f"{figure}_without_noise"].iloc[0]
             lines.append(f"{effects}: {name} without noise {without:.2f}, with {n_rows:,} rows")
             if "log_loss" in part:
-                lines[-1] += f"; log loss of frequencies alone {part['base_log_loss'].iloc[0]:.3f}"
+                lines[-1] += f"; log loss of frequencies {part['base_log_loss'].iloc[0]:.3f}"
             lines += [self._line(line, figure, name) for line in part.to_dict("records")]
         groups = "by class" if figure == "auc" else "of all rows"
         lines += [
@@ -181,7 +181,7 @@ class ReleasePlan:
     @staticmethod
     def _line(line, figure, name):
         """Return the text of a line of the table."""
-        parts = [f"  epsilon {line['epsilon']:<5g} {name} {line[figure]:.2f}"]
+        parts = [f"  epsilon {line['epsilon']:<4g} {name} {line[figure]:.2f}"]
         parts[0] += f" +- {line[f'{figure}_sd']:.2f}"
         if "log_loss" in line:
             parts.append(f"log loss {line['log_loss']:.3f}")
