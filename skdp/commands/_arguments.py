@@ -92,7 +92,10 @@ def outcome_columns(arguments, outcome, where, *, required=False):
             f"out if they are {own['event']!r} and {own['time']!r}."
         )
     if not named:
-        return {f"--{name} (by default as in {where})": column for name, column in own.items()}
+        return {
+            f"--{name} (by default as in {where}; name another by --{name})": column
+            for name, column in own.items()
+        }
     check_pair(given["event"], given["time"])
     return {"--event": given["event"], "--time": given["time"]}
 

@@ -32,8 +32,8 @@ NUMBER_ADVICE = (
     "others, such a release may still add a little."
 )
 TARGET_ADVICE = (
-    "So it is with {which}: its owner has too few rows for the epsilon, or labels that are not "
-    "spelled like the classes. Ask the owner, and compare with a model of the labels alone."
+    "So it is with {which}: its owner has too few rows for the epsilon, or an outcome that is "
+    "not written as the schema says. Ask the owner, and compare with a model of the labels alone."
 )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
 from numbers import Integral, Real
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from skdp.source._simulated_tables import KINDS
 from skdp.source._statistics_source import DPStatisticsSource
 from skdp.tabular import EventOutcome, NumericColumn, Schema, TabularEncoder, as_schema
 from skdp.utils._html import grid
+from skdp.utils._text import text_width
 
 # Largest number of simulated rows; more rows are represented by smaller noise (rule of thumb:
 # the sampling error of an AUC of so many is below .01).
@@ -172,11 +174,11 @@ class ReleasePlan:
                 lines[-1] += f"; log loss of frequencies {part['base_log_loss'].iloc[0]:.3f}"
             lines += [self._line(line, figure, name) for line in part.to_dict("records")]
         groups = "by class" if figure == "auc" else "of all rows"
-        lines += [
-            f"{name} +- its standard deviation over simulated tables and noise; means (of the",
-            f"range) and shares {groups} +- half of a 95 % interval (50 %: nothing is known)",
-        ]
-        return "\n".join(lines)
+        legend = (
+            f"{name} +- its standard deviation over simulated tables and noise; means (of the "
+            f"range) and shares {groups} +- half of a 95 % interval (50 %: nothing is known)"
+        )
+        return "\n".join(lines + wrap(legend, text_width(80)))
 
     @staticmethod
     def _line(line, figure, name):

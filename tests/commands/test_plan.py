@@ -71,7 +71,8 @@ def test_a_schema_without_classes(folder, run):
     assert "'none.json' lists no classes" in err
 
 
-def test_several_owners_of_times_and_of_numbers(folder, run):
+def test_several_owners_of_times_and_of_numbers(folder, run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     column = {"age": {"type": "numeric", "low": 0, "high": 100}}
     outcomes = {
         "time.json": ({"type": "event", "horizon": 365}, ("--event-share", 0.2), "concordance"),
@@ -90,3 +91,4 @@ def test_several_owners_of_times_and_of_numbers(folder, run):
         )
         assert code == 0, err
         assert f"strong: {figure} without noise 0." in out
+        assert max(map(len, out.splitlines())) <= 80

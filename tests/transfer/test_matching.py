@@ -233,3 +233,7 @@ def test_a_release_about_a_number_takes_its_own_columns(rng):
     source = DPStatisticsSource(4.0, bounds=(0, 1), outcome=outcome).fit(X, rng.rand(200))
     with pytest.raises(ValueError, match="X has 3 columns, and the release 3 of other names"):
         DPTransferRegressor(source).fit(X.set_axis(list("def"), axis=1))
+    doubt = r"So it is with the source: .* an outcome that is not written as the schema says\."
+    source = DPStatisticsSource(0.01, bounds=(0, 1), outcome=outcome).fit(X, rng.rand(200))
+    with pytest.warns(UserWarning, match=doubt):
+        DPTransferRegressor(source).fit(X)
