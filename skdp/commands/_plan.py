@@ -177,8 +177,8 @@ def run(arguments, note):
 
 def _wrapped(line):
     """Return a line that fits the terminal, as several; a number stays with its sign."""
-    settings = {"subsequent_indent": "    ", "break_on_hyphens": False}
-    parts = wrap(line.replace(" %", "\u00a0%"), text_width(100), **settings)
+    whole, indent = line.replace(" %", "\u00a0%"), " " * 4
+    parts = wrap(whole, text_width(100), subsequent_indent=indent, break_on_hyphens=False)
     return [part.replace("\u00a0", " ") for part in parts]
 
 

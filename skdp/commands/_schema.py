@@ -103,6 +103,16 @@ def run(arguments, note):
             )
     if len(schema.classes or ()) > 50:
         note(f"warning: {arguments.label!r} has {len(schema.classes)} classes. Is it a label?")
+    _note_outcome(schema, arguments, note)
+    write_schema(schema, target, arguments)
+    return (
+        f"{schema.summary()}\nWrote {str(target)!r}, a draft. Read it: widen bounds, mark "
+        "logarithmic scales and ordered\ncategories, and delete columns that identify people."
+    )
+
+
+def _note_outcome(schema, arguments, note):
+    """Say what the labels of a draft were taken for, where they may be something else."""
     if isinstance(schema.outcome, EventOutcome) and arguments.horizon is None:
         note(
             f"the horizon is {schema.outcome.horizon:g}, the largest time, rounded. Better write "
@@ -123,11 +133,6 @@ def run(arguments, note):
         )
     if schema.classes is None and schema.outcome is None:
         note("the draft lists no classes; skdp release needs them: name a column by --label")
-    write_schema(schema, target, arguments)
-    return (
-        f"{schema.summary()}\nWrote {str(target)!r}, a draft. Read it: widen bounds, mark "
-        "logarithmic scales and ordered\ncategories, and delete columns that identify people."
-    )
 
 
 def _common(arguments, note):
