@@ -92,7 +92,10 @@ def outcome_columns(arguments, outcome, where, *, required=False):
             f"out if they are {own['event']!r} and {own['time']!r}."
         )
     if not named:
-        return {f"--{name} (by default as in {where})": column for name, column in own.items()}
+        return {
+            f"--{name} (by default as in {where}; name another by --{name})": column
+            for name, column in own.items()
+        }
     check_pair(given["event"], given["time"])
     return {"--event": given["event"], "--time": given["time"]}
 
@@ -339,10 +342,12 @@ def opened_ledger(arguments, note):
 def ledger_of(arguments):
     """Return the ledger of a file, which is begun if its limits are stated."""
     limits = {"epsilon": arguments.budget_epsilon, "delta": arguments.budget_delta}
-    if None in limits.values() and not Path(arguments.ledger).exists():
+    unstated = [f"--budget-{name}" for name, limit in limits.items() if limit is None]
+    if unstated and not Path(arguments.ledger).exists():
         raise ValueError(
             f"--ledger {arguments.ledger!r} is no file yet. If these rows have a ledger, name "
-            "it; otherwise begin one by stating --budget-epsilon and --budget-delta."
+            f"it; otherwise begin one by stating {' and '.join(unstated)}: the most that all "
+            "releases of these rows may spend together, such as 2 and 1e-5."
         )
     try:
         return PrivacyLedger(**limits, path=arguments.ledger)

@@ -1,12 +1,15 @@
 """``skdp plan``: what a release will be worth, before any budget is spent."""
 
 import re
+import shlex
 from math import inf, isinf
+from textwrap import wrap
 
 from skdp.commands._arguments import between, checked_output, drawn, read_schema, require_outcome
 from skdp.commands._predict import class_shares
 from skdp.source import plan_release
 from skdp.tabular import NumericColumn
+from skdp.utils._text import text_width
 
 NAME = "plan"
 HELP = """Estimate how accurate releases of a table will be, from its schema and size alone.
@@ -97,7 +100,7 @@ def _add_spread(parser):
         "--class-prior",
         metavar="CLASS=SHARE",
         action="append",
-        help="approximate frequency of a class; once for each class",
+        help="approximate frequency of a class; once for each class, of which one may be left out",
     )
     spread.add_argument(
         "--outcome-interval",
@@ -144,7 +147,8 @@ def run(arguments, note):
     if schema.outcome is not None and not number:
         name = "A concordance"
     prior = arguments.class_prior
-    if prior is not None and schema.classes is not None:
+    if schema.classes is not None:
+        _require_prior(arguments, schema.classes)
         prior = class_shares(schema.classes, prior)
     note("simulating tables, and releases of them")
     try:
@@ -168,7 +172,25 @@ def run(arguments, note):
     if target is not None:
         drawn(plan.plot, target, arguments.force)
         lines.append(f"Wrote {str(target)!r}.")
-    return "\n".join(lines)
+    return "\n".join("\n".join(_wrapped(line)) for line in "\n".join(lines).split("\n"))
+
+
+def _wrapped(line):
+    """Return a line that fits the terminal, as several; a number stays with its sign."""
+    whole, indent = line.replace(" %", "\u00a0%"), " " * 4
+    parts = wrap(whole, text_width(100), subsequent_indent=indent, break_on_hyphens=False)
+    return [part.replace("\u00a0", " ") for part in parts]
+
+
+def _require_prior(arguments, classes):
+    """Raise ValueError if nothing says how outcomes are distributed, with an example."""
+    given = arguments.class_prior, arguments.outcome_interval, arguments.event_share
+    if given == (None, None, None):
+        example = shlex.quote(f"{classes[0]}=0.1")
+        raise ValueError(
+            "--class-prior is missing, on which it depends what a release is worth. Pass the "
+            f"share of each class, a public guess, as --class-prior {example}."
+        )
 
 
 def _option(match):

@@ -82,7 +82,8 @@ def add_arguments(parser):
         "--class-prior",
         metavar="CLASS=SHARE",
         action="append",
-        help="known share of a class among the target's rows; once for each class",
+        help="known share of a class among the target's rows; once for each class, of which one "
+        "may be left out",
     )
     add_table_options(parser)
     add_output(parser, "the predictions", " or ".join(TABLES))
@@ -267,10 +268,15 @@ def class_shares(classes, given):
                 f"--class-prior {text!r:.100} is no class and its share. Write CLASS=SHARE, "
                 f"{example}."
             ) from error
-    if set(shares) != set(classes) or len(given) != len(classes):
+    stated_twice = len(shares) < len(given)
+    rest = set(classes) - set(shares)
+    if len(rest) == 1 and len(shares) == len(classes) - 1:
+        shares[rest.pop()] = 1 - sum(shares.values())
+    if set(shares) != set(classes) or stated_twice:
         raise ValueError(
             f"--class-prior is given for {list(shares)!r:.200}, {len(given)} in all, but the "
-            f"classes are {classes!r:.200}. Give it once for each of these, {example}."
+            f"classes are {classes!r:.200}. Give it once for each of these, {example}; "
+            "one of them may be left out, and has the rest."
         )
     total = sum(shares.values())
     if min(shares.values()) <= 0 or not abs(total - 1) <= MAX_ROUNDING:

@@ -74,8 +74,9 @@ def run(arguments, note):
         raise ValueError(
             f"--public is missing. A schema tells the bounds and categories of the rows in "
             f"{arguments.table!r}, and travels in every release, outside all guarantees. If these "
-            "rows are public, or the target's own, add --public. If they are private, draft from "
-            "others, or write the schema from units, instruments and code books."
+            "rows are public, or the target's own, add --public. If they are private, write a "
+            "table of a few invented rows, with the least and the greatest value that each column "
+            "can have and all of its categories, and draft from that."
         )
     check_pair(arguments.event, arguments.time)
     if arguments.label is not None and arguments.event is not None:
@@ -102,6 +103,16 @@ def run(arguments, note):
             )
     if len(schema.classes or ()) > 50:
         note(f"warning: {arguments.label!r} has {len(schema.classes)} classes. Is it a label?")
+    _note_outcome(schema, arguments, note)
+    write_schema(schema, target, arguments)
+    return (
+        f"{schema.summary()}\nWrote {str(target)!r}, a draft. Read it: widen bounds, mark "
+        "logarithmic scales and ordered\ncategories, and delete columns that identify people."
+    )
+
+
+def _note_outcome(schema, arguments, note):
+    """Say what the labels of a draft were taken for, where they may be something else."""
     if isinstance(schema.outcome, EventOutcome) and arguments.horizon is None:
         note(
             f"the horizon is {schema.outcome.horizon:g}, the largest time, rounded. Better write "
@@ -113,13 +124,15 @@ def run(arguments, note):
             f"the labels are taken for a number from {low:g} to {high:g}. If these are classes, "
             'list them in place of "outcome", as "classes"'
         )
+    elif len(schema.classes or ()) > 2 and all(isinstance(c, int | float) for c in schema.classes):
+        low, high = min(schema.classes), max(schema.classes)
+        note(
+            f"the labels are taken for {len(schema.classes)} classes. If they are amounts or "
+            f'counts, write "outcome": {{"type": "number", "low": {low:g}, "high": {high:g}}} in '
+            'place of "classes", with the bounds that they can have'
+        )
     if schema.classes is None and schema.outcome is None:
         note("the draft lists no classes; skdp release needs them: name a column by --label")
-    write_schema(schema, target, arguments)
-    return (
-        f"{schema.summary()}\nWrote {str(target)!r}, a draft. Read it: widen bounds, mark "
-        "logarithmic scales and ordered\ncategories, and delete columns that identify people."
-    )
 
 
 def _common(arguments, note):

@@ -23,8 +23,8 @@ RARE = 0.01
 # Advice for a release that may not separate its classes.
 OWNER_ADVICE = (
     "Check that labels are spelled like the classes, and columns in the units of their bounds; if "
-    "they are, there are too few rows for this epsilon. Alone, a release that tells nothing apart "
-    "helps nobody; merged with others it may add a little."
+    "they are, there are too few rows for this epsilon. On its own it is useless; merged with "
+    "others it may add a little."
 )
 NUMBER_ADVICE = (
     "Check that the outcome and the columns are in the units of their bounds; if they are, there "
@@ -32,8 +32,8 @@ NUMBER_ADVICE = (
     "others, such a release may still add a little."
 )
 TARGET_ADVICE = (
-    "So it is with {which}: its owner has too few rows for the epsilon, or labels that are not "
-    "spelled like the classes. Ask the owner, and compare with labels alone, source=None."
+    "So it is with {which}: its owner has too few rows for the epsilon, or an outcome that is "
+    "not written as the schema says. Ask the owner, and compare with a model of the labels alone."
 )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
 from numbers import Integral, Real
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from skdp.source._simulated_tables import KINDS
 from skdp.source._statistics_source import DPStatisticsSource
 from skdp.tabular import EventOutcome, NumericColumn, Schema, TabularEncoder, as_schema
 from skdp.utils._html import grid
+from skdp.utils._text import text_width
 
 # Largest number of simulated rows; more rows are represented by smaller noise (rule of thumb:
 # the sampling error of an AUC of so many is below .01).
@@ -169,25 +171,26 @@ class ReleasePlan:
             without = part[f"{figure}_without_noise"].iloc[0]
             lines.append(f"{effects}: {name} without noise {without:.2f}, with {n_rows:,} rows")
             if "log_loss" in part:
-                lines[-1] += f"; log loss of frequencies alone {part['base_log_loss'].iloc[0]:.3f}"
+                lines[-1] += f"; log loss of frequencies {part['base_log_loss'].iloc[0]:.3f}"
             lines += [self._line(line, figure, name) for line in part.to_dict("records")]
         groups = "by class" if figure == "auc" else "of all rows"
-        lines += [
-            f"{name} +- its standard deviation over simulated tables and noise; means (of the",
-            f"range) and shares {groups} +- half of a 95 % interval (50 %: nothing is known)",
-        ]
-        return "\n".join(lines)
+        legend = (
+            f"{name} +- its standard deviation over simulated tables and noise; means (of the "
+            f"range) and shares {groups} +- half of a 95 % interval (50 %: nothing is known)"
+        )
+        return "\n".join(lines + wrap(legend, text_width(80)))
 
     @staticmethod
     def _line(line, figure, name):
         """Return the text of a line of the table."""
-        parts = [f"  epsilon {line['epsilon']:<5g} {name} {line[figure]:.2f}"]
+        parts = [f"  epsilon {line['epsilon']:<4g} {name} {line[figure]:.2f}"]
         parts[0] += f" +- {line[f'{figure}_sd']:.2f}"
         if "log_loss" in line:
             parts.append(f"log loss {line['log_loss']:.3f}")
         for what in ("mean", "share"):
             if isfinite(line[f"{what}_error"]):
-                parts.append(f"{what}s +- {100 * line[f'{what}_error']:.1f} %")
+                error = 100 * line[f"{what}_error"]
+                parts.append(f"{what}s +- {error:.{int(error < 9.95)}f} %")
         known = {"auc": "the class frequencies alone", "r2": "the mean alone"}
         no_worth = f"\n    not worth it: no better than {known.get(figure, 'no model')}"
         return "  ".join(parts) + ("" if line["worth"] else no_worth)

@@ -62,7 +62,8 @@ def sources_of(matching, n_shared, rows, with_labels):
         plural = "s" * (len(members) > 1)
         name = f"source{plural} {', '.join(map(str, members))}" if len(releases) > 1 else "source"
         named.append((name, release))
-        warn_of_doubt(release, TARGET_ADVICE.format(which=name))
+        which = name if len(releases) > 1 else "the source"
+        warn_of_doubt(release, TARGET_ADVICE.format(which=which))
     if with_labels:
         several = [members for _, members in groups if len(members) > 1]
         named += [(f"source {k}", releases[k]) for members in several for k in members]

@@ -421,6 +421,13 @@ def check_columns(estimator, matching, X, labels):
 
 
 def _check_alignment(release, n_columns, labeled):
+    if release.encoder is not None and release.alignment is None:
+        raise ValueError(
+            f"X has {n_columns} columns without the names of the release, which has a schema and "
+            f"encodes a table by it: its columns are {list(release.encoder.names)!r:.300}. Pass "
+            "a DataFrame with these, not scaled or encoded, or encode it by TabularEncoder("
+            "release.encoder) as the first step of a pipeline."
+        )
     if not labeled:
         raise ValueError(
             f"The target has {n_columns} columns and labels of one class at most, the release has "

@@ -1,4 +1,4 @@
-"""The session of the documentation, run as it is printed there."""
+"""The sessions of the documentation, run as they are printed there."""
 
 import contextlib
 import doctest
@@ -14,15 +14,20 @@ import pandas as pd
 from skdp.commands import main
 
 DOCUMENT = Path(__file__).parents[2] / "doc" / "howto" / "command_line.rst"
+TUTORIAL = Path(__file__).parents[2] / "doc" / "tutorials" / "csv_to_decision.rst"
 README = Path(__file__).parents[2] / "README.md"
 
 
-def sessions():
-    """Yield each command of the document with the lines that are printed below it."""
-    for block in DOCUMENT.read_text().split(".. code-block:: console\n")[1:]:
-        block = re.split(r"\n(?=\S)", block, maxsplit=1)[0]
-        lines = [line.removeprefix("   ") for line in block.strip("\n").split("\n")]
-        for part in "\n".join(lines).split("$ ")[1:]:
+def blocks(document, language):
+    """Return the blocks of code in a language."""
+    parts = document.read_text(encoding="utf-8").split(f".. code-block:: {language}\n")[1:]
+    return [textwrap.dedent(re.split(r"\n(?=\S)", part, maxsplit=1)[0]).strip() for part in parts]
+
+
+def sessions(document):
+    """Yield each command of a document with the lines that are printed below it."""
+    for block in blocks(document, "console"):
+        for part in block.split("$ ")[1:]:
             command, _, output = part.partition("\n")
             yield command, output.strip()
 
@@ -64,12 +69,19 @@ def foreign_export(path, other):
     rows.assign(ward=rows["ward"].str.upper()).to_csv(other, sep=";", index=False)
 
 
+def test_the_table_of_commands_has_all_of_them():
+    _, said = run("skdp --help")
+    commands = re.findall(r"^    (\w+) +[A-Z]", said, re.M)
+    assert len(commands) == 14
+    assert re.findall(r"\* - ``skdp (\w+)``", DOCUMENT.read_text(encoding="utf-8")) == commands
+
+
 def test_the_documented_session(folder):
     (folder / "schema.json").unlink()
     (folder / "visits.csv").write_text((folder / "rows.csv").read_text())
     without_people(folder / "rows.csv")
     foreign_export(folder / "rows.csv", folder / "export.csv")
-    found = list(sessions())
+    found = list(sessions(DOCUMENT))
     assert [command.split()[1] for command, _ in found] == [
         *("schema", "check", "release", "release", "describe", "predict", "score"),
         *("check", "check", "release", "report", "release"),
@@ -83,9 +95,37 @@ def test_the_documented_session(folder):
             Path("schema.json").write_text(json.dumps(schema))
 
 
+def test_the_tutorial_from_csv_to_decision(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    exec(*blocks(TUTORIAL, "python"), {})
+    beginning, draft = blocks(TUTORIAL, "text")
+    assert Path("north.csv").read_text(encoding="latin-1").startswith(beginning)
+    Path("draft.csv").write_text(draft, encoding="utf-8")
+    found = list(sessions(TUTORIAL))
+    assert [command.split()[1] for command, _ in found] == [
+        *("schema", "check", "check", "check", "check", "plan"),
+        *("release", "report", "predict", "score"),
+    ]
+    for command, expected in found:
+        _, printed = run(command)
+        if command.split()[1] in ("plan", "release", "score"):  # of noise, or of rounding
+            expected, printed = (re.sub(r"\d[\d.]*", "#", text) for text in (expected, printed))
+        assert matches(expected, printed), printed
+        if command.startswith("skdp schema"):
+            schema = json.loads(Path("schema.json").read_text(encoding="utf-8"))
+            [column] = blocks(TUTORIAL, "json")
+            schema["columns"] |= json.loads(f"{{{column}}}")
+            Path("schema.json").write_text(json.dumps(schema), encoding="utf-8")
+    said = run(command)[1]
+    scored = re.search(r"AUC +([\d.]+).*?log loss +([\d.]+).*?alone: ([\d.]+)", said, re.S)
+    auc, loss, reference = map(float, scored.groups())
+    assert auc > 0.75
+    assert loss < reference
+
+
 def test_the_documented_common_schema(folder):
-    block = DOCUMENT.read_text().split(".. code-block:: text\n")[1]
-    block = textwrap.dedent(re.split(r"\n(?=\S)", block, maxsplit=1)[0]).strip()
+    block = blocks(DOCUMENT, "text")[0]
     command, _, expected = block.removeprefix("$ ").partition("\n")
     age, stay = ({"type": "numeric", "low": 20, "high": 90}, {"low": 0, "high": 365})
     ward = {"type": "category", "categories": ["A", "B"]}

@@ -187,14 +187,18 @@ def test_synthetic_rows_have_numbers(folder, run):
 
 def test_a_plan_tells_r2(folder, run):
     plan = ("plan", "schema.json", "--rows", 300, "--epsilon", 4)
-    code, out, err = run(*plan, "--effects", 0.4, "--r2", 0.3)
+    interval = ("--outcome-interval", 2, 12)
+    code, out, err = run(*plan, *interval, "--effects", 0.4, "--r2", 0.3)
     assert code == 0, err
     assert "R² 0.4: R² without noise" in out
     assert "An R² of 0.3 with effects 'R² 0.4' and 300 rows needs epsilon" in out
-    for option in (("--auc", 0.8), ("--class-prior", "a=1")):
+    for option, other in {
+        ("--auc", 0.8): "an outcome that is no number",
+        ("--class-prior", "a=1"): "another outcome than that of the schema",
+    }.items():
         code, _, err = run(*plan, *option)
         assert code == 1
-        assert f"{option[0]} is for an outcome that is one of several classes" in err
+        assert f"{option[0]} is for {other}" in err
 
 
 def test_a_plan_of_classes_has_no_r2(folder, run):

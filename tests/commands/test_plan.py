@@ -37,9 +37,9 @@ def test_a_plan_with_what_an_area_needs_and_a_picture(schema, run, folder):
         (["--rows", "few", *SHARES], "--rows is ['few']"),
         (["--rows", "100", *SHARES, "--effects", "huge"], "--effects is 'huge'"),
         (["--rows", "100", *SHARES, "--owners", "0"], "--owners is 0"),
-        (["--rows", "100"], "--class-prior is missing"),
+        (["--rows", "100"], "public guess, as --class-prior died=0.1."),
         (["--rows", "100", "--event-share", "0.2"], "--event-share is for another outcome"),
-        (["--rows", "100", "--class-prior", "died=0.2"], "--class-prior is given for ['died']"),
+        (["--rows", "100", "--class-prior", "dead=0.2"], "--class-prior is given for ['dead']"),
         (["--rows", "100", "--plot", "plan.txt"], "--plot 'plan.txt' must end in .png"),
     ],
 )
@@ -50,6 +50,19 @@ def test_refusals(schema, run, arguments, message):
     assert message in err
 
 
+def test_lines_fit_the_terminal_and_the_last_class_has_the_rest(schema, run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    command = "plan", schema, "--rows", 100, "--epsilon", 0.1, 1, 10, "--auc", 0.8
+    command = *command, "--effects", "strong", "--class-prior"
+    _, both, _ = run(*command, "died=0.2", "--class-prior", "home=0.8")
+    code, one, err = run(*command, "died=0.2")
+    assert code == 0, err
+    assert one == both
+    assert max(map(len, one.splitlines())) <= 80
+    assert "means +- " in one
+    assert not any(line.strip() == "%" for line in one.splitlines())
+
+
 def test_a_schema_without_classes(folder, run):
     column = {"age": {"type": "numeric", "low": 0, "high": 100}}
     (folder / "none.json").write_text(json.dumps(column))
@@ -58,7 +71,8 @@ def test_a_schema_without_classes(folder, run):
     assert "'none.json' lists no classes" in err
 
 
-def test_several_owners_of_times_and_of_numbers(folder, run):
+def test_several_owners_of_times_and_of_numbers(folder, run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     column = {"age": {"type": "numeric", "low": 0, "high": 100}}
     outcomes = {
         "time.json": ({"type": "event", "horizon": 365}, ("--event-share", 0.2), "concordance"),
@@ -77,3 +91,4 @@ def test_several_owners_of_times_and_of_numbers(folder, run):
         )
         assert code == 0, err
         assert f"strong: {figure} without noise 0." in out
+        assert max(map(len, out.splitlines())) <= 80

@@ -196,6 +196,7 @@ def test_how_labels_were_chosen_and_known_frequencies_are_passed_on(hospital, ru
         (("--label-sampling", "stratified"), {"label_sampling": "stratified"}),
         (("--label-sampling", "random"), {"label_sampling": "random"}),
         (given, {"class_prior": {"died": 0.1, "home": 0.9}}),
+        (given[:2], {"class_prior": {"died": 0.1, "home": 0.9}}),
     ):
         code, _, _ = run(
             "predict", "hospital.skdp", "target.csv", "--label", "outcome", *options, "-o",
@@ -214,7 +215,8 @@ def test_how_labels_were_chosen_and_known_frequencies_are_passed_on(hospital, ru
     [
         (["--class-prior", "died"], "--class-prior 'died' is no class and its share"),
         (["--class-prior", "died=few"], "Write CLASS=SHARE, as died=0.1"),
-        (["--class-prior", "died=0.1"], "given for ['died'], 1 in all, but the classes"),
+        (["--class-prior", "dead=0.1"], "given for ['dead'], 1 in all, but the classes"),
+        (["--class-prior", "died=1.1"], "must be positive and add up to 1"),
         (
             ["--class-prior", "dead=0.1", "--class-prior", "home=0.9"],
             "given for ['dead', 'home'], 2 in",

@@ -262,7 +262,8 @@ def test_mistakes_are_refused(
     ("arguments", "message"),
     [
         (["--group", "nobody"], "lacks the column 'nobody' of --group"),
-        (["--ledger", "budget.json"], "--ledger 'budget.json' is no file yet"),
+        (["--ledger", "budget.json"], "by stating --budget-epsilon and --budget-delta: the most"),
+        (["--ledger", "b.json", "--budget-epsilon", 2], "begin one by stating --budget-delta: "),
         (["--budget-epsilon", 3], "--budget-epsilon and --budget-delta need --ledger"),
         (["--ledger", "schema.json"], "--ledger 'schema.json'"),
     ],

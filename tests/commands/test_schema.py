@@ -36,11 +36,25 @@ def test_labels_that_are_numbers_stay_numbers(folder, run):
     assert json.loads(Path("new.json").read_text())["classes"] == [0, 1]
 
 
+def test_amounts_of_few_rows_may_be_no_classes(folder, run):
+    pd.DataFrame({"age": [18, 40, 99], "cost": [0, 1500, 30000]}).to_csv("few.csv", index=False)
+    code, _, err = run("schema", "few.csv", "--public", "--label", "cost", "-o", "new.json")
+    assert code == 0
+    assert json.loads(Path("new.json").read_text())["classes"] == [0, 1500, 30000]
+    number = '"outcome": {"type": "number", "low": 0, "high": 30000}'
+    assert f'write {number} in place of "classes"' in err
+    document = json.loads(Path("new.json").read_text())
+    del document["classes"]
+    document |= json.loads(f"{{{number}}}")
+    Path("new.json").write_text(json.dumps(document))
+    assert Schema.read("new.json").outcome.high == 30000
+
+
 def test_without_public_it_refuses_and_says_why(folder, run):
     code, out, err = run("schema", "rows.csv", "--label", "outcome", "-o", "new.json")
     assert code == 1
     assert "--public is missing. A schema tells the bounds and categories of the rows" in err
-    assert "If they are private, draft from others" in err
+    assert "write a table of a few invented rows" in err
     assert out == ""
     assert not Path("new.json").exists()
 

@@ -101,7 +101,9 @@ def test_the_check_reads_both_columns(folder, run):
     assert run(*check, "--event", "died", "--time", "days")[0] == 0
     code, _, err = run("check", "test.csv", "--schema", "schema.json")
     assert code == 1
-    assert "lacks the column 'died' of --event (by default as in --schema 'schema.json')" in err
+    assert (
+        "lacks the column 'died' of --event (by default as in --schema 'schema.json'; name" in err
+    )
     assert run("check", "test.csv", "--schema", "schema.json", "--event", "dead", "--time",
                "followed")[0] == 0  # fmt: skip
 
@@ -263,7 +265,10 @@ def test_an_evaluation_gets_events_and_times(folder, run, monkeypatch):
     assert given["y"]["died"].tolist() == expected["dead"].tolist()
     code, _, err = run(*command)
     assert code == 1
-    assert "lacks the column 'died' of --event (by default as in the release 'first.skdp')" in err
+    assert (
+        "lacks the column 'died' of --event (by default as in the release 'first.skdp'; name"
+        in err
+    )
 
 
 def test_synthetic_rows_have_events_and_times(folder, run):

@@ -215,6 +215,10 @@ def test_other_names_need_an_alignment_and_labels(rng):
     release = DPStatisticsSource(4.0, bounds=(0, 1), classes=[0, 1]).fit(X, y).release_
     with pytest.raises(ValueError, match=r"no alignment.* Use the columns .* by their names"):
         DPTransferClassifier(release).fit(other, y)
+    schema = {name: {"type": "numeric", "low": 0, "high": 1} for name in "abc"}
+    release = DPStatisticsSource(4.0, encoder=schema, classes=[0, 1]).fit(X, y).release_
+    with pytest.raises(ValueError, match=r"its columns are \['a', 'b', 'c'\]. Pass a DataFrame"):
+        DPTransferClassifier(release).fit(np.zeros((200, 2)), y)  # as a scaler returns it
     release = DPSource(16.0, bounds=(0, 1), n_components=2, n_layers=1).fit(X, y).release_
     with pytest.raises(ValueError, match="labels of one class at most"):
         DPTransferClassifier(release).fit(other)
@@ -229,3 +233,7 @@ def test_a_release_about_a_number_takes_its_own_columns(rng):
     source = DPStatisticsSource(4.0, bounds=(0, 1), outcome=outcome).fit(X, rng.rand(200))
     with pytest.raises(ValueError, match="X has 3 columns, and the release 3 of other names"):
         DPTransferRegressor(source).fit(X.set_axis(list("def"), axis=1))
+    doubt = r"So it is with the source: .* an outcome that is not written as the schema says\."
+    source = DPStatisticsSource(0.01, bounds=(0, 1), outcome=outcome).fit(X, rng.rand(200))
+    with pytest.warns(UserWarning, match=doubt):
+        DPTransferRegressor(source).fit(X)
