@@ -76,6 +76,8 @@ def lay_out_tables(app, doctree, docname):
         cell = entry.astext()
         if len(cell) > PROSE and entry.parent.index(entry):  # the first column names the line
             entry["classes"].append("prose")
+        if re.fullmatch(r"[\d.]+e-\d+", cell):
+            entry["classes"].append("power")
         for text in list(entry.findall(nodes.Text)):
             kept = TOGETHER.sub(_unbroken, text)
             if "±" not in cell:
