@@ -3,8 +3,8 @@
 from math import inf
 
 import numpy as np
+from _confidence_data import CHOOSING, JUDGING
 from _table import grouped, pick, table, unique, where
-from _tables_peers import TABLES
 from scipy.stats import spearmanr
 
 
@@ -22,9 +22,15 @@ def _above(row, truth="truth"):
 COLUMNS = {
     "plans": {
         "noise": lambda r: r["level"] if isinstance(r["level"], str) else f"ε = {r['level']}",
-        "six": lambda r: r["case"] in TABLES,
+        "ten": lambda r: r["case"] in (*CHOOSING, *JUDGING),
+        "finite": lambda r: not isinstance(r["level"], str),
         "error": lambda r: r["planned"] - r["auc"],
         "size": lambda r: abs(r["planned"] - r["auc"]),
+        "loss_error": lambda r: r["planned_loss"] and r["planned_loss"] - r["log_loss"],
+        "right": lambda r: r["planned_loss"]
+        and float(
+            (r["planned_loss"] < r["base_log_loss"]) == (r["log_loss"] < r["base_log_loss"])
+        ),
     },
     "attacks": {"attack": lambda r: r["attack"].replace("_", " ")},
     "noise": {"delta": lambda r: r["delta"] or None},

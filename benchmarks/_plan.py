@@ -30,7 +30,7 @@ FITS = {
     },
 }
 # How the labeled rows are chosen, where not at random, and what the classifier is told of it.
-CHOICES = {"representative": "representative", "medoids": "stratified"}
+CHOICES = {"representative": "random", "medoids": "stratified"}
 DEFAULT_EPOCHS = 30  # of DP-SGD
 EPOCHS = {"mnist-mnist": 10, "mnist-usps": 10, "usps-mnist": 15}
 
@@ -78,9 +78,9 @@ PLAN = {
             ("alignment", ["five-layers"], ("0.1",), 3, (10,)),
             ("multitask", ["gamma", "five-layers"], ("0.1",), 3, (10,)),
             ("noise_aware", [], ("0.1",), 3, (10,)),
-            ("alignment", ["five-layers"], ("inf", "8", "2"), 1, (10,)),
         ),
         Part("alignment", "five-layers", ("5", "3", "1.9", "1.5"), draws=1),
+        Part("multitask", "gamma+five-layers", ("0.2",), draws=1),
     ),
     "mnist-usps": (
         *_usual(),
@@ -94,10 +94,8 @@ PLAN = {
         *_chosen(
             *((model, [], ("0.1",), 3, (10,)) for model in ("noise_aware", *PAPERS)),
             ("alignment", [], ("5", "2", "1"), 1, (10,)),
-            ("multitask", [], ("1", "0.5", "0.2"), 1, (10,)),
         ),
         Part("alignment", levels=("5",), draws=3),
-        Part("multitask", levels=("0.2",), draws=3),
     ),
     "usps-mnist": (
         *_usual(),
@@ -113,8 +111,7 @@ PLAN = {
         Part("alignment", "folds", (NONE,), draws=3),
         *_chosen(
             *((model, [], ("0.1",), 3, (10,)) for model in ("noise_aware", *PAPERS)),
-            *((model, [], ("0.1",), 1, (20, 30, 40, 50)) for model in PAPERS),
-            *(("noise_aware", [], ("0.1",), 1, (labels,)) for labels in (20, 30, 40, 50)),
+            ("multitask", [], ("0.1",), 1, (20, 30, 40, 50)),
         ),
     ),
     "activity": (*_usual(labels=(5,)), *(Part(m, labels=(5,)) for m in PAPERS)),

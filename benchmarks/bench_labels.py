@@ -21,14 +21,9 @@ EPSILON = 4.0
 LABELS = (10, 30, 100)
 IMAGES = ("USPS, pixels", "MNIST, pixels", "Fashion-MNIST, gradients", "activity 0")
 N_LEARNING = 1500  # of images
-# How labels are chosen, and what the classifier is told of it. The uncertain ones are
-# representative of rows that count as much as the release is uncertain of them.
-CHOICES = {
-    "random": "random",
-    "representative": "representative",
-    "uncertain": "representative",
-    "representative as random": "random",
-}
+# How labels are chosen. The uncertain ones are representative of rows that count as much as the
+# release is uncertain of them.
+CHOICES = ("random", "representative", "uncertain")
 
 
 def releases_of(sources, **settings):
@@ -90,8 +85,8 @@ def measure(cells):
         labels = np.full(len(y), -1)
         labels[rows] = y[rows]
         own = cell["level"] == "-"
-        how = {"label_sampling": CHOICES[cell["variant"]], "random_state": 0}
-        model = DPTransferClassifier(None if own else releases, **how)
+        source = None if own else releases
+        model = DPTransferClassifier(source, label_sampling="random", random_state=0)
         scores = {"accuracy": None, "log_loss": None, "auc": None}
         with _bench.Timer() as timer:
             if len(np.unique(y[rows])) > 1 or not own:
@@ -104,10 +99,8 @@ def measure(cells):
 def cells_of(case, draw, n_labels):
     """Return what is compared in one draw."""
     head = {"case": case, "draw": draw, "labels": n_labels, "model": "noise_aware"}
-    variants = list(CHOICES)[: 3 if case in IMAGES else 4]  # images do not need frequencies
-    with_source = [{**head, "level": str(EPSILON), "variant": each} for each in variants]
-    variants.remove("uncertain")
-    return with_source + [{**head, "level": "-", "variant": each} for each in variants]
+    own = [{**head, "level": "-", "variant": each} for each in CHOICES if each != "uncertain"]
+    return [{**head, "level": str(EPSILON), "variant": each} for each in CHOICES] + own
 
 
 def groups(cases, draws):

@@ -72,12 +72,11 @@ def add_arguments(parser):
     )
     parser.add_argument(
         "--label-sampling",
-        choices=("auto", "random", "stratified", "representative"),
+        choices=("auto", "random", "stratified"),
         default="auto",
         help="how labeled rows were chosen: as a random sample, with the class frequencies of the "
-        "table; stratified, with the same number of each class; or representative, by skdp "
-        "select (default: stratified if two or more classes have labels, and equally many; "
-        "otherwise random)",
+        "table, or stratified, with the same number of each class (default: stratified if "
+        "two or more classes have labels, and equally many; otherwise random)",
     )
     parser.add_argument(
         "--class-prior",

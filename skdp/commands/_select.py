@@ -71,7 +71,7 @@ def run(arguments, note):
     return (
         f"Wrote {str(target)!r}: {len(rows)} of {len(frame):,} rows. Label them in "
         f"{arguments.table!r}, and use\nskdp predict with --label and "
-        "--label-sampling representative."
+        "--label-sampling random."
     )
 
 

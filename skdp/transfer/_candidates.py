@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,6 @@ from skdp.transfer._label_correction import (
     AveragedCorrection,
     LabeledRows,
     Standardizer,
-    represented_frequencies,
     sampling_offsets,
     warn_of_frequencies,
 )
@@ -253,19 +252,13 @@ class Candidates:
         if better and agrees_with_source(posteriors, self.reference):
             yield Candidate("adapted mixtures", scorer, 0.0), log_posteriors
 
-    @cached_property
-    def _frequencies(self):
-        """Class frequencies by the labels, each of which may stand for many rows."""
-        if self._task.sampling != "representative":
-            return np.bincount(self._labels) / len(self._labels)
-        rows = self._task.X, self._is_labeled
-        return represented_frequencies(*rows, self._labels, self._task.n_classes)
-
     def _target_alone(self):
         """Return a logistic regression around the frequencies of the target's classes."""
-        by_source = self.scorers and self.reference.mean(axis=0) + 1e-6
-        scores = np.log(by_source if self.scorers else self._frequencies)
-        scorer = Scorer(partial(constant_scores, scores))
+        if self.scorers:
+            frequencies = self.reference.mean(axis=0) + 1e-6
+        else:
+            frequencies = np.bincount(self._labels) / len(self._labels)
+        scorer = Scorer(partial(constant_scores, np.log(frequencies)))
         correction = AveragedCorrection.of_labels_alone(self._task.sampling)
         odds = self.labels_log_odds
         candidate = Candidate("target alone", scorer, odds, 0.0, correction=correction)
@@ -288,12 +281,9 @@ class Candidates:
 
         They are due to the choice of labels; for a random sample they are evidence, and 0 here.
         """
-        match self._task.sampling:
-            case "random":
-                return np.zeros(self._task.n_classes)
-            case "representative":
-                return sampling_offsets(self._labels, self._frequencies)
-        return sampling_offsets(self._labels, posteriors.mean(axis=0))
+        if self._task.sampling == "random":
+            return np.zeros(self._task.n_classes)
+        return sampling_offsets(self._labels, posteriors)
 
     def _weigh(self, candidate, log_posteriors, offsets):
         """Add the evidence of labels for a candidate, given held-out log-posteriors."""

@@ -118,16 +118,14 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         ``"auto"``: None, NaN, and −1 unless −1 is a class of the source. Without a source, −1 is
         a class only if fewer than two classes would remain otherwise.
 
-    label_sampling : {"auto", "random", "stratified", "representative"}, default="auto"
+    label_sampling : {"auto", "random", "stratified"}, default="auto"
         How the labeled rows were chosen among the target's rows ("noise_aware" only).
         ``"random"``: without regard to their class, so that their class frequencies estimate
-        those of the target. ``"stratified"``: a number of each class, so that their frequencies
-        carry no information, and those that the source expects are kept.
-        ``"representative"``: by :func:`representative_rows` or another choice that looks at rows
-        and not at classes; frequencies are then those of the rows to which each label is the
-        nearest one. ``"auto"``: stratified if some rows are unlabeled and the classes with labels
-        have equally many of them, otherwise random; a few labels of one single class count as
-        random. :meth:`fit` warns if it has to guess and the result depends on it. If
+        those of the target: by chance, or by :func:`representative_rows`. ``"stratified"``: a
+        number of each class, so that their frequencies carry no information, and those that the
+        source expects are kept. ``"auto"``: stratified if some rows are unlabeled and the classes
+        with labels have equally many of them, otherwise random; a few labels of one single class
+        count as random. :meth:`fit` warns if it has to guess and the result depends on it. If
         self-training is used alone, see Notes, guesses are moved towards the source's frequencies
         in any case; give ``class_prior`` there.
 
@@ -185,7 +183,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         Weight of the source in the final model, from 0 to 1 ("noise_aware"; even at 0, the source
         may determine class frequencies), or the last ``source_share``.
 
-    label_sampling_ : {"random", "stratified", "representative"} or None
+    label_sampling_ : {"random", "stratified"} or None
         How labels were assumed to be chosen; None without labels.
 
     class_weight_ : ndarray of shape (n_classes,)
@@ -342,7 +340,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         "strategy": [StrOptions(set(_STRATEGIES))],
         "self_training": [SelfTrainingSchedule, None],
         "unlabeled": [str, Real, None],
-        "label_sampling": [StrOptions({"auto", "random", "stratified", "representative"})],
+        "label_sampling": [StrOptions({"auto", "random", "stratified"})],
         "class_prior": [StrOptions({"source"}), "array-like", dict, None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "n_jobs": [Integral, None],

@@ -7,7 +7,6 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, logit, rel_entr, softmax
 from scipy.stats import chi2
-from sklearn.metrics import pairwise_distances_argmin
 
 from skdp.transfer._evidence import average_posteriors, held_out_probabilities, log_likelihood
 from skdp.utils._warnings import warn
@@ -167,21 +166,12 @@ def warn_of_frequencies(labels, expected, sampling):
     )
 
 
-def sampling_offsets(labels, frequencies):
-    """Return the log-ratio of class frequencies among labels and among all rows."""
-    # With these offsets, how often a class was labeled is no evidence of its frequency. One label
-    # of each class is added, since all may be missing.
-    counts = np.bincount(labels, minlength=len(frequencies)) + 1.0
-    return np.log(counts / counts.sum()) - np.log(frequencies + 1e-6)
-
-
-def represented_frequencies(X, is_labeled, labels, n_classes):
-    """Return class frequencies if each row has the class of the labeled row nearest to it."""
-    nearest = pairwise_distances_argmin(X, X[is_labeled])
-    counts = np.bincount(labels[nearest], minlength=n_classes)
-    # As many as there are labels, and one of each class.
-    shares = counts * (len(labels) / len(X)) + 1.0
-    return shares / shares.sum()
+def sampling_offsets(labels, posteriors):
+    """Return the log-ratio of class frequencies among labels and in the posteriors of all rows."""
+    # With these offsets, labels drawn equally from each class are no evidence of its frequency.
+    # One label of each class is added, since all may be missing.
+    counts = np.bincount(labels, minlength=posteriors.shape[1]) + 1.0
+    return np.log(counts / counts.sum()) - np.log(posteriors.mean(axis=0) + 1e-6)
 
 
 @dataclass(frozen=True)
@@ -286,7 +276,7 @@ class AveragedCorrection:
         few = coefficient_variance(log_posteriors, n_columns)
         corrections, log_odds = [OffsetLogisticRegression(few)], [0.0]
         level = _PRIOR.same_frequencies
-        if sampling != "stratified":
+        if sampling == "random":
             level, n_others = _PRIOR.other_frequencies, n_sources - 1
             if spread is not None:
                 level = np.sqrt(
@@ -312,8 +302,7 @@ class AveragedCorrection:
     @classmethod
     def of_labels_alone(cls, sampling):
         """Return logistic regressions of several strengths, around the frequencies of classes."""
-        known = sampling == "stratified"
-        level = _PRIOR.same_frequencies if known else _PRIOR.other_frequencies
+        level = _PRIOR.other_frequencies if sampling == "random" else _PRIOR.same_frequencies
         corrections = tuple(OffsetLogisticRegression(v, level) for v, _ in _PRIOR.alone)
         return cls(corrections, tuple(odds for _, odds in _PRIOR.alone))
 

@@ -62,7 +62,7 @@ def representative_rows(
 
     See Also
     --------
-    DPTransferClassifier : Learns from the labels; pass ``label_sampling="representative"``.
+    DPTransferClassifier : Learns from the labels; pass ``label_sampling="random"``.
 
     Notes
     -----

@@ -48,7 +48,7 @@ class Task:
     random_state : RandomState
         Source of randomness.
 
-    label_sampling : {"auto", "random", "stratified", "representative"}, default="auto"
+    label_sampling : {"auto", "random", "stratified"}, default="auto"
         How the labeled rows were chosen, see :class:`~skdp.DPTransferClassifier`.
 
     single_sources : tuple of (str, Release, list of int), default=()
@@ -76,7 +76,7 @@ class Task:
 
     @cached_property
     def sampling(self):
-        """How the labeled rows were presumably chosen; not "auto"."""
+        """How the labeled rows were presumably chosen: "random" or "stratified"."""
         return sampling_of(self.labels, self.label_sampling, self.frequencies)
 
     @cached_property

@@ -1,16 +1,12 @@
-"""Rows worth labeling, and what their labels say of class frequencies."""
+"""Rows worth labeling."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from sklearn.cluster import KMeans
-from sklearn.metrics import log_loss
 
-from skdp import DPTransferClassifier, representative_rows
-from skdp.transfer._label_correction import represented_frequencies, sampling_offsets
-
-pytestmark = pytest.mark.usefixtures("few_rounds")
+from skdp import representative_rows
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -57,50 +53,6 @@ def test_all_rows_can_be_chosen_and_repeated():
 def test_what_cannot_be_chosen_is_refused(X, n_rows, message):
     with pytest.raises(ValueError, match=message):
         representative_rows(X, n_rows)
-
-
-def test_each_row_counts_for_the_nearest_label():
-    rng = np.random.default_rng(0)
-    X, is_labeled = rng.normal(size=(50, 2)), np.arange(50) % 9 == 0
-    labels = rng.integers(3, size=is_labeled.sum())
-    counts, labeled = np.zeros(3), np.flatnonzero(is_labeled)
-    for x in X:
-        distances = [sum((x - X[i]) ** 2) for i in labeled]
-        counts[labels[np.argmin(distances)]] += 1
-    expected = counts / 50 * len(labels) + 1
-    frequencies = represented_frequencies(X, is_labeled, labels, 3)
-    assert_allclose(frequencies, expected / expected.sum(), rtol=1e-12)
-
-
-def test_labels_that_stand_for_equally_many_rows_are_a_random_sample():
-    X = np.arange(8.0)[:, np.newaxis]
-    is_labeled, labels = np.array([1, 0, 0, 1, 1, 0, 0, 1], dtype=bool), np.array([0, 1, 0, 0])
-    frequencies = represented_frequencies(X, is_labeled, labels, 2)
-    assert_allclose(sampling_offsets(labels, frequencies), 0, atol=1e-5)
-
-
-def sick_and_well(rng, n):
-    """Rows of many who are well, close together, and of few who are ill, far apart."""
-    y = (rng.random(n) < 0.1).astype(int)
-    X = rng.normal(size=(n, 2)) * np.where(y, 2.0, 0.3)[:, np.newaxis]
-    return X, y
-
-
-def test_frequencies_are_those_of_the_rows_and_not_of_the_labels():
-    rng = np.random.default_rng(0)
-    (X, y), (X_test, y_test) = sick_and_well(rng, 1000), sick_and_well(rng, 4000)
-    losses, shares = {}, {}
-    rows = representative_rows(X, 40, random_state=0)
-    labels = np.full(1000, -1)
-    labels[rows] = y[rows]
-    assert y[rows].mean() > 0.3  # clusters cover the ill evenly, who are a tenth of all
-    for sampling in ("random", "representative"):
-        model = DPTransferClassifier(label_sampling=sampling, random_state=0).fit(X, labels)
-        p = model.predict_proba(X_test)
-        losses[sampling], shares[sampling] = log_loss(y_test, p), p[:, 1].mean()
-        assert model.label_sampling_ == sampling
-    assert losses["representative"] < losses["random"] - 0.05
-    assert abs(shares["representative"] - 0.1) < abs(shares["random"] - 0.1) / 2
 
 
 def test_rows_of_weight_zero_are_not_chosen_and_weights_move_the_choice():
