@@ -27,9 +27,11 @@ COLUMNS = {
         "error": lambda r: r["planned"] - r["auc"],
         "size": lambda r: abs(r["planned"] - r["auc"]),
         "loss_error": lambda r: r["planned_loss"] and r["planned_loss"] - r["log_loss"],
-        "right": lambda r: r["planned_loss"]
-        and float(
-            (r["planned_loss"] < r["base_log_loss"]) == (r["log_loss"] < r["base_log_loss"])
+        "right": lambda r: (
+            r["planned_loss"]
+            and float(
+                (r["planned_loss"] < r["base_log_loss"]) == (r["log_loss"] < r["base_log_loss"])
+            )
         ),
     },
     "attacks": {"attack": lambda r: r["attack"].replace("_", " ")},
