@@ -87,6 +87,7 @@ def test_wheel(session, programs, wheel, root):
     """Try what a user who has nothing but the wheel tries first, then a few tests."""
     one = {"OMP_NUM_THREADS": "1"}
     install(session, programs, str(wheel))
+    session.run(str(programs / "python"), "-m", "pip", "check", external=True)
     quickstart = (root / "README.md").read_text().split("```python\n")[1].split("```")[0]
     session.run(str(programs / "python"), "-c", quickstart, external=True, env=one)
     session.run(str(programs / "skdp"), "--version", external=True, env=one)

@@ -9,7 +9,7 @@ from _tables_peers import TABLES
 
 # Of each measure its name, and whether more of it is better (1) or worse (-1).
 MEASURES = {
-    "auc": ("area under the ROC curve", 1),
+    "auc": ("AUC", 1),
     "log_loss": ("log loss", -1),
     "brier": ("Brier score", -1),
     "balanced_accuracy": ("balanced accuracy", 1),

@@ -13,7 +13,7 @@ NONE = "-"
 # difference that counts as none.
 MEASURES = {
     "log_loss": ("log loss", -1, 0.01),
-    "auc": ("area under the ROC curve", 1, 0.005),
+    "auc": ("AUC", 1, 0.005),
     "calibration": ("calibration error", -1, 0.01),
     "balanced_accuracy": ("balanced accuracy", 1, 0.01),
 }

@@ -13,6 +13,7 @@ import functools
 import _bench
 import numpy as np
 import torch
+from _measured_tables import NEURAL
 from _store import Results
 from _table import grouped, pick, where
 from _tasks import mnist
@@ -114,7 +115,8 @@ def plot(results):
         if len(found) < len(LEVELS):
             continue
         epsilons = sorted(found)
-        axes.plot(epsilons, [found[e].mean for e in epsilons], marker="o", label=model)
+        label = NEURAL[model][0].strip("*")  # as in the table
+        axes.plot(epsilons, [found[e].mean for e in epsilons], marker="o", label=label)
         ends = [(min(found[e]), max(found[e])) for e in epsilons]
         axes.fill_between(epsilons, *zip(*ends, strict=True), alpha=0.2)
     axes.set(xscale="log", xlabel="ε (the parameter)", ylabel="accuracy on test digits, %")

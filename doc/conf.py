@@ -49,7 +49,6 @@ html_theme_options = {
     "show_nav_level": 1,
     "show_toc_level": 2,
     "secondary_sidebar_items": [],
-    "article_footer_items": ["prev-next"],
     "footer_start": ["copyright"],
     "footer_end": ["theme-version"],
     "pygments_light_style": "a11y-high-contrast-light",

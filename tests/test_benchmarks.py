@@ -556,7 +556,7 @@ def test_shift_is_judged_against_the_better_side(load, pages):
     below = tables.violations({"rows": rows})
     line = "| log loss | A | one | 4 | all | 0.450 | 0.300 | 0.300 | 0.315 | 0.305 |"
     assert f"{line} -0.015 ± 0.000 |" in below
-    assert "log loss: 4 of 6 cells; area under the ROC curve: 4 of 6 cells." in below
+    assert "log loss: 4 of 6 cells; AUC: 4 of 6 cells." in below
     text = tables.outcomes({"rows": rows}) + pages("targets", "shift.means", rows)
     assert "| log loss | transfer | 0 | 0 / 0 / 2 | 0 / 0 / 2 | – | – | 0 / 0 / 2 |" in text
     assert "| log loss | four hospitals | one | 4 | 0 | 0.450 | – | – | 0.465 | 0.350 |" in text

@@ -1,9 +1,12 @@
-"""Bundle MathJax, link public names of subpackages, and keep old addresses."""
+"""Bundle MathJax, link public names of subpackages, lay out tables, and keep old addresses."""
 
 import importlib.util
 import inspect
+import re
 from pathlib import Path
 from shutil import copy, copytree
+
+from docutils import nodes
 
 import skdp
 
@@ -37,6 +40,13 @@ MOVED = {
     "auto_examples/plot_secure_combination": "auto_examples/owners/plot_secure_combination",
     "auto_examples/plot_behavior_cdbn": "auto_examples/owners/plot_behavior_cdbn",
 }
+# What no line of a table should end within: "0.9 ± 0.1", "ε = 4", "13 kB", "20 of 20", "Fig. 8".
+TOGETHER = re.compile(
+    r"(?<=\d) (?:±|×|of) (?=\d)|(?<=[ελδn]) = (?=[\d∞])|(?<=\d) (?=%|(?:[kMG]B|m?s|min)\b)"
+    r"|(?<=Fig\.) (?=\d)|(?<=Table) (?=\d)"
+)
+COUNTS = re.compile(r"(?<=\d) / (?=\d)")  # "20 / 3 / 1"
+PROSE = 30  # characters: such a column must not become only a word wide
 _REDIRECT = '<!doctype html><meta charset="utf-8"><title>Moved</title>\
 <meta http-equiv="refresh" content="0; url={0}"><a href="{0}">This page has moved.</a>\n'
 
@@ -60,6 +70,26 @@ def redirect_pages(app, exception):
             (Path(app.outdir) / f"{old}.html").write_text(_REDIRECT.format(f"{up}{new}.html"))
 
 
+def lay_out_tables(app, doctree, docname):
+    """Keep numbers and their units on one line, and give columns of prose a least width."""
+    for entry in doctree.findall(nodes.entry):
+        cell = entry.astext()
+        if len(cell) > PROSE and entry.parent.index(entry):  # the first column names the line
+            entry["classes"].append("prose")
+        if re.fullmatch(r"[\d.]+e-\d+", cell):
+            entry["classes"].append("power")
+        for text in list(entry.findall(nodes.Text)):
+            kept = TOGETHER.sub(_unbroken, text)
+            if "±" not in cell:
+                kept = COUNTS.sub(_unbroken, kept)
+            if kept != text and not isinstance(text.parent, nodes.literal):
+                text.parent.replace(text, nodes.Text(kept))
+
+
+def _unbroken(match):
+    return match.group().replace(" ", "\xa0")
+
+
 def alias_names(app, env):
     """Let names such as ``skdp.source.DPSource`` lead to the page of ``skdp.DPSource``.
 
@@ -80,6 +110,7 @@ def alias_names(app, env):
 def setup(app):
     """Register the steps."""
     app.connect("env-updated", alias_names)
+    app.connect("doctree-resolved", lay_out_tables)
     app.connect("build-finished", bundle_mathjax)
     app.connect("build-finished", redirect_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -23,8 +23,8 @@ RARE = 0.01
 # Advice for a release that may not separate its classes.
 OWNER_ADVICE = (
     "Check that labels are spelled like the classes, and columns in the units of their bounds; if "
-    "they are, there are too few rows for this epsilon. On its own it is useless; merged with "
-    "others it may add a little."
+    "they are, there are too few rows for this epsilon. On its own such a release is useless; "
+    "merged with others it may add a little."
 )
 NUMBER_ADVICE = (
     "Check that the outcome and the columns are in the units of their bounds; if they are, there "
