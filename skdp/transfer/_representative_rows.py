@@ -66,9 +66,9 @@ def representative_rows(
 
     Notes
     -----
-    Active learning by what is typical, as of Hacohen, Dekel and Weinshall (2022). It pays most
-    where there is no release, and hardly more labels than classes, as with images. For tables a
-    random sample is as good. See :doc:`/howto/transfer`.
+    Active learning by what is typical, as of Hacohen, Dekel and Weinshall (2022). It pays where
+    there is no release, most with hardly more labels than classes, as of images; with a release a
+    random sample is mostly as good. See :doc:`/howto/transfer`.
 
     References
     ----------
