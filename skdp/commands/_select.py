@@ -59,6 +59,8 @@ def run(arguments, note):
             f"--rows is {arguments.rows}, and {arguments.table!r} has {len(frame):,} rows. Choose "
             f"from 1 to {len(frame)} of them."
         )
+    if "row" in frame.columns:
+        raise ValueError(f"{arguments.table!r} has a column named 'row' already. Rename it.")
     if schema is None:
         schema = drafted(inferred(frame), note)
     names = [name for name in schema.names if name in frame.columns]
