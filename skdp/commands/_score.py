@@ -1,7 +1,8 @@
 """``skdp score``: how good predictions were, by the outcomes of the user's own rows."""
 
 import warnings
-from math import inf, isnan
+from math import inf, isnan, nan
+from numbers import Integral
 from textwrap import wrap
 
 import numpy as np
@@ -28,7 +29,7 @@ from skdp.commands._tables import add_table_options, check_columns, escaped_text
 from skdp.displays import CalibrationDisplay, EvaluationDisplay, PredictionErrorDisplay
 from skdp.release import HALF_WIDTH, StepFunction
 from skdp.source import evaluate_privately
-from skdp.tabular import EventOutcome, canonical, numbers, truths
+from skdp.tabular import EventOutcome, canonical, numbers, person_ids, truths
 from skdp.utils._survival import concordance_index
 from skdp.utils._text import composed, text_width
 
@@ -46,6 +47,8 @@ from these, and they look better than new rows will. The figures have no noise: 
 whoever the rows belong to."""
 # Bootstrap samples of an interval, and the most rows of each.
 _DRAWS, _MOST_ROWS = 200, 2000
+# By how much written probabilities may miss 1 when they are added up (rule of thumb).
+_ROUNDING = 0.01
 _NOTHING = (
     "No privacy budget was spent: the outcomes are your own, and these figures have no noise."
 )
@@ -90,6 +93,7 @@ def run(arguments, note):
             f"{arguments.predictions!r} has no columns of skdp predict: 'probability_' with a "
             "class, 'prediction', or 'risk' and 'survival_' with a time. Name what it wrote."
         )
+    check_columns(predictions, columns, arguments.predictions, "skdp predict")
     outcome = EventOutcome(1.0) if score is _of_times else None
     named = outcome_columns(arguments, outcome, "the predictions", required=True)
     truth = read_rows(arguments, note)
@@ -97,13 +101,29 @@ def run(arguments, note):
         check_columns(truth, [name], arguments.table, option)
     predictions, truth = _joined(predictions, truth, arguments)
     values = np.column_stack([numbers(predictions[name]) for name in columns])
-    if not np.isfinite(values).all():
-        raise ValueError(f"{arguments.predictions!r} has predictions that are no numbers.")
+    _check_predictions(values, columns, arguments.predictions)
     lines, displays = score(predictions, truth, values, columns, named, arguments)
     if target is not None:
         drawn(lambda: _plotted(displays), target, arguments.force)
         lines.append(f"Wrote {str(target)!r}.")
     return "\n".join([*lines, _NOTHING])
+
+
+def _check_predictions(values, columns, path):
+    """Raise ValueError unless predictions are numbers, and probabilities between 0 and 1."""
+    remedy = "Name the file as skdp predict wrote it."
+    if not np.isfinite(values).all():
+        raise ValueError(f"{path!r} has predictions that are no numbers. {remedy}")
+    p = values[:, [name.startswith(("probability_", "survival_")) for name in columns]]
+    if (p < 0).any() or (p > 1).any():
+        raise ValueError(f"{path!r} has probabilities that are not from 0 to 1. {remedy}")
+    if columns[0].startswith("probability_") and (
+        len(columns) < 2 or (abs(p.sum(axis=1) - 1) > _ROUNDING).any()
+    ):
+        raise ValueError(
+            f"{path!r} has probabilities of {len(columns)} classes that do not add up to 1 in "
+            f"each row, or of one class only. {remedy}"
+        )
 
 
 def _joined(predictions, truth, arguments):
@@ -119,13 +139,28 @@ def _joined(predictions, truth, arguments):
     ids = []
     for frame, path in zip((predictions, truth), paths, strict=True):
         check_columns(frame, [arguments.id], path, "--id")
-        ids.append(pd.Index([canonical(escaped_text(v)) for v in frame[arguments.id]]))
+        ids.append(_keys(frame[arguments.id]))
+        if any(key is None for key in ids[-1]):
+            raise ValueError(
+                f"--id {arguments.id!r} has empty cells in {path!r}. Say of each row which it is, "
+                "or leave such rows out."
+            )
         if not ids[-1].is_unique:
             raise ValueError(f"--id {arguments.id!r} is not different in all rows of {path!r}.")
     places = ids[1].get_indexer(ids[0])
     if (places < 0).all():
         raise ValueError(f"No {arguments.id!r} is in both tables. Are they of the same rows?")
     return predictions[places >= 0], truth.iloc[places[places >= 0]]
+
+
+def _keys(values):
+    """Return what tells rows apart: whole numbers of any size exactly, other cells as usual."""
+    escaped = values.astype(object).map(escaped_text)
+    keys = [
+        exact if isinstance(exact, Integral) else canonical(value)
+        for exact, value in zip(person_ids(escaped), escaped, strict=True)
+    ]
+    return pd.Index(keys, dtype=object)
 
 
 def _of_classes(predictions, truth, p, columns, named, arguments):
@@ -139,7 +174,8 @@ def _of_classes(predictions, truth, p, columns, named, arguments):
     scored = [1] if len(classes) == 2 else range(len(classes))
 
     def auc(y, p):
-        return np.mean([roc_auc_score(y[:, k], p[:, k]) for k in scored])
+        present = [k for k in scored if 0 < y[:, k].sum() < len(y)]
+        return np.mean([roc_auc_score(y[:, k], p[:, k]) for k in present]) if present else nan
 
     def brier(y, p):
         return ((y - p)[:, scored] ** 2).sum(axis=1).mean()
@@ -203,7 +239,13 @@ class _Curves:
 
 def _of_times(predictions, truth, values, columns, named, arguments):
     """Return lines about curves of survival, and the display of the last time."""
-    times = [float(name.removeprefix("survival_")) for name in columns[1:]]
+    times = numbers([name.removeprefix("survival_") for name in columns[1:]])
+    if not (np.isfinite(times).all() and (np.diff(times, prepend=0) > 0).all()):
+        raise ValueError(
+            f"{arguments.predictions!r} has columns that begin with 'survival_' and do not end in "
+            "ascending times. Name the file as skdp predict wrote it."
+        )
+    times = times.tolist()
     outcome = EventOutcome(times[-1])
     exits = outcome_values(truth, named, outcome)
     events, left = truths(exits[outcome.event]), numbers(exits[outcome.time])

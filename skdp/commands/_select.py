@@ -62,6 +62,7 @@ def run(arguments, note):
     if "row" in frame.columns:
         raise ValueError(f"{arguments.table!r} has a column named 'row' already. Rename it.")
     if schema is None:
+        check_columns(frame, list(frame.columns), arguments.table, "the table")
         schema = drafted(inferred(frame), note)
     names = [name for name in schema.names if name in frame.columns]
     check_columns(frame, names or schema.names, arguments.table, "the release or schema")

@@ -396,10 +396,12 @@ def check_columns(estimator, matching, X, labels):
     # units warn, see Release.encode and far_columns.
     labeled = len(np.unique(labels[labels >= 0])) > 1
     target_names = list(getattr(estimator, "feature_names_in_", ()))
+    embedded = None
     for k, release in enumerate(matching.releases):
         shared = X if matching.n_shared is None else X[:, : matching.n_shared]
         if matching.is_embedded or shared.shape[1] != release.n_features:
             _check_alignment(release, shared.shape[1], labeled)
+            embedded = release
             continue
         if matching.names is None:
             _check_names(release, target_names)
@@ -410,11 +412,14 @@ def check_columns(estimator, matching, X, labels):
         if release.moments is not None:
             which = "the source" if len(matching.releases) == 1 else f"source {k}"
             _warn_of_far_columns(release, shared, which)
-    if matching.is_embedded:
-        source_names = matching.releases[0].feature_names.tolist()
+    if embedded is not None and embedded.feature_names is not None and target_names:
+        source_names = embedded.feature_names.tolist()
+        have = "have no name in common with those"
+        if not matching.is_embedded:
+            have = "do not have all the names"
         warn(
-            f"The columns {target_names!r:.300} of X have no name in common with those of the "
-            f"source, {source_names!r:.300}. They are taken to be other features, and are "
+            f"The columns {target_names!r:.300} of X {have} of the source, "
+            f"{source_names!r:.300}. They are taken to be other features, and are "
             "embedded into those of the source by principal directions. If they mean the same, "
             "give them the same names."
         )

@@ -203,3 +203,51 @@ def test_the_course_from_predictions_to_a_score(hospital, run, monkeypatch, endi
     code, out, err = run("score", path, "truth.csv", "--id", "name", "--label", "outcome")
     assert code == 0, err
     assert figures(out)["AUC"] > 0.6
+
+
+def scored(run, predictions, truth, *options):
+    pd.DataFrame(predictions).to_csv("made.csv", index=False)
+    pd.DataFrame(truth).to_csv("known.csv", index=False)
+    return run("score", "made.csv", "known.csv", *options)
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"probability_a": [-1, 0.5], "probability_b": [2, 0.5]}, "not from 0 to 1"),
+        ({"probability_a": [0, 0.5], "probability_b": [0, 0.5]}, "do not add up to 1"),
+        ({"probability_a": [1, 1]}, "of one class only"),
+        ({"risk": [1, 2], "survival_60": [1.5, 0.5]}, "not from 0 to 1"),
+        ({"risk": [1, 2], "survival_x": [0.5, 0.5]}, "ascending times"),
+        ({"risk": [1, 2], "survival_6": [0.5, 0.5], "survival_3": [1, 1]}, "ascending times"),
+    ],
+)
+def test_predictions_that_are_none_are_refused(here, run, columns, said):
+    truth = {"y": ["a", "b"], "event": [0, 1], "time": [1, 2]}
+    label = [] if "risk" in columns else ["--label", "y"]
+    code, _, err = scored(run, columns, truth, *label)
+    assert code == 1
+    assert said in err
+    assert "as skdp predict wrote it" in err
+
+
+def test_long_ids_are_compared_exactly_and_none_is_missing(here, run):
+    p = {"probability_a": [0.1, 0.9], "probability_b": [0.9, 0.1]}
+    options = ["--label", "y", "--id", "id"]
+    ids = {"id": ["9007199254740993", "9007199254740995"]} | p
+    truth = {"id": ["9007199254740992", "9007199254740996"], "y": ["a", "b"]}
+    code, _, err = scored(run, ids, truth, *options)
+    assert code == 1
+    assert "No 'id' is in both tables" in err
+    code, _, err = scored(
+        run, {"id": ["1", None]} | p, {"id": ["1", None], "y": ["a", "b"]}, *options
+    )
+    assert code == 1
+    assert "empty cells" in err
+
+
+def test_a_class_that_no_row_has_is_left_out_of_the_auc(here, run):
+    p = {"probability_a": [0.7, 0.2], "probability_b": [0.2, 0.7], "probability_c": [0.1, 0.1]}
+    code, out, _ = scored(run, p, {"y": ["a", "b"]}, "--label", "y")
+    assert code == 0
+    assert "AUC           1.000" in out

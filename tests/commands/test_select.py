@@ -96,3 +96,11 @@ def test_a_release_without_a_schema(rows, run):
     code, _, err = run(*asked)
     assert code == 1
     assert "'bare.skdp' has no schema" in err
+
+
+def test_columns_of_one_name_are_refused(rows, run):
+    with open("twice.csv", "w") as file:
+        file.write("x,x\n" + "".join(f"{i},{i % 3}\n" for i in range(30)))
+    code, _, err = run("select", "twice.csv", "-n", "3", "-o", "chosen.csv")
+    assert code == 1
+    assert "'x' more than once" in err
