@@ -1,11 +1,13 @@
 """Which rows of a target to label: those in the middle of its clusters."""
 
+import warnings
 from numbers import Integral
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import check_random_state
 
@@ -43,7 +45,7 @@ def representative_rows(
         How many rows to choose.
 
     sample_weight : array-like of shape (n_samples,), default=None
-        How much each row counts in k-means. With p(1 − p) of a release's probabilities p of one
+        How much each row counts for the means. With p(1 − p) of a release's probabilities p of one
         of two classes, more rows are chosen where it is not certain.
 
     random_state : int, RandomState instance or None, default=None
@@ -90,8 +92,15 @@ def representative_rows(
             f"The 'n_rows' parameter of representative_rows is {n_rows}, and X has {len(X)} rows. "
             f"Choose at most {len(X)}."
         )
+    if sample_weight is not None and not (np.asarray(sample_weight, dtype=float) >= 0).all():
+        raise ValueError(
+            "The 'sample_weight' parameter of representative_rows has weights below 0, or none "
+            "that are numbers. Pass a weight of 0 or more for each row."
+        )
     rng = check_random_state(random_state)
-    clusters = KMeans(n_rows, random_state=rng).fit(X, sample_weight=sample_weight)
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+        # Of fewer distinct rows than clusters, see below.
+        clusters = KMeans(n_rows, random_state=rng).fit(X, sample_weight=sample_weight)
     sizes = np.bincount(clusters.labels_, minlength=n_rows)
     order = np.argsort(-sizes, kind="stable")
     chosen = [_nearest_to_mean(X, clusters, k) for k in order if sizes[k]]

@@ -1,5 +1,7 @@
 """Rows worth labeling."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,7 +29,7 @@ def test_each_is_the_row_nearest_to_the_mean_of_its_cluster(dtype):
 
 def test_rows_are_distinct_even_if_their_values_are_not():
     X = np.repeat([[0.0], [1.0]], 5, axis=0)
-    with pytest.warns(UserWarning, match="distinct"):  # of k-means
+    with warnings.catch_warnings(action="error"):  # k-means' own, about distinct rows
         rows = representative_rows(X, 6, random_state=0)
     assert len(set(rows.tolist())) == 6
     assert set(X[rows[:2], 0]) == {0.0, 1.0}
@@ -62,3 +64,9 @@ def test_rows_of_weight_zero_are_not_chosen_and_weights_move_the_choice():
     assert (X[rows, 0] > 0.7).all()
     even = representative_rows(X, 3, random_state=0)
     assert (X[even, 0] > 0.7).sum() == 1
+
+
+@pytest.mark.parametrize("weight", [[1, -1, 1], [1, np.nan, 1]])
+def test_weights_below_zero_are_refused(weight):
+    with pytest.raises(ValueError, match="'sample_weight' parameter of representative_rows"):
+        representative_rows([[0.0], [1.0], [2.0]], 2, sample_weight=weight)
