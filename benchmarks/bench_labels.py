@@ -12,7 +12,7 @@ import _shift_data
 import numpy as np
 from _bench import parser_of
 from _store import Results
-from bench_adaptation import LEAST, rows_of
+from bench_adaptation import qualities, rows_of
 from sklearn.metrics import roc_auc_score
 
 from skdp import DPStatisticsSource, DPTransferClassifier, representative_rows
@@ -56,14 +56,12 @@ def table(case, draw):
 
 def quality(model, X, y):
     """Return accuracy, log loss and area under the curve; None where a class has no label."""
-    p, known = model.predict_proba(X), np.isin(y, model.classes_)
-    found = {"accuracy": 100 * float(np.mean(model.classes_[p.argmax(axis=1)] == y))}
-    if not known.all():
-        return found | {"log_loss": None, "auc": None}
-    right = p[np.arange(len(y)), np.searchsorted(model.classes_, y)]
+    if not np.isin(y, model.classes_).all():
+        return {"accuracy": 100 * model.score(X, y), "log_loss": None, "auc": None}
+    p = model.predict_proba(X)
+    found = qualities(p, model.classes_, y)
     areas = roc_auc_score(y, p[:, 1] if p.shape[1] == 2 else p, multi_class="ovr")
-    loss = -float(np.log(np.maximum(right, LEAST)).mean())
-    return found | {"log_loss": loss, "auc": float(areas)}
+    return {"accuracy": found["accuracy"], "log_loss": found["log_loss"], "auc": float(areas)}
 
 
 def chosen_rows(variant, n_labels, draw, X, probabilities):

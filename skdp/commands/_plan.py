@@ -166,13 +166,13 @@ def run(arguments, note):
         )
     except ValueError as error:
         raise ValueError(_PARAMETER.sub(_option, str(error))) from None
-    lines = [plan.summary()]
+    lines = plan.summary().split("\n")
     if wanted is not None:
         lines += _needed(plan, name, wanted)
     if target is not None:
         drawn(plan.plot, target, arguments.force)
         lines.append(f"Wrote {str(target)!r}.")
-    return "\n".join("\n".join(_wrapped(line)) for line in "\n".join(lines).split("\n"))
+    return "\n".join(part for line in lines for part in _wrapped(line))
 
 
 def _wrapped(line):

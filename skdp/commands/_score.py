@@ -290,8 +290,8 @@ def _line(name, measure, columns, other, reference):
         n, random_state = len(columns[0]), check_random_state(0)
         size = min(n, _MOST_ROWS)
         samples = (random_state.randint(n, size=size) for _ in range(_DRAWS))
-        drawn = np.array([measure(*(column[rows] for column in columns)) for rows in samples])
-        distances = (drawn - np.nanmean(drawn)) * np.sqrt(size / n)
+        values = np.array([measure(*(column[rows] for column in columns)) for rows in samples])
+        distances = (values - np.nanmean(values)) * np.sqrt(size / n)
         low, high = value + np.nanquantile(distances, [0.025, 0.975])
     if isnan(value):
         return f"  {name:<12}  unknown, of rows with one outcome only"

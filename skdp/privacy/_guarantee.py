@@ -538,8 +538,7 @@ class PrivacyGuarantee:
         and with π and 1 − π exchanged for π above ½. Here δ(ε) is that of :meth:`delta_at`, and
         the bound is as tight: for Gaussian noise it is attained, and equals Φ(μ/2) at even odds.
         If only ε and δ are known, or the privacy loss cannot be composed, it is
-        (e^ε + δ)/(1 + e^ε) at even odds (Kairouz, Oh and Viswanath, 2015, Theorem
-        2.1).
+        (e^ε + δ)/(1 + e^ε) at even odds (Kairouz, Oh and Viswanath, 2015, Theorem 2.1).
 
         Parameters
         ----------

@@ -70,9 +70,9 @@ class ReleasePlan:
     draws: pd.DataFrame
 
     @property
-    def _figure(self):
-        """Name of the figure that is planned in the table, and in texts."""
-        return next((k.figure, k.name) for k in KINDS.values() if k.figure in self.table)
+    def _kind(self):
+        """The kind of tables, which states what figure is planned."""
+        return next(kind for kind in KINDS.values() if kind.figure in self.table)
 
     def epsilon_needed(self, wanted: float) -> pd.Series:
         """Return the smallest ε whose releases are expected to reach an AUC, R² or concordance.
@@ -131,8 +131,8 @@ class ReleasePlan:
             distribution exceeds it, given those of ``draws`` (Student's t). At least two of these
             are needed, otherwise it is missing.
         """
-        figure, _ = self._figure
-        groups = self.draws.groupby(["effects", "n_rows", "epsilon"], sort=False)[figure]
+        groups = self.draws.groupby(["effects", "n_rows", "epsilon"], sort=False)
+        groups = groups[self._kind.figure]
         n, sd = groups.size(), groups.std() + _LEAST_SD
         away = (wanted - groups.mean()) / (sd * np.sqrt(1 + 1 / n))
         return pd.Series(student.sf(away, n - 1), index=away.index, name="chance")
@@ -146,11 +146,10 @@ class ReleasePlan:
         """
         if "log_loss" in self.table:
             return self.table["log_loss"] < self.table["base_log_loss"]
-        figure, _ = self._figure
-        return self.table[figure] > (0.5 if figure == "concordance" else 0)
+        return self.table[self._kind.figure] > self._kind.least
 
     def _needed(self, amount, given, wanted):
-        figure, _ = self._figure
+        figure = self._kind.figure
         crossings = {
             key: _crossing(part[amount].to_numpy(float), part[figure].to_numpy(), wanted)
             for key, part in self.table.groupby(["effects", given], sort=False)
@@ -165,35 +164,20 @@ class ReleasePlan:
         -------
         text : str
         """
-        figure, name = self._figure
+        figure, name = self._kind.figure, self._kind.name
         table, lines = self.table.assign(worth=self.is_worth_it), []
         for (effects, n_rows), part in table.groupby(["effects", "n_rows"], sort=False):
             without = part[f"{figure}_without_noise"].iloc[0]
             lines.append(f"{effects}: {name} without noise {without:.2f}, with {n_rows:,} rows")
             if "log_loss" in part:
                 lines[-1] += f"; log loss of frequencies {part['base_log_loss'].iloc[0]:.3f}"
-            lines += [self._line(line, figure, name) for line in part.to_dict("records")]
+            lines += [_line(line, self._kind) for line in part.to_dict("records")]
         groups = "by class" if figure == "auc" else "of all rows"
         legend = (
             f"{name} +- its standard deviation over simulated tables and noise; means (of the "
             f"range) and shares {groups} +- half of a 95 % interval (50 %: nothing is known)"
         )
         return "\n".join(lines + wrap(legend, text_width(80)))
-
-    @staticmethod
-    def _line(line, figure, name):
-        """Return the text of a line of the table."""
-        parts = [f"  epsilon {line['epsilon']:<4g} {name} {line[figure]:.2f}"]
-        parts[0] += f" +- {line[f'{figure}_sd']:.2f}"
-        if "log_loss" in line:
-            parts.append(f"log loss {line['log_loss']:.3f}")
-        for what in ("mean", "share"):
-            if isfinite(line[f"{what}_error"]):
-                error = 100 * line[f"{what}_error"]
-                parts.append(f"{what}s +- {error:.{int(error < 9.95)}f} %")
-        known = {"auc": "the class frequencies alone", "r2": "the mean alone"}
-        no_worth = f"\n    not worth it: no better than {known.get(figure, 'no model')}"
-        return "  ".join(parts) + ("" if line["worth"] else no_worth)
 
     def plot(self, ax: Any = None) -> Any:
         """Plot the expected AUC, R² or concordance against ε, with one standard deviation.
@@ -223,6 +207,20 @@ class ReleasePlan:
     def _repr_html_(self):
         rounded = self.table.round(3)
         return grid(list(rounded.columns), rounded.astype(object).to_numpy().tolist())
+
+
+def _line(line, kind):
+    """Return the text of a line of the table."""
+    parts = [f"  epsilon {line['epsilon']:<4g} {kind.name} {line[kind.figure]:.2f}"]
+    parts[0] += f" +- {line[f'{kind.figure}_sd']:.2f}"
+    if "log_loss" in line:
+        parts.append(f"log loss {line['log_loss']:.3f}")
+    for what in ("mean", "share"):
+        if isfinite(line[f"{what}_error"]):
+            error = 100 * line[f"{what}_error"]
+            parts.append(f"{what}s +- {error:.{int(error < 9.95)}f} %")
+    no_worth = f"\n    not worth it: no better than {kind.known}"
+    return "  ".join(parts) + ("" if line["worth"] else no_worth)
 
 
 def _crossing(amounts, areas, wanted):
@@ -409,13 +407,14 @@ def _releases(rows, n_rows, levels, random_state, delta, **settings):
             **settings,
         )
         with warnings.catch_warnings(action="ignore"):  # they are for owners of private rows
-            if settings["model"] != "linear":  # which alone needs the rows once
-                made.append((level, source.fit(*rows).release_))
-                continue
-            if accumulator is None:
-                accumulator = source.accumulator()
-                accumulator.add(*rows)
-            made.append((level, source.fit_accumulated(accumulator).release_))
+            if settings["model"] == "linear":  # whose sums serve all levels
+                if accumulator is None:
+                    accumulator = source.accumulator()
+                    accumulator.add(*rows)
+                release = source.fit_accumulated(accumulator).release_
+            else:
+                release = source.fit(*rows).release_
+        made.append((level, release))
     return made
 
 
@@ -451,7 +450,7 @@ def _checked_spread(schema, class_prior, outcome_interval, event_share):
         "outcome_interval": outcome_interval,
         "event_share": event_share,
     }
-    needed, what = _SPREADS[type(schema.outcome)]
+    needed, what, checked = _SPREADS[type(schema.outcome)]
     for name, value in given.items():
         if name != needed and value is not None:
             raise ValueError(
@@ -463,25 +462,12 @@ def _checked_spread(schema, class_prior, outcome_interval, event_share):
             "The 'schema' parameter of plan_release lists no classes. Add them, as "
             "\"classes\": ['alive', 'dead'], or an outcome that is a number or a time."
         )
-    value = given[needed]
-    if value is None:
+    if given[needed] is None:
         raise ValueError(
             f"The {needed!r} parameter of plan_release is missing, on which it depends what a "
             f"release is worth. Pass {what}, a public guess."
         )
-    return {
-        "class_prior": _checked_frequencies,
-        "outcome_interval": _checked_interval,
-        "event_share": _checked_share,
-    }[needed](schema, value)
-
-
-# What says how outcomes are distributed, by the type of the outcome, and how to give it.
-_SPREADS = {
-    type(None): ("class_prior", "the share of each class, as {'alive': 0.9, 'dead': 0.1}"),
-    NumericColumn: ("outcome_interval", "two numbers between which two thirds of outcomes lie"),
-    EventOutcome: ("event_share", "the share of rows with the event, such as 0.3"),
-}
+    return checked(schema, given[needed])
 
 
 def _checked_frequencies(schema, given):
@@ -526,6 +512,22 @@ def _checked_share(schema, given):
             "rows with the event, such as 0.3."
         )
     return float(given)
+
+
+# What says how outcomes are distributed, by the type of the outcome; how to give it; its check.
+_SPREADS = {
+    type(None): (
+        "class_prior",
+        "the share of each class, as {'alive': 0.9, 'dead': 0.1}",
+        _checked_frequencies,
+    ),
+    NumericColumn: (
+        "outcome_interval",
+        "two numbers between which two thirds of outcomes lie",
+        _checked_interval,
+    ),
+    EventOutcome: ("event_share", "the share of rows with the event, such as 0.3", _checked_share),
+}
 
 
 def _checked_numbers(name, given, kind, least, what):

@@ -205,9 +205,9 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
     everywhere in scikit-learn: where a search clones, pass ``release_``, which is shared and
     never copied.
 
-    The source of SERUMS D3.3 (2022), section 1.3.2 and Algorithm 6, has
-    ``parts="papers", inference="empirical"``; the default
-    inference, in the benchmarks of the strategy "multitask" too, is that of Kumar and Moser.
+    The source of SERUMS D3.3 (2022), section 1.3.2 and Algorithm 6, has ``parts="papers",
+    inference="empirical"``; the default inference, in the benchmarks of the strategy "multitask"
+    too, is that of Kumar and Moser.
 
     References
     ----------

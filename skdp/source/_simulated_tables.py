@@ -53,6 +53,8 @@ class ClassTables:
     """
 
     figure, name, effects, least = "auc", "AUC", EFFECTS, 0.5
+    # What is known without a release.
+    known = "the class frequencies alone"
     # Rows that releases are judged on.
     n_test = 10_000
 
@@ -138,6 +140,7 @@ class NumberTables(ClassTables):
     """Tables whose outcome is a number: a linear function of a normal variable, clipped."""
 
     figure, name, effects, least = "r2", "R²", R2_EFFECTS, 0.0
+    known = "the mean alone"
 
     def __init__(self, schema, interval, effect, random_state):
         self._outcome = _Shape(schema.outcome, random_state)
@@ -179,6 +182,7 @@ class TimeTables(NumberTables):
     """
 
     figure, name, effects, least = "concordance", "concordance", CONCORDANCE_EFFECTS, 0.5
+    known = "no model"
     # Pairs of them are compared.
     n_test = 3_000
 

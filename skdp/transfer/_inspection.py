@@ -136,8 +136,7 @@ def readable_columns(row, matching, names, limits):
     Where neither a schema nor a release bounds them, they are within ``limits``.
     """
     n = len(row) if matching.n_shared is None else matching.n_shared
-    releases = [] if matching.is_embedded else matching.releases
-    same = [release for release in releases if release.n_features == n]
+    same = [release for release in matching.releases if not matching.embeds(release, n)]
     name_lists = [matching.names, names, *(release.feature_names for release in same)]
     names = next((list(name_list) for name_list in name_lists if name_list is not None), None)
     names = [f"x{j}" for j in range(len(row))] if names is None else names

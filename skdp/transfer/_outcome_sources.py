@@ -16,7 +16,7 @@ def checked_columns(estimator, matching, rows):
         return 0
     n_shared = rows.shape[1] if matching.n_shared is None else matching.n_shared
     for release in matching.releases:
-        if matching.is_embedded or release.n_features != n_shared:
+        if matching.embeds(release, n_shared):
             other = " of other names" if matching.is_embedded else ""
             number = isinstance(release.outcome, NumericColumn)
             about = "a number" if number else "a time to an event"

@@ -185,6 +185,10 @@ class Matching:
     is_raw: bool = False
     is_embedded: bool = False
 
+    def embeds(self, release, n_columns):
+        """Return whether so many columns of the target are another feature space."""
+        return self.is_embedded or n_columns != release.n_features
+
     def rows(self, estimator, X, *, reset=False):
         """Return rows of the target as numbers: the columns of the sources, then its own."""
         X = named_like(as_frame(X), self.names)
@@ -399,7 +403,7 @@ def check_columns(estimator, matching, X, labels):
     embedded = None
     for k, release in enumerate(matching.releases):
         shared = X if matching.n_shared is None else X[:, : matching.n_shared]
-        if matching.is_embedded or shared.shape[1] != release.n_features:
+        if matching.embeds(release, shared.shape[1]):
             _check_alignment(release, shared.shape[1], labeled)
             embedded = release
             continue
@@ -413,16 +417,7 @@ def check_columns(estimator, matching, X, labels):
             which = "the source" if len(matching.releases) == 1 else f"source {k}"
             _warn_of_far_columns(release, shared, which)
     if embedded is not None and embedded.feature_names is not None and target_names:
-        source_names = embedded.feature_names.tolist()
-        have = "have no name in common with those"
-        if not matching.is_embedded:
-            have = "do not have all the names"
-        warn(
-            f"The columns {target_names!r:.300} of X {have} of the source, "
-            f"{source_names!r:.300}. They are taken to be other features, and are "
-            "embedded into those of the source by principal directions. If they mean the same, "
-            "give them the same names."
-        )
+        _warn_of_embedding(embedded, target_names, matching.is_embedded)
 
 
 def _check_alignment(release, n_columns, labeled):
@@ -446,6 +441,17 @@ def _check_alignment(release, n_columns, labeled):
             "source, by their names, or ask its owner for a release with one, such as any of "
             "DPSource."
         )
+
+
+def _warn_of_embedding(release, names, shares_none):
+    """Warn of a target with other names than the source, which may merely be spelled otherwise."""
+    source_names = release.feature_names.tolist()
+    have = "have no name in common with those" if shares_none else "do not have all the names"
+    warn(
+        f"The columns {names!r:.300} of X {have} of the source, {source_names!r:.300}. They are "
+        "taken to be other features, and are embedded into those of the source by principal "
+        "directions. If they mean the same, give them the same names."
+    )
 
 
 def _check_names(release, names):

@@ -1,9 +1,11 @@
 """Tables and columns of any library, converted at this one place."""
 
-from shutil import get_terminal_size
+from math import inf
 
 import numpy as np
 import pandas as pd
+
+from skdp.utils._text import text_width
 
 
 class WholeTable(pd.DataFrame):
@@ -13,7 +15,7 @@ class WholeTable(pd.DataFrame):
     """
 
     def __repr__(self):
-        return self.to_string(line_width=get_terminal_size().columns)
+        return self.to_string(line_width=text_width(inf))
 
 
 def as_frame(X, name="X", *, text_as_categories=True):
