@@ -1,8 +1,10 @@
-"""What cannot be collected without an optional package, and where examples write."""
+"""What is collected without optional packages, where examples write, and noise that repeats."""
 
 import contextlib
 import doctest
+import hashlib
 import io
+import itertools
 import os
 from importlib.util import find_spec
 
@@ -42,3 +44,56 @@ def examples_of_methods_go_on_from_that_of_their_class(
             for example in doctest.DocTestParser().get_examples(owner):
                 with contextlib.redirect_stdout(io.StringIO()):
                     exec(compile(example.source, module, "single"), names_here)
+
+
+def pytest_addoption(parser):
+    """Add an option for other noise in each run."""
+    parser.addoption(
+        "--new-noise",
+        action="store_true",
+        help="draw noise that is not seeded anew in each run, instead of by the test's name",
+    )
+
+
+@contextlib.contextmanager
+def _noise_of(config, name):
+    """Draw what has no seed by a name, so that what failed once fails again.
+
+    A process that is started from the test still draws keys that nobody knows, as a copy of these
+    would repeat the noise of its parent.
+    """
+    if config.getoption("--new-noise"):
+        yield
+        return
+    import numpy as np
+
+    from skdp.noise import _randomness
+
+    process, unknown, number = os.getpid(), _randomness.fresh_key, itertools.count()
+
+    def fresh_key():
+        if os.getpid() != process:
+            return os.urandom(32)
+        return hashlib.sha256(f"{name}#{next(number)}".encode()).digest()
+
+    _randomness.fresh_key = fresh_key
+    np.random.seed(int.from_bytes(hashlib.sha256(name.encode()).digest()[:4]))  # noqa: NPY002
+    try:
+        yield
+    finally:
+        _randomness.fresh_key = unknown
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef, request):
+    """Draw by the fixture's name: which test asks first for what is shared depends on the run."""
+    name = f"{request.node.nodeid}@{fixturedef.argname}{getattr(request, 'param_index', '')}"
+    with _noise_of(request.config, name):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """Draw by the test's name."""
+    with _noise_of(item.config, item.nodeid):
+        return (yield)

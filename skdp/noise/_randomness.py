@@ -27,11 +27,16 @@ _withheld: dict[str, Integral] = {}
 _secret = os.urandom(16)
 
 
+def fresh_key():
+    """Return a key that nobody knows."""
+    return os.urandom(32)
+
+
 class RandomBits:
     """Independent, uniform random bits, 64 at a time: the keystream of AES-256 in counter mode."""
 
     def __init__(self, key=None):
-        key = os.urandom(32) if key is None else key
+        key = fresh_key() if key is None else key
         # The key is used for this one stream, so that a counter from zero never repeats.
         self._encryptor = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
 

@@ -221,13 +221,15 @@ def test_shapes_are_those_of_the_risk(release):
 def test_three_classes():
     rng = np.random.default_rng(0)
     X = rng.uniform(0, 1, (9000, 3))
-    y = np.where(np.abs(X[:, 0] - 0.5) < 0.15, 2, (X[:, 1] > 0.6).astype(int))
+    y = np.where(3 * X[:, 0] % 1 < 0.3, 2, (X[:, 1] > 0.6).astype(int))
     y = np.where(rng.random(9000) < 0.1, rng.integers(3, size=9000), y)
     scores = {}
     for model in ("linear", "additive"):
         made = DPStatisticsSource(2.0, classes=[0, 1, 2], model=model)
         scores[model] = made.fit(X[:8000], y[:8000]).release_.score(X[8000:], y[8000:])
-    assert scores["additive"] > max(scores["linear"] + 0.01, 0.88)
+    # .893 with a standard deviation of .0023, and .670: neither is reached by chance.
+    assert scores["additive"] > 0.88
+    assert scores["linear"] < 0.69
 
 
 class TestChoice:
