@@ -21,8 +21,12 @@ from skdp.release._statistics import Statistics
 from skdp.release._synthetic_rows import SyntheticRows
 from skdp.release._times import sampled_times, time_doubt, time_lines
 
-# Share of the linear part of merged shapes that is left out of the scores.
-_LINEAR_SHARE = 0.5
+# Share of the linear part of merged shapes that is left out of the scores of sources of few rows,
+# and the rows of one, as effective without noise, at which it is half of that: log loss of 2 and 4
+# owners of 300 to 8,000 rows, ε = 1 and 4, on adult, vietnam and nwtco .3537 with half everywhere,
+# .3528 with nothing, .3520 so; on flchain, randhie and diamonds, where this was not chosen, .2653,
+# .2675 and .2645.
+_LINEAR_SHARE, _HALVED_AT = 0.5, 1000.0
 
 
 @dataclass(frozen=True)
@@ -122,15 +126,15 @@ class TableModel(Model):
 
     @cached_property
     def _corrections(self):
-        """Shapes as they count: of several sources half of what linear scores could say, too."""
+        """Shapes as they count: of several small sources without much that is linear."""
         # Sums of all rows are known better than what each source made of its own, as timid as its
-        # noise asked for; but half of the budget went into the shapes. Of four owners of 100 to
-        # 4,000 rows (bench_confidence, ε = 1 and 4) the log loss is .4104 and .3497 with all of
-        # it, .4123 and .3458 with nothing, .4075 and .3442 with half (tables to choose by, and
-        # held-out ones).
-        if self.shapes is None or self.statistics.n_sources < 2:
+        # noise asked for; but half of the budget went into the shapes, and from many rows these
+        # correct what linear scores cannot say.
+        statistics = self.statistics
+        if self.shapes is None or statistics.n_sources < 2:
             return self.shapes
-        return self.shapes.less_linear(self.statistics.basis, _LINEAR_SHARE)
+        rows = statistics.effective_rows / statistics.n_sources
+        return self.shapes.less_linear(statistics.basis, _LINEAR_SHARE / (1 + rows / _HALVED_AT))
 
     def sample(self, n: int, release: Any, random_state: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return synthetic rows of a table, labeled by the probabilities that they have here."""

@@ -189,7 +189,7 @@ def test_without_noise_it_is_the_same_boosting_bit_for_bit():
         scores += added
     np.testing.assert_array_equal(release.shapes.values, values)
     assert not release.shapes.deviations.any()
-    assert np.abs(values).max() > 0.4
+    assert np.abs(values).max() > 0.3
 
 
 def test_bends_and_steps_are_found(many, release):
@@ -322,7 +322,10 @@ class TestRelease:
         mean = np.average([each.score_encoded(rows) for each in parts], axis=0, weights=weights)
         linear = merged.linear.scores(rows)
         np.testing.assert_allclose(linear + merged.shapes.scores(rows), mean, atol=1e-9)
-        # Half of what functions of the basis explain of the difference, column by column.
+        # All but a share of what functions of the basis explain of the difference, by column:
+        # half for sources of few rows, of as many as these next to none.
+        left_out = 0.5 / (1 + merged.statistics.effective_rows / 3 / 1000)
+        assert 0.03 < left_out < 0.1
         bins, basis = merged.shapes, merged.statistics.basis
         values = bins.values.copy()
         corner = bins.representatives(10)
@@ -334,9 +337,9 @@ class TestRelease:
                 full_matrices=False,
             )
             U = Q[0][:, Q[1] > 1e-8 * Q[1][0]]
-            values[:, block] -= values[:, block] @ U @ U.T / 2
-        half = bins.added(bins.codes(rows), values) + bins.intercepts / 2
-        np.testing.assert_allclose(merged.score_encoded(rows), linear + half, atol=1e-9)
+            values[:, block] -= left_out * values[:, block] @ U @ U.T
+        added = bins.added(bins.codes(rows), values) + (1 - left_out) * bins.intercepts
+        np.testing.assert_allclose(merged.score_encoded(rows), linear + added, atol=1e-9)
         in_steps = Release.merge(
             [Release.merge([release, others[0]], disjoint=True), others[1]], disjoint=True
         )
