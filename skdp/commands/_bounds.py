@@ -1,10 +1,10 @@
 """``skdp bounds``: a schema of columns without public bounds, by differential privacy."""
 
 from skdp.commands._arguments import (
-    TABLE,
     add_budget,
     add_output,
     add_people,
+    add_table,
     check_budget,
     checked_output,
     opened_ledger,
@@ -31,7 +31,7 @@ with noise. Use it for skdp release, with the same ledger."""
 
 def add_arguments(parser):
     """Add the arguments of the command."""
-    parser.add_argument("table", metavar="TABLE", help=TABLE)
+    add_table(parser)
     for name, text in (("numeric", "numbers"), ("category", "categories")):
         parser.add_argument(
             f"--{name}",

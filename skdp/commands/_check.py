@@ -3,13 +3,12 @@
 import shlex
 
 from skdp.commands._arguments import (
-    TABLE,
     add_outcome,
     add_people,
+    add_table,
     outcome_columns,
     read_rows,
     read_schema,
-    require_outcome,
     with_columns,
 )
 from skdp.commands._tables import check_columns
@@ -40,7 +39,7 @@ def add_private_rows(parser):
 
 def add_labeled_rows(parser, default="that of the schema"):
     """Add private rows, and the columns of the outcome and of people."""
-    parser.add_argument("table", metavar="TABLE", help=TABLE)
+    add_table(parser)
     add_outcome(parser, "column with the labels", default)
     add_people(parser)
 
@@ -54,9 +53,8 @@ def run(arguments, note):
 
 def schema_of(arguments, *, label_required=False):
     """Return the public schema, which says what labels may be and leaves out their column."""
-    schema = read_schema(arguments.schema, "--schema ")
-    if label_required or arguments.label is not None:
-        require_outcome(schema, arguments.schema, "--schema ")
+    with_outcome = label_required or arguments.label is not None
+    schema = read_schema(arguments.schema, "--schema ", with_outcome=with_outcome)
     where = f"--schema {arguments.schema!r}"
     check_features(schema, arguments, where, label_required=label_required)
     return schema
@@ -77,10 +75,8 @@ def check_features(schema, arguments, where, *, label_required=True):
 def rows_of(arguments, schema, note, where=None):
     """Return a private table, which has all columns of the schema and of the arguments."""
     where = where or f"--schema {arguments.schema!r}"
-    frame = read_rows(arguments, note)
-    columns = outcome_columns(arguments, schema.outcome, where)
-    for argument, name in (columns | {"--group": arguments.group}).items():
-        check_columns(frame, [name] if name else [], arguments.table, argument)
+    columns = outcome_columns(arguments, schema.outcome, where) | {"--group": arguments.group}
+    frame = read_rows(arguments, note, columns)
     check_columns(frame, schema.names, arguments.table, where)
     return frame
 

@@ -17,7 +17,6 @@ from skdp.commands._arguments import (
     outcome_values,
     people,
     read_schema,
-    require_outcome,
     spending_shown,
 )
 from skdp.commands._check import (
@@ -112,8 +111,7 @@ def _add_plan(parser):
 def _plan(arguments, note):
     """Write a plan, and return its digest."""
     target = checked_output(arguments, ".json")
-    schema = read_schema(arguments.schema)
-    require_outcome(schema, arguments.schema)
+    schema = read_schema(arguments.schema, with_outcome=True)
     owners = [_read_public(path) for path in arguments.owners]
     least = len(owners) if arguments.least is None else arguments.least
     if not 1 <= arguments.colluding < least <= len(owners):

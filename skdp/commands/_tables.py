@@ -228,6 +228,8 @@ def check_output(path, endings, *, force, inputs, argument="--output"):
         raise ValueError(f"{named} is also a file that is read. Choose another name.")
     if target.exists() and not force:
         raise ValueError(f"{named} is there already. Choose another name, or add --force.")
+    if target.suffix.lower() in TABLES:
+        check_ending(target)
     return target
 
 
