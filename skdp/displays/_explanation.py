@@ -1,5 +1,6 @@
 """What columns contribute to one prediction, and to many."""
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from skdp.displays._base import GREY, OKABE_ITO, Display, as_label, require_kind
 from skdp.utils._frames import as_frame
 
 
+@dataclass(eq=False, repr=False)
 class ExplanationDisplay(Display):
     """What the columns contribute to a prediction, or to those of many rows.
 
@@ -68,15 +70,11 @@ class ExplanationDisplay(Display):
     'alive, with probability 0.80'
     """
 
-    bars_: Any
-    dots_: list[Any]
+    effects: pd.DataFrame
+    about: str
+    title: str | None = None
 
     _instead = "the table of explain(x).to_frame()"
-
-    def __init__(self, effects: pd.DataFrame, about: str, title: str | None = None):
-        self.effects = effects
-        self.about = about
-        self.title = title
 
     @classmethod
     def from_explanation(cls, explanation: Any, *, positive: Any = None) -> Self:
@@ -192,7 +190,8 @@ class ExplanationDisplay(Display):
         names = self.importances.index[:max_columns].tolist()
         [ax] = self._take_axes(ax, figsize=(7.5, 1.2 + 0.34 * len(names)))
         ax.axvline(0, color=GREY, lw=0.8)
-        self.bars_, self.dots_ = None, []
+        self.bars_: Any = None
+        self.dots_: list[Any] = []
         if self.effects["row"].nunique() == 1:
             self._draw_bars(ax, self.effects.set_index("column").loc[names])
         else:
