@@ -423,8 +423,8 @@ def _placed(release, table, max_columns):
     if not lines:
         return None
     places = pd.DataFrame(lines, columns=["column", "class", "value", "low", "high"])
-    widths = places.groupby("column", sort=False)["value"].agg(np.ptp)
-    shown = set(widths.nlargest(max_columns).index)
+    values = places.groupby("column", sort=False)["value"]
+    shown = set((values.max() - values.min()).nlargest(max_columns).index)
     return places[places["column"].isin(shown)].reset_index(drop=True)
 
 
@@ -432,7 +432,7 @@ def _scales(release):
     """Return, by name of a column of numbers, its bounds as text and its public scale."""
     if release.encoder is not None:
         return {
-            column.name: (f"{column.low:g} to {column.high:g}", _encoded(column))
+            column.name: (f"{column.low:g} to {column.high:g}", column.positions)
             for column in release.encoder.columns
             if hasattr(column, "low")
         }
@@ -445,14 +445,6 @@ def _scales(release):
         name: (f"{a:g} to {b:g}", _between(a, b))
         for name, a, b in zip(map(str, names), low.tolist(), high.tolist(), strict=True)
     }
-
-
-def _encoded(column):
-    def place(values):
-        inside = np.clip(values, column.low, column.high)
-        return column.encode(pd.Series(inside, dtype=object))[:, 0]
-
-    return place
 
 
 def _between(low, high):
