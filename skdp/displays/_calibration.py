@@ -121,11 +121,8 @@ class CalibrationDisplay(Display):
             When it has no probabilities, or not this class, or a row is marked as unlabeled.
         """
         owner = "CalibrationDisplay.from_estimator"
-        require_kind(
-            owner,
-            *("estimator", estimator, ("predict_proba",)),
-            "a Release or a fitted classifier with predict_proba",
-        )
+        wanted = "a Release or a fitted classifier with predict_proba"
+        require_kind(owner, "estimator", estimator, ("predict_proba",), wanted)
         classes = getattr(estimator, "classes_", getattr(estimator, "classes", None))
         classes = np.asarray(classes).tolist()
         y = scorable_labels(y, owner, getattr(estimator, "unlabeled", "auto"), classes)

@@ -72,9 +72,7 @@ class NumericColumn:
     noisy: bool = False
 
     def __post_init__(self) -> None:
-        _check_name(self.name)
-        object.__setattr__(self, "name", composed(self.name))
-        _check_flags(self, "log", "missing", "noisy")
+        _check_name_and_flags(self, "log", "missing", "noisy")
         for bound in ("low", "high"):
             object.__setattr__(self, bound, _finite(self.name, bound, getattr(self, bound)))
         _require(
@@ -245,9 +243,7 @@ class CategoryColumn:
     noisy: bool = False
 
     def __post_init__(self) -> None:
-        _check_name(self.name)
-        object.__setattr__(self, "name", composed(self.name))
-        _check_flags(self, "ordered", "missing", "noisy")
+        _check_name_and_flags(self, "ordered", "missing", "noisy")
         listed = isinstance(self.categories, list | tuple | np.ndarray)
         _require(listed, self.name, "has no list of categories", "list them as 'categories'")
         categories = tuple(_category(self.name, value) for value in self.categories)
@@ -443,14 +439,13 @@ def _require(holds, name, fault, remedy):
         raise ValueError(f"Column {name!r:.100} of the schema {fault}; {remedy}.")
 
 
-def _check_name(name):
-    _require(is_text(name), name, "has no proper name", f"use text of 1 to {_MAX_TEXT} characters")
-
-
-def _check_flags(column, *flags):
+def _check_name_and_flags(column, *flags):
+    name, remedy = column.name, f"use text of 1 to {_MAX_TEXT} characters"
+    _require(is_text(name), name, "has no proper name", remedy)
+    object.__setattr__(column, "name", composed(name))
     for flag in flags:
         boolean = isinstance(getattr(column, flag), bool)
-        _require(boolean, column.name, f"has a {flag!r} that is no boolean", "write true or false")
+        _require(boolean, name, f"has a {flag!r} that is no boolean", "write true or false")
 
 
 def _finite(name, bound, value):
