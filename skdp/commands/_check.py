@@ -7,6 +7,8 @@ from skdp.commands._arguments import (
     add_people,
     add_table,
     outcome_columns,
+    outcome_values,
+    people,
     read_rows,
     read_schema,
     with_columns,
@@ -47,7 +49,8 @@ def add_labeled_rows(parser, default="that of the schema"):
 def run(arguments, note):
     """Return the report on a table, and the exit code."""
     schema = schema_of(arguments)
-    report = checked(rows_of(arguments, schema, note), schema, arguments)
+    where = f"--schema {arguments.schema!r}"
+    report = _checked(_rows_of(arguments, schema, note, where), schema, arguments)
     return str(report), 1 if report.stops else 0
 
 
@@ -72,16 +75,28 @@ def check_features(schema, arguments, where, *, label_required=True):
             )
 
 
-def rows_of(arguments, schema, note, where=None):
+def checked_rows(arguments, schema, note, where):
+    """Return the features, outcomes and people of a private table that may be released.
+
+    It has no stops but those that are accepted. ``where`` says what the schema is of.
+    """
+    _check_accepted(arguments, schema)
+    frame = _rows_of(arguments, schema, note, where)
+    groups = people(frame, arguments)
+    refuse_stops(frame, schema, arguments)
+    columns = outcome_columns(arguments, schema.outcome, where)
+    return frame[list(schema.names)], outcome_values(frame, columns, schema.outcome), groups
+
+
+def _rows_of(arguments, schema, note, where):
     """Return a private table, which has all columns of the schema and of the arguments."""
-    where = where or f"--schema {arguments.schema!r}"
     columns = outcome_columns(arguments, schema.outcome, where) | {"--group": arguments.group}
     frame = read_rows(arguments, note, columns)
     check_columns(frame, schema.names, arguments.table, where)
     return frame
 
 
-def checked(frame, schema, arguments):
+def _checked(frame, schema, arguments):
     """Return the report on a private table."""
     columns = outcome_columns(arguments, schema.outcome, "the schema")
     schema = with_columns(schema, columns)
@@ -100,7 +115,7 @@ def add_accept(parser):
     )
 
 
-def check_accepted(arguments, schema):
+def _check_accepted(arguments, schema):
     """Raise ValueError where an accepted stop is none that can be found; by public names only."""
     outcome = outcome_columns(arguments, schema.outcome, "the schema").values()
     columns = [*schema.names, *outcome, *filter(None, [arguments.group])]
@@ -117,7 +132,7 @@ def check_accepted(arguments, schema):
 
 def refuse_stops(frame, schema, arguments):
     """Raise ValueError where a table has stops that are not accepted, by their names alone."""
-    stops = [stop.name for stop in checked(frame, schema, arguments).stops]
+    stops = [stop.name for stop in _checked(frame, schema, arguments).stops]
     stops = [name for name in stops if name not in arguments.accept]
     if stops:
         raise ValueError(
