@@ -153,7 +153,7 @@ def read_table(
     if not len(frame):
         raise ValueError(f"{path!r} holds no rows below the names of its columns.")
     if thousands or decimal == ",":
-        frame = frame.map(_Plain(decimal, thousands or "."))
+        frame = frame.map(_point_writer(decimal, thousands or "."))
     return frame.mask(frame.apply(Vocabulary(missing).codes) >= 0, None) if missing else frame
 
 
@@ -334,17 +334,17 @@ def _check_names(names, path, hint):
         raise ValueError(f"{path!r} has no names for most of its columns in its first line.{hint}")
 
 
-class _Plain:
-    """Turns text that is a number with these signs into one with a decimal point alone."""
+def _point_writer(decimal, thousands):
+    """Return a function that writes numbers with these signs with a decimal point alone."""
+    pattern = number_pattern(decimal, thousands)
+    dropped = f"{ALIKE.get(thousands, thousands)}{MONEY} "
+    signs = str.maketrans({decimal: ".", **dict.fromkeys(dropped)})
 
-    def __init__(self, decimal, thousands):
-        self._pattern = number_pattern(decimal, thousands)
-        dropped = f"{ALIKE.get(thousands, thousands)}{MONEY} "
-        self._signs = str.maketrans({decimal: ".", **dict.fromkeys(dropped)})
+    def with_point(value):
+        is_number = isinstance(value, str) and pattern.fullmatch(value)
+        return value.translate(signs) if is_number else value
 
-    def __call__(self, value):
-        is_number = isinstance(value, str) and self._pattern.fullmatch(value)
-        return value.translate(self._signs) if is_number else value
+    return with_point
 
 
 def _read_csv(path, sep, encoding, skip):

@@ -30,7 +30,7 @@ from skdp.tabular._mistakes import (
     number_forms,
     values_outside,
 )
-from skdp.tabular._outcomes import N_INTERVALS, EventOutcome, outcome_text
+from skdp.tabular._outcomes import N_INTERVALS, exit_names, outcome_text
 from skdp.tabular._schema import Schema, as_schema
 from skdp.tabular._values import Vocabulary, canonical, missing_values, numbers, person_ids
 from skdp.utils._frames import as_elements, as_frame
@@ -275,8 +275,7 @@ def check_table(
     They would lie inside if they were converted from °F to °C.
     """
     schema = as_schema(schema)
-    exits = schema.outcome if isinstance(schema.outcome, EventOutcome) else None
-    of_exits = [] if exits is None else [exits.event, exits.time]
+    of_exits = exit_names(schema.outcome, label, "check_table")
     wanted = [*schema.names, *of_exits, *filter(None, (label, group))]
     frame = named_like(as_frame(frame, "frame"), wanted)
     if not set(of_exits) & set(getattr(frame, "columns", [])):
@@ -299,9 +298,10 @@ def check_table(
         counts.append((column.name, int(missing.sum()), int(unread.sum()), clipped))
     classes: tuple = ()
     outcome = ""
-    if exits is not None and of_exits:
-        counted_exits, of_labels = _exit_findings(frame, exits)
-        outcome = f"outcome {of_exits[0]!r:.40} and {of_exits[1]!r:.40}, {outcome_text(exits)}"
+    if of_exits and schema.outcome is not None:
+        counted_exits, of_labels = _exit_findings(frame, schema.outcome)
+        names = f"{of_exits[0]!r:.40} and {of_exits[1]!r:.40}"
+        outcome = f"outcome {names}, {outcome_text(schema.outcome)}"
         counts += counted_exits
         findings += of_labels
     elif label is not None and schema.outcome is not None:
@@ -321,11 +321,6 @@ def check_table(
 def _require_columns(frame, needed, schema, label, group):
     """Raise ValueError unless what is to be checked is there, once."""
     names = list(getattr(frame, "columns", []))
-    if label is not None and isinstance(schema.outcome, EventOutcome):
-        raise ValueError(
-            "The 'label' parameter of check_table must be None where the outcome is a time to an "
-            "event, which names its two columns itself."
-        )
     for name in (*needed, *filter(None, (label, group))):
         if names.count(name) != 1:
             raise ValueError(
