@@ -403,20 +403,16 @@ def column_from(name, description):
 
 def description_of(column):
     """Return what :func:`column_from` needs to make the column, without what is the default."""
-    if isinstance(column, NumericColumn):
-        given = {"type": "numeric", "low": column.low, "high": column.high}
-        if column.step is not None:
-            given["step"] = column.step
-        flags = ("log", "missing", "noisy")
-    else:
-        given = {"type": "category", "categories": list(column.categories)}
-        flags = ("ordered", "missing", "noisy")
-    return given | {flag: True for flag in flags if getattr(column, flag)}
+    kind = "numeric" if isinstance(column, NumericColumn) else "category"
+    _, required, optional = _KINDS[kind]
+    stated = [*required, *(key for key in optional if getattr(column, key))]
+    values = ((key, getattr(column, key)) for key in stated)
+    return {"type": kind} | {k: list(v) if isinstance(v, tuple) else v for k, v in values}
 
 
 # Of each type: what makes the column, the keys that it needs, and those that it may have.
 _KINDS = {
-    "numeric": (NumericColumn, ("low", "high"), ("log", "missing", "step", "noisy")),
+    "numeric": (NumericColumn, ("low", "high"), ("step", "log", "missing", "noisy")),
     "category": (CategoryColumn, ("categories",), ("ordered", "missing", "noisy")),
 }
 
