@@ -310,23 +310,20 @@ def load_human_activity() -> Bunch:
     if path is None:
         raise missing_file(_ACTIVITY_FILE, "; skdp.datasets.load_digits_domains() needs no files")
     with np.load(path, allow_pickle=False) as arrays:
-        data, target, groups = (
-            np.concatenate([arrays[f"{what}_train"], arrays[f"{what}_test"]])
-            for what in ("X", "y", "subject")
+        return Bunch(
+            data=np.concatenate([arrays["X_train"], arrays["X_test"]]),
+            target=np.concatenate([arrays["y_train"], arrays["y_test"]]).astype(np.int64),
+            # In the order of the labels 0…5.
+            target_names=[
+                *("walking", "walking upstairs", "walking downstairs"),
+                *("sitting", "standing", "lying"),
+            ],
+            groups=np.concatenate([arrays["subject_train"], arrays["subject_test"]]).astype(
+                np.int64
+            ),
+            feature_names=arrays["feature_names"].tolist(),
+            DESCR=load_human_activity.__doc__,
         )
-        names = arrays["feature_names"].tolist()
-    return Bunch(
-        data=data,
-        target=target.astype(np.int64),
-        # In the order of the labels 0…5.
-        target_names=[
-            *("walking", "walking upstairs", "walking downstairs"),
-            *("sitting", "standing", "lying"),
-        ],
-        groups=groups.astype(np.int64),
-        feature_names=names,
-        DESCR=load_human_activity.__doc__,
-    )
 
 
 def _scenario(name, find, random_state):
