@@ -9,6 +9,7 @@ from math import inf
 from pathlib import Path
 
 from skdp.commands._tables import (
+    add_column,
     add_table_options,
     check_columns,
     check_output,
@@ -27,7 +28,6 @@ from skdp.tabular import (
     unfit_columns,
 )
 from skdp.utils._files import write_whole
-from skdp.utils._text import composed
 from skdp.utils._validation import listed
 
 # Arguments that name files to be read.
@@ -62,15 +62,14 @@ def add_table(parser, rows="private rows", name="table", metavar="TABLE", **sett
 
 def add_outcome(parser, text, default="that of the schema"):
     """Add the name of the column with labels, and those of the columns with a time to an event."""
-    parser.add_argument("--label", metavar="COLUMN", type=composed, help=text)
+    add_column(parser, "--label", text)
     about = {
         "event": "where the outcome is a time: column of whether the event occurred, 0 or 1, "
         "false or true, no or yes",
         "time": "column of when it occurred, or when the row left without it",
     }
     for name, what in about.items():
-        text = f"{what} (default: {default})" if default else what
-        parser.add_argument(f"--{name}", metavar="COLUMN", type=composed, help=text)
+        add_column(parser, f"--{name}", f"{what} (default: {default})" if default else what)
 
 
 def outcome_columns(arguments, outcome, where, *, required=False):
@@ -135,12 +134,7 @@ def outcome_values(frame, columns, outcome):
 
 def add_people(parser):
     """Add whose each private row is, and how the table is to be read."""
-    parser.add_argument(
-        "--group",
-        metavar="COLUMN",
-        type=composed,
-        help="column with IDs of people: protects people instead of rows",
-    )
+    add_column(parser, "--group", "column with IDs of people: protects people instead of rows")
     add_table_options(parser)
 
 

@@ -13,9 +13,8 @@ from skdp.commands._arguments import (
     read_schema,
     write_schema,
 )
-from skdp.commands._tables import check_columns
+from skdp.commands._tables import add_column, check_columns
 from skdp.source import quantile_bounds
-from skdp.utils._text import composed
 
 NAME = "bounds"
 HELP = """Find bounds and categories of private columns with noise, where none are public.
@@ -32,15 +31,8 @@ with noise. Use it for skdp release, with the same ledger."""
 def add_arguments(parser):
     """Add the arguments of the command."""
     add_table(parser)
-    for name, text in (("numeric", "numbers"), ("category", "categories")):
-        parser.add_argument(
-            f"--{name}",
-            metavar="COLUMN",
-            type=composed,
-            action="append",
-            default=[],
-            help=f"column of {text}; repeatable",
-        )
+    add_column(parser, "--numeric", "column of numbers; repeatable", repeatable=True)
+    add_column(parser, "--category", "column of categories; repeatable", repeatable=True)
     parser.add_argument("--schema", metavar="FILE", help="public schema of other columns (.json)")
     parser.add_argument(
         "--class",

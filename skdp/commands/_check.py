@@ -13,9 +13,8 @@ from skdp.commands._arguments import (
     read_schema,
     with_columns,
 )
-from skdp.commands._tables import check_columns
+from skdp.commands._tables import add_column, check_columns
 from skdp.tabular import COLUMN_KINDS, TABLE_KINDS, check_table
-from skdp.utils._text import composed
 
 NAME = "check"
 HELP = """Check private rows against a schema before a release; for their owner only.
@@ -105,14 +104,8 @@ def _checked(frame, schema, arguments):
 
 def add_accept(parser):
     """Add the option to accept stops."""
-    parser.add_argument(
-        "--accept",
-        metavar="COLUMN:KIND",
-        type=composed,
-        action="append",
-        default=[],
-        help="accept this stop of skdp check, such as age:units; repeatable",
-    )
+    text = "accept this stop of skdp check, such as age:units; repeatable"
+    add_column(parser, "--accept", text, metavar="COLUMN:KIND", repeatable=True)
 
 
 def _check_accepted(arguments, schema):

@@ -15,6 +15,7 @@ from skdp.commands._arguments import (
 )
 from skdp.commands._tables import (
     TABLES,
+    add_column,
     add_table_options,
     check_columns,
     write_table,
@@ -34,7 +35,7 @@ from skdp.transfer import (
     DPTransferRegressor,
     DPTransferSurvival,
 )
-from skdp.utils._text import composed, named_like
+from skdp.utils._text import named_like
 
 NAME = "predict"
 HELP = """Predict the class, number or time of each row of a table, by releases and labels.
@@ -62,12 +63,7 @@ def add_arguments(parser):
     add_table(parser, "the target's rows")
     text = "column with the labels that are known; other cells are empty"
     add_outcome(parser, text, default="")
-    parser.add_argument(
-        "--id",
-        metavar="COLUMN",
-        type=composed,
-        help="column that is copied to the output, first",
-    )
+    add_column(parser, "--id", "column that is copied to the output, first")
     parser.add_argument(
         "--label-sampling",
         choices=("auto", "random", "stratified"),

@@ -27,13 +27,19 @@ from skdp.commands._arguments import (
     read_rows,
 )
 from skdp.commands._predict import known_labels, known_outcomes
-from skdp.commands._tables import add_table_options, check_columns, escaped_text, read_table
+from skdp.commands._tables import (
+    add_column,
+    add_table_options,
+    check_columns,
+    escaped_text,
+    read_table,
+)
 from skdp.displays import CalibrationDisplay, EvaluationDisplay, PredictionErrorDisplay
 from skdp.release import HALF_WIDTH, StepFunction
 from skdp.source import evaluate_privately
 from skdp.tabular import EventOutcome, canonical, numbers, person_ids, truths
 from skdp.utils._survival import concordance_index
-from skdp.utils._text import composed, text_width
+from skdp.utils._text import text_width
 
 NAME = "score"
 HELP = """Compare predictions with the outcomes of your own rows. No budget is spent.
@@ -61,9 +67,7 @@ def add_arguments(parser):
     add_table(parser, "what skdp predict wrote", "predictions", "PREDICTIONS")
     add_table(parser, "rows with their outcomes", metavar="TRUTH")
     add_outcome(parser, "column with the labels, or numbers, of TRUTH", "'event' and 'time'")
-    parser.add_argument(
-        "--id", metavar="COLUMN", type=composed, help="column in both that tells rows apart"
-    )
+    add_column(parser, "--id", "column in both that tells rows apart")
     add_table_options(parser)
     add_plot(parser, "the calibration")
 

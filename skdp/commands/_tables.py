@@ -45,6 +45,12 @@ _SEPARATOR_LINE = re.compile(r"sep=([^\w\"\r\n.+-])[\r\n]*", re.IGNORECASE)
 _TOP = 50
 
 
+def add_column(parser, option, text, *, metavar="COLUMN", repeatable=False):
+    """Add an option that names a column of a table, or several where it is repeatable."""
+    several: dict = {"action": "append", "default": []} if repeatable else {}
+    parser.add_argument(option, metavar=metavar, type=composed, help=text, **several)
+
+
 def add_table_options(parser, *, drop=False):
     """Add how a table is to be read; :func:`table_options` passes it to :func:`read_table`.
 
@@ -94,14 +100,7 @@ def add_table_options(parser, *, drop=False):
     )
     reading.add_argument("--sheet", metavar="NAME", help="sheet of an .xlsx file (default: first)")
     if drop:
-        reading.add_argument(
-            "--drop",
-            metavar="COLUMN",
-            type=composed,
-            action="append",
-            default=[],
-            help="leave out; repeatable",
-        )
+        add_column(reading, "--drop", "leave out; repeatable", repeatable=True)
 
 
 def table_options(arguments):
