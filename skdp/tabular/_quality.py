@@ -276,8 +276,6 @@ def _utility(encoded, labels, seed):
 
 def _explained(encoded, places, seed):
     """Return R² on real rows of boosting, by synthetic and by other real ones."""
-    from sklearn.ensemble import HistGradientBoostingRegressor
-
     half = len(encoded[0]) // 2
     n = min(half, len(encoded[1]))
     test = ~np.isnan(places[0][half:])
@@ -288,8 +286,7 @@ def _explained(encoded, places, seed):
                 "The 'label' parameter of compare_tables must name a column with numbers in both "
                 "tables, as the outcome of the schema is one."
             )
-        model = HistGradientBoostingRegressor(random_state=seed)
-        model.fit(E[~np.isnan(y)], y[~np.isnan(y)])
+        model = _boosting(seed, of_numbers=True).fit(E[~np.isnan(y)], y[~np.isnan(y)])
         reached.append(r2_score(places[0][half:][test], model.predict(encoded[0][half:][test])))
     return tuple(map(float, reached))
 
@@ -299,8 +296,6 @@ def _ordered(encoded, outcome, frames, seed):
 
     By synthetic and by other real rows.
     """
-    from sklearn.ensemble import HistGradientBoostingRegressor
-
     half = len(encoded[0]) // 2
     n = min(half, len(encoded[1]))
     exits = []
@@ -322,18 +317,18 @@ def _ordered(encoded, outcome, frames, seed):
         # Nelson and Aalen's hazard up to the time of each row, ties in any order.
         order = rows[np.argsort(times[rows], kind="stable")]
         hazards = np.cumsum(happened[order] / np.arange(len(order), 0, -1))
-        model = HistGradientBoostingRegressor(random_state=seed)
-        model.fit(E[order], happened[order] - hazards)
+        model = _boosting(seed, of_numbers=True).fit(E[order], happened[order] - hazards)
         risks = model.predict(encoded[0][test])
         reached.append(concordance_index(exits[0][1][test], exits[0][2][test], risks))
     return tuple(reached)
 
 
-def _boosting(seed):
+def _boosting(seed, *, of_numbers=False):
     # Nothing else needs scikit-learn's ensembles, and who imports skdp need not wait for them.
-    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-    return HistGradientBoostingClassifier(random_state=seed)
+    model = HistGradientBoostingRegressor if of_numbers else HistGradientBoostingClassifier
+    return model(random_state=seed)
 
 
 def _area(model, X, codes):
