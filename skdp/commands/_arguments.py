@@ -9,6 +9,7 @@ from math import inf
 from pathlib import Path
 
 from skdp.commands._tables import (
+    add_column,
     add_table_options,
     check_columns,
     check_output,
@@ -27,10 +28,8 @@ from skdp.tabular import (
     unfit_columns,
 )
 from skdp.utils._files import write_whole
-from skdp.utils._text import composed
 from skdp.utils._validation import listed
 
-TABLE = "private rows (.csv, .parquet or .xlsx)"
 # Arguments that name files to be read.
 _INPUTS = (
     *("release", "table", "predictions", "schema", "common", "compare", "ledger", "audit"),
@@ -55,17 +54,22 @@ def add_release(parser, text="file of a release (.skdp)", **settings):
     parser.add_argument("release", metavar="RELEASE", help=text, **settings)
 
 
+def add_table(parser, rows="private rows", name="table", metavar="TABLE", **settings):
+    """Add a table of rows that a command reads."""
+    text = f"{rows} (.csv, .parquet or .xlsx)"
+    parser.add_argument(name, metavar=metavar, help=text, **settings)
+
+
 def add_outcome(parser, text, default="that of the schema"):
     """Add the name of the column with labels, and those of the columns with a time to an event."""
-    parser.add_argument("--label", metavar="COLUMN", type=composed, help=text)
+    add_column(parser, "--label", text)
     about = {
         "event": "where the outcome is a time: column of whether the event occurred, 0 or 1, "
         "false or true, no or yes",
         "time": "column of when it occurred, or when the row left without it",
     }
     for name, what in about.items():
-        text = f"{what} (default: {default})" if default else what
-        parser.add_argument(f"--{name}", metavar="COLUMN", type=composed, help=text)
+        add_column(parser, f"--{name}", f"{what} (default: {default})" if default else what)
 
 
 def outcome_columns(arguments, outcome, where, *, required=False):
@@ -130,12 +134,7 @@ def outcome_values(frame, columns, outcome):
 
 def add_people(parser):
     """Add whose each private row is, and how the table is to be read."""
-    parser.add_argument(
-        "--group",
-        metavar="COLUMN",
-        type=composed,
-        help="column with IDs of people: protects people instead of rows",
-    )
+    add_column(parser, "--group", "column with IDs of people: protects people instead of rows")
     add_table_options(parser)
 
 
@@ -144,6 +143,19 @@ def add_output(parser, what, ending, *, required=True):
     text = f"{what} ({ending})"
     parser.add_argument("-o", "--output", required=required, metavar="FILE", help=text)
     parser.add_argument("--force", action="store_true", help="replace the output if it exists")
+
+
+def add_plot(parser, what):
+    """Add where to plot, and whether over a file that is there."""
+    parser.add_argument("--plot", metavar="FILE", help=f"plot {what} (.png, .svg or .pdf)")
+    parser.add_argument("--force", action="store_true", help="replace the plot if it exists")
+
+
+def checked_plot(arguments):
+    """Return where a command is to plot, as :func:`checked_output` does; None where it is not."""
+    if arguments.plot is None:
+        return None
+    return checked_output(arguments, ".png", ".svg", ".pdf", argument="plot")
 
 
 def checked_output(arguments, *endings, argument="output"):
@@ -161,11 +173,14 @@ def checked_output(arguments, *endings, argument="output"):
     )
 
 
-def read_rows(arguments, note, argument="table"):
-    """Return the table that an argument names."""
+def read_rows(arguments, note, columns=None, argument="table"):
+    """Return the table that an argument names; it has the columns that these options name."""
     path = getattr(arguments, argument)
     note(f"reading {path!r}")
-    return read_table(path, **table_options(arguments), note=note)
+    frame = read_table(path, **table_options(arguments), note=note)
+    for option, column in (columns or {}).items():
+        check_columns(frame, [column] if column else [], path, option)
+    return frame
 
 
 def drafted(frame, note, **settings):
@@ -202,27 +217,29 @@ def drafted(frame, note, **settings):
     return schema_from(frame, public=True, **settings)
 
 
-def read_schema(path, argument=""):
-    """Return the schema of a file; errors name it, and the argument."""
+def read_schema(path, argument="", *, with_outcome=False):
+    """Return the schema of a file; errors name it, and the argument.
+
+    ``with_outcome`` refuses a schema that neither lists classes nor has another outcome.
+    """
     try:
-        return Schema.read(path)
+        schema = Schema.read(path)
     except ValueError as error:
         raise ValueError(f"{argument}{path!r}: {error}") from None
-
-
-def require_outcome(schema, path, argument=""):
-    """Raise ValueError unless a schema lists classes, or has another outcome."""
-    if schema.outcome is None and schema.classes is None:
+    if with_outcome and schema.outcome is None and schema.classes is None:
         raise ValueError(
             f"{argument}{path!r} lists no classes. Add them by hand, as "
             '"classes": ["alive", "dead"], or draft the schema with --label. If labels are '
             'numbers, add "outcome": {"type": "number", "low": 0, "high": 80}; for times to an '
             'event, {"type": "event", "horizon": 365}.'
         )
+    return schema
 
 
-def drawn(plot, target, force):
-    """Write what a function plots, which returns axes."""
+def drawn(plot, target, arguments):
+    """Write what a function plots, which returns axes; return lines about it, if there is any."""
+    if target is None:
+        return []
     try:
         pyplot = importlib.import_module("matplotlib.pyplot")
     except ImportError:
@@ -232,9 +249,10 @@ def drawn(plot, target, force):
         ) from None
     pyplot.switch_backend("agg")
     axes = plot()
-    with write_whole(target, overwrite=force) as file:
+    with write_whole(target, overwrite=arguments.force) as file:
         axes.figure.savefig(file, format=target.suffix[1:].lower())
     pyplot.close(axes.figure)
+    return [f"Wrote {str(target)!r}."]
 
 
 def write_schema(schema, target, arguments):

@@ -1,10 +1,10 @@
 """``skdp bounds``: a schema of columns without public bounds, by differential privacy."""
 
 from skdp.commands._arguments import (
-    TABLE,
     add_budget,
     add_output,
     add_people,
+    add_table,
     check_budget,
     checked_output,
     opened_ledger,
@@ -13,9 +13,8 @@ from skdp.commands._arguments import (
     read_schema,
     write_schema,
 )
-from skdp.commands._tables import check_columns
+from skdp.commands._tables import add_column, check_columns
 from skdp.source import quantile_bounds
-from skdp.utils._text import composed
 
 NAME = "bounds"
 HELP = """Find bounds and categories of private columns with noise, where none are public.
@@ -31,16 +30,9 @@ with noise. Use it for skdp release, with the same ledger."""
 
 def add_arguments(parser):
     """Add the arguments of the command."""
-    parser.add_argument("table", metavar="TABLE", help=TABLE)
-    for name, text in (("numeric", "numbers"), ("category", "categories")):
-        parser.add_argument(
-            f"--{name}",
-            metavar="COLUMN",
-            type=composed,
-            action="append",
-            default=[],
-            help=f"column of {text}; repeatable",
-        )
+    add_table(parser)
+    add_column(parser, "--numeric", "column of numbers; repeatable", repeatable=True)
+    add_column(parser, "--category", "column of categories; repeatable", repeatable=True)
     parser.add_argument("--schema", metavar="FILE", help="public schema of other columns (.json)")
     parser.add_argument(
         "--class",

@@ -3,18 +3,18 @@
 import shlex
 
 from skdp.commands._arguments import (
-    TABLE,
     add_outcome,
     add_people,
+    add_table,
     outcome_columns,
+    outcome_values,
+    people,
     read_rows,
     read_schema,
-    require_outcome,
     with_columns,
 )
-from skdp.commands._tables import check_columns
+from skdp.commands._tables import add_column, check_columns
 from skdp.tabular import COLUMN_KINDS, TABLE_KINDS, check_table
-from skdp.utils._text import composed
 
 NAME = "check"
 HELP = """Check private rows against a schema before a release; for their owner only.
@@ -40,7 +40,7 @@ def add_private_rows(parser):
 
 def add_labeled_rows(parser, default="that of the schema"):
     """Add private rows, and the columns of the outcome and of people."""
-    parser.add_argument("table", metavar="TABLE", help=TABLE)
+    add_table(parser)
     add_outcome(parser, "column with the labels", default)
     add_people(parser)
 
@@ -48,15 +48,15 @@ def add_labeled_rows(parser, default="that of the schema"):
 def run(arguments, note):
     """Return the report on a table, and the exit code."""
     schema = schema_of(arguments)
-    report = checked(rows_of(arguments, schema, note), schema, arguments)
+    where = f"--schema {arguments.schema!r}"
+    report = _checked(_rows_of(arguments, schema, note, where), schema, arguments)
     return str(report), 1 if report.stops else 0
 
 
 def schema_of(arguments, *, label_required=False):
     """Return the public schema, which says what labels may be and leaves out their column."""
-    schema = read_schema(arguments.schema, "--schema ")
-    if label_required or arguments.label is not None:
-        require_outcome(schema, arguments.schema, "--schema ")
+    with_outcome = label_required or arguments.label is not None
+    schema = read_schema(arguments.schema, "--schema ", with_outcome=with_outcome)
     where = f"--schema {arguments.schema!r}"
     check_features(schema, arguments, where, label_required=label_required)
     return schema
@@ -74,18 +74,28 @@ def check_features(schema, arguments, where, *, label_required=True):
             )
 
 
-def rows_of(arguments, schema, note, where=None):
-    """Return a private table, which has all columns of the schema and of the arguments."""
-    where = where or f"--schema {arguments.schema!r}"
-    frame = read_rows(arguments, note)
+def checked_rows(arguments, schema, note, where):
+    """Return the features, outcomes and people of a private table that may be released.
+
+    It has no stops but those that are accepted. ``where`` says what the schema is of.
+    """
+    _check_accepted(arguments, schema)
+    frame = _rows_of(arguments, schema, note, where)
+    groups = people(frame, arguments)
+    refuse_stops(frame, schema, arguments)
     columns = outcome_columns(arguments, schema.outcome, where)
-    for argument, name in (columns | {"--group": arguments.group}).items():
-        check_columns(frame, [name] if name else [], arguments.table, argument)
+    return frame[list(schema.names)], outcome_values(frame, columns, schema.outcome), groups
+
+
+def _rows_of(arguments, schema, note, where):
+    """Return a private table, which has all columns of the schema and of the arguments."""
+    columns = outcome_columns(arguments, schema.outcome, where) | {"--group": arguments.group}
+    frame = read_rows(arguments, note, columns)
     check_columns(frame, schema.names, arguments.table, where)
     return frame
 
 
-def checked(frame, schema, arguments):
+def _checked(frame, schema, arguments):
     """Return the report on a private table."""
     columns = outcome_columns(arguments, schema.outcome, "the schema")
     schema = with_columns(schema, columns)
@@ -94,17 +104,11 @@ def checked(frame, schema, arguments):
 
 def add_accept(parser):
     """Add the option to accept stops."""
-    parser.add_argument(
-        "--accept",
-        metavar="COLUMN:KIND",
-        type=composed,
-        action="append",
-        default=[],
-        help="accept this stop of skdp check, such as age:units; repeatable",
-    )
+    text = "accept this stop of skdp check, such as age:units; repeatable"
+    add_column(parser, "--accept", text, metavar="COLUMN:KIND", repeatable=True)
 
 
-def check_accepted(arguments, schema):
+def _check_accepted(arguments, schema):
     """Raise ValueError where an accepted stop is none that can be found; by public names only."""
     outcome = outcome_columns(arguments, schema.outcome, "the schema").values()
     columns = [*schema.names, *outcome, *filter(None, [arguments.group])]
@@ -121,7 +125,7 @@ def check_accepted(arguments, schema):
 
 def refuse_stops(frame, schema, arguments):
     """Raise ValueError where a table has stops that are not accepted, by their names alone."""
-    stops = [stop.name for stop in checked(frame, schema, arguments).stops]
+    stops = [stop.name for stop in _checked(frame, schema, arguments).stops]
     stops = [name for name in stops if name not in arguments.accept]
     if stops:
         raise ValueError(

@@ -1,12 +1,12 @@
 """``skdp evaluate``: what a release is worth on private rows, behind noise."""
 
 from skdp.commands._arguments import (
-    TABLE,
     add_budget,
     add_outcome,
     add_output,
     add_people,
     add_release,
+    add_table,
     check_budget,
     checked_output,
     opened_ledger,
@@ -37,7 +37,7 @@ no event with its time, are left out silently."""
 def add_arguments(parser):
     """Add the arguments of the command."""
     add_release(parser, nargs="?")
-    parser.add_argument("table", metavar="TABLE", nargs="?", help=TABLE)
+    add_table(parser, nargs="?")
     parser.add_argument("--show", metavar="FILE", help="show this evaluation (.json)")
     add_outcome(parser, "column with the labels", "that of the release")
     add_people(parser)
@@ -61,9 +61,7 @@ def run(arguments, note):
     release = Release.load(arguments.release)
     where = f"the release {arguments.release!r}"
     columns = outcome_columns(arguments, release.outcome, where, required=True)
-    frame = read_rows(arguments, note)
-    for option, name in columns.items():
-        check_columns(frame, [name], arguments.table, option)
+    frame = read_rows(arguments, note, columns)
     rows = _rows(frame, release, arguments)
     with opened_ledger(arguments, note) as ledger:
         evaluation = evaluate_privately(

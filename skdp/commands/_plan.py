@@ -5,7 +5,7 @@ import shlex
 from math import inf, isinf
 from textwrap import wrap
 
-from skdp.commands._arguments import between, checked_output, drawn, read_schema, require_outcome
+from skdp.commands._arguments import add_plot, between, checked_plot, drawn, read_schema
 from skdp.commands._predict import class_shares
 from skdp.source import plan_release
 from skdp.tabular import NumericColumn
@@ -89,8 +89,7 @@ def add_arguments(parser):
         metavar="NUMBER",
         help="the same for R², where the outcome is a number",
     )
-    parser.add_argument("--plot", metavar="FILE", help="plot the plan (.png, .svg or .pdf)")
-    parser.add_argument("--force", action="store_true", help="replace the plot if it exists")
+    add_plot(parser, "the plan")
 
 
 def _add_spread(parser):
@@ -130,11 +129,8 @@ def _effect(text):
 
 def run(arguments, note):
     """Simulate, and return what is expected."""
-    target = None
-    if arguments.plot is not None:
-        target = checked_output(arguments, ".png", ".svg", ".pdf", argument="plot")
-    schema = read_schema(arguments.schema)
-    require_outcome(schema, arguments.schema)
+    target = checked_plot(arguments)
+    schema = read_schema(arguments.schema, with_outcome=True)
     number = isinstance(schema.outcome, NumericColumn)
     for option, wrong in {"auc": number, "r2": not number}.items():
         if wrong and getattr(arguments, option) is not None:
@@ -169,9 +165,7 @@ def run(arguments, note):
     lines = plan.summary().split("\n")
     if wanted is not None:
         lines += _needed(plan, name, wanted)
-    if target is not None:
-        drawn(plan.plot, target, arguments.force)
-        lines.append(f"Wrote {str(target)!r}.")
+    lines += drawn(plan.plot, target, arguments)
     return "\n".join(part for line in lines for part in _wrapped(line))
 
 

@@ -7,6 +7,7 @@ from skdp.commands._arguments import (
     add_outcome,
     add_output,
     add_release,
+    add_table,
     checked_output,
     outcome_columns,
     outcome_values,
@@ -14,9 +15,9 @@ from skdp.commands._arguments import (
 )
 from skdp.commands._tables import (
     TABLES,
+    add_column,
     add_table_options,
     check_columns,
-    check_ending,
     write_table,
 )
 from skdp.release import Release
@@ -34,7 +35,7 @@ from skdp.transfer import (
     DPTransferRegressor,
     DPTransferSurvival,
 )
-from skdp.utils._text import composed, named_like
+from skdp.utils._text import named_like
 
 NAME = "predict"
 HELP = """Predict the class, number or time of each row of a table, by releases and labels.
@@ -59,17 +60,10 @@ _PLACES = (0.25, 0.5, 0.75, 1.0)
 def add_arguments(parser):
     """Add the arguments of the command."""
     add_release(parser, "file of a release (.skdp), or of several", nargs="+")
-    parser.add_argument(
-        "table", metavar="TABLE", help="the target's rows (.csv, .parquet or .xlsx)"
-    )
+    add_table(parser, "the target's rows")
     text = "column with the labels that are known; other cells are empty"
     add_outcome(parser, text, default="")
-    parser.add_argument(
-        "--id",
-        metavar="COLUMN",
-        type=composed,
-        help="column that is copied to the output, first",
-    )
+    add_column(parser, "--id", "column that is copied to the output, first")
     parser.add_argument(
         "--label-sampling",
         choices=("auto", "random", "stratified"),
@@ -92,14 +86,32 @@ def add_arguments(parser):
 def run(arguments, note):
     """Learn from the releases and the target's rows; write what that predicts of these."""
     target = checked_output(arguments, *TABLES)
-    check_ending(target)
     releases = _releases(arguments)
     outcome = releases[0].outcome
-    outcome_columns(arguments, outcome, f"the release {arguments.release[0]!r}")
-    if isinstance(outcome, EventOutcome):
-        return _predict_times(releases, arguments, target, note)
-    if outcome is not None:
-        return _predict_numbers(releases, arguments, target, note)
+    columns = outcome_columns(arguments, outcome, f"the release {arguments.release[0]!r}")
+    if outcome is None:
+        predictions = _classes(releases, arguments, note)
+    elif arguments.class_prior is not None:
+        kind = "time" if isinstance(outcome, EventOutcome) else "number"
+        raise ValueError(
+            f"--class-prior is for classes, and the outcome is a {kind}. Leave it out."
+        )
+    elif isinstance(outcome, EventOutcome):
+        known = columns if arguments.event is not None else {}
+        predictions = _times(releases, known, arguments, note)
+    else:
+        predictions = _numbers(releases, arguments, note)
+    said = f"Wrote {str(target)!r}: {', '.join(predictions)}; one line for each row, in order."
+    if write_table(pd.DataFrame(predictions), target, overwrite=arguments.force):
+        said += (
+            "\nText that spreadsheets would take for formulas has an apostrophe (') in front; "
+            "write .parquet to\nkeep it unchanged."
+        )
+    return said
+
+
+def _classes(releases, arguments, note):
+    """Return the class that is predicted of each row, and the probability of each class."""
     classes = np.unique(np.concatenate([release.classes for release in releases]))
     prior = class_shares(classes.tolist(), arguments.class_prior)
     frame = read_rows(arguments, note)
@@ -110,7 +122,7 @@ def run(arguments, note):
     n_labels = 0 if labels is None else int(pd.notna(labels).sum())
     note(f"learning from {_named(releases)} and {len(rows):,} rows, {n_labels:,} of them labeled")
     model = DPTransferClassifier(
-        releases[0] if len(releases) == 1 else releases,
+        _source(releases),
         label_sampling=arguments.label_sampling,
         class_prior=prior,
         random_state=0,
@@ -118,74 +130,61 @@ def run(arguments, note):
     model.fit(rows, labels)
     probabilities = model.predict_proba(rows)
     predictions = ids | {"class": model.classes_[probabilities.argmax(axis=1)]}
-    # Beyond six decimals are rounding and noise, and nothing is known to be certain.
-    shown = np.clip(np.round(probabilities, 6), 10.0**-6, 1 - 10.0**-6)
-    for label, column in zip(model.classes_.tolist(), shown.T, strict=True):
+    for label, column in zip(model.classes_.tolist(), _shown(probabilities).T, strict=True):
         predictions[f"probability_{label}"] = column
-    return _written(predictions, target, arguments)
+    return predictions
 
 
-def _written(predictions, target, arguments):
-    """Write the columns of predictions, and return what to say of them."""
-    said = f"Wrote {str(target)!r}: {', '.join(predictions)}; one line for each row, in order."
-    if write_table(pd.DataFrame(predictions), target, overwrite=arguments.force):
-        said += (
-            "\nText that spreadsheets would take for formulas has an apostrophe (') in front; "
-            "write .parquet to\nkeep it unchanged."
-        )
-    return said
-
-
-def _predict_numbers(releases, arguments, target, note):
-    """Write the number that is predicted of each row, with its standard deviation."""
-    if arguments.class_prior is not None:
-        raise ValueError(
-            "--class-prior is for classes, and the outcome is a number. Leave it out."
-        )
+def _numbers(releases, arguments, note):
+    """Return the number that is predicted of each row, with its standard deviation."""
+    names = ("prediction", "deviation")
     frame = read_rows(arguments, note)
-    ids = _ids(frame, ("prediction", "deviation"), arguments)
+    ids = _ids(frame, names, arguments)
     outcomes = known_outcomes(frame, arguments)
     rows = _rows(frame, releases, arguments)
     n_known = 0 if outcomes is None else int(np.isfinite(outcomes).sum())
     known = f"{n_known:,} with an outcome"
     note(f"learning from {_named(releases)} and {len(rows):,} rows, {known}")
     sampling = "stratified" if arguments.label_sampling == "stratified" else "random"
-    source = releases[0] if len(releases) == 1 else releases
-    model = DPTransferRegressor(source, label_sampling=sampling).fit(rows, outcomes)
-    numbers, deviations = model.predict(rows, return_std=True)
-    # Beyond six digits are rounding and noise.
-    shown = ([float(f"{value:.6g}") for value in values] for values in (numbers, deviations))
-    predictions = ids | dict(zip(("prediction", "deviation"), shown, strict=True))
-    return _written(predictions, target, arguments)
+    model = DPTransferRegressor(_source(releases), label_sampling=sampling).fit(rows, outcomes)
+    predicted = model.predict(rows, return_std=True)
+    return ids | dict(zip(names, map(_six_digits, predicted), strict=True))
 
 
-def _predict_times(releases, arguments, target, note):
-    """Write the risk of each row, and its curve of survival at public times."""
-    if arguments.class_prior is not None:
-        raise ValueError("--class-prior is for classes, and the outcome is a time. Leave it out.")
+def _times(releases, columns, arguments, note):
+    """Return the risk of each row, and its curve of survival at public times.
+
+    ``columns`` are those of known events and times, by the options that name them.
+    """
     outcome = releases[0].outcome
     times = [outcome.horizon * place for place in _PLACES]
     names = ("risk", *(f"survival_{time:g}" for time in times), "median_survival")
-    frame = read_rows(arguments, note)
+    frame = read_rows(arguments, note, columns)
     ids = _ids(frame, names, arguments)
-    known = None
-    if arguments.event is not None:
-        columns = outcome_columns(arguments, outcome, "the release")
-        for option, name in columns.items():
-            check_columns(frame, [name], arguments.table, option)
-        known = outcome_values(frame, columns, outcome)
+    known = outcome_values(frame, columns, outcome) if columns else None
     rows = _rows(frame, releases, arguments)
     note(f"learning from {_named(releases)} and {len(rows):,} rows")
-    source = releases[0] if len(releases) == 1 else releases
-    model = DPTransferSurvival(source).fit(rows, known)
+    model = DPTransferSurvival(_source(releases)).fit(rows, known)
     curves = model.predict_survival_function(rows, return_array=True)
     reached = curves <= 0.5
     median = np.where(reached.any(axis=1), model.unique_times_[reached.argmax(axis=1)], np.nan)
     at_times = curves[:, np.searchsorted(model.unique_times_, times, side="right") - 1]
-    # Beyond these digits are rounding and noise, and nothing is known to be certain.
-    shown = np.clip(np.round(at_times, 6), 10.0**-6, 1 - 10.0**-6)
-    columns = (np.round(model.predict(rows), 6), *shown.T, [float(f"{t:.6g}") for t in median])
-    return _written(ids | dict(zip(names, columns, strict=True)), target, arguments)
+    predicted = np.round(model.predict(rows), 6), *_shown(at_times).T, _six_digits(median)
+    return ids | dict(zip(names, predicted, strict=True))
+
+
+def _source(releases):
+    return releases[0] if len(releases) == 1 else releases
+
+
+def _shown(probabilities):
+    # Beyond six decimals are rounding and noise, and nothing is known to be certain.
+    return np.clip(np.round(probabilities, 6), 10.0**-6, 1 - 10.0**-6)
+
+
+def _six_digits(values):
+    # Beyond six digits are rounding and noise.
+    return [float(f"{value:.6g}") for value in values]
 
 
 def known_outcomes(frame, arguments):

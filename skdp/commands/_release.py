@@ -11,18 +11,8 @@ from skdp.commands._arguments import (
     check_budget,
     checked_output,
     opened_ledger,
-    outcome_columns,
-    outcome_values,
-    people,
 )
-from skdp.commands._check import (
-    add_accept,
-    add_private_rows,
-    check_accepted,
-    refuse_stops,
-    rows_of,
-    schema_of,
-)
+from skdp.commands._check import add_accept, add_private_rows, checked_rows, schema_of
 from skdp.release import result_lines
 from skdp.source import DPStatisticsSource
 
@@ -64,12 +54,8 @@ def run(arguments, note):
     check_budget(arguments)
     target = checked_output(arguments, ".skdp")
     schema = schema_of(arguments, label_required=True)
-    check_accepted(arguments, schema)
-    frame = rows_of(arguments, schema, note)
-    groups = people(frame, arguments)
-    refuse_stops(frame, schema, arguments)
-    columns = outcome_columns(arguments, schema.outcome, arguments.schema)
-    frame, labels = frame[list(schema.names)], outcome_values(frame, columns, schema.outcome)
+    where = f"--schema {arguments.schema!r}"
+    frame, labels, groups = checked_rows(arguments, schema, note, where)
     source = DPStatisticsSource(
         arguments.epsilon,
         arguments.delta,

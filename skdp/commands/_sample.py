@@ -13,7 +13,6 @@ from skdp.commands._tables import (
     TABLES,
     add_table_options,
     check_columns,
-    check_ending,
     write_table,
 )
 from skdp.release import Release
@@ -56,7 +55,6 @@ def add_arguments(parser):
 def run(arguments, note):
     """Draw rows and write them; return what was drawn, and how near it is to private rows."""
     target = checked_output(arguments, *TABLES)
-    check_ending(target)
     if arguments.rows < 1:
         raise ValueError(f"--rows must be a whole number 1 or more, got {arguments.rows}.")
     if arguments.seed is not None and not 0 <= arguments.seed < 2**32:
@@ -82,9 +80,7 @@ def run(arguments, note):
     frame = frame.assign(**dict(zip(columns.values(), parts, strict=True)))
     said = [f"Drew {len(frame):,} synthetic rows by {release!r}."]
     if arguments.compare is not None:
-        real = read_rows(arguments, note, "compare")
-        for option, name in columns.items():
-            check_columns(real, [name], arguments.compare, option)
+        real = read_rows(arguments, note, columns, "compare")
         check_columns(real, release.encoder.names, arguments.compare, "the release")
         note("comparing; what follows is private")
         label = None if about_time else columns["--label"]

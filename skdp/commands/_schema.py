@@ -5,6 +5,7 @@ from math import inf
 from skdp.commands._arguments import (
     add_outcome,
     add_output,
+    add_table,
     between,
     check_pair,
     checked_output,
@@ -13,7 +14,7 @@ from skdp.commands._arguments import (
     read_schema,
     write_schema,
 )
-from skdp.commands._tables import add_table_options, check_columns, inferred
+from skdp.commands._tables import add_table_options, inferred
 from skdp.tabular import CategoryColumn, EventOutcome, NumericColumn, Schema
 
 NAME = "schema"
@@ -33,8 +34,7 @@ schema before any release."""
 
 def add_arguments(parser):
     """Add the arguments of the command."""
-    table = "public rows (.csv, .parquet or .xlsx)"
-    parser.add_argument("table", metavar="TABLE", nargs="?", help=table)
+    add_table(parser, "public rows", nargs="?")
     parser.add_argument(
         "--common",
         nargs="+",
@@ -87,10 +87,8 @@ def run(arguments, note):
     if arguments.horizon is not None and arguments.event is None:
         raise ValueError("--horizon is of a time to an event. Name --event and --time too.")
     target = checked_output(arguments, ".json")
-    frame = read_rows(arguments, note)
     outcome = {name: getattr(arguments, name) for name in ("label", "event", "time")}
-    for name, column in outcome.items():
-        check_columns(frame, [column] if column else [], arguments.table, f"--{name}")
+    frame = read_rows(arguments, note, {f"--{name}": column for name, column in outcome.items()})
     if not frame.columns.is_unique:
         raise ValueError(f"{arguments.table!r} has columns of the same name. Rename one of them.")
     schema = drafted(inferred(frame), note, **outcome, horizon=arguments.horizon)
@@ -138,18 +136,12 @@ def _note_outcome(schema, arguments, note):
 def _common(arguments, note):
     """Write the schema that several owners can use, and return what changes for each of them."""
     paths = arguments.common
-    for given, name in (
-        (arguments.table is not None, "TABLE"),
-        (arguments.public, "--public"),
-        (arguments.label is not None, "--label"),
-        (arguments.event is not None, "--event"),
-        (arguments.time is not None, "--time"),
-        (arguments.horizon is not None, "--horizon"),
-    ):
-        if given:
+    for name in ("table", "public", "label", "event", "time", "horizon"):
+        if getattr(arguments, name) not in (None, False):
+            spelled = "TABLE" if name == "table" else f"--{name}"
             raise ValueError(
-                f"{name} is for a draft from rows, and --common reads only schemas. Leave one of "
-                "them out."
+                f"{spelled} is for a draft from rows, and --common reads only schemas. Leave one "
+                "of them out."
             )
     if len(set(paths)) < max(2, len(paths)):
         raise ValueError("--common needs two schemas or more. Name each file once.")

@@ -18,20 +18,28 @@ from sklearn.utils import check_random_state
 
 from skdp.commands._arguments import (
     add_outcome,
-    checked_output,
+    add_plot,
+    add_table,
+    checked_plot,
     drawn,
     outcome_columns,
     outcome_values,
     read_rows,
 )
 from skdp.commands._predict import known_labels, known_outcomes
-from skdp.commands._tables import add_table_options, check_columns, escaped_text, read_table
+from skdp.commands._tables import (
+    add_column,
+    add_table_options,
+    check_columns,
+    escaped_text,
+    read_table,
+)
 from skdp.displays import CalibrationDisplay, EvaluationDisplay, PredictionErrorDisplay
 from skdp.release import HALF_WIDTH, StepFunction
 from skdp.source import evaluate_privately
 from skdp.tabular import EventOutcome, canonical, numbers, person_ids, truths
 from skdp.utils._survival import concordance_index
-from skdp.utils._text import composed, text_width
+from skdp.utils._text import text_width
 
 NAME = "score"
 HELP = """Compare predictions with the outcomes of your own rows. No budget is spent.
@@ -56,24 +64,17 @@ _NOTHING = (
 
 def add_arguments(parser):
     """Add the arguments of the command."""
-    text = "what skdp predict wrote (.csv, .parquet or .xlsx)"
-    parser.add_argument("predictions", metavar="PREDICTIONS", help=text)
-    text = "rows with their outcomes (.csv, .parquet or .xlsx)"
-    parser.add_argument("table", metavar="TRUTH", help=text)
+    add_table(parser, "what skdp predict wrote", "predictions", "PREDICTIONS")
+    add_table(parser, "rows with their outcomes", metavar="TRUTH")
     add_outcome(parser, "column with the labels, or numbers, of TRUTH", "'event' and 'time'")
-    parser.add_argument(
-        "--id", metavar="COLUMN", type=composed, help="column in both that tells rows apart"
-    )
+    add_column(parser, "--id", "column in both that tells rows apart")
     add_table_options(parser)
-    parser.add_argument("--plot", metavar="FILE", help="plot the calibration (.png, .svg or .pdf)")
-    parser.add_argument("--force", action="store_true", help="replace the plot if it exists")
+    add_plot(parser, "the calibration")
 
 
 def run(arguments, note):
     """Compare, and return a text about it."""
-    target = None
-    if arguments.plot is not None:
-        target = checked_output(arguments, ".png", ".svg", ".pdf", argument="plot")
+    target = checked_plot(arguments)
     note(f"reading {arguments.predictions!r}")
     try:
         predictions = read_table(arguments.predictions, note=note)
@@ -96,16 +97,12 @@ def run(arguments, note):
     check_columns(predictions, columns, arguments.predictions, "skdp predict")
     outcome = EventOutcome(1.0) if score is _of_times else None
     named = outcome_columns(arguments, outcome, "the predictions", required=True)
-    truth = read_rows(arguments, note)
-    for option, name in named.items():
-        check_columns(truth, [name], arguments.table, option)
+    truth = read_rows(arguments, note, named)
     predictions, truth = _joined(predictions, truth, arguments)
     values = np.column_stack([numbers(predictions[name]) for name in columns])
     _check_predictions(values, columns, arguments.predictions)
     lines, displays = score(predictions, truth, values, columns, named, arguments)
-    if target is not None:
-        drawn(lambda: _plotted(displays), target, arguments.force)
-        lines.append(f"Wrote {str(target)!r}.")
+    lines += drawn(lambda: _plotted(displays), target, arguments)
     return "\n".join([*lines, _NOTHING])
 
 

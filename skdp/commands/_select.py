@@ -2,6 +2,7 @@
 
 from skdp.commands._arguments import (
     add_output,
+    add_table,
     checked_output,
     drafted,
     read_rows,
@@ -11,7 +12,6 @@ from skdp.commands._tables import (
     TABLES,
     add_table_options,
     check_columns,
-    check_ending,
     inferred,
     write_table,
 )
@@ -35,9 +35,7 @@ release a random choice is mostly as good."""
 
 def add_arguments(parser):
     """Add the arguments of the command."""
-    parser.add_argument(
-        "table", metavar="TABLE", help="the target's rows (.csv, .parquet or .xlsx)"
-    )
+    add_table(parser, "the target's rows")
     parser.add_argument(
         "-n", "--rows", type=int, required=True, metavar="N", help="how many rows to choose"
     )
@@ -51,7 +49,6 @@ def add_arguments(parser):
 def run(arguments, note):
     """Choose rows, write them, and return what to do with them."""
     target = checked_output(arguments, *TABLES)
-    check_ending(target)
     schema = _schema(arguments)
     frame = read_rows(arguments, note)
     if not 1 <= arguments.rows <= len(frame):

@@ -13,21 +13,10 @@ from skdp.commands._arguments import (
     check_budget,
     checked_output,
     ledger_of,
-    outcome_columns,
-    outcome_values,
-    people,
     read_schema,
-    require_outcome,
     spending_shown,
 )
-from skdp.commands._check import (
-    add_accept,
-    add_labeled_rows,
-    check_accepted,
-    check_features,
-    refuse_stops,
-    rows_of,
-)
+from skdp.commands._check import add_accept, add_labeled_rows, check_features, checked_rows
 from skdp.commands._tables import check_output
 from skdp.federated import ANSWERS, KEY, SecureSum, SecureSumOwner
 from skdp.privacy import PrivacyLedger
@@ -112,8 +101,7 @@ def _add_plan(parser):
 def _plan(arguments, note):
     """Write a plan, and return its digest."""
     target = checked_output(arguments, ".json")
-    schema = read_schema(arguments.schema)
-    require_outcome(schema, arguments.schema)
+    schema = read_schema(arguments.schema, with_outcome=True)
     owners = [_read_public(path) for path in arguments.owners]
     least = len(owners) if arguments.least is None else arguments.least
     if not 1 <= arguments.colluding < least <= len(owners):
@@ -217,14 +205,9 @@ def _sums(plan, arguments, note):
             f"{'' if arguments.group else ' Name the column of their IDs by --group.'}"
         )
     check_features(plan.schema, arguments, where)
-    check_accepted(arguments, plan.schema)
-    frame = rows_of(arguments, plan.schema, note, where)
-    groups = people(frame, arguments)
-    refuse_stops(frame, plan.schema, arguments)
+    rows = checked_rows(arguments, plan.schema, note, where)
     accumulator = plan.accumulator()
-    outcome = plan.schema.outcome
-    labels = outcome_values(frame, outcome_columns(arguments, outcome, where), outcome)
-    accumulator.add(frame[list(plan.schema.names)], labels, groups)
+    accumulator.add(*rows)
     return accumulator
 
 

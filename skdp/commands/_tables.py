@@ -45,6 +45,12 @@ _SEPARATOR_LINE = re.compile(r"sep=([^\w\"\r\n.+-])[\r\n]*", re.IGNORECASE)
 _TOP = 50
 
 
+def add_column(parser, option, text, *, metavar="COLUMN", repeatable=False):
+    """Add an option that names a column of a table, or several where it is repeatable."""
+    several: dict = {"action": "append", "default": []} if repeatable else {}
+    parser.add_argument(option, metavar=metavar, type=composed, help=text, **several)
+
+
 def add_table_options(parser, *, drop=False):
     """Add how a table is to be read; :func:`table_options` passes it to :func:`read_table`.
 
@@ -94,14 +100,7 @@ def add_table_options(parser, *, drop=False):
     )
     reading.add_argument("--sheet", metavar="NAME", help="sheet of an .xlsx file (default: first)")
     if drop:
-        reading.add_argument(
-            "--drop",
-            metavar="COLUMN",
-            type=composed,
-            action="append",
-            default=[],
-            help="leave out; repeatable",
-        )
+        add_column(reading, "--drop", "leave out; repeatable", repeatable=True)
 
 
 def table_options(arguments):
@@ -153,7 +152,7 @@ def read_table(
     if not len(frame):
         raise ValueError(f"{path!r} holds no rows below the names of its columns.")
     if thousands or decimal == ",":
-        frame = frame.map(_Plain(decimal, thousands or "."))
+        frame = frame.map(_point_writer(decimal, thousands or "."))
     return frame.mask(frame.apply(Vocabulary(missing).codes) >= 0, None) if missing else frame
 
 
@@ -228,6 +227,8 @@ def check_output(path, endings, *, force, inputs, argument="--output"):
         raise ValueError(f"{named} is also a file that is read. Choose another name.")
     if target.exists() and not force:
         raise ValueError(f"{named} is there already. Choose another name, or add --force.")
+    if target.suffix.lower() in TABLES:
+        check_ending(target)
     return target
 
 
@@ -332,17 +333,17 @@ def _check_names(names, path, hint):
         raise ValueError(f"{path!r} has no names for most of its columns in its first line.{hint}")
 
 
-class _Plain:
-    """Turns text that is a number with these signs into one with a decimal point alone."""
+def _point_writer(decimal, thousands):
+    """Return a function that writes numbers with these signs with a decimal point alone."""
+    pattern = number_pattern(decimal, thousands)
+    dropped = f"{ALIKE.get(thousands, thousands)}{MONEY} "
+    signs = str.maketrans({decimal: ".", **dict.fromkeys(dropped)})
 
-    def __init__(self, decimal, thousands):
-        self._pattern = number_pattern(decimal, thousands)
-        dropped = f"{ALIKE.get(thousands, thousands)}{MONEY} "
-        self._signs = str.maketrans({decimal: ".", **dict.fromkeys(dropped)})
+    def with_point(value):
+        is_number = isinstance(value, str) and pattern.fullmatch(value)
+        return value.translate(signs) if is_number else value
 
-    def __call__(self, value):
-        is_number = isinstance(value, str) and self._pattern.fullmatch(value)
-        return value.translate(self._signs) if is_number else value
+    return with_point
 
 
 def _read_csv(path, sep, encoding, skip):

@@ -1,5 +1,6 @@
 """What an audit found, against what is claimed."""
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from skdp.displays._base import (
 )
 
 
+@dataclass(eq=False, repr=False)
 class AuditDisplay(Display):
     """ROC curves of attacks, or an audit's lower bound, against the claimed trade-off.
 
@@ -75,24 +77,13 @@ class AuditDisplay(Display):
     ['loss']
     """
 
-    lines_: dict[str, Any]
-    claim_: Any
+    curves: dict[str, tuple[np.ndarray, np.ndarray]]
+    guarantee: Any = None
+    bound: tuple[float, float] | None = None
+    least: float = 1e-3  # where no sample says what is too small to be seen
+    title: str | None = None
 
     _instead = "the report, which prints"
-
-    def __init__(
-        self,
-        curves: dict[str, tuple[np.ndarray, np.ndarray]],
-        guarantee: Any = None,
-        bound: tuple[float, float] | None = None,
-        least: float = 1e-3,  # where no sample says what is too small to be seen
-        title: str | None = None,
-    ):
-        self.curves = curves
-        self.guarantee = guarantee
-        self.bound = bound
-        self.least = least
-        self.title = title
 
     @classmethod
     def from_report(cls, report: Any) -> Self:
@@ -190,7 +181,9 @@ class AuditDisplay(Display):
             When matplotlib is not installed (extra ``plot``).
         """
         [ax] = self._take_axes(ax, figsize=(5.4, 4.8))
-        least, self.lines_, self.claim_ = self.least, {}, None
+        self.lines_: dict[str, Any] = {}
+        self.claim_: Any = None
+        least = self.least
         rates = np.geomspace(least, 1, 200)
         # Each thinner than the one before, so that equal curves hide none.
         widths = np.linspace(1.5 + 0.8 * len(self.curves), 1.5, len(self.curves))

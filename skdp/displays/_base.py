@@ -73,6 +73,12 @@ def write_beside(ax, place, text, **settings):
         )
 
 
+def reach(table, name):
+    """Return how far the intervals of a column reach to either side, 0 where it is unknown."""
+    ends = np.array([table[name] - table["low"], table["high"] - table[name]], dtype=float)
+    return np.maximum(np.nan_to_num(ends), 0)
+
+
 def require_kind(owner, name, value, needed, wanted):
     """Raise ValueError unless a value has the attributes and methods that a display reads."""
     # Of a class, methods are no data.

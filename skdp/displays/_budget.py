@@ -1,6 +1,7 @@
 """What privacy costs: scores against epsilon, and a ledger over time."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ _MARKERS = "os^Dv<>P"
 _MOST_TICKS, _MOST_NAMES = 9, 3
 
 
+@dataclass(eq=False, repr=False)
 class PrivacyUtilityDisplay(Display):
     """Score against the privacy budget ε: means, with a band of a standard deviation.
 
@@ -66,13 +68,10 @@ class PrivacyUtilityDisplay(Display):
     1  score      4.0   0.85  0.071
     """
 
-    lines_: list[Any]
+    table: pd.DataFrame
+    score_name: str = "score"
 
     _instead = "its attribute 'table'"
-
-    def __init__(self, table: pd.DataFrame, score_name: str = "score"):
-        self.table = table
-        self.score_name = score_name
 
     @classmethod
     def from_scores(cls, scores: pd.DataFrame, *, score_name: str = "score") -> Self:
@@ -114,14 +113,11 @@ class PrivacyUtilityDisplay(Display):
         scores = scores.assign(epsilon=epsilon)
         if "model" not in scores:
             scores = scores.assign(model=score_name)
-        groups = scores.groupby(["model", "epsilon"], sort=False)["score"]
+        names = scores["model"]
+        ordered = names.astype(pd.CategoricalDtype(names.dropna().unique()))  # as they appear
+        groups = scores["score"].groupby([ordered, scores["epsilon"]], observed=True)
         table = groups.agg(score="mean", sd="std").fillna({"sd": 0.0}).reset_index()
-        order = {model: k for k, model in enumerate(table["model"].unique())}
-        table = table.sort_values(
-            ["model", "epsilon"],
-            key=lambda part: part.map(order) if part.name == "model" else part,
-        )
-        return cls(table.reset_index(drop=True), score_name)
+        return cls(table.astype({"model": names.dtype}), score_name)
 
     @classmethod
     def from_plan(cls, plan: Any) -> Self:
@@ -210,11 +206,8 @@ class PrivacyUtilityDisplay(Display):
             require_kind(
                 owner, "estimator", model, ("fit", "get_params"), "one or more estimators"
             )
-        levels = {
-            name: epsilon if param_name in model.get_params() else (np.inf,)
-            for name, model in models.items()
-        }
-        if all(param_name not in model.get_params() for model in models.values()):
+        noisy = [name for name, model in models.items() if param_name in model.get_params()]
+        if not noisy:
             raise ValueError(
                 f"The 'param_name' parameter of {owner} is {param_name!r}, which none of the "
                 "estimators has. See estimator.get_params()."
@@ -223,8 +216,8 @@ class PrivacyUtilityDisplay(Display):
         splits = list(check_cv(cv, y, classifier=True).split(X, y))
         lines = []
         for name, model in models.items():
-            for level in levels[name]:
-                setting = {param_name: level} if param_name in model.get_params() else {}
+            for level in epsilon if name in noisy else (np.inf,):
+                setting = {param_name: level} if name in noisy else {}
                 for train, test in splits:
                     fitted = clone(model).set_params(**setting)
                     fitted.fit(safe_indexing(X, train), safe_indexing(y, train))
@@ -255,7 +248,7 @@ class PrivacyUtilityDisplay(Display):
             When matplotlib is not installed (extra ``plot``).
         """
         [ax] = self._take_axes(ax, figsize=(6.4, 4.4))
-        self.lines_ = []
+        self.lines_: list[Any] = []
         dotted = False
         for k, (model, part) in enumerate(self.table.groupby("model", sort=False)):
             color, marker = OKABE_ITO[k % len(OKABE_ITO)], _MARKERS[k % len(_MARKERS)]
@@ -293,6 +286,7 @@ class PrivacyUtilityDisplay(Display):
         return self
 
 
+@dataclass(eq=False, repr=False)
 class LedgerDisplay(Display):
     """What a ledger has spent of its budget and what is left, entry by entry or by date.
 
@@ -343,14 +337,11 @@ class LedgerDisplay(Display):
     (0.8, 0.2)
     """
 
-    line_: Any
+    entries: pd.DataFrame
+    epsilon: float | None = None
+    dates: Any = None
 
     _instead = "PrivacyLedger.to_frame()"
-
-    def __init__(self, entries: pd.DataFrame, epsilon: float | None = None, dates: Any = None):
-        self.entries = entries
-        self.epsilon = epsilon
-        self.dates = dates
 
     @classmethod
     def from_ledger(cls, ledger: Any, *, dates: Any = None) -> Self:

@@ -1,5 +1,6 @@
 """Reliability of probabilities, on rows at hand or by a private evaluation."""
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -7,13 +8,14 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.stats import beta
 
-from skdp.displays._base import GREY, OKABE_ITO, Display, as_label, require_kind
+from skdp.displays._base import GREY, OKABE_ITO, Display, as_label, reach, require_kind
 from skdp.utils._frames import as_frame
 from skdp.utils._labels import scorable_labels
 
 _DIAGONAL = "perfectly calibrated"
 
 
+@dataclass(eq=False, repr=False)
 class CalibrationDisplay(Display):
     """Reliability curve: how frequent a class is among rows of similar probability.
 
@@ -70,14 +72,11 @@ class CalibrationDisplay(Display):
     'frequency of the class'
     """
 
-    errorbar_: Any
+    curve: pd.DataFrame
+    name: str | None = None
+    positive: Any = None
 
     _instead = "its attribute 'curve'"
-
-    def __init__(self, curve: pd.DataFrame, name: str | None = None, positive: Any = None):
-        self.curve = curve
-        self.name = name
-        self.positive = positive
 
     @classmethod
     def from_estimator(
@@ -122,11 +121,8 @@ class CalibrationDisplay(Display):
             When it has no probabilities, or not this class, or a row is marked as unlabeled.
         """
         owner = "CalibrationDisplay.from_estimator"
-        require_kind(
-            owner,
-            *("estimator", estimator, ("predict_proba",)),
-            "a Release or a fitted classifier with predict_proba",
-        )
+        wanted = "a Release or a fitted classifier with predict_proba"
+        require_kind(owner, "estimator", estimator, ("predict_proba",), wanted)
         classes = getattr(estimator, "classes_", getattr(estimator, "classes", None))
         classes = np.asarray(classes).tolist()
         y = scorable_labels(y, owner, getattr(estimator, "unlabeled", "auto"), classes)
@@ -269,12 +265,10 @@ class CalibrationDisplay(Display):
         curve = self.curve
         drawn = sum(hasattr(container, "has_yerr") for container in ax.containers)
         color = OKABE_ITO[drawn % len(OKABE_ITO)] if color is None else color
-        middle = curve["frequency"].to_numpy()
-        reach = np.maximum([middle - curve["low"], curve["high"] - middle], 0)
         self.errorbar_ = ax.errorbar(
             curve["probability"],
-            middle,
-            reach,
+            curve["frequency"].to_numpy(),
+            reach(curve, "frequency"),
             fmt="o-",
             color=color,
             capsize=2,
@@ -290,6 +284,7 @@ class CalibrationDisplay(Display):
         return self
 
 
+@dataclass(eq=False, repr=False)
 class EvaluationDisplay(Display):
     """ROC curve and calibration curve of a private evaluation, with bands of 95 %.
 
@@ -334,13 +329,10 @@ class EvaluationDisplay(Display):
     (1, 2)
     """
 
-    line_: Any
+    roc: pd.DataFrame
+    calibration: CalibrationDisplay
 
     _instead = "roc_curve() and calibration_curve()"
-
-    def __init__(self, roc: pd.DataFrame, calibration: CalibrationDisplay):
-        self.roc = roc
-        self.calibration = calibration
 
     @classmethod
     def from_evaluation(cls, evaluation: Any, *, class_index: int = -1) -> Self:

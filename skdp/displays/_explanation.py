@@ -1,5 +1,6 @@
 """What columns contribute to one prediction, and to many."""
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -8,8 +9,10 @@ from numpy.typing import ArrayLike
 
 from skdp.displays._base import GREY, OKABE_ITO, Display, as_label, require_kind, write_beside
 from skdp.utils._frames import as_frame
+from skdp.utils._sklearn import safe_indexing
 
 
+@dataclass(eq=False, repr=False)
 class ExplanationDisplay(Display):
     """What the columns contribute to a prediction, or to those of many rows.
 
@@ -68,15 +71,11 @@ class ExplanationDisplay(Display):
     'alive, with probability 0.80'
     """
 
-    bars_: Any
-    dots_: list[Any]
+    effects: pd.DataFrame
+    about: str
+    title: str | None = None
 
     _instead = "the table of explain(x).to_frame()"
-
-    def __init__(self, effects: pd.DataFrame, about: str, title: str | None = None):
-        self.effects = effects
-        self.about = about
-        self.title = title
 
     @classmethod
     def from_explanation(cls, explanation: Any, *, positive: Any = None) -> Self:
@@ -156,9 +155,8 @@ class ExplanationDisplay(Display):
         wanted = "a fitted estimator with explain, such as DPTransferClassifier"
         require_kind(owner, "estimator", estimator, ("explain",), wanted)
         X = as_frame(X)
-        table = X if isinstance(X, pd.DataFrame) else np.asarray(X)
-        rows = table.iloc if isinstance(table, pd.DataFrame) else table
-        explained = [estimator.explain(rows[[k]]) for k in range(len(table))]
+        rows = X if isinstance(X, pd.DataFrame) else np.asarray(X)
+        explained = [estimator.explain(safe_indexing(rows, [k])) for k in range(len(rows))]
         explanation = explained[0] if len(explained) == 1 else explained
         return cls.from_explanation(explanation, positive=positive)
 
@@ -192,7 +190,8 @@ class ExplanationDisplay(Display):
         names = self.importances.index[:max_columns].tolist()
         [ax] = self._take_axes(ax, figsize=(7.5, 1.2 + 0.34 * len(names)))
         ax.axvline(0, color=GREY, lw=0.8)
-        self.bars_, self.dots_ = None, []
+        self.bars_: Any = None
+        self.dots_: list[Any] = []
         if self.effects["row"].nunique() == 1:
             self._draw_bars(ax, self.effects.set_index("column").loc[names])
         else:
@@ -210,8 +209,7 @@ class ExplanationDisplay(Display):
         names = [f"{name} = {_value(v)}" for name, v in table["value"].items()]
         ax.set_yticks(places, map(as_label, names))
         for place, text in zip(places, table["note"], strict=True):
-            if text:
-                write_beside(ax, place, as_label(f"{text:.72}"), va="center")
+            write_beside(ax, place, as_label(f"{text:.72}"), va="center")
 
     def _draw_dots(self, ax, names):
         for place, name in enumerate(names):
@@ -262,7 +260,6 @@ def _ranks(values):
     numbers = [value for value in values if not pd.isna(value)]
     if not numbers or not all(isinstance(value, int | float) for value in numbers):
         return None
-    ranks = pd.Series(values, dtype=float).rank().to_numpy()
-    low, high = np.nanmin(ranks), np.nanmax(ranks)
-    middle = np.full(len(ranks), 0.5)
-    return middle if high == low else np.nan_to_num((ranks - low) / (high - low), nan=0.5)
+    ranks = pd.Series(values, dtype=float).rank()
+    places = (ranks - ranks.min()) / (ranks.max() - ranks.min())
+    return places.fillna(0.5).to_numpy()  # of missing ones, and where all are equal

@@ -1,5 +1,6 @@
 """Predictions of a number against what was observed, on rows at hand or by an evaluation."""
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -7,7 +8,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.utils import check_consistent_length
 
-from skdp.displays._base import GREY, OKABE_ITO, Display, require_kind
+from skdp.displays._base import GREY, OKABE_ITO, Display, reach, require_kind
 from skdp.utils._labels import label_array
 from skdp.utils._validation import check_array
 
@@ -15,6 +16,7 @@ from skdp.utils._validation import check_array
 _N_STEPS = 30
 
 
+@dataclass(eq=False, repr=False)
 class PredictionErrorDisplay(Display):
     """Outcomes that are numbers against their predictions, and residuals.
 
@@ -71,13 +73,10 @@ class PredictionErrorDisplay(Display):
     'prediction'
     """
 
-    errorbar_: Any
+    curve: pd.DataFrame
+    residuals: pd.DataFrame
 
     _instead = "its attributes 'curve' and 'residuals'"
-
-    def __init__(self, curve: pd.DataFrame, residuals: pd.DataFrame):
-        self.curve = curve
-        self.residuals = residuals
 
     @classmethod
     def from_estimator(
@@ -202,10 +201,9 @@ class PredictionErrorDisplay(Display):
         """
         left, right = self._take_axes(ax, 2, (1, 2), figsize=(9, 4.2))
         color, curve = OKABE_ITO[0], self.curve
-        middle = curve["outcome"].to_numpy()
-        reach = np.maximum([middle - curve["low"], curve["high"] - middle], 0)
         style = {"fmt": "o", "color": color, "capsize": 2, "markersize": 4}
-        self.errorbar_ = left.errorbar(curve["prediction"], middle, reach, **style)
+        points = curve["prediction"], curve["outcome"].to_numpy(), reach(curve, "outcome")
+        self.errorbar_ = left.errorbar(*points, **style)
         ends = curve["prediction"].iloc[[0, -1]]
         left.plot(ends, ends, color=GREY, ls=":", lw=1, label="as predicted")
         left.set(xlabel="prediction", ylabel="mean outcome")

@@ -1,17 +1,27 @@
 """What a release holds: its report, and the shapes of its scores."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
-from skdp.displays._base import GREY, OKABE_ITO, Display, as_label, claimed_rates, require_kind
+from skdp.displays._base import (
+    GREY,
+    OKABE_ITO,
+    Display,
+    as_label,
+    claimed_rates,
+    reach,
+    require_kind,
+)
 
 # Columns of shapes that are drawn, those of the widest effects first, and how many side by side.
 _MOST, _PER_LINE = 12, 4
 
 
+@dataclass(eq=False, repr=False)
 class ReleaseDisplay(Display):
     """What a release claims and what came out, by the release alone.
 
@@ -74,21 +84,13 @@ class ReleaseDisplay(Display):
     (2, 2)
     """
 
-    _instead = "Release.summary()"
+    counts: pd.DataFrame | None
+    areas: pd.DataFrame | None
+    trade_off: pd.DataFrame
+    places: pd.DataFrame | None
+    guarantee: Any
 
-    def __init__(
-        self,
-        counts: pd.DataFrame | None,
-        areas: pd.DataFrame | None,
-        trade_off: pd.DataFrame,
-        places: pd.DataFrame | None,
-        guarantee: Any,
-    ):
-        self.counts = counts
-        self.areas = areas
-        self.trade_off = trade_off
-        self.places = places
-        self.guarantee = guarantee
+    _instead = "Release.summary()"
 
     @classmethod
     def from_release(cls, release: Any, *, max_columns: int = 14) -> Self:
@@ -114,12 +116,8 @@ class ReleaseDisplay(Display):
         needed = ("describe_columns", "guarantee", "classes")
         require_kind(owner, "release", release, needed, "a Release, such as source.release_")
         rates = np.linspace(0, 1, 201)
-        trade_off = pd.DataFrame(
-            {
-                "false_positives": rates,
-                "true_positives": claimed_rates(release.guarantee, rates),
-            }
-        )
+        most = claimed_rates(release.guarantee, rates)
+        trade_off = pd.DataFrame({"false_positives": rates, "true_positives": most})
         counts = places = None
         if release.moments is not None and getattr(release, "outcome", None) is None:
             table = release.describe_columns()
@@ -146,16 +144,13 @@ class ReleaseDisplay(Display):
         ImportError
             When matplotlib is not installed (extra ``plot``).
         """
-        panels = [
-            (draw, table)
-            for draw, table in (
-                (_draw_counts, self.counts),
-                (self._draw_trade_off, self.trade_off),
-                (_draw_areas, self.areas),
-                (_draw_places, self.places),
-            )
-            if table is not None
-        ]
+        tables = {
+            _draw_counts: self.counts,
+            self._draw_trade_off: self.trade_off,
+            _draw_areas: self.areas,
+            _draw_places: self.places,
+        }
+        panels = [(draw, table) for draw, table in tables.items() if table is not None]
         n = len(panels)
         shape = (1, n) if n < 3 else (2, 2)
         size = (4.8 * shape[1], 4.0 * shape[0])
@@ -230,8 +225,6 @@ class ShapeFunctionsDisplay(Display):
     >>> [ax.get_title() for ax in display.axes_.flat]
     ['age', 'cp']
     """
-
-    columns: list[str]
 
     _instead = "Release.effects()"
 
@@ -346,7 +339,7 @@ def _draw_places(ax, places):
         y = part["column"].map(names.index) + (k - (len(classes) - 1) / 2) * step
         ax.errorbar(
             *(part["value"], y),
-            xerr=_reach(part),
+            xerr=reach(part, "value"),
             fmt="o" if k < len(OKABE_ITO) else "s",
             ms=4,
             lw=1.2,
@@ -365,7 +358,7 @@ def _draw_places(ax, places):
 def _widest(effects):
     """Return the names of the columns of the widest effects."""
     widths = effects.groupby("column", sort=False)["effect"].agg(np.ptp)
-    return widths.sort_values(ascending=False, kind="stable").index[:_MOST].tolist()
+    return widths.nlargest(_MOST).index.tolist()
 
 
 def _draw_shape(ax, part, name):
@@ -430,8 +423,8 @@ def _placed(release, table, max_columns):
     if not lines:
         return None
     places = pd.DataFrame(lines, columns=["column", "class", "value", "low", "high"])
-    widths = places.groupby("column", sort=False)["value"].agg(np.ptp)
-    shown = set(widths.nlargest(max_columns).index)
+    values = places.groupby("column", sort=False)["value"]
+    shown = set((values.max() - values.min()).nlargest(max_columns).index)
     return places[places["column"].isin(shown)].reset_index(drop=True)
 
 
@@ -439,7 +432,7 @@ def _scales(release):
     """Return, by name of a column of numbers, its bounds as text and its public scale."""
     if release.encoder is not None:
         return {
-            column.name: (f"{column.low:g} to {column.high:g}", _encoded(column))
+            column.name: (f"{column.low:g} to {column.high:g}", column.positions)
             for column in release.encoder.columns
             if hasattr(column, "low")
         }
@@ -454,14 +447,6 @@ def _scales(release):
     }
 
 
-def _encoded(column):
-    def place(values):
-        inside = np.clip(values, column.low, column.high)
-        return column.encode(pd.Series(inside, dtype=object))[:, 0]
-
-    return place
-
-
 def _between(low, high):
     return lambda values: np.clip((values - low) / (high - low), 0, 1)
 
@@ -469,15 +454,10 @@ def _between(low, high):
 def _draw_intervals(ax, labels, table, color):
     """Draw a dot with an interval for each line of a table."""
     places = np.arange(len(table))
-    ax.errorbar(table["value"], places, xerr=_reach(table), fmt="o", color=color, capsize=3)
+    xerr = reach(table, "value")
+    ax.errorbar(table["value"], places, xerr=xerr, fmt="o", color=color, capsize=3)
     ax.set_yticks(places, map(as_label, labels))
     ax.set_ylim(len(table) - 0.5, -0.5)
-
-
-def _reach(table):
-    """Return how far intervals reach to either side, nowhere where they are not known."""
-    reach = np.array([table["value"] - table["low"], table["high"] - table["value"]])
-    return np.maximum(np.nan_to_num(reach.astype(float)), 0)
 
 
 def _text(label, most=20):

@@ -1,5 +1,6 @@
 """Curves of survival: of a release, of rows, and of groups of rows by their risk."""
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ _MOST = 20
 _COLUMNS = ["name", "time", "survival", "low", "high"]
 
 
+@dataclass(eq=False, repr=False)
 class SurvivalDisplay(Display):
     """Curves of survival: the probability of being without the event, over time.
 
@@ -67,13 +69,10 @@ class SurvivalDisplay(Display):
     ['lowest risk', 'group 2', 'highest risk']
     """
 
-    lines_: list[Any]
+    curves: pd.DataFrame
+    observed: pd.DataFrame | None = None
 
     _instead = "its attribute 'curves'"
-
-    def __init__(self, curves: pd.DataFrame, observed: pd.DataFrame | None = None):
-        self.curves = curves
-        self.observed = observed
 
     @classmethod
     def from_release(
@@ -147,8 +146,8 @@ class SurvivalDisplay(Display):
         functions = estimator.predict_survival_function(as_frame(X))
         if n_groups is None and y is not None:
             n_groups = 1
-        n, most = len(functions), len(functions) if n_groups else _MOST
-        if n_groups is None and n > most:
+        n = len(functions)
+        if n_groups is None and n > _MOST:
             raise ValueError(
                 f"The 'X' parameter of {owner} has {n:,} rows, and each has a curve up to "
                 f"{_MOST}. Pass fewer, or 'n_groups'."
@@ -199,7 +198,7 @@ class SurvivalDisplay(Display):
             When matplotlib is not installed (extra ``plot``).
         """
         [ax] = self._take_axes(ax, figsize=(6, 4.2))
-        self.lines_ = []
+        self.lines_: list[Any] = []
         names = self.curves["name"].unique().tolist()
         for table, style in ((self.curves, {}), (self.observed, {"ls": "--", "lw": 1})):
             for name, curve in () if table is None else table.groupby("name", sort=False):
@@ -234,8 +233,8 @@ def _table(name, time, survival, low, high):
 
 def _exits(estimator, y, n, owner):
     """Return events and times; raise ValueError where they are not known of each row."""
-    outcome, names = getattr(estimator, "outcome", None), getattr(y, "dtype", None)
-    names = getattr(names, "names", None)
+    outcome = getattr(estimator, "outcome", None)
+    names = getattr(getattr(y, "dtype", None), "names", None)
     given = None
     if outcome is not None and hasattr(outcome, "read"):
         given = outcome.read(y)

@@ -1,5 +1,6 @@
 """What each part of a transferred model counts for."""
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from skdp.displays._base import OKABE_ITO, Display, as_label, require_kind, writ
 _COLORS = {"source": OKABE_ITO[0], "both": OKABE_ITO[2], "target": OKABE_ITO[1]}
 
 
+@dataclass(eq=False, repr=False)
 class TransferReportDisplay(Display):
     """Weights of the parts of a :class:`~skdp.DPTransferClassifier`, with the log loss of labels.
 
@@ -59,12 +61,9 @@ class TransferReportDisplay(Display):
     [0.8, 0.2]
     """
 
-    bars_: Any
+    report: pd.DataFrame
 
     _instead = "the table of report()"
-
-    def __init__(self, report: pd.DataFrame):
-        self.report = report
 
     @classmethod
     def from_estimator(cls, estimator: Any) -> Self:

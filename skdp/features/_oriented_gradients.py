@@ -304,19 +304,22 @@ def _points(size, width):
     return (np.arange(n_points) + 0.5) * (size / n_points) - 0.5
 
 
+def _weights(size, places, width):
+    """Return the weights of ``size`` pixels around each place, which are zero beyond the reach."""
+    distances = np.abs(np.arange(size) - places[:, np.newaxis]) / width
+    return np.where(distances <= _REACH, np.exp(-(distances**2) / 2), 0)
+
+
 def _neighborhoods(size, width):
     """Return the weights of ``size`` pixels around each of a row of points, in float32."""
-    distances = np.abs(np.arange(size) - _points(size, width)[:, np.newaxis]) / width
-    weights = np.where(distances <= _REACH, np.exp(-(distances**2) / 2), 0)
-    return weights.astype(np.float32)
+    return _weights(size, _points(size, width), width).astype(np.float32)
 
 
 def _smoother(size, width):
     """Return a matrix of Gaussian means around each of ``size`` pixels, in float32; or None."""
     if width == 0:
         return None
-    distances = np.abs(np.arange(size) - np.arange(size)[:, np.newaxis]) / width
-    weights = np.where(distances <= _REACH, np.exp(-(distances**2) / 2), 0)
+    weights = _weights(size, np.arange(size), width)
     return (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
 
 

@@ -30,7 +30,7 @@ from skdp.tabular._mistakes import (
     number_forms,
     values_outside,
 )
-from skdp.tabular._outcomes import N_INTERVALS, EventOutcome, outcome_text
+from skdp.tabular._outcomes import N_INTERVALS, exit_names, outcome_text
 from skdp.tabular._schema import Schema, as_schema
 from skdp.tabular._values import Vocabulary, canonical, missing_values, numbers, person_ids
 from skdp.utils._frames import as_elements, as_frame
@@ -195,12 +195,12 @@ class TableReport:
 
     @staticmethod
     def _listed(findings):
-        lines = []
+        lines, indent, width = [], " " * 4, text_width(_WIDTH)
         for finding in findings:
-            lines += [f"  {finding.name}"]
-            lines += textwrap.indent(
-                textwrap.fill(finding.text, text_width(_WIDTH) - 4), "    "
-            ).splitlines()
+            lines.append(f"  {finding.name}")
+            lines += textwrap.wrap(
+                finding.text, width, initial_indent=indent, subsequent_indent=indent
+            )
         return lines
 
 
@@ -275,8 +275,7 @@ def check_table(
     They would lie inside if they were converted from °F to °C.
     """
     schema = as_schema(schema)
-    exits = schema.outcome if isinstance(schema.outcome, EventOutcome) else None
-    of_exits = [] if exits is None else [exits.event, exits.time]
+    of_exits = exit_names(schema.outcome, label, "check_table")
     wanted = [*schema.names, *of_exits, *filter(None, (label, group))]
     frame = named_like(as_frame(frame, "frame"), wanted)
     if not set(of_exits) & set(getattr(frame, "columns", [])):
@@ -292,16 +291,17 @@ def check_table(
             of_column += _number_findings(column.name, values)
         else:
             listed_ones, fate = column.categories, "count as missing"
-            of_column = _listing_findings(column.name, cells, n_given, listed_ones, fate)
+            of_column = [*_listing_findings(column.name, cells, n_given, listed_ones, fate)]
         findings += [*of_column, *_absence_findings(column, missing)]
         if not of_column and not clipped:
             findings += _constant_findings(column, values, missing | unread)
         counts.append((column.name, int(missing.sum()), int(unread.sum()), clipped))
     classes: tuple = ()
     outcome = ""
-    if exits is not None and of_exits:
-        counted_exits, of_labels = _exit_findings(frame, exits)
-        outcome = f"outcome {of_exits[0]!r:.40} and {of_exits[1]!r:.40}, {outcome_text(exits)}"
+    if of_exits and schema.outcome is not None:
+        counted_exits, of_labels = _exit_findings(frame, schema.outcome)
+        names = f"{of_exits[0]!r:.40} and {of_exits[1]!r:.40}"
+        outcome = f"outcome {names}, {outcome_text(schema.outcome)}"
         counts += counted_exits
         findings += of_labels
     elif label is not None and schema.outcome is not None:
@@ -321,11 +321,6 @@ def check_table(
 def _require_columns(frame, needed, schema, label, group):
     """Raise ValueError unless what is to be checked is there, once."""
     names = list(getattr(frame, "columns", []))
-    if label is not None and isinstance(schema.outcome, EventOutcome):
-        raise ValueError(
-            "The 'label' parameter of check_table must be None where the outcome is a time to an "
-            "event, which names its two columns itself."
-        )
     for name in (*needed, *filter(None, (label, group))):
         if names.count(name) != 1:
             raise ValueError(
@@ -356,7 +351,7 @@ def _numeric_findings(column, values, cells, n_given):
     given = numbers(values)
     given = given[~np.isnan(given)]
     outside = values_outside(given, column.low, column.high)
-    findings = _unread_findings(column.name, cells, n_given)
+    findings = [*_unread_findings(column.name, cells, n_given)]
     if len(outside) > _FEW * len(given):
         findings.append(_clipped_finding(column, given, outside))
     elif len(given) and not len(outside):
@@ -372,15 +367,14 @@ def _numeric_findings(column, values, cells, n_given):
 
 
 def _number_findings(name, values):
-    """Return what is to be said of record numbers; no stop, as one record that repeats decides."""
-    if not is_record_number(name, values):
-        return []
-    text = (
-        "All values are different whole numbers, as record numbers and IDs are. These are no "
-        "features, and mislead where the order of the records depends on the labels: delete the "
-        "column from the schema."
-    )
-    return [TableFinding(name, "ids", text, False)]
+    """Yield what is to be said of record numbers; no stop, as one record that repeats decides."""
+    if is_record_number(name, values):
+        text = (
+            "All values are different whole numbers, as record numbers and IDs are. These are no "
+            "features, and mislead where the order of the records depends on the labels: delete "
+            "the column from the schema."
+        )
+        yield TableFinding(name, "ids", text, False)
 
 
 def _clipped_finding(column, values, outside):
@@ -406,26 +400,21 @@ def _clipped_finding(column, values, outside):
 
 
 def _unread_findings(name, cells, n):
-    """Return what is wrong with cells of a column of numbers that are no numbers."""
-    if not len(cells):
-        return []
+    """Yield what is wrong with cells of a column of numbers that are no numbers."""
     signs, within, advice = number_forms(cells)
-    findings = []
     if signs:
         text = (
             f"{_of(signs, n)} have a decimal comma or signs between thousands, and count as "
             f"missing. Write them with a decimal point alone, or read them by {advice}."
         )
-        findings.append(TableFinding(name, "decimals", text, _is_many(signs, n, _FEW)))
+        yield TableFinding(name, "decimals", text, _is_many(signs, n, _FEW))
     if len(cells) > signs:
         some = f", {within:,} of them numbers with something around" if within else ""
         text = (
             f"{_of(len(cells) - signs, n)} are no numbers{some}, and count as missing. The most "
             f"frequent of all that are none: {most_frequent(cells)}.{_date_hint(cells)}"
         )
-        stop = _is_many(len(cells) - signs, n, MANY)
-        findings.append(TableFinding(name, "unread", text, stop))
-    return findings
+        yield TableFinding(name, "unread", text, _is_many(len(cells) - signs, n, MANY))
 
 
 def _date_hint(cells):
@@ -434,49 +423,48 @@ def _date_hint(cells):
 
 
 def _listing_findings(name, cells, n, listing, fate):
-    """Return what is wrong with cells that are not listed as categories, or as classes."""
-    if not len(cells):
-        return []
-    spelling, findings = Spelling(cells, listing), []
+    """Yield what is wrong with cells that are not listed as categories, or as classes."""
+    spelling = Spelling(cells, listing)
     if spelling.n_alike:
         text = (
             f"{_of(spelling.n_alike, n)} differ from a listed one in case, white space or "
             f"punctuation, and {fate}: {spelling.alike}."
         )
-        stop = _is_many(spelling.n_alike, n, _FEW)
-        findings.append(TableFinding(name, "spelling", text, stop))
+        yield TableFinding(name, "spelling", text, _is_many(spelling.n_alike, n, _FEW))
     if spelling.n_other:
         text = f"{_of(spelling.n_other, n)} are not listed, and {fate}: {spelling.other}."
         if spelling.n_other == n:
             text += f" Listed are {listed(listing)}."
-        stop = _is_many(spelling.n_other, n, MANY)
-        findings.append(TableFinding(name, "unlisted", text, stop))
-    return findings
+        yield TableFinding(name, "unlisted", text, _is_many(spelling.n_other, n, MANY))
 
 
 def _absence_findings(column, missing):
-    """Return what is to be said of missing values."""
+    """Yield what is to be said of missing values."""
     n, count = len(missing), int(missing.sum())
     if count == n:
         text = "All values are missing: nothing can be learned of this column."
-        return [TableFinding(column.name, "missing", text, not column.missing)]
-    if count and not column.missing:
+        yield TableFinding(column.name, "missing", text, not column.missing)
+    elif count and not column.missing:
         as_what = "no category" if column.is_one_hot else "the middle of the scale"
         text = (
             f"{_of(count, n)} are missing, and count as {as_what}, for the schema does not say "
             "that values may be missing."
         )
-        stop = _is_many(count, n, MANY)
-        return [TableFinding(column.name, "missing", text, stop)]
-    return []
+        yield TableFinding(column.name, "missing", text, _is_many(count, n, MANY))
 
 
 def _constant_findings(column, values, absent):
-    """Return what is to be said of a column with one value alone."""
-    if absent.all() or np.ptp(column.positions(values)[~absent]) > 0:
-        return []
-    text = "All values that are there are the same: nothing can be learned of this column."
-    return [TableFinding(column.name, "constant", text, False)]
+    """Yield what is to be said of a column with one value alone."""
+    if not absent.all() and np.ptp(column.positions(values)[~absent]) == 0:
+        text = "All values that are there are the same: nothing can be learned of this column."
+        yield TableFinding(column.name, "constant", text, False)
+
+
+def _left_out_findings(name, count, n, what="labels"):
+    """Yield what is to be said of missing outcomes."""
+    if count:
+        text = f"{_of(count, n, what)} are missing, and their rows are left out."
+        yield TableFinding(name, "missing", text, _is_many(count, n, MOST))
 
 
 def _label_findings(frame, schema, label):
@@ -487,12 +475,9 @@ def _label_findings(frame, schema, label):
     classes = tuple(zip(schema.classes, sizes, strict=True))
     unread = (codes < 0) & ~missing
     n, count = len(missing), int(missing.sum())
-    findings = _listing_findings(
-        label, as_elements(values)[unread], n - count, schema.classes, "their rows are left out"
-    )
-    if count:
-        text = f"{_of(count, n, 'labels')} are missing, and their rows are left out."
-        findings.append(TableFinding(label, "missing", text, _is_many(count, n, MOST)))
+    cells, fate = as_elements(values)[unread], "their rows are left out"
+    findings = [*_listing_findings(label, cells, n - count, schema.classes, fate)]
+    findings += _left_out_findings(label, count, n)
     for least, most, so_many, is_stop in (
         (0, _NO_CLASS, "so few rows cannot be told from noise", True),
         (_NO_CLASS, _SMALL_CLASS, "of so few rows little can be learned", False),
@@ -513,9 +498,7 @@ def _outcome_findings(values, outcome, label):
     clipped, findings = _numeric_findings(column, values, cells, n - count)
     left_out = "count as missing", "their rows are left out"
     findings = [replace(finding, text=finding.text.replace(*left_out)) for finding in findings]
-    if count:
-        text = f"{_of(count, n, 'labels')} are missing, and their rows are left out."
-        findings.append(TableFinding(label, "missing", text, _is_many(count, n, MOST)))
+    findings += _left_out_findings(label, count, n)
     absent = missing | unread
     if absent.all():
         text = "No label is a number: nothing can be learned of the outcome."
@@ -524,13 +507,8 @@ def _outcome_findings(values, outcome, label):
         text = "All labels are the same within the bounds: nothing can be learned of the outcome."
         findings.append(TableFinding(label, "constant", text, True))
     else:
-        bound, at_bound = max(
-            (
-                (end, int((places == place).sum()))
-                for end, place in ((outcome.low, 0), (outcome.high, 1))
-            ),
-            key=lambda pair: pair[1],
-        )
+        at_ends = {outcome.low: int((places == 0).sum()), outcome.high: int((places == 1).sum())}
+        bound, at_bound = max(at_ends.items(), key=lambda pair: pair[1])
         if at_bound > MOST * len(places):
             text = (
                 f"{_of(at_bound, len(places), 'labels')} are at the bound {bound:g}, or beyond. "
@@ -552,10 +530,7 @@ def _exit_findings(frame, outcome):
     for column, unknown in bad.items():
         cells = as_elements(frame[column])
         missing = unknown & missing_values(cells)
-        if missing.any():
-            text = f"{_of(int(missing.sum()), n)} are missing, and their rows are left out."
-            stop = _is_many(int(missing.sum()), n, MOST)
-            findings.append(TableFinding(column, "missing", text, stop))
+        findings += _left_out_findings(column, int(missing.sum()), n, "values")
         unread = unknown & ~missing
         if unread.any():
             wanted = (
@@ -577,13 +552,14 @@ def _exit_findings(frame, outcome):
     known = (happened >= 0) & (times >= 0)
     with_event = known & (happened < N_INTERVALS)
     findings += _horizon_findings(outcome, times[known], times[with_event])
-    return counts, findings + _event_findings(name, times, known, with_event, outcome.horizon)
+    findings += _event_findings(name, times, known, with_event, outcome.horizon)
+    return counts, findings
 
 
 def _horizon_findings(outcome, times, of_events):
-    """Return what is wrong with times of which all are far from the horizon, or beyond it."""
+    """Yield what is wrong with times of which all are far from the horizon, or beyond it."""
     if len(times) < _LEAST:
-        return []
+        return
     horizon, (first, last) = outcome.horizon, np.quantile(times, [1 - _AGREE, _INSIDE])
     if last < _EARLY * horizon or first > horizon:
         side = "beyond" if first > horizon else f"below {_EARLY:.0%}".replace("%", " %") + " of"
@@ -596,66 +572,62 @@ def _horizon_findings(outcome, times, of_events):
         ]
         if ways:
             text += f" They would not be if they were converted from {', or '.join(ways)}."
-        return [TableFinding(outcome.time, "units", text, True)]
-    late = int((of_events > horizon).sum())
-    if late:
+        yield TableFinding(outcome.time, "units", text, True)
+    elif late := int((of_events > horizon).sum()):
         text = (
             f"{_of(late, len(of_events), 'events')} are after the horizon {horizon:g}: their rows "
             "count as being without the event there."
         )
-        return [TableFinding(outcome.time, "bound", text, False)]
-    return []
+        yield TableFinding(outcome.time, "bound", text, False)
 
 
 def _event_findings(name, times, known, with_event, horizon):
-    """Return what is to be said of how many rows have the event up to the horizon."""
+    """Yield what is to be said of how many rows have the event up to the horizon."""
     n, count = int(known.sum()), int((with_event & (times <= horizon)).sum())
     if count and with_event.sum() == n:
         text = "All rows have the event: does the table lack those who left without it?"
-        return [TableFinding(name, "constant", text, False)]
-    if count >= _SMALL_CLASS:
-        return []
-    what = "so few cannot be told from noise" if count < _NO_CLASS else "little can be learned"
-    text = f"{_of(count, max(n, 1), 'rows')} have the event up to the horizon: {what}."
-    return [TableFinding(name, "events", text, count < _NO_CLASS)]
+        yield TableFinding(name, "constant", text, False)
+    elif count < _SMALL_CLASS:
+        what = "so few cannot be told from noise" if count < _NO_CLASS else "little can be learned"
+        text = f"{_of(count, max(n, 1), 'rows')} have the event up to the horizon: {what}."
+        yield TableFinding(name, "events", text, count < _NO_CLASS)
 
 
 def _person_findings(frame, schema, label, group):
-    """Return what is wrong with ids of people, or with having named none."""
+    """Yield what is wrong with ids of people, or with having named none."""
     if group is None:
         used = {*schema.names, label}
         texts = [_said_of_ids(frame, name) for name in frame.columns if name not in used]
-        text = " ".join(filter(None, texts))
-        return [TableFinding(None, "people", text, True)] if text else []
+        if text := " ".join(filter(None, texts)):
+            yield TableFinding(None, "people", text, True)
+        return
     values = frame[group]
     missing = missing_values(values)
-    findings = []
     if missing.any():
         text = (
             f"{_of(int(missing.sum()), len(missing), 'ids')} are missing: a release refuses them."
         )
-        findings.append(TableFinding(group, "missing", text, True))
+        yield TableFinding(group, "missing", text, True)
     ids = _ids(values[~missing])
     counts = ids.value_counts()
     if not len(counts):
-        return findings
+        return
     if counts.iloc[0] == 1:
         text = "Each id occurs once: rows are people already, and protecting rows costs less."
-        findings.append(TableFinding(group, "ids", text, False))
+        yield TableFinding(group, "ids", text, False)
     elif len(counts) >= _DIFFERENT and _is_many(counts.iloc[0], len(ids), MANY):
         text = (
             f"One id, {str(counts.index[0])!r:.40}, has {_of(counts.iloc[0], len(ids), 'rows')}, "
             "which count as one person. Does it mean that the person is not known?"
         )
-        findings.append(TableFinding(group, "ids", text, True))
+        yield TableFinding(group, "ids", text, True)
     if label is not None and schema.classes is not None:
         codes = Vocabulary(schema.classes).codes(frame[label])[~missing]
         of_class = codes >= 0
         several = pd.Series(codes[of_class]).groupby(ids.to_numpy()[of_class]).nunique()
         if (several > 1).any():
             text = f"{_of(int((several > 1).sum()), len(several), 'people')} have several classes."
-            findings.append(TableFinding(group, "ids", text, False))
-    return findings
+            yield TableFinding(group, "ids", text, False)
 
 
 def _said_of_ids(frame, name):
@@ -691,8 +663,7 @@ def _comparable(values):
 
 
 def _row_findings(frame, schema):
-    """Return what is wrong with the rows as wholes: copies, and how many they are."""
-    findings = []
+    """Yield what is wrong with the rows as wholes: copies, and how many they are."""
     cells = [_comparable(frame.iloc[:, i]) for i in range(frame.shape[1])]
     rows = pd.DataFrame(dict(enumerate(cells)))
     hashes, times = np.unique(pd.util.hash_pandas_object(rows, index=False), return_counts=True)
@@ -712,7 +683,7 @@ def _row_findings(frame, schema):
             "table twice is protected half as well, and counts twice."
         )
         if stop or copies > MANY * n:
-            findings.append(TableFinding(None, "duplicates", text, bool(stop)))
+            yield TableFinding(None, "duplicates", text, bool(stop))
     # With fewer, noise at ε = 1 exceeds most differences of means (rule of thumb).
     wanted = 10 * len(schema.encoded_names)
     if n < wanted:
@@ -720,5 +691,4 @@ def _row_findings(frame, schema):
             f"{n:,} rows are few for {len(schema.encoded_names)} encoded columns. A rule of thumb "
             f"asks for ten each, {wanted:,}, at ε = 1. Leave out columns, or spend more."
         )
-        findings.append(TableFinding(None, "few-rows", text, False))
-    return findings
+        yield TableFinding(None, "few-rows", text, False)

@@ -72,9 +72,7 @@ class NumericColumn:
     noisy: bool = False
 
     def __post_init__(self) -> None:
-        _check_name(self.name)
-        object.__setattr__(self, "name", composed(self.name))
-        _check_flags(self, "log", "missing", "noisy")
+        _check_name_and_flags(self, "log", "missing", "noisy")
         for bound in ("low", "high"):
             object.__setattr__(self, bound, _finite(self.name, bound, getattr(self, bound)))
         _require(
@@ -245,9 +243,7 @@ class CategoryColumn:
     noisy: bool = False
 
     def __post_init__(self) -> None:
-        _check_name(self.name)
-        object.__setattr__(self, "name", composed(self.name))
-        _check_flags(self, "ordered", "missing", "noisy")
+        _check_name_and_flags(self, "ordered", "missing", "noisy")
         listed = isinstance(self.categories, list | tuple | np.ndarray)
         _require(listed, self.name, "has no list of categories", "list them as 'categories'")
         categories = tuple(_category(self.name, value) for value in self.categories)
@@ -407,20 +403,16 @@ def column_from(name, description):
 
 def description_of(column):
     """Return what :func:`column_from` needs to make the column, without what is the default."""
-    if isinstance(column, NumericColumn):
-        given = {"type": "numeric", "low": column.low, "high": column.high}
-        if column.step is not None:
-            given["step"] = column.step
-        flags = ("log", "missing", "noisy")
-    else:
-        given = {"type": "category", "categories": list(column.categories)}
-        flags = ("ordered", "missing", "noisy")
-    return given | {flag: True for flag in flags if getattr(column, flag)}
+    kind = "numeric" if isinstance(column, NumericColumn) else "category"
+    _, required, optional = _KINDS[kind]
+    stated = [*required, *(key for key in optional if getattr(column, key))]
+    values = ((key, getattr(column, key)) for key in stated)
+    return {"type": kind} | {k: list(v) if isinstance(v, tuple) else v for k, v in values}
 
 
 # Of each type: what makes the column, the keys that it needs, and those that it may have.
 _KINDS = {
-    "numeric": (NumericColumn, ("low", "high"), ("log", "missing", "step", "noisy")),
+    "numeric": (NumericColumn, ("low", "high"), ("step", "log", "missing", "noisy")),
     "category": (CategoryColumn, ("categories",), ("ordered", "missing", "noisy")),
 }
 
@@ -443,14 +435,13 @@ def _require(holds, name, fault, remedy):
         raise ValueError(f"Column {name!r:.100} of the schema {fault}; {remedy}.")
 
 
-def _check_name(name):
-    _require(is_text(name), name, "has no proper name", f"use text of 1 to {_MAX_TEXT} characters")
-
-
-def _check_flags(column, *flags):
+def _check_name_and_flags(column, *flags):
+    name, remedy = column.name, f"use text of 1 to {_MAX_TEXT} characters"
+    _require(is_text(name), name, "has no proper name", remedy)
+    object.__setattr__(column, "name", composed(name))
     for flag in flags:
         boolean = isinstance(getattr(column, flag), bool)
-        _require(boolean, column.name, f"has a {flag!r} that is no boolean", "write true or false")
+        _require(boolean, name, f"has a {flag!r} that is no boolean", "write true or false")
 
 
 def _finite(name, bound, value):

@@ -13,6 +13,7 @@ import numpy as np
 
 from skdp.tabular._values import canonical, missing_values, numbers
 from skdp.utils._frames import as_elements
+from skdp.utils._validation import listed
 
 # Distance of a value beyond its public bounds, in widths of these, and share of such rows: where
 # both are exceeded, the column is probably in other units (rules of thumb).
@@ -249,9 +250,9 @@ class Spelling:
     ``alike`` differ from one in case, white space and punctuation alone, ``other`` in more.
     """
 
-    def __init__(self, values, listed):
+    def __init__(self, values, listing):
         self._by_form: dict = {}  # by what remains of it; None where several agree
-        for value in listed:
+        for value in listing:
             form = same_spelling(value)
             self._by_form[form] = None if form in self._by_form else value
         counts = Counter(_as_text(value) for value in as_elements(values).tolist())
@@ -284,12 +285,12 @@ def most_frequent(values):
 
 def _described(counted):
     """Return the first values with their counts and the listed values that may be meant."""
-    texts = [
-        f"{text!r:.40} ({count:,}{'' if near is None else f'; {str(near)!r:.40}?'})"
-        for text, count, near in counted[:_SHOWN]
-    ]
-    more = f" and {len(counted) - _SHOWN:,} more" if len(counted) > _SHOWN else ""
-    return ", ".join(texts) + more
+
+    def show(value):
+        text, count, near = value
+        return f"{text!r:.40} ({count:,}{'' if near is None else f'; {str(near)!r:.40}?'})"
+
+    return listed(counted, _SHOWN, show)
 
 
 def _as_text(value):

@@ -144,6 +144,18 @@ def _known(events, times):
 Outcome = NumericColumn | EventOutcome
 
 
+def exit_names(outcome: Outcome | None, label: str | None, owner: str) -> list[str]:
+    """Return the names of the columns of a time to an event; none of other outcomes."""
+    if not isinstance(outcome, EventOutcome):
+        return []
+    if label is not None:
+        raise ValueError(
+            f"The 'label' parameter of {owner} must be None where the outcome is a time to an "
+            "event, which names its two columns itself."
+        )
+    return [outcome.event, outcome.time]
+
+
 def outcome_from(description: Any) -> Outcome:
     """Return the outcome that a mapping of the type "number" or "event" describes."""
     given = dict(description) if isinstance(description, Mapping) else {}

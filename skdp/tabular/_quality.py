@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from skdp.tabular._columns import NumericColumn
 from skdp.tabular._encoder import encode_table
-from skdp.tabular._outcomes import EventOutcome
+from skdp.tabular._outcomes import exit_names
 from skdp.tabular._schema import Schema, as_schema
 from skdp.tabular._values import Vocabulary, numbers
 from skdp.utils._frames import as_elements, as_frame
@@ -145,8 +145,7 @@ def compare_tables(
     >>> print(compare_tables(data.data, synthetic, data.schema))  # doctest: +SKIP
     """
     schema = as_schema(schema)
-    exits = schema.outcome if isinstance(schema.outcome, EventOutcome) else None
-    of_exits = [] if exits is None else [exits.event, exits.time]
+    of_exits = exit_names(schema.outcome, label, "compare_tables")
     wanted = [*schema.names, *of_exits, *filter(None, (label,))]
     real = named_like(as_frame(real, "real"), wanted)
     synthetic = named_like(as_frame(synthetic, "synthetic"), wanted)
@@ -170,8 +169,8 @@ def compare_tables(
     pairs = np.triu_indices(encoded[0].shape[1], 1)
     differences = np.abs(correlations[0] - correlations[1])[pairs]
     utility: tuple = (None, None)
-    if exits is not None and all(set(of_exits) <= set(frame.columns) for frame in frames):
-        utility = (*_ordered(encoded, exits, frames, seed), "index of concordance")
+    if of_exits and all(set(of_exits) <= set(frame.columns) for frame in frames):
+        utility = (*_ordered(encoded, schema.outcome, frames, seed), "index of concordance")
     elif label is not None and isinstance(schema.outcome, NumericColumn):
         places = [schema.outcome.positions(frame[label]) for frame in frames]
         utility = (*_explained(encoded, places, seed), "R²")
@@ -191,11 +190,6 @@ def _check(argument, frame, schema, label):
         raise ValueError(
             f"The {argument!r} parameter of compare_tables must be a DataFrame, got one of type "
             f"{type(frame).__name__}. Release.sample makes one with as_frame=True."
-        )
-    if label is not None and isinstance(schema.outcome, EventOutcome):
-        raise ValueError(
-            "The 'label' parameter of compare_tables must be None where the outcome is a time to "
-            "an event, which names its two columns itself."
         )
     lacking = [name for name in (*schema.names, label) if name not in (None, *frame.columns)]
     if lacking:
@@ -282,8 +276,6 @@ def _utility(encoded, labels, seed):
 
 def _explained(encoded, places, seed):
     """Return R² on real rows of boosting, by synthetic and by other real ones."""
-    from sklearn.ensemble import HistGradientBoostingRegressor
-
     half = len(encoded[0]) // 2
     n = min(half, len(encoded[1]))
     test = ~np.isnan(places[0][half:])
@@ -294,8 +286,7 @@ def _explained(encoded, places, seed):
                 "The 'label' parameter of compare_tables must name a column with numbers in both "
                 "tables, as the outcome of the schema is one."
             )
-        model = HistGradientBoostingRegressor(random_state=seed)
-        model.fit(E[~np.isnan(y)], y[~np.isnan(y)])
+        model = _boosting(seed, of_numbers=True).fit(E[~np.isnan(y)], y[~np.isnan(y)])
         reached.append(r2_score(places[0][half:][test], model.predict(encoded[0][half:][test])))
     return tuple(map(float, reached))
 
@@ -305,8 +296,6 @@ def _ordered(encoded, outcome, frames, seed):
 
     By synthetic and by other real rows.
     """
-    from sklearn.ensemble import HistGradientBoostingRegressor
-
     half = len(encoded[0]) // 2
     n = min(half, len(encoded[1]))
     exits = []
@@ -328,18 +317,18 @@ def _ordered(encoded, outcome, frames, seed):
         # Nelson and Aalen's hazard up to the time of each row, ties in any order.
         order = rows[np.argsort(times[rows], kind="stable")]
         hazards = np.cumsum(happened[order] / np.arange(len(order), 0, -1))
-        model = HistGradientBoostingRegressor(random_state=seed)
-        model.fit(E[order], happened[order] - hazards)
+        model = _boosting(seed, of_numbers=True).fit(E[order], happened[order] - hazards)
         risks = model.predict(encoded[0][test])
         reached.append(concordance_index(exits[0][1][test], exits[0][2][test], risks))
     return tuple(reached)
 
 
-def _boosting(seed):
+def _boosting(seed, *, of_numbers=False):
     # Nothing else needs scikit-learn's ensembles, and who imports skdp need not wait for them.
-    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-    return HistGradientBoostingClassifier(random_state=seed)
+    model = HistGradientBoostingRegressor if of_numbers else HistGradientBoostingClassifier
+    return model(random_state=seed)
 
 
 def _area(model, X, codes):

@@ -654,7 +654,7 @@ def schema_from(
     if event is not None:
         return Schema(columns, outcome=_times(frame, event, time, horizon))
     if label is not None and _is_measured(frame[label]):
-        return Schema(columns, outcome=_outcome(frame[label]))
+        return Schema(columns, outcome=_numeric("outcome", _finite_numbers(frame[label])))
     return Schema(columns, None if label is None else _classes(frame[label]))
 
 
@@ -778,17 +778,8 @@ def _is_measured(labels):
     """Tell whether labels are measurements rather than numbers of classes."""
     if not is_numeric_dtype(labels.dtype) or is_bool_dtype(labels.dtype):
         return False
-    finite = numbers(labels)
-    different = np.unique(finite[np.isfinite(finite)])
+    different = _finite_numbers(labels)
     return len(different) > _MOST_CLASSES or bool((different % 1).any())
-
-
-def _outcome(labels):
-    """Return the column of an outcome that is a number, with rounded bounds."""
-    finite = numbers(labels)
-    finite = np.unique(finite[np.isfinite(finite)])
-    low, high = rounded_bounds(finite[0], finite[-1])
-    return NumericColumn("outcome", low, high, step=_step(finite, low, high))
 
 
 def _classes(labels):
@@ -845,12 +836,22 @@ def _drafted(name, values):
     if not is_numeric_dtype(values.dtype) or is_bool_dtype(values.dtype):
         categories, ordered = _categories(values)
         return CategoryColumn(name, categories, ordered, missing)
-    finite = numbers(values)
-    finite = np.unique(finite[np.isfinite(finite)])
-    if len(finite) == 2 and np.all(finite == np.rint(finite)):
-        return CategoryColumn(name, tuple(finite.tolist()), missing=missing)
-    low, high = rounded_bounds(finite[0], finite[-1])
-    return NumericColumn(name, low, high, missing=missing, step=_step(finite, low, high))
+    different = _finite_numbers(values)
+    if len(different) == 2 and np.all(different == np.rint(different)):
+        return CategoryColumn(name, tuple(different.tolist()), missing=missing)
+    return _numeric(name, different, missing)
+
+
+def _numeric(name, different, missing=False):
+    """Return the column of numbers, of which these are the different ones, in rounded bounds."""
+    low, high = rounded_bounds(different[0], different[-1])
+    return NumericColumn(name, low, high, missing=missing, step=_step(different, low, high))
+
+
+def _finite_numbers(values):
+    """Return the different numbers of a column, in ascending order, without infinite ones."""
+    given = numbers(values)
+    return np.unique(given[np.isfinite(given)])
 
 
 def _step(values, low, high):

@@ -47,11 +47,11 @@ def as_frame(X, name="X", *, text_as_categories=True):
     raise error
 
 
-def as_column(values, name="y"):
+def as_column(values):
     """Return labels or groups of any library as scikit-learn reads them without a change."""
     # It would convert whole numbers and booleans of pandas' own types to floats, and fails on NA:
     # these types become objects, with None for missing values.
-    values = as_frame(values, name)
+    values = as_frame(values, "y")
     if not isinstance(values, pd.Series) or isinstance(values.dtype, np.dtype):
         return values
     return np.where(values.isna(), None, as_elements(values))

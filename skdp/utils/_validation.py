@@ -92,7 +92,7 @@ def checked_subset(caller, names, available):
 
 def listed(names, shown=10, show="{!r:.100}".format):
     """Return names as text, the first ones of many."""
-    more = f" and {len(names) - shown} more" if len(names) > shown else ""
+    more = f" and {len(names) - shown:,} more" if len(names) > shown else ""
     return ", ".join(map(show, names[:shown])) + more
 
 

@@ -289,6 +289,16 @@ class TestRelease:
         found = display.places[display.places["column"] == "ward = B"].set_index("class")["value"]
         assert_allclose(found, ward[found.index])
 
+    def test_what_is_unknown_of_a_class_is_not_drawn(self, release, monkeypatch):
+        # As of a class whose noisy number of rows is not above zero.
+        table = release.describe_columns()
+        table.loc[table["class"] == "no", ["value", "low", "high"]] = np.nan, -np.inf, np.inf
+        monkeypatch.setattr(type(release), "describe_columns", lambda self: table)
+        places = ReleaseDisplay.from_release(release).places.set_index(["column", "class"])
+        assert places.xs("no", level="class")["value"].isna().all()
+        assert places.xs("yes", level="class")["value"].notna().all()
+        assert {"dose (0 to 10)", "ward = B"} <= set(places.index.get_level_values("column"))
+
     def test_arrays_of_many_classes(self):
         rng = np.random.RandomState(0)
         y = rng.randint(0, 6, 900)

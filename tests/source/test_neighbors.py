@@ -235,7 +235,7 @@ EACH = [(name, i) for name, calls in CALLS.items() for i in range(len(calls))]
 def test_neighbors_cannot_be_told_apart(name, i, folder, capsys, monkeypatch):
     call = CALLS[name][i]
     if name == "release":  # refuses rows with mistakes, for the owner's eyes, unless accepted
-        monkeypatch.setattr("skdp.commands._release.refuse_stops", lambda *args: None)
+        monkeypatch.setattr("skdp.commands._check.refuse_stops", lambda *args: None)
     assert differences(call, capsys, Tape(monkeypatch)) == set()
 
 
