@@ -121,7 +121,7 @@ class LinearRegression(Part):
 
 def linear_regression(statistics, basis):
     """Return :class:`LinearRegression` by noisy sums over rows."""
-    shrinkage, _ = clipping_effect(statistics, basis)
+    shrinkage, widening = clipping_effect(statistics, basis)
     population, W, errors = population_of_ends(statistics, basis)
     n, mean = population.n_rows, population.frequencies[1]
     variances = _likely_variances(statistics, n, mean)
@@ -137,7 +137,7 @@ def linear_regression(statistics, basis):
         direction, distances, prior = _direction(posteriors, W, unit)
         seen = direction, population.covariance, statistics.second_sd / n, n, basis.variances
         totals, _ = likely_variances(*seen)
-        posterior = _Explained.of(distances, size, totals, variances, prior)
+        posterior = _Explained.of(distances, size, widening * totals, variances, prior)
         unexplained = posterior.unexplained
     coefficients = posterior.slope * direction
     of_mean = (statistics.pooled_counts[1] / n) ** 2 * (mean**2 + (1 - mean) ** 2)

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import gamma
 
 from skdp.release import BasisFunctions, NoisyStatistics
-from skdp.release._clipping import clipping_effect, constant_form, guessed_shrinkage
+from skdp.release._clipping import clipping_effect, constant_form, guessed_shrinkage, steeper
 from skdp.release._linear_discriminant import variance_difference
 
 # Added to each noisy count.
@@ -91,23 +91,27 @@ def test_numbers_without_cosines_have_the_shrinkage_of_their_squares(rng):
     assert found == pytest.approx(true, rel=0.1)
 
 
-def test_variances_of_rows_of_one_length_are_wider_than_they_look(rng):
-    # The slope of two normal classes, before and after all rows are brought to one length.
-    n, t, shift = 400_000, 20, 0.2
-    y = rng.randint(2, size=n)
-    Z = rng.randn(n, t)
-    Z[:, 0] += shift * (y - 0.5)
-    factors = 2.0 / np.linalg.norm(Z, axis=1)
-    score = factors * Z[:, 0]
-    means = [score[y == c].mean() for c in (0, 1)]
-    slope = (means[1] - means[0]) / np.mean([score[y == c].var() for c in (0, 1)])
-    found = slope * np.sqrt(np.mean(factors**2)) / shift
-    basis = BasisFunctions.of_columns([0] * 60, orders=())
-    none = np.zeros(60)
+@pytest.mark.parametrize("n_columns", [1, 2, 3, 12])
+def test_slopes_of_clipped_rows_are_corrected_by_how_their_lengths_vary(n_columns, rng):
+    # Least squares on clipped rows give a function its slope times E[c f²] / E[c² f²].
+    basis = BasisFunctions.of_columns([0] * n_columns)
+    Z = basis.encode(rng.rand(200_000, n_columns))
+    radius = 0.8 * np.sqrt(basis.variances.sum())
+    factors = np.minimum(1, radius / np.linalg.norm(Z, axis=1))
+    squares = Z[:, np.flatnonzero(basis.order == 1)[0]] ** 2
+    true = np.mean(factors * squares) / np.mean(factors**2 * squares)
+    clipped = Z * factors[:, None]
+    second, none = clipped.T @ clipped, np.zeros(Z.shape[1])
+    counts = np.array([len(Z) - HALF])
     statistics = NoisyStatistics(
-        np.array([1.0 - HALF]), none, none, np.ones(1), np.eye(60) / 60, 1.0, 0.0, 0.0, 0.0, 0.0
+        counts, none, none, np.ones(1), second, radius, 0.0, 0.0, 0.0, 0.0
     )
-    assert found == pytest.approx(clipping_effect(statistics, basis)[1], abs=0.02)
+    widening = clipping_effect(statistics, basis)[1]
+    assert widening == pytest.approx(true * np.sqrt(np.mean(factors**2)), abs=0.01)
+
+
+def test_rows_of_categories_are_of_one_length():
+    assert steeper(BasisFunctions.of_columns([3, 3, 3, 1])) == 0
 
 
 def forms(basis, X):

@@ -227,3 +227,23 @@ def test_rows_of_numbers_have_places():
     assert rows.class_indices.tolist() == [0, WEIGHT_GRID // 2, -1]
     assert 2**SQUARE_BITS == 1024
     assert RandomBits().draw(1).size == 1
+
+
+@pytest.mark.parametrize(("n_columns", "tolerance"), [(1, 0.07), (2, 0.03), (3, 0.03)])
+def test_few_columns_have_the_slopes_of_least_squares(n_columns, tolerance):
+    # Clipping alone would make them 18, 8 and 5 % too steep.
+    rng = np.random.RandomState(0)
+    X = rng.uniform(size=(20_000, n_columns))
+    y = 0.2 + 0.6 * X[:, 0] + rng.normal(0, 0.1, len(X))
+    names = [f"x{j}" for j in range(n_columns)]
+    schema = {
+        "version": 1,
+        "columns": {name: {"type": "numeric", "low": 0, "high": 1} for name in names},
+        "outcome": {"type": "number", "low": 0, "high": 1},
+    }
+    release = exact(pd.DataFrame(X, columns=names), y, encoder=schema)
+    asked = np.full((99, n_columns), 0.5)
+    asked[:, 0] = np.linspace(0, 1, 99)
+    predicted = release.predict(pd.DataFrame(asked, columns=names))
+    slope = np.polyfit(asked[:, 0], predicted, 1)[0]
+    assert slope == pytest.approx(0.6, rel=tolerance)
