@@ -239,6 +239,19 @@ class _ShadowTraining(BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        n_shadows: int = 20,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ):
+        self.estimator = estimator
+        self.n_shadows = n_shadows
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
     def _train(self, X, y):
         """Return shadow models, and the rows that each was trained on: a random half of all."""
         # Models come in pairs trained on the two halves, so that each row is used by half of them.
@@ -341,12 +354,9 @@ class ShadowAttack(_ShadowTraining):
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ):
-        self.estimator = estimator
+        super().__init__(estimator, n_shadows=n_shadows, n_jobs=n_jobs, random_state=random_state)
         self.attack_classifier = attack_classifier
         self.per_class = per_class
-        self.n_shadows = n_shadows
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -487,19 +497,6 @@ class LikelihoodRatioAttack(_ShadowTraining):
         **_ShadowTraining._parameter_constraints,
         "n_shadows": [Interval(Integral, 4, None, closed="left")],
     }
-
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        n_shadows: int = 20,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ):
-        self.estimator = estimator
-        self.n_shadows = n_shadows
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
