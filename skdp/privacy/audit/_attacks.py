@@ -18,15 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.utils._frames import as_frame
 from skdp.utils._labels import label_array, natural_labels
-from skdp.utils._parallel import run_tasks
+from skdp.utils._parallel import draw_seeds, run_tasks
 from skdp.utils._sklearn import HasMethods, Interval, fit_context
 
 METRICS = ("correctness", "loss", "confidence", "entropy")
 
 # Floor of probabilities (rule of thumb).
 _LEAST = 1e-9
-# Upper bound of the seeds of models, the largest that any random_state accepts.
-SEEDS = np.iinfo(np.int32).max
 
 
 def membership_scores(model: Any, X: ArrayLike, y: ArrayLike, attack: str = "loss") -> np.ndarray:
@@ -221,7 +219,7 @@ def canary_scores(estimator, members, others, random_state):
     inside, outside = (pairs[np.arange(len(pairs)), side] for side in (first, 1 - first))
     training = np.concatenate([np.asarray(members[1]), planted])
     rows = stack_rows(members[0], take_rows(X, inside))
-    model = _fit_seeded(estimator, rows, training, random_state.randint(SEEDS))
+    model = _fit_seeded(estimator, rows, training, draw_seeds(random_state))
     asked = take_rows(X, np.concatenate([inside, outside]))
     labels = np.concatenate([planted, planted])
     graded = hasattr(model, "predict_proba") or hasattr(model, "decision_function")
@@ -261,7 +259,7 @@ class _ShadowTraining(BaseEstimator):
             half = random_state.permutation(len(y)) < len(y) // 2
             seen[k : k + 2] = [half, ~half][: self.n_shadows - k]
         tasks = (
-            (self.estimator, take_rows(X, rows), y[rows], random_state.randint(SEEDS))
+            (self.estimator, take_rows(X, rows), y[rows], draw_seeds(random_state))
             for rows in seen
         )
         return run_tasks(_fit_seeded, tasks, len(seen), n_jobs=self.n_jobs), seen
