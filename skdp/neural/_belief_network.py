@@ -5,13 +5,10 @@ from math import prod
 import numpy as np
 import torch
 
-from skdp.neural._network import halved, margins, response_scale
+from skdp.neural._network import STRIDE, halved, margins, response_scale
 from skdp.neural._polynomials import sigmoid_coefficients
 from skdp.neural._training import CALIBRATION_ROWS, batches, taylor_loss, train
 
-# Stride of every convolution over more than one position: it halves maps, as the paper's pooling
-# does (Phan, Wu and Dou, 2017), and does so at a quarter of the cost (rule of thumb).
-_STRIDE = 2
 # Rows of which an energy is computed at a time, so that maps stay in the cache: MNIST in chunks
 # of 100 to 400 rows takes two thirds of the time of whole batches.
 _CHUNK = 200
@@ -58,7 +55,8 @@ class EnergyLayer(torch.nn.Module):
         channels, *size = self.in_shape
         # A single position needs no neighbors: filters reach no further than the image.
         kernel = [1 if length == 1 else k for k, length in zip(kernel_size, size, strict=True)]
-        self.stride = [1 if length == 1 else _STRIDE for length in size]
+        # They halve maps, as the paper's pooling does, at a quarter of the cost (rule of thumb).
+        self.stride = [1 if length == 1 else STRIDE for length in size]
         self.padding, self.after = margins(kernel)
         weight = torch.randn(n_filters, channels, *kernel)
         weight *= spread / (0.5 * np.sqrt(channels * np.prod(kernel)))
