@@ -513,9 +513,6 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         self.classes_ = classes
         self._fitted_with = self._saved_parameters()
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "guarantee_")
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # at the default ε, little is learned of few rows
