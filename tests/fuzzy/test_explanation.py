@@ -124,7 +124,7 @@ def test_rules_are_told_apart_by_their_shares(split, together):
 
 def test_explanations_of_wrong_rows_and_schemas_are_refused(model, records, encoder):
     X = encoder.transform(records[0])
-    with pytest.raises(ValueError, match="'x' parameter of explain must be one row, got 2 rows"):
+    with pytest.raises(ValueError, match="'x' parameter of explain must be one row, got 2"):
         model.explain(X.iloc[:2], SCHEMA)
     other = {name: SCHEMA[name] for name in ("age", "noise", "sex")}
     with pytest.raises(ValueError, match="the row has 3 of other names"):
