@@ -94,17 +94,12 @@ class EnergyLayer(torch.nn.Module):
 
     def reconstruct(self, hidden):
         """Return the probabilities of the visible units (equation (6))."""
-        _, height, width = self.in_shape
-        padded = height + self.after[3], width + self.after[1]
-        sizes = zip(padded, hidden.shape[2:], self.weight.shape[2:], strict=True)
-        left = [
-            n - (m - 1) * stride + 2 * margin - k
-            for (n, m, k), stride, margin in zip(sizes, self.stride, self.padding, strict=True)
-        ]
-        transposed = torch.nn.functional.conv_transpose2d(
-            *(hidden, self.weight, self.visible_bias, self.stride, self.padding, left)
-        )
-        return torch.sigmoid(transposed[..., :height, :width])
+        channels, height, width = self.in_shape
+        padded = len(hidden), channels, height + self.after[3], width + self.after[1]
+        # The transposed convolution to this size is the gradient of the convolution in its input.
+        settings = self.stride, self.padding
+        visible = torch.nn.grad.conv2d_input(padded, self.weight, hidden, *settings)
+        return torch.sigmoid(visible[..., :height, :width] + self.visible_bias[:, None, None])
 
     def energy(self, visible, coefficients):
         """Return the energy of each row (equation (14)) with coefficients α, perturbed or not."""

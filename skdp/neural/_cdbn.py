@@ -290,16 +290,7 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier):
 
         if not per_row:
             take = perturbation.perturb(features, coefficients, source)
-        train_classifier(
-            network,
-            features,
-            take,
-            batch_size=size,
-            n_epochs=self.n_epochs,
-            learning_rate=self.learning_rate,
-            generator=generator,
-            progress=Progress(self.verbose, self.n_epochs, "classifier"),
-        )
+        train_classifier(network, features, take, **self._schedule(generator, "classifier"))
         return self._make_accounts(network, perturbation)
 
     def _budgets(self):
