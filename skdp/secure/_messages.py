@@ -134,11 +134,10 @@ def _header(message, kind):
         f"The message that should hold {kind!r} is no intact one of skdp.secure: it is truncated, "
         "altered, or was written by another program. Ask its sender for a new copy."
     )
-    if not isinstance(message, bytes) or len(message) < _START.size + SIGNATURE_BYTES:
+    ours = isinstance(message, bytes) and message.startswith(_MAGIC)
+    if not ours or len(message) < _START.size + SIGNATURE_BYTES:
         raise ValueError(foreign)
-    magic, version, n_header, n_parts = _START.unpack_from(message)
-    if magic != _MAGIC:
-        raise ValueError(foreign)
+    _, version, n_header, n_parts = _START.unpack_from(message)
     if version != 1:
         raise ValueError(
             f"The message has format version {version}, this skdp reads 1. Use the same "
