@@ -288,6 +288,8 @@ def test_canaries_are_made_of_the_ends_of_columns():
     rows, labels = _with_canary(frame, y, None, 1)
     assert rows.iloc[-1].tolist() == [1.0, 9.0, "blue"]
     assert rows.dtypes.equals(frame.dtypes)
+    rows, _ = _with_canary(frame.set_axis([7, 7, 7]), y, None, 1)  # rows have no names
+    assert rows.iloc[-1].tolist() == [1.0, 9.0, "blue"]
     rows, labels = _with_canary(frame, y, (frame.iloc[:1], "centipede"), 1)
     assert rows.iloc[-1].tolist() == frame.iloc[0].tolist()
     assert labels[-1] == "centipede"

@@ -466,7 +466,7 @@ def _extreme(X, y, n_rows):
 def _far(column):
     if not pd.api.types.is_numeric_dtype(column):
         return column.value_counts().index[-1]
-    return column.loc[(column - column.mean()).abs().idxmax()]
+    return column.iloc[(column - column.mean()).abs().argmax()]
 
 
 class BestScore:
