@@ -421,8 +421,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         ['counting', 'protects', 'epsilon', 'delta', 'holds', 'reason']
         """
         check_is_fitted(self, "accounts_")
-        columns = [field.name for field in fields(PrivacyAccount)]
-        return pd.DataFrame([asdict(account) for account in self.accounts_], columns=columns)
+        return pd.DataFrame(self.accounts_)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted network to a file of arrays and text, without code.
