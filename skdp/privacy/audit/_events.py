@@ -117,10 +117,9 @@ def best_event(first, second, statistics, subject, confidence):
     best: tuple = (-np.inf, None)
     for statistic in statistics:
         kinds, levels, *counts = _candidates(first, second, statistic, subject)
+        counted = list(zip(counts, (len(first), len(second)), strict=True))
         for swapped in (False, True):
-            (hits, n), (others, m) = zip(counts, (len(first), len(second)), strict=True)
-            if swapped:
-                hits, n, others, m = others, m, hits, n
+            (hits, n), (others, m) = counted[::-1] if swapped else counted
             bounds = _rough_bound(hits, n, others, m, subject.guarantee.delta, confidence)
             k = int(np.argmax(bounds))
             if best[1] is None or bounds[k] > best[0]:
@@ -229,8 +228,7 @@ def _rate(columns):
 def _equal_pairs(values):
     """Return how many pairs of sorted values are equal."""
     values = values[: np.count_nonzero(~np.isnan(values))]
-    ends = np.flatnonzero(np.diff(values, append=np.inf))
-    runs = np.diff(ends, prepend=-1).astype(np.float64)
+    runs = np.unique(values, return_counts=True)[1].astype(np.float64)
     return float((runs * (runs - 1) / 2).sum())
 
 
