@@ -285,9 +285,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         """Return the sensitivity in units of the noise, and that unit in units of the data."""
         if self.bounds is None:
             self._bounds = None
-            self._sensitivity = float(
-                DEFAULT_SENSITIVITY if self.sensitivity is None else self.sensitivity
-            )
+            self._sensitivity = float(self.sensitivity or DEFAULT_SENSITIVITY)
             if not 1e-140 < self._sensitivity < 1e140:  # its square must be a float64
                 raise ValueError(
                     f"The 'sensitivity' parameter of {type(self).__name__} is too extreme for "

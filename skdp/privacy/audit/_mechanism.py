@@ -184,9 +184,8 @@ def audit_mechanism(
     outputs = subject.draw(0, n_trials)
     pairs = _tried(subject, outputs[:n_train], confidence)
     untried = len(subject.pairs) - len(pairs)
-    moved = f"{len(pairs)} of {len(subject.pairs)} pairs of neighbors"
-    if untried and subject.on_grid:
-        moved = f"{len(pairs)} of {len(subject.pairs)} columns were moved"
+    what = "columns were moved" if untried and subject.on_grid else "pairs of neighbors"
+    moved = f"{len(pairs)} of {len(subject.pairs)} {what}"
 
     def audit(epsilon, event):
         claim = subject.guarantee
