@@ -304,11 +304,9 @@ def _gains(secret, X, decoder, cv, state):
         gains += cross_fitted([frequencies(), *decoders], X, codes, folds)
         given = np.column_stack([X, np.eye(secret.n_categories)[codes][:, 1:]])
     for z in secret.scores.T:
-        decoders = (
-            number_decoders(given.shape[1], n_train, seed)
-            if decoder is None
-            else [Residuals(decoder)]
-        )
+        decoders = [Residuals(decoder)]
+        if decoder is None:
+            decoders = number_decoders(given.shape[1], n_train, seed)
         gains += cross_fitted([StandardNormal(), *decoders], given, z, folds)
         given = np.column_stack([given, z])
     return gains
