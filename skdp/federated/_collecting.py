@@ -291,21 +291,16 @@ def _merge(releases, disjoint):
     """
     groups: list = []  # of names, and their merged release
     for name, release in releases.items():
-        for group in groups:
-            if _join(group, name, release, disjoint) is None:
-                break
-        else:
+        if all(_join(group, name, release, disjoint) for group in groups):
             groups.append([[name], release])
     if not groups:
         return None, [], {}
     largest = max(groups, key=lambda group: len(group[0]))
     others = {}
     for name, release in releases.items():
-        if name not in largest[0]:
-            reason = _join(largest, name, release, disjoint)
-            if reason:
-                text = f"it cannot be added to {largest[0][0]}: {reason}"
-                others[name] = _printable(text, _LONGEST_REASON)
+        if name not in largest[0] and (reason := _join(largest, name, release, disjoint)):
+            text = f"it cannot be added to {largest[0][0]}: {reason}"
+            others[name] = _printable(text, _LONGEST_REASON)
     merged = sorted(largest[0])
     try:  # together, as Release.merge does, which differs by rounding
         release = Release.merge([releases[name] for name in merged], disjoint=disjoint)

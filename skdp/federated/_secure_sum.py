@@ -236,13 +236,7 @@ class SecureSum(Agreement):
         <SecureSum of 3 owners, (2, 1e-05)-DP, at most 1 colluding>
         """
         schema, members = as_schema(schema), list(owners)
-        source = DPStatisticsSource(
-            *(epsilon, delta),
-            encoder=schema,
-            model="linear",
-            privacy_unit=privacy_unit,
-            radius=radius,
-        )
+        source = _source(epsilon, delta, schema, privacy_unit, radius)
         sums = JointSums(source, 2, 1, disjoint=True)  # of any number; see what the plan checks
         least = len(members) if least_owners is None else least_owners
         return cls(
@@ -314,15 +308,8 @@ class SecureSum(Agreement):
         >>> SecureSum.create(load_heart_disease().schema, wards).source().model
         'linear'
         """
-        return DPStatisticsSource(
-            self.epsilon,
-            self.delta,
-            encoder=self.schema,
-            model="linear",
-            privacy_unit=self.privacy_unit,
-            radius=self.radius,
-            random_state=random_state,
-        )
+        settings = self.epsilon, self.delta, self.schema, self.privacy_unit, self.radius
+        return _source(*settings, random_state)
 
     def accumulator(self) -> StatisticsAccumulator:
         """Return an empty accumulator for the rows of an owner, which must stay with it.
@@ -437,3 +424,15 @@ class SecureSum(Agreement):
         if len(transcript.answers) < len(ANSWERS):
             return transcript.content
         return transcript.sums.release(transcript.totals)
+
+
+def _source(epsilon, delta, schema, privacy_unit, radius, random_state=None):
+    """Return the source of a plan, of which one owner alone would make the release."""
+    return DPStatisticsSource(
+        *(epsilon, delta),
+        encoder=schema,
+        model="linear",
+        privacy_unit=privacy_unit,
+        radius=radius,
+        random_state=random_state,
+    )

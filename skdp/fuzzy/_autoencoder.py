@@ -1,24 +1,22 @@
 """The deep fuzzy autoencoder."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from skdp.fuzzy._model import FuzzyLayer, fit_layers, propagate
-from skdp.fuzzy._regressor import FUZZY_CONSTRAINTS
+from skdp.fuzzy._model import FuzzyLayer, propagate
+from skdp.fuzzy._regressor import DeepFuzzyModel
 from skdp.membership import BaseAutoencoder, check_codes, error_sums
-from skdp.utils._kernel_regression import check_points, resolve_count
 from skdp.utils._linalg import principal_directions
 from skdp.utils._sklearn import fit_context
 from skdp.utils._storage import require, stored_array
 from skdp.utils._validation import validate_training_data
 
 
-class DeepFuzzyAutoencoder(BaseAutoencoder):
+class DeepFuzzyAutoencoder(DeepFuzzyModel, BaseAutoencoder):
     r"""Deep fuzzy autoencoder: a deep fuzzy model from the code of a row to the row.
 
     The code is x = Vᵀy, with V the leading eigenvectors of the uncentered second moment of
@@ -116,36 +114,9 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
     True
     """
 
-    _parameter_constraints: dict = {**FUZZY_CONSTRAINTS, "centers": ["array-like", None]}
-
     components_: np.ndarray
     n_components_: int
-    centers_: np.ndarray
-    n_layers_: int
-    precisions_: np.ndarray
     training_error_sums_: np.ndarray
-    n_iter_: int
-
-    def __init__(
-        self,
-        n_components: int = 20,
-        n_inducing: int | float = 0.5,
-        *,
-        max_layers: int = 10,
-        centers: ArrayLike | None = None,
-        membership_function: str | Callable[..., Any] = "gaussian",
-        tol: float = 1e-4,
-        max_iter: int = 200,
-        random_state: int | np.random.RandomState | None = None,
-    ):
-        self.n_components = n_components
-        self.n_inducing = n_inducing
-        self.max_layers = max_layers
-        self.centers = centers
-        self.membership_function = membership_function
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
@@ -175,20 +146,7 @@ class DeepFuzzyAutoencoder(BaseAutoencoder):
         """
         rows = validate_training_data(self, X)
         V = principal_directions(rows, self.n_components, center=False)
-        layers, fitted = fit_layers(
-            rows @ V.T,
-            rows,
-            V,
-            n_rules=resolve_count(self.n_inducing, len(rows)),
-            max_layers=self.max_layers,
-            centers=check_points(self, "centers", len(V)),
-            share_centers=True,
-            function=self.membership_function,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            random_state=check_random_state(self.random_state),
-        )
-        self.n_iter_ = max(layer.n_iter for layer in layers)
+        layers, fitted = self._fit_layers(rows @ V.T, rows, V, share_centers=True)
         self.training_error_sums_ = error_sums(rows, fitted)
         return self._assemble(V, layers, rows.dtype)
 

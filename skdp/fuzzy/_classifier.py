@@ -29,7 +29,7 @@ from skdp.membership import (
 from skdp.noise import perturb_training_rows
 from skdp.privacy import PrivacyGuarantee, joint_guarantee, pack_guarantee, unpack_guarantee
 from skdp.tabular import Explanation, as_schema, explain_prediction
-from skdp.utils._frames import as_frame
+from skdp.utils._frames import one_row
 from skdp.utils._labels import label_array
 from skdp.utils._sklearn import HasMethods, Interval, fit_context
 from skdp.utils._storage import (
@@ -567,10 +567,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         0.8385: if a row is like class 'dead', then it is of class 'dead'
         0.1615: if a row is like class 'alive', then it is of class 'alive'
         """
-        x = as_frame(x, "x")
-        X = validate_queries(self, x if hasattr(x, "columns") else np.reshape(x, (1, -1)))
-        if len(X) > 1:
-            raise ValueError(f"The 'x' parameter of explain must be one row, got {len(X)} rows.")
+        X = validate_queries(self, one_row(x))
         names = getattr(self, "feature_names_in_", None)
         schema = None if schema is None else as_schema(schema)
 

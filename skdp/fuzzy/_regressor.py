@@ -27,7 +27,57 @@ FUZZY_CONSTRAINTS: dict = {
 }
 
 
-class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class DeepFuzzyModel(BaseEstimator):
+    """Base of the deep fuzzy regressor and autoencoder: their parameters, and how both learn."""
+
+    _parameter_constraints: dict = {**FUZZY_CONSTRAINTS, "centers": ["array-like", None]}
+
+    centers_: np.ndarray
+    n_layers_: int
+    precisions_: np.ndarray
+    n_iter_: int
+
+    def __init__(
+        self,
+        n_components: int = 20,
+        n_inducing: int | float = 0.5,
+        *,
+        max_layers: int = 10,
+        centers: ArrayLike | None = None,
+        membership_function: str | Callable[..., Any] = "gaussian",
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        random_state: int | np.random.RandomState | None = None,
+    ):
+        self.n_components = n_components
+        self.n_inducing = n_inducing
+        self.max_layers = max_layers
+        self.centers = centers
+        self.membership_function = membership_function
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _fit_layers(self, x, Y, directions, **settings):
+        """Learn the layers of the model x → Y; return them and their output for x."""
+        layers, fitted = fit_layers(
+            x,
+            Y,
+            directions,
+            n_rules=resolve_count(self.n_inducing, len(x)),
+            max_layers=self.max_layers,
+            centers=check_points(self, "centers", x.shape[1]),
+            function=self.membership_function,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            random_state=check_random_state(self.random_state),
+            **settings,
+        )
+        self.n_iter_ = max(layer.n_iter for layer in layers)
+        return layers, fitted
+
+
+class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, DeepFuzzyModel):
     r"""Deep fuzzy model: stacked Takagi-Sugeno filters with Bayesian consequents.
 
     Each of M rules states "if x is in the fuzzy set around a_m, then y is α_m". With the
@@ -115,35 +165,8 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     True
     """
 
-    _parameter_constraints: dict = {**FUZZY_CONSTRAINTS, "centers": ["array-like", None]}
-
-    centers_: np.ndarray
-    n_layers_: int
-    precisions_: np.ndarray
-    n_iter_: int
     n_features_in_: int
     feature_names_in_: np.ndarray
-
-    def __init__(
-        self,
-        n_components: int = 20,
-        n_inducing: int | float = 0.5,
-        *,
-        max_layers: int = 10,
-        centers: ArrayLike | None = None,
-        membership_function: str | Callable[..., Any] = "gaussian",
-        tol: float = 1e-4,
-        max_iter: int = 200,
-        random_state: int | np.random.RandomState | None = None,
-    ):
-        self.n_components = n_components
-        self.n_inducing = n_inducing
-        self.max_layers = max_layers
-        self.centers = centers
-        self.membership_function = membership_function
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -174,23 +197,11 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         rows, outputs = validate_training_data(self, X, y, multi_output=True, y_numeric=True)
         Y = outputs.reshape(len(outputs), -1).astype(np.float64)
         V = principal_directions(Y, self.n_components, center=False)
-        layers, _ = fit_layers(
-            rows.astype(np.float64, copy=False),
-            Y,
-            V,
-            n_rules=resolve_count(self.n_inducing, len(rows)),
-            max_layers=self.max_layers,
-            centers=check_points(self, "centers", rows.shape[1]),
-            function=self.membership_function,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            random_state=check_random_state(self.random_state),
-            with_covariance=True,
-        )
+        x = rows.astype(np.float64, copy=False)
+        layers, _ = self._fit_layers(x, Y, V, with_covariance=True)
         self.centers_ = layers[0].centers
         self.n_layers_ = len(layers)
         self.precisions_ = np.array([layer.precision for layer in layers])
-        self.n_iter_ = max(layer.n_iter for layer in layers)
         self._layers = [layer.astype(rows.dtype) for layer in layers]
         self._directions = V.astype(rows.dtype, copy=False)
         self._single_output = outputs.ndim == 1

@@ -1,7 +1,8 @@
 """Decoders: densities of a private value given what was released, learned from other rows."""
 
 import numpy as np
-from scipy.special import gammaln, logsumexp, ndtri
+from scipy.special import logsumexp, ndtri
+from scipy.stats import norm, t
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.dummy import DummyClassifier
@@ -26,7 +27,7 @@ class StandardNormal:
         return 0.0
 
     def log_density(self, predicted, z, train):
-        return normal_log_density(z)
+        return norm.logpdf(z)
 
 
 class Residuals:
@@ -42,7 +43,7 @@ class Residuals:
 
     def log_density(self, predicted, z, train):
         """Return log densities of all rows, with the scale that some rows' residuals have."""
-        return student_log_density(z - predicted, *student_scale((z - predicted)[train]))
+        return t.logpdf(z - predicted, **student_fit((z - predicted)[train]))
 
 
 class Bins:
@@ -57,7 +58,7 @@ class Bins:
 
     def log_density(self, predicted, z, train):
         # Relative to the normal density: the probability of a bin over its share of the rows.
-        return predicted + np.log(self.n_bins) + normal_log_density(z)
+        return predicted + np.log(self.n_bins) + norm.logpdf(z)
 
 
 class Probabilities:
@@ -116,13 +117,8 @@ def normal_scores(values, ties):
     return scores
 
 
-def normal_log_density(z):
-    """Return the logarithm of the standard normal density."""
-    return -0.5 * (z * z + np.log(2 * np.pi))
-
-
-def student_scale(residuals):
-    """Return the scale and the degrees of freedom of greatest likelihood, around zero."""
+def student_fit(residuals):
+    """Return the Student-t distribution of greatest likelihood around zero, by its parameters."""
     squares = residuals * residuals
     start = max(np.mean(squares), 1e-12)
 
@@ -130,18 +126,11 @@ def student_scale(residuals):
         scale = start
         for _ in range(30):  # which by then changes digits that do not matter
             scale = max(np.mean((degrees + 1) * squares / (degrees + squares / scale)), 1e-12)
-        return np.sqrt(scale), degrees
+        return {"df": degrees, "scale": np.sqrt(scale)}
 
     # The last one is the normal distribution's.
     fits = map(fitted, (2.1, 3.0, 5.0, 10.0, 30.0, 1e6))
-    return max(fits, key=lambda fit: student_log_density(residuals, *fit).sum())
-
-
-def student_log_density(residuals, scale, degrees):
-    """Return the logarithm of a Student-t density around zero."""
-    half = (degrees + 1) / 2
-    constant = gammaln(half) - gammaln(degrees / 2) - 0.5 * np.log(degrees * np.pi) - np.log(scale)
-    return constant - half * np.log1p((residuals / scale) ** 2 / degrees)
+    return max(fits, key=lambda fit: t.logpdf(residuals, **fit).sum())
 
 
 def mixture_weights(log_densities):

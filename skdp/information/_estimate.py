@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from math import log
 
+import numpy as np
+
 
 @dataclass(frozen=True)
 class InformationEstimate:
@@ -84,3 +86,14 @@ class InformationEstimate:
             self.remark,
         ]
         return ", ".join(filter(None, said))
+
+
+def mean_of_gains(gains, about, **details):
+    """Return the estimate that is the mean of what each row says, in nats."""
+    return InformationEstimate(
+        estimate=float(gains.mean()),
+        standard_error=float(gains.std(ddof=1) / np.sqrt(len(gains))),
+        n_rows=len(gains),
+        about=about,
+        **details,
+    )

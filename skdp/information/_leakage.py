@@ -8,6 +8,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 from scipy.special import digamma, gammaln
+from scipy.stats import norm
 from sklearn.base import is_classifier, is_regressor
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
@@ -23,11 +24,10 @@ from skdp.information._decoders import (
     category_decoders,
     cross_fitted,
     frequencies,
-    normal_log_density,
     normal_scores,
     number_decoders,
 )
-from skdp.information._estimate import InformationEstimate
+from skdp.information._estimate import InformationEstimate, mean_of_gains
 from skdp.utils._frames import as_frame
 from skdp.utils._parallel import draw_seeds, run_tasks
 
@@ -163,13 +163,8 @@ def information_leakage(
         label="information_leakage",
         unit="permutations",
     )
-    return InformationEstimate(
-        estimate=float(gains[0].mean()),
-        standard_error=float(gains[0].std(ddof=1) / np.sqrt(len(X))),
-        n_rows=len(X),
-        about=about,
-        null=tuple(float(of_null.mean()) for of_null in gains[1:]),
-    )
+    null = tuple(float(of_null.mean()) for of_null in gains[1:])
+    return mean_of_gains(gains[0], about, null=null)
 
 
 @dataclass(frozen=True)
@@ -209,7 +204,7 @@ class _Secret:
         n = len(self.categories)
         result = np.log(np.bincount(self.categories) / n)[self.categories]
         if self.scores.shape[1] == 1:
-            return result + normal_log_density(self.scores[:, 0])
+            return result + norm.logpdf(self.scores[:, 0])
         for category in range(self.n_categories if self.scores.shape[1] else 0):
             rows = self.categories == category
             result[rows] -= neighbor_entropies(self.scores[rows])
@@ -235,7 +230,7 @@ def _private_columns(private):
 
 
 def _holds_numbers(values, kind):
-    number = is_numeric_dtype(values.dtype) and not is_bool_dtype(values.dtype)
+    number = _is_number(values.dtype)
     if kind == "categories" or (kind == "auto" and not number):
         return False
     if not number:
@@ -253,6 +248,10 @@ def _holds_numbers(values, kind):
     return True
 
 
+def _is_number(dtype):
+    return is_numeric_dtype(dtype) and not is_bool_dtype(dtype)
+
+
 def _features(released, n_rows):
     """Return the released columns as standardized numbers, without using private values."""
     if not hasattr(released, "shape"):
@@ -265,11 +264,7 @@ def _features(released, n_rows):
     if not isinstance(released, pd.DataFrame):
         released = pd.DataFrame(np.asarray(released).reshape(n_rows, -1)).infer_objects()
     released = released.set_axis(range(released.shape[1]), axis=1)
-    numbers = [
-        name
-        for name, dtype in released.dtypes.items()
-        if is_numeric_dtype(dtype) and not is_bool_dtype(dtype)
-    ]
+    numbers = [name for name, dtype in released.dtypes.items() if _is_number(dtype)]
     texts = released.drop(columns=numbers)
     parts = []
     if numbers:
@@ -309,11 +304,9 @@ def _gains(secret, X, decoder, cv, state):
         gains += cross_fitted([frequencies(), *decoders], X, codes, folds)
         given = np.column_stack([X, np.eye(secret.n_categories)[codes][:, 1:]])
     for z in secret.scores.T:
-        decoders = (
-            number_decoders(given.shape[1], n_train, seed)
-            if decoder is None
-            else [Residuals(decoder)]
-        )
+        decoders = [Residuals(decoder)]
+        if decoder is None:
+            decoders = number_decoders(given.shape[1], n_train, seed)
         gains += cross_fitted([StandardNormal(), *decoders], given, z, folds)
         given = np.column_stack([given, z])
     return gains

@@ -84,6 +84,10 @@ def noise_information(noise: Any, prior: str = "uniform", *, width: float | None
         raise ValueError(
             f"The 'prior' parameter must be 'uniform' or 'two-point', got {prior!r:.60}."
         )
+    if hasattr(noise, "guarantee_for") and not hasattr(noise, "guarantee_"):
+        raise ValueError(
+            f"The 'noise' parameter must be fitted, got {noise!r:.60}. Call its fit first."
+        )
     if isinstance(noise, RandomizedResponse):
         return _of_labels(noise, prior, width)
     distribution, width = _distribution_and_width(noise, width)
@@ -101,15 +105,7 @@ def noise_information(noise: Any, prior: str = "uniform", *, width: float | None
 
 def _distribution_and_width(noise, width):
     """Return the noise of one element, and the range of the values, in the same units."""
-    distribution = noise
-    if hasattr(noise, "guarantee_for"):
-        if not hasattr(noise, "distribution_"):
-            raise ValueError(
-                f"The 'noise' parameter must be fitted, got {noise!r:.60}. Call its fit first."
-            )
-        distribution = noise.distribution_
-        least = float(noise.sensitivity or 1.0)
-        width = least if width is None else width
+    distribution = getattr(noise, "distribution_", noise)
     if not isinstance(
         distribution, OptimalDistribution | StaircaseDistribution | GaussianDistribution
     ):
@@ -119,7 +115,8 @@ def _distribution_and_width(noise, width):
             f"{type(noise).__name__}. Pass one of them."
         )
     if width is None:
-        width = getattr(distribution, "sensitivity", None)
+        # The noise of a transformer with bounds is in units of their width.
+        width = getattr(noise, "sensitivity", None) or (None if distribution is noise else 1.0)
     if width is None or not 0 < width < inf:
         raise ValueError(
             f"The 'width' parameter must be positive and finite, got {width!r}. Pass the distance "
@@ -211,10 +208,6 @@ def _of_labels(response, prior, width):
     if width is not None:
         raise ValueError(
             f"The 'width' parameter must be None for a RandomizedResponse, got {width!r}."
-        )
-    if not hasattr(response, "classes_"):
-        raise ValueError(
-            f"The 'noise' parameter must be fitted, got {response!r:.60}. Call its fit first."
         )
     k, keep = len(response.classes_), response.keep_probability_
     channel = np.full((k, k), (1 - keep) / (k - 1))

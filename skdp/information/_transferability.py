@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import softmax, xlogy
+from scipy.stats import norm
 from sklearn.base import is_regressor
 from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import KFold
@@ -15,10 +16,9 @@ from skdp.information._decoders import (
     Residuals,
     StandardNormal,
     cross_fitted,
-    normal_log_density,
     normal_scores,
 )
-from skdp.information._estimate import InformationEstimate
+from skdp.information._estimate import InformationEstimate, mean_of_gains
 from skdp.release import Release
 from skdp.tabular import numbers
 from skdp.transfer import DPTransferClassifier, OffsetLogisticRegression
@@ -178,12 +178,13 @@ def _by_labels(scores, labels, cv, rng):
         corrected[test] = fitted.apply(scores[test], none[test])
     frequencies = np.bincount(labels, minlength=K) / n
     gains = corrected[np.arange(n), labels] - np.log(frequencies[labels])
-    return _estimate(gains, _if_few(n))
+    return mean_of_gains(gains, "the class", remark=_if_few(n))
 
 
 def _by_posteriors(p):
     gains = xlogy(p, p).sum(axis=1) - xlogy(p, p.mean(axis=0)).sum(axis=1)
-    return _estimate(gains, "as probabilities claim, which no label has confirmed", False)
+    remark = "as probabilities claim, which no label has confirmed"
+    return mean_of_gains(gains, "the class", is_bound=False, remark=remark)
 
 
 def _of_number(release, X, y, cv, rng):
@@ -197,7 +198,7 @@ def _of_number(release, X, y, cv, rng):
         squares = variances + (predicted - predicted.mean()) ** 2
         gains = (squares / total - 1 - np.log(variances / total)) / 2
         remark = "as standard deviations claim, which no outcome has confirmed"
-        return _estimate(gains, remark, False, "the number")
+        return mean_of_gains(gains, "the number", is_bound=False, remark=remark)
     predicted, outcomes = release.predict(X), numbers(as_column(y))
     _check_size(predicted, cv)
     if outcomes.shape != predicted.shape or not np.isfinite(outcomes).all():
@@ -210,8 +211,8 @@ def _of_number(release, X, y, cv, rng):
     z = normal_scores(outcomes, rng.random_sample(n))
     decoders = [StandardNormal(), Residuals(RidgeCV([1e-3, 1e-1, 10.0]))]
     scaled = (predicted - predicted.mean()) / (predicted.std() or 1.0)
-    gains = cross_fitted(decoders, scaled[:, np.newaxis], z, folds) - normal_log_density(z)
-    return _estimate(gains, _if_few(n), about="the number")
+    gains = cross_fitted(decoders, scaled[:, np.newaxis], z, folds) - norm.logpdf(z)
+    return mean_of_gains(gains, "the number", remark=_if_few(n))
 
 
 def _check_size(predicted, cv):
@@ -223,14 +224,3 @@ def _check_size(predicted, cv):
 
 def _if_few(n):
     return f"with {n} labels alone it says little" if n < 30 else ""
-
-
-def _estimate(gains, remark, is_bound=True, about="the class"):
-    return InformationEstimate(
-        estimate=float(gains.mean()),
-        standard_error=float(gains.std(ddof=1) / np.sqrt(len(gains))),
-        n_rows=len(gains),
-        about=about,
-        is_bound=is_bound,
-        remark=remark,
-    )

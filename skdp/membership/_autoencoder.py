@@ -51,13 +51,6 @@ def error_sums(X, fitted):
     return np.array([len(errors), errors.sum(), errors @ errors])
 
 
-def stored_error_sums(arrays, key):
-    """Return the result of :func:`error_sums` from a file's arrays, validated."""
-    sums = stored_array(arrays, f"{key}error_sums", np.float64, (3,))
-    require(sums.min() >= 0 and sums[0] > 0, f"{key}error_sums")
-    return sums
-
-
 def check_codes(autoencoder, X):
     """Return the codes passed to an ``inverse_transform`` in the dtype of the autoencoder."""
     codes = check_array(X, dtype=autoencoder.dtype_)
@@ -203,7 +196,9 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """Restore the state from a file's arrays, whose names start with a key; check them all."""
         components = stored_array(arrays, f"{key}components", dtype, (None, None))
         layers = self._stored_layers(arrays, key, components)
-        self.training_error_sums_ = stored_error_sums(arrays, key)
+        sums = stored_array(arrays, f"{key}error_sums", np.float64, (3,))
+        require(sums.min() >= 0 and sums[0] > 0, f"{key}error_sums")
+        self.training_error_sums_ = sums
         return self._assemble(components, layers, dtype)
 
     def __sklearn_tags__(self) -> Any:

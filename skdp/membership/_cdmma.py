@@ -36,6 +36,21 @@ class _DeepAutoencoder(BaseAutoencoder):
     }
     n_probe: int | None = None  # all subsets compete, if there are several
 
+    def __init__(
+        self,
+        n_components: int = 20,
+        n_inducing: int | float = 0.5,
+        n_layers: int = 5,
+        *,
+        inference: str = "gamma",
+        random_state: int | np.random.RandomState | None = None,
+    ):
+        self.n_components = n_components
+        self.n_inducing = n_inducing
+        self.n_layers = n_layers
+        self.inference = inference
+        self.random_state = random_state
+
     def layer_outputs(self, X: ArrayLike) -> np.ndarray:
         """Return the output of every layer; with several subsets, of the one nearest to the row.
 
@@ -226,21 +241,6 @@ class CDMMA(_DeepAutoencoder):
     precisions_: np.ndarray
     n_inducing_: np.ndarray
     training_error_sums_: np.ndarray
-
-    def __init__(
-        self,
-        n_components: int = 20,
-        n_inducing: int | float = 0.5,
-        n_layers: int = 5,
-        *,
-        inference: str = "gamma",
-        random_state: int | np.random.RandomState | None = None,
-    ):
-        self.n_components = n_components
-        self.n_inducing = n_inducing
-        self.n_layers = n_layers
-        self.inference = inference
-        self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
@@ -493,14 +493,12 @@ class WideCDMMA(_DeepAutoencoder):
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ):
-        self.n_components = n_components
-        self.n_inducing = n_inducing
-        self.n_layers = n_layers
-        self.inference = inference
+        super().__init__(
+            n_components, n_inducing, n_layers, inference=inference, random_state=random_state
+        )
         self.subset_size = subset_size
         self.n_probe = n_probe
         self.n_jobs = n_jobs
-        self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: Any = None) -> Self:

@@ -15,7 +15,7 @@ from skdp.membership._search import SearchCache
 from skdp.utils._frames import as_column
 from skdp.utils._labels import checked_labels, label_array
 from skdp.utils._private_data import validate_private_data
-from skdp.utils._sklearn import Interval, StrOptions, fit_context
+from skdp.utils._sklearn import StrOptions, fit_context
 from skdp.utils._validation import validate_data, validate_queries
 
 
@@ -549,8 +549,7 @@ class WideCDMMAClassifier(CDMMAClassifier):
 
     _parameter_constraints: dict = {
         **CDMMAClassifier._parameter_constraints,
-        "subset_size": [Interval(Integral, 1, None, closed="left")],
-        "n_probe": [Interval(Integral, 1, None, closed="left"), None],
+        **WideCDMMA._parameter_constraints,
     }
 
     subset_size: int

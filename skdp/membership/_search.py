@@ -16,6 +16,7 @@ reconstructs a digit best is among the four nearest for 98 of 100 digits.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise, starmap
 
 import numpy as np
@@ -211,7 +212,6 @@ class ReconstructionSearch:
                 for layer, following in zip(layers, readers, strict=True)
             ]
             self.layers.append(tables)
-        self._kept_means = None
 
     def errors(self, X, *, n_probe=None, n_jobs=None):
         """Return the least error of each row among the autoencoders of each group, always finite.
@@ -286,7 +286,7 @@ class ReconstructionSearch:
         ids = np.empty((len(Y), ends[-1]), dtype=np.intp)
         both = (starmap(slice, pairwise(borders)) for borders in (self.sizes, ends))
         for group, chosen in zip(*both, strict=True):
-            means = self._means()[group]
+            means = self._means[group]
             # The same constant for all, |y|², makes no difference.
             distances = 0.5 * np.einsum("ij,ij->i", means, means) - rows @ means.T
             n_chosen = chosen.stop - chosen.start
@@ -294,12 +294,10 @@ class ReconstructionSearch:
             ids[:, chosen] = np.sort(nearest, axis=1) + group.start
         return _Pairs.of_some(ids, ends, len(self.layers))
 
+    @cached_property
     def _means(self):
-        """Return the mean reconstruction of each autoencoder, along the basis if there is one."""
-        if self._kept_means is None:
-            n = self.basis.shape[1]
-            self._kept_means = np.stack([_mean_outputs(layers[0], n) for layers in self.layers])
-        return self._kept_means
+        """Mean reconstruction of each autoencoder, along the basis if there is one."""
+        return np.stack([_mean_outputs(layers[0], self.basis.shape[1]) for layers in self.layers])
 
     def _fill_bounds(self, bounds, Y, along, pairs, n_jobs):
         """Write lower bounds of the errors of all layers of all pairs."""

@@ -382,16 +382,7 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
             return taylor_loss(trained(some_rows), some_coefficients)
 
         network.train()
-        train(
-            network,
-            loss_of,
-            len(rows),
-            batch_size=self.batch_size,
-            n_epochs=self.n_epochs,
-            learning_rate=self.learning_rate,
-            generator=generator,
-            progress=Progress(self.verbose, self.n_epochs, label),
-        )
+        train(network, loss_of, len(rows), **self._schedule(generator, label))
         # Rows that have noise of their own may be read again; of the others, nothing is protected.
         positions = torch.randperm(len(rows), generator=generator)
         calibrate(network, take(positions)[0] if perturbation.per_row else rows[positions])

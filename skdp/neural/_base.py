@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.neural._accounts import PrivacyAccount
 from skdp.neural._network import Architecture
-from skdp.neural._training import find_device
+from skdp.neural._training import Progress, find_device
 from skdp.noise import Bounds, PrivateRandomness, check_bounds, warn_of_seeds
 from skdp.privacy import (
     PrivacyGuarantee,
@@ -176,6 +176,16 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
     def _noise_source(self, random_state):
         """Return the source of noise; None stands for a cryptographic one."""
         return None if self.random_state is None else random_state
+
+    def _schedule(self, generator, label):
+        """Return the settings of a training, as arguments of :func:`train`."""
+        return {
+            "batch_size": self.batch_size,
+            "n_epochs": self.n_epochs,
+            "learning_rate": self.learning_rate,
+            "generator": generator,
+            "progress": Progress(self.verbose, self.n_epochs, label),
+        }
 
     def _saved_parameters(self):
         values = {name: getattr(self, name) for name in self._saved}
@@ -411,8 +421,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         ['counting', 'protects', 'epsilon', 'delta', 'holds', 'reason']
         """
         check_is_fitted(self, "accounts_")
-        columns = [field.name for field in fields(PrivacyAccount)]
-        return pd.DataFrame([asdict(account) for account in self.accounts_], columns=columns)
+        return pd.DataFrame(self.accounts_)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted network to a file of arrays and text, without code.
@@ -512,9 +521,6 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         self.network_, self.bounds_ = network.eval(), np.array(bounds)
         self.classes_ = classes
         self._fitted_with = self._saved_parameters()
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "guarantee_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

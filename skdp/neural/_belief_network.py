@@ -5,13 +5,10 @@ from math import prod
 import numpy as np
 import torch
 
-from skdp.neural._network import halved, margins, response_scale
+from skdp.neural._network import STRIDE, halved, margins, response_scale
 from skdp.neural._polynomials import sigmoid_coefficients
 from skdp.neural._training import CALIBRATION_ROWS, batches, taylor_loss, train
 
-# Stride of every convolution over more than one position: it halves maps, as the paper's pooling
-# does (Phan, Wu and Dou, 2017), and does so at a quarter of the cost (rule of thumb).
-_STRIDE = 2
 # Rows of which an energy is computed at a time, so that maps stay in the cache: MNIST in chunks
 # of 100 to 400 rows takes two thirds of the time of whole batches.
 _CHUNK = 200
@@ -58,7 +55,8 @@ class EnergyLayer(torch.nn.Module):
         channels, *size = self.in_shape
         # A single position needs no neighbors: filters reach no further than the image.
         kernel = [1 if length == 1 else k for k, length in zip(kernel_size, size, strict=True)]
-        self.stride = [1 if length == 1 else _STRIDE for length in size]
+        # They halve maps, as the paper's pooling does, at a quarter of the cost (rule of thumb).
+        self.stride = [1 if length == 1 else STRIDE for length in size]
         self.padding, self.after = margins(kernel)
         weight = torch.randn(n_filters, channels, *kernel)
         weight *= spread / (0.5 * np.sqrt(channels * np.prod(kernel)))
@@ -96,17 +94,12 @@ class EnergyLayer(torch.nn.Module):
 
     def reconstruct(self, hidden):
         """Return the probabilities of the visible units (equation (6))."""
-        _, height, width = self.in_shape
-        padded = height + self.after[3], width + self.after[1]
-        sizes = zip(padded, hidden.shape[2:], self.weight.shape[2:], strict=True)
-        left = [
-            n - (m - 1) * stride + 2 * margin - k
-            for (n, m, k), stride, margin in zip(sizes, self.stride, self.padding, strict=True)
-        ]
-        transposed = torch.nn.functional.conv_transpose2d(
-            *(hidden, self.weight, self.visible_bias, self.stride, self.padding, left)
-        )
-        return torch.sigmoid(transposed[..., :height, :width])
+        channels, height, width = self.in_shape
+        padded = len(hidden), channels, height + self.after[3], width + self.after[1]
+        # The transposed convolution to this size is the gradient of the convolution in its input.
+        settings = self.stride, self.padding
+        visible = torch.nn.grad.conv2d_input(padded, self.weight, hidden, *settings)
+        return torch.sigmoid(visible[..., :height, :width] + self.visible_bias[:, None, None])
 
     def energy(self, visible, coefficients):
         """Return the energy of each row (equation (14)) with coefficients α, perturbed or not."""

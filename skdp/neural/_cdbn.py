@@ -1,6 +1,5 @@
 """The private convolutional deep belief network of Phan, Wu and Dou."""
 
-from math import inf
 from numbers import Integral, Real
 
 import numpy as np
@@ -291,16 +290,7 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier):
 
         if not per_row:
             take = perturbation.perturb(features, coefficients, source)
-        train_classifier(
-            network,
-            features,
-            take,
-            batch_size=size,
-            n_epochs=self.n_epochs,
-            learning_rate=self.learning_rate,
-            generator=generator,
-            progress=Progress(self.verbose, self.n_epochs, "classifier"),
-        )
+        train_classifier(network, features, take, **self._schedule(generator, "classifier"))
         return self._make_accounts(network, perturbation)
 
     def _budgets(self):
@@ -329,31 +319,26 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier):
     def _make_accounts(self, network, perturbation):
         """Return the accounts of one training; the last is that of one labeled record."""
         epsilon, row = float(self.epsilon), perturbation.row_epsilon
-        counted = "as the paper counts", "sums over one batch"
         claim = (
             "ε is meant for the coefficients summed over a batch, once, and for one group of "
             "hidden units"
         )
-        paper = PrivacyAccount(*counted, epsilon, 0.0, False, claim)
-        if np.isfinite(row):
+        if holds := bool(np.isfinite(row)):
             why = "Every value and label coefficient is perturbed once; training only reads those"
-            return [
-                paper,
-                PrivacyAccount("composed over epochs", "a labeled record", row, 0.0, True, why),
-                PrivacyAccount("one row", "a labeled record", row, 0.0, True, why),
-            ]
-        *layers, loss = self._budgets()
-        groups = [layer.out_shape[0] for layer in network.layers]
-        spent = float(np.dot(layers, groups)) * self.pretrain_epochs
-        spent += float(loss) * network.scores.out_features * self.n_epochs
-        why = "no noise is added" if np.isinf(epsilon) else "layers read exact rows"
-        read = "All groups and classes read each row, and every epoch reads it again; " + why
+            composed = "a labeled record", row, 0.0, True, why
+        else:
+            *layers, loss = self._budgets()
+            groups = [layer.out_shape[0] for layer in network.layers]
+            spent = float(np.dot(layers, groups)) * self.pretrain_epochs
+            spent += float(loss) * network.scores.out_features * self.n_epochs
+            why = "no noise is added" if np.isinf(epsilon) else "layers read exact rows"
+            read = "All groups and classes read each row, and every epoch reads it again; " + why
+            composed = "sums over all batches", spent, 0.0, False, read
+        paper = "sums over one batch", epsilon, 0.0, False, claim
         return [
-            paper,
-            PrivacyAccount(
-                "composed over epochs", "sums over all batches", spent, 0.0, False, read
-            ),
-            PrivacyAccount("one row", "a labeled record", inf, 0.0, False, why),
+            PrivacyAccount("as the paper counts", *paper),
+            PrivacyAccount("composed over epochs", *composed),
+            PrivacyAccount("one row", "a labeled record", row, 0.0, holds, why),
         ]
 
 

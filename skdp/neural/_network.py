@@ -6,7 +6,7 @@ from math import ceil, prod
 import torch
 
 # Stride of the convolutions, which takes the place of pooling.
-_STRIDE = 2
+STRIDE = 2
 # Constants q, l and α of equation (22), whose β is 3/4 (Phan et al., 2017, who take them from
 # Krizhevsky, Sutskever and Hinton, 2012).
 _OFFSET, _WIDTH, _WEIGHT = 2.0, 5, 1e-4
@@ -55,7 +55,7 @@ class Architecture:
 
 def halved(side):
     """Return the side of the maps that a convolution makes."""
-    return ceil(side / _STRIDE)
+    return ceil(side / STRIDE)
 
 
 def margins(kernel):
@@ -178,7 +178,7 @@ def _convolutions(architecture, sizes, normalization):
         around, after = margins(kernel)
         if any(after):  # otherwise it would only copy
             yield torch.nn.ZeroPad2d(after)
-        yield torch.nn.Conv2d(maps, n_maps, kernel, _STRIDE, around)
+        yield torch.nn.Conv2d(maps, n_maps, kernel, STRIDE, around)
         maps, sides = n_maps, [halved(side) for side in sides]
         if normalization == "batch":
             yield BatchCentering((maps, *sides))

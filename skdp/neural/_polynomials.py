@@ -40,15 +40,10 @@ def sigmoid_coefficients(approximation, degree):
 
 def _chebyshev(degree):
     """Return the powers of Phan, Wu and Dou (2017), equation (10), up to a degree."""
-    theta = (np.arange(_N_NODES) + 0.5) * np.pi / _N_NODES
-    orders = np.arange(degree + 1)
-    series = 2 / _N_NODES * np.cos(np.outer(orders, theta)) @ expit(np.cos(theta))
-    series[0] /= 2
+    series = chebyshev.chebinterpolate(expit, _N_NODES - 1)[: degree + 1]
     series[2::2] = 0  # the sigmoid less 1/2 is odd
-    powers = np.zeros(degree + 1)
-    coefficients = chebyshev.cheb2poly(series)
-    powers[: len(coefficients)] = coefficients
-    return powers
+    powers = chebyshev.cheb2poly(series)
+    return np.pad(powers, (0, degree + 1 - len(powers)))
 
 
 def _taylor(degree):

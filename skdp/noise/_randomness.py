@@ -51,6 +51,9 @@ class PrivateRandomness(BaseEstimator):
 
     random_state: int | np.random.RandomState | None
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "guarantee_")
+
     def __sklearn_clone__(self) -> Self:
         # A copied generator would repeat its noise on the next data set, and the difference of two
         # noisy copies would equal that of the data. A shared generator continues.

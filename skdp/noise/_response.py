@@ -340,9 +340,6 @@ class RandomizedResponse(PrivateRandomness):
         other = (1 - keep) / (len(self.classes_) - 1)
         return (counts - other * n) / (keep - other)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "guarantee_")
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True

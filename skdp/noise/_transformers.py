@@ -37,6 +37,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
     """Base of all additive-noise transformers; a subclass defines the noise distribution."""
 
     _mechanism: str
+    _kind: str  # of the mechanism, for accounting
 
     _parameter_constraints: dict = {
         "epsilon": [Interval(Real, 0, None, closed="right")],
@@ -277,16 +278,14 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         self.distribution_ = distribution
         self.expected_magnitude_ = distribution.expected_magnitude * width
         self.variance_ = distribution.variance * width**2
-        self.guarantee_ = self._make_guarantee(distribution)
+        self.guarantee_ = self._make_guarantee()
         return X
 
     def _check_sensitivity(self, X):
         """Return the sensitivity in units of the noise, and that unit in units of the data."""
         if self.bounds is None:
             self._bounds = None
-            self._sensitivity = float(
-                DEFAULT_SENSITIVITY if self.sensitivity is None else self.sensitivity
-            )
+            self._sensitivity = float(self.sensitivity or DEFAULT_SENSITIVITY)
             if not 1e-140 < self._sensitivity < 1e140:  # its square must be a float64
                 raise ValueError(
                     f"The 'sensitivity' parameter of {type(self).__name__} is too extreme for "
@@ -316,7 +315,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         """Return (ε, δ) of one element, independent of the others."""
         # p elements compose to pε, and to 1 − (1 − δ)^p, the probability that any of p independent
         # point masses occurs.
-        mechanism = self._shared_budget("pure")
+        mechanism = self._state_mechanism()
         epsilon, delta = mechanism.parameter, mechanism.atom
         least = LEAST_EPSILON / (1 - delta)
         if epsilon < least:
@@ -328,10 +327,10 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
             )
         return epsilon, delta
 
-    def _shared_budget(self, kind):
+    def _state_mechanism(self):
         """Return the mechanism of a budget that is split evenly between elements."""
         epsilon, delta = float(self.epsilon), float(self.delta)
-        return Mechanism(kind, epsilon, delta, n_elements=self._n_moving())
+        return Mechanism(self._kind, epsilon, delta, n_elements=self._n_moving())
 
     def _n_moving(self):
         """Return how many elements of a unit may move."""
@@ -382,7 +381,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
                 PrivacyLeakWarning,
             )
 
-    def _make_guarantee(self, distribution):
+    def _make_guarantee(self):
         excludes = "labels, and the number of rows and of rows per class"
         if self.perturb == "fit":
             covers = (
@@ -394,7 +393,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
             covers = "the features of every row that transform returns"
         return PrivacyGuarantee(
             mechanism=self._mechanism,
-            mechanisms=(self._state_mechanism(distribution),),
+            mechanisms=(self._state_mechanism(),),
             sensitivity=None if self._bounds else self._sensitivity,
             n_features=self.n_features_in_,
             covers=covers,
@@ -406,9 +405,6 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         state = super().__getstate__()
         state.pop("_fitted_on", None)
         return state
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "guarantee_")
 
     def _sk_visual_block_(self):
         when = "every transform" if self.perturb == "always" else "fit only, queries pass"
@@ -551,13 +547,11 @@ class OptimalDPNoise(DPNoise):
     """
 
     _mechanism = "optimal"
+    _kind = "laplace"
 
     def _make_distribution(self, sensitivity):
         epsilon, delta = self._element_budget()
         return OptimalDistribution(sensitivity / (epsilon - PRECISION / (1 - delta)), delta)
-
-    def _state_mechanism(self, distribution):
-        return self._shared_budget("laplace")
 
 
 class StaircaseDPNoise(DPNoise):
@@ -675,6 +669,7 @@ class StaircaseDPNoise(DPNoise):
     """
 
     _mechanism = "staircase"
+    _kind = "pure"
 
     def _make_distribution(self, sensitivity):
         epsilon, delta = self._element_budget()
@@ -687,9 +682,6 @@ class StaircaseDPNoise(DPNoise):
                 "smaller epsilon."
             )
         return StaircaseDistribution(epsilon - PRECISION / (1 - delta), sensitivity, delta)
-
-    def _state_mechanism(self, distribution):
-        return self._shared_budget("pure")
 
 
 class GaussianDPNoise(DPNoise):
@@ -813,6 +805,9 @@ class GaussianDPNoise(DPNoise):
     """
 
     _mechanism = "Gaussian"
+    _kind = "gaussian"
+
+    distribution_: GaussianDistribution
 
     _parameter_constraints: dict = {
         **DPNoise._parameter_constraints,
@@ -876,14 +871,14 @@ class GaussianDPNoise(DPNoise):
         # The factor compensates for sums over a grid of 2^-24 in place of integrals (argued).
         return GaussianDistribution(gaussian_sigma(epsilon, delta, distance) * (1 + 2.0**-24))
 
-    def _state_mechanism(self, distribution):
+    def _state_mechanism(self):
         p, stated = self._n_moving(), (float(self.epsilon), float(self.delta))
-        if not distribution.scale:
-            return Mechanism("gaussian", *stated)
+        if not self.distribution_.scale:
+            return Mechanism(self._kind, *stated)
         distance = np.sqrt(p) * (self._sensitivity + self._step)
-        distance = float(distance / distribution.scale)
+        distance = float(distance / self.distribution_.scale)
         sampler = {"slack": p * PRECISION, "cut": p * GAUSSIAN_CUT}
-        return Mechanism("gaussian", *stated, squared_distance=distance * distance, **sampler)
+        return Mechanism(self._kind, *stated, squared_distance=distance * distance, **sampler)
 
 
 def perturb_training_rows(noise: Any, X: np.ndarray) -> tuple[np.ndarray, Any]:

@@ -227,16 +227,12 @@ class PrivacyLedger:
     @property
     def entries(self) -> list[tuple[str, PrivacyGuarantee]]:
         """Releases, as a list of (name, guarantee)."""
-        with self._own_lock():
-            self._read()
-            return [(name, guarantee) for name, guarantee, _ in self._entries]
+        return [(name, guarantee) for name, guarantee, _ in self._current_entries()]
 
     @property
     def dates(self) -> list[str | None]:
         """When each entry was charged, in UTC; None if an older version of skdp wrote it."""
-        with self._own_lock():
-            self._read()
-            return [date for *_, date in self._entries]
+        return [date for *_, date in self._current_entries()]
 
     @property
     def total(self) -> PrivacyGuarantee | None:
@@ -421,10 +417,7 @@ class PrivacyLedger:
         0  spring      0.5            0.5
         1  summer      0.5            1.0
         """
-        with self._own_lock():
-            self._read()
-            entries = list(self._entries)
-        rows = []
+        rows, entries = [], self._current_entries()
         for k, (name, guarantee, date) in enumerate(entries):
             total = _sum(guarantee for _, guarantee, _ in entries[: k + 1])
             fields = ("mechanism", "unit", "relation", "epsilon", "delta")
@@ -432,6 +425,12 @@ class PrivacyLedger:
             row |= {field: getattr(guarantee, field) for field in fields}
             rows.append(row | {"total_epsilon": total.epsilon, "total_delta": total.delta})
         return pd.DataFrame(rows)
+
+    def _current_entries(self):
+        """Return name, guarantee and date of each entry, in the current state of the account."""
+        with self._own_lock():
+            self._read()
+            return list(self._entries)
 
     def _own_lock(self):
         """Return the lock among threads of this process."""

@@ -96,8 +96,7 @@ class Mechanism:
             "cut": real("cut", self.cut, 0, 1),
         }
         if self.squared_distance is not None:
-            squared = real("squared_distance", self.squared_distance, 0, inf)
-            fields["squared_distance"] = squared
+            fields["squared_distance"] = real("squared_distance", self.squared_distance, 0, inf)
         for name, value in fields.items():
             object.__setattr__(self, name, value)
         for name in set.union(*KINDS.values()) - KINDS[self.kind]:

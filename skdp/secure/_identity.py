@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Self
 
 from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import (
     Ed25519PrivateKey,
     Ed25519PublicKey,
@@ -144,10 +143,7 @@ class Identity:
             )
         self._key = Ed25519PrivateKey.from_private_bytes(private_key)
         self.name = name
-        public = self._key.public_key().public_bytes(
-            serialization.Encoding.Raw, serialization.PublicFormat.Raw
-        )
-        self.public = PublicIdentity(name, public.hex())
+        self.public = PublicIdentity(name, self._key.public_key().public_bytes_raw().hex())
 
     def __repr__(self) -> str:
         return f"<Identity {self.name!r}, signing key not shown>"
@@ -171,8 +167,7 @@ class Identity:
         >>> Identity.generate("ward 1").name
         'ward 1'
         """
-        key = Ed25519PrivateKey.generate()
-        return cls(name, _raw_private(key))
+        return cls(name, Ed25519PrivateKey.generate().private_bytes_raw())
 
     def sign(self, content: bytes) -> bytes:
         """Return the signature of some bytes.
@@ -220,7 +215,7 @@ class Identity:
         True
         """
         with write_whole(path, overwrite=False, mode=PRIVATE) as file:
-            file.write(_MAGIC + _raw_private(self._key) + self.name.encode())
+            file.write(_MAGIC + self._key.private_bytes_raw() + self.name.encode())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -252,11 +247,3 @@ class Identity:
                 f"{str(path)!r} holds no identity: it is truncated, or another file. Load a file "
                 "that Identity.save wrote."
             ) from error
-
-
-def _raw_private(key):
-    return key.private_bytes(
-        serialization.Encoding.Raw,
-        serialization.PrivateFormat.Raw,
-        serialization.NoEncryption(),
-    )

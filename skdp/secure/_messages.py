@@ -19,6 +19,8 @@ _START = struct.Struct("<8sIIQ")
 # parsed text takes up to thirty times its size. It has room for 50 000 queries with ids of 64
 # characters.
 _MOST_HEADER = 2**22
+# Fields of a header that are texts.
+_TEXTS = ("kind", "sender", "session", "key_id")
 # Which role may send what.
 SENDERS = {
     "secret key": "key holder",
@@ -134,11 +136,10 @@ def _header(message, kind):
         f"The message that should hold {kind!r} is no intact one of skdp.secure: it is truncated, "
         "altered, or was written by another program. Ask its sender for a new copy."
     )
-    if not isinstance(message, bytes) or len(message) < _START.size + SIGNATURE_BYTES:
+    ours = isinstance(message, bytes) and message.startswith(_MAGIC)
+    if not ours or len(message) < _START.size + SIGNATURE_BYTES:
         raise ValueError(foreign)
-    magic, version, n_header, n_parts = _START.unpack_from(message)
-    if magic != _MAGIC:
-        raise ValueError(foreign)
+    _, version, n_header, n_parts = _START.unpack_from(message)
     if version != 1:
         raise ValueError(
             f"The message has format version {version}, this skdp reads 1. Use the same "
@@ -159,23 +160,16 @@ def _header(message, kind):
 
 def _is_sound(header, n_parts):
     """Return whether a header has all that it must have, in the types that it must have."""
-    if not isinstance(header, dict) or set(header) != {
-        *("kind", "sender", "session", "key_id", "query_ids", "lengths"),
-    }:
+    if not isinstance(header, dict) or set(header) != {*_TEXTS, "query_ids", "lengths"}:
         return False
-    # Errors quote these before their signature is checked: nothing long, nothing for terminals.
-    texts = all(
-        isinstance(header[name], str)
-        and len(header[name]) <= LONGEST_NAME
-        and header[name].isprintable()
-        for name in ("kind", "sender", "session", "key_id")
-    )
     ids, lengths = header["query_ids"], header["lengths"]
-    lists = isinstance(ids, list) and isinstance(lengths, list)
-    return (
-        texts
-        and lists
-        and all(isinstance(query_id, str) for query_id in ids)
-        and all(type(length) is int and length >= 0 for length in lengths)
-        and sum(lengths) == n_parts
+    if not isinstance(ids, list) or not isinstance(lengths, list):
+        return False
+    texts = [header[name] for name in _TEXTS]
+    # Errors quote these before their signature is checked: nothing long, nothing for terminals.
+    quotable = all(
+        isinstance(t, str) and len(t) <= LONGEST_NAME and t.isprintable() for t in texts
     )
+    named = all(isinstance(query_id, str) for query_id in ids)
+    sized = all(type(length) is int and length >= 0 for length in lengths)
+    return quotable and named and sized and sum(lengths) == n_parts

@@ -487,12 +487,9 @@ def _library_faults(sender):
 
 
 def _check_ids(query_ids):
-    ids = list(query_ids) if not isinstance(query_ids, str) else None
-    if (
-        not ids
-        or not all(isinstance(query_id, str) for query_id in ids)
-        or len(set(ids)) < len(ids)
-    ):
+    ids = [] if isinstance(query_ids, str) else list(query_ids)
+    texts = bool(ids) and all(isinstance(query_id, str) for query_id in ids)
+    if not texts or len(set(ids)) < len(ids):
         raise ValueError(
             "The 'query_ids' parameter must be a sequence of different texts, one for each query."
         )

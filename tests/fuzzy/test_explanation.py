@@ -1,5 +1,7 @@
 """Explanations of fuzzy classifiers: columns, rules, and where reconstructions differ."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -122,10 +124,20 @@ def test_rules_are_told_apart_by_their_shares(split, together):
     assert f"of participant '{fired[0].rule.participant}'" in lines[-3]
 
 
+def test_a_row_of_a_table_keeps_its_names(model, records, encoder):
+    X = encoder.transform(records[0])
+    expected = str(model.explain(X.iloc[[0]], SCHEMA))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # scikit-learn warns of rows without names
+        assert str(model.explain(X.iloc[0], SCHEMA)) == expected
+
+
 def test_explanations_of_wrong_rows_and_schemas_are_refused(model, records, encoder):
     X = encoder.transform(records[0])
-    with pytest.raises(ValueError, match="'x' parameter of explain must be one row, got 2 rows"):
+    with pytest.raises(ValueError, match="'x' parameter of explain must be one row, got 2"):
         model.explain(X.iloc[:2], SCHEMA)
+    with pytest.raises(ValueError, match="'x' parameter of explain must be one row, got 2"):
+        model.explain(X.to_numpy()[:2], SCHEMA)
     other = {name: SCHEMA[name] for name in ("age", "noise", "sex")}
     with pytest.raises(ValueError, match="the row has 3 of other names"):
         model.explain(X.iloc[:1], other)

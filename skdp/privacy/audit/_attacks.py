@@ -18,15 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.utils._frames import as_frame
 from skdp.utils._labels import label_array, natural_labels
-from skdp.utils._parallel import run_tasks
+from skdp.utils._parallel import draw_seeds, run_tasks
 from skdp.utils._sklearn import HasMethods, Interval, fit_context
 
 METRICS = ("correctness", "loss", "confidence", "entropy")
 
 # Floor of probabilities (rule of thumb).
 _LEAST = 1e-9
-# Upper bound of the seeds of models, the largest that any random_state accepts.
-SEEDS = np.iinfo(np.int32).max
 
 
 def membership_scores(model: Any, X: ArrayLike, y: ArrayLike, attack: str = "loss") -> np.ndarray:
@@ -221,7 +219,7 @@ def canary_scores(estimator, members, others, random_state):
     inside, outside = (pairs[np.arange(len(pairs)), side] for side in (first, 1 - first))
     training = np.concatenate([np.asarray(members[1]), planted])
     rows = stack_rows(members[0], take_rows(X, inside))
-    model = _fit_seeded(estimator, rows, training, random_state.randint(SEEDS))
+    model = _fit_seeded(estimator, rows, training, draw_seeds(random_state))
     asked = take_rows(X, np.concatenate([inside, outside]))
     labels = np.concatenate([planted, planted])
     graded = hasattr(model, "predict_proba") or hasattr(model, "decision_function")
@@ -239,6 +237,19 @@ class _ShadowTraining(BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        n_shadows: int = 20,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ):
+        self.estimator = estimator
+        self.n_shadows = n_shadows
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
     def _train(self, X, y):
         """Return shadow models, and the rows that each was trained on: a random half of all."""
         # Models come in pairs trained on the two halves, so that each row is used by half of them.
@@ -248,7 +259,7 @@ class _ShadowTraining(BaseEstimator):
             half = random_state.permutation(len(y)) < len(y) // 2
             seen[k : k + 2] = [half, ~half][: self.n_shadows - k]
         tasks = (
-            (self.estimator, take_rows(X, rows), y[rows], random_state.randint(SEEDS))
+            (self.estimator, take_rows(X, rows), y[rows], draw_seeds(random_state))
             for rows in seen
         )
         return run_tasks(_fit_seeded, tasks, len(seen), n_jobs=self.n_jobs), seen
@@ -341,12 +352,9 @@ class ShadowAttack(_ShadowTraining):
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ):
-        self.estimator = estimator
+        super().__init__(estimator, n_shadows=n_shadows, n_jobs=n_jobs, random_state=random_state)
         self.attack_classifier = attack_classifier
         self.per_class = per_class
-        self.n_shadows = n_shadows
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -487,19 +495,6 @@ class LikelihoodRatioAttack(_ShadowTraining):
         **_ShadowTraining._parameter_constraints,
         "n_shadows": [Interval(Integral, 4, None, closed="left")],
     }
-
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        n_shadows: int = 20,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ):
-        self.estimator = estimator
-        self.n_shadows = n_shadows
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:

@@ -1,5 +1,6 @@
 """Events that distinguish neighbors, and the detection of repeated noise."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -9,6 +10,7 @@ from scipy.stats import binom, norm
 # Exponents k of the multiples of 2^-k, in units of the sensitivity, that are tried as events,
 # since float64 numbers of a certain size are such multiples.
 _LATTICES = np.arange(20, 64)
+_COMPARISONS = {"<=": np.less_equal, ">=": np.greater_equal, "==": np.equal}
 
 
 @dataclass(frozen=True)
@@ -34,50 +36,19 @@ class _Repeats:
     fewest_pooled: int = 40
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Statistic:
-    """A number computed from each row of outputs."""
+    """A number computed from each row of outputs, and its name in a report."""
 
-    kind: str  # "output" is the only column
-    column: int = 0
-    other: int = 0  # is subtracted from it, multiplied by the factor
-    factor: float = 0.0
-    # Of a weighted sum: columns, with their shifts as weights; in the clipped sum, which is the
-    # log-likelihood ratio of Laplace noise up to a factor, each is clipped to its values before
-    # and after the shift.
-    shifts: tuple = ()
+    name: str
+    of_rows: Callable
+    is_column: bool = False  # whether it is an unchanged output
 
     def __call__(self, rows):
-        rows = np.asarray(rows)
-        if self.kind == "sum":
-            return rows.sum(axis=1)
-        if self.kind == "clipped sum":
-            return np.clip(rows, 0, 1).sum(axis=1)
-        if self.kind == "difference":
-            return rows[:, self.column] - self.factor * rows[:, self.other]
-        if self.shifts:
-            columns, shifts = (np.array(part) for part in zip(*self.shifts, strict=True))
-            moved = rows[:, columns] / shifts
-            if self.kind == "weighted sum":
-                return moved @ shifts**2
-            return np.clip(moved, 0, 1).sum(axis=1)
-        return rows[:, self.column]
+        return self.of_rows(np.asarray(rows))
 
     def __str__(self):
-        if self.shifts:
-            names = ", ".join(str(column) for column, _ in self.shifts)
-            return f"{self.kind} of outputs {names}"
-        if self.kind == "difference":
-            sign = "-" if self.factor > 0 else "+"
-            return f"output[{self.column}] {sign} {abs(self.factor):.4g} output[{self.other}]"
-        if self.kind == "column":
-            return f"output[{self.column}]"
-        return self.kind if self.kind == "output" else f"{self.kind} of the row"
-
-    @property
-    def is_column(self):
-        """Whether it is an unchanged output."""
-        return self.kind in ("output", "column")
+        return self.name
 
 
 @dataclass(frozen=True)
@@ -92,15 +63,9 @@ class Event:
     def count(self, rows):
         """Return the number of rows in which the event occurred."""
         values = self.statistic(rows)
-        if self.kind == "<=":
-            holds = values <= self.level
-        elif self.kind == ">=":
-            holds = values >= self.level
-        elif self.kind == "==":
-            holds = values == self.level
-        else:
-            holds = _finest_bits(values) > self.level
-        return int(np.count_nonzero(holds))
+        if self.kind == "off":
+            return int(np.count_nonzero(_finest_bits(values) > self.level))
+        return int(np.count_nonzero(_COMPARISONS[self.kind](values, self.level)))
 
     def __str__(self):
         if self.kind == "off":
@@ -152,10 +117,9 @@ def best_event(first, second, statistics, subject, confidence):
     best: tuple = (-np.inf, None)
     for statistic in statistics:
         kinds, levels, *counts = _candidates(first, second, statistic, subject)
+        counted = list(zip(counts, (len(first), len(second)), strict=True))
         for swapped in (False, True):
-            (hits, n), (others, m) = zip(counts, (len(first), len(second)), strict=True)
-            if swapped:
-                hits, n, others, m = others, m, hits, n
+            (hits, n), (others, m) = counted[::-1] if swapped else counted
             bounds = _rough_bound(hits, n, others, m, subject.guarantee.delta, confidence)
             k = int(np.argmax(bounds))
             if best[1] is None or bounds[k] > best[0]:
@@ -264,8 +228,7 @@ def _rate(columns):
 def _equal_pairs(values):
     """Return how many pairs of sorted values are equal."""
     values = values[: np.count_nonzero(~np.isnan(values))]
-    ends = np.flatnonzero(np.diff(values, append=np.inf))
-    runs = np.diff(ends, prepend=-1).astype(np.float64)
+    runs = np.unique(values, return_counts=True)[1].astype(np.float64)
     return float((runs * (runs - 1) / 2).sum())
 
 

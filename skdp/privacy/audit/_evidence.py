@@ -192,12 +192,9 @@ class Evidence:
                 "not refuted, and cannot be: samples of this size show at most epsilon = "
                 f"{self.limit:.3g}"
             )
-        attacks = f"{self.attacks}, which detect at least epsilon = {self.detectable:.3g}"
-        return (
-            f"nothing to refute, by {attacks}"
-            if self.claim is None
-            else f"not refuted by {attacks}"
-        )
+        verdict = "nothing to refute, by" if self.claim is None else "not refuted by"
+        least = f"{self.detectable:.3g}"
+        return f"{verdict} {self.attacks}, which detect at least epsilon = {least}"
 
 
 class GaussianEvidence(Evidence):

@@ -184,9 +184,8 @@ def audit_mechanism(
     outputs = subject.draw(0, n_trials)
     pairs = _tried(subject, outputs[:n_train], confidence)
     untried = len(subject.pairs) - len(pairs)
-    moved = f"{len(pairs)} of {len(subject.pairs)} pairs of neighbors"
-    if untried and subject.on_grid:
-        moved = f"{len(pairs)} of {len(subject.pairs)} columns were moved"
+    what = "columns were moved" if untried and subject.on_grid else "pairs of neighbors"
+    moved = f"{len(pairs)} of {len(subject.pairs)} {what}"
 
     def audit(epsilon, event):
         claim = subject.guarantee
@@ -247,9 +246,9 @@ def _choose(subject, pairs, outputs, confidence):
     samples = {which: Sample(subject.draw(which, len(outputs) // len(inputs))) for which in inputs}
     samples[0] = Sample(outputs)
     p = outputs.shape[1]
-    statistics = [Statistic("column" if p > 1 else "output", i) for i in range(p)]
+    statistics = [_column(i, p) for i in range(p)]
     if subject.joint and p > 1:
-        statistics += [Statistic("sum"), Statistic("clipped sum")]
+        statistics += _sums("of the row", slice(None), np.ones(p))
     # With noise that two columns share, one gives away that of the other.
     differences = _differences(outputs) if p > 1 and not subject.joint else {}
     choices = []
@@ -262,6 +261,24 @@ def _choose(subject, pairs, outputs, confidence):
     return max(choices, key=lambda one: one[0])[1:]
 
 
+def _column(i, n_columns):
+    name = f"output[{i}]" if n_columns > 1 else "output"
+    return Statistic(name, lambda rows: rows[:, i], is_column=True)
+
+
+def _sums(which, columns, shifts, kind=""):
+    """Return sums of columns, with the shifts of one move as weights."""
+    # In the second one, which is the log-likelihood ratio of Laplace noise up to a factor, each
+    # column is clipped to its values before and after the move.
+    return [
+        Statistic(f"{kind}sum {which}", lambda rows: rows[:, columns] @ shifts),
+        Statistic(
+            f"clipped {kind}sum {which}",
+            lambda rows: np.clip(rows[:, columns] / shifts, 0, 1).sum(axis=1),
+        ),
+    ]
+
+
 def _combinations(first, second):
     """Return sums of the columns whose means one move changes: two copies tell more than one."""
     shift = second.mean(axis=0) - first.mean(axis=0)
@@ -269,8 +286,8 @@ def _combinations(first, second):
     moved = np.flatnonzero(np.abs(shift) > 5.0 * error)  # rule of thumb
     if len(moved) < 2:
         return []
-    shifts = tuple((k, float(shift[k])) for k in moved.tolist())
-    return [Statistic(kind, shifts=shifts) for kind in ("weighted sum", "clipped weighted sum")]
+    names = f"of outputs {', '.join(map(str, moved.tolist()))}"
+    return _sums(names, moved, shift[moved], "weighted ")
 
 
 def _differences(outputs):
@@ -283,9 +300,13 @@ def _differences(outputs):
     for j, k in enumerate(correlation.argmax(axis=1).tolist()):
         # In standard deviations of that of independent columns (rule of thumb).
         if correlation[j, k] * np.sqrt(len(outputs)) > 5.0:
-            factor = float(covariance[j, k] / covariance[k, k])
-            differences[j] = [Statistic("difference", j, k, factor)]
+            differences[j] = [_difference(j, k, float(covariance[j, k] / covariance[k, k]))]
     return differences
+
+
+def _difference(j, k, factor):
+    name = f"output[{j}] {'-' if factor > 0 else '+'} {abs(factor):.4g} output[{k}]"
+    return Statistic(name, lambda rows: rows[:, j] - factor * rows[:, k])
 
 
 def _make_subject(transformer, n_features, value):

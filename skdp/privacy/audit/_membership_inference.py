@@ -16,7 +16,6 @@ from skdp.displays import AuditDisplay
 from skdp.privacy import PrivacyGuarantee
 from skdp.privacy.audit._attacks import (
     METRICS,
-    SEEDS,
     LikelihoodRatioAttack,
     ShadowAttack,
     as_classifier,
@@ -36,6 +35,7 @@ from skdp.privacy.audit._evidence import (
     epsilon_lower_bound,
     find_evidence,
 )
+from skdp.utils._parallel import draw_seeds
 from skdp.utils._sklearn import Interval, StrOptions, validate_params
 
 _DEFAULT_ATTACKS = (*METRICS, "halfway", "canary")
@@ -318,7 +318,7 @@ def audit_membership(
             elif attack == "halfway":
                 scores = halfway_scores(classifier, X, y)
             else:
-                settings["random_state"] = rng.randint(SEEDS)
+                settings["random_state"] = draw_seeds(rng)
                 if attack == "likelihood_ratio":
                     trained = LikelihoodRatioAttack(estimator, **settings).fit(X, y)
                 else:
@@ -413,14 +413,9 @@ def _halves(is_member, y, random_state):
 def _evaluate(scores, is_member, chooses, confidence, delta):
     """Return a row of the report, see :class:`MembershipReport`."""
     members, others = scores[is_member], scores[~is_member]
-    auc, auc_low, auc_high = area_under_curve(members, others, confidence)
-    row = {
-        "n_members": len(members),
-        "n_others": len(others),
-        "auc": auc,
-        "auc_low": auc_low,
-        "auc_high": auc_high,
-    }
+    row: dict = {"n_members": len(members), "n_others": len(others)}
+    area = area_under_curve(members, others, confidence)
+    row.update(zip(("auc", "auc_low", "auc_high"), area, strict=True))
     for rate, name in ((0.01, "1%"), (0.001, "0.1%")):
         # Strictly above all but this fraction of the others, if there are enough of them.
         threshold = np.quantile(others, 1 - rate, method="higher")

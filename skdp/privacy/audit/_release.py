@@ -62,14 +62,12 @@ def released_statistics(release: Any) -> dict[str, np.ndarray]:
     statistics = {}
     for name, part in release.model.parts().items():
         contents = {name: part} if isinstance(part, np.ndarray) else vars(part)
-        arrays = {k: a for k, a in contents.items() if _is_numbers(a)}
+        arrays = {
+            k: a for k, a in contents.items() if isinstance(a, np.ndarray) and a.dtype.kind == "f"
+        }
         numbers = _READERS[name](release, arrays) if name in _READERS else arrays.values()
         statistics[name] = np.concatenate([np.ravel(array) for array in numbers])
     return statistics
-
-
-def _is_numbers(array):
-    return isinstance(array, np.ndarray) and array.dtype.kind == "f"
 
 
 def _read_statistics(release, arrays):
@@ -468,7 +466,7 @@ def _extreme(X, y, n_rows):
 def _far(column):
     if not pd.api.types.is_numeric_dtype(column):
         return column.value_counts().index[-1]
-    return column.loc[(column - column.mean()).abs().idxmax()]
+    return column.iloc[(column - column.mean()).abs().argmax()]
 
 
 class BestScore:
