@@ -34,6 +34,11 @@ def key_of(row):
     return tuple(row.get(name) for name in KEY)
 
 
+def cell_of(*key):
+    """Return a row without results."""
+    return dict(zip(KEY, key, strict=True))
+
+
 @functools.cache
 def commit():
     """Return the short commit of this code, with "-dirty" where tracked files differ from it."""

@@ -7,13 +7,11 @@ of Office+Caltech are the source and Caltech's the target. Linear releases are t
 photographs: on images the others are better.
 """
 
-import argparse
 import functools
 from itertools import product
 
 import _bench
 import numpy as np
-from _store import Results
 from _tasks import fashion, office_file, people, z_scores
 from scipy.ndimage import zoom
 
@@ -119,7 +117,6 @@ def measure(cells):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = _bench.parser_of(__doc__)
     parser.add_argument("cases", nargs="*", default=(*JUDGED_ON, *CHOSEN_ON))
-    results = Results("adaptation", "python benchmarks/bench_adaptation.py")
-    _bench.fill(results, groups(parser.parse_args().cases), measure)
+    _bench.complete("adaptation", groups(parser.parse_args().cases), measure)

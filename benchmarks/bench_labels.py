@@ -10,8 +10,6 @@ import functools
 import _bench
 import _shift_data
 import numpy as np
-from _bench import parser_of
-from _store import Results
 from bench_adaptation import qualities, rows_of
 from sklearn.metrics import roc_auc_score
 
@@ -111,11 +109,9 @@ def groups(cases, draws):
 
 
 if __name__ == "__main__":
-    parser = parser_of(__doc__)
+    parser = _bench.parser_of(__doc__, draws=10)
     parser.add_argument("targets", choices=("heart", "tables", "images"), nargs="*")
-    parser.add_argument("--draws", type=int, default=10)
     options = parser.parse_args()
     known = {**_shift_data.TARGETS, "images": IMAGES}
     cases = [case for name in options.targets or known for case in known[name]]
-    results = Results("labels", "python benchmarks/bench_labels.py")
-    _bench.fill(results, groups(cases, options.draws), measure)
+    _bench.complete("labels", groups(cases, options.draws), measure)

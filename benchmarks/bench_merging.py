@@ -12,8 +12,8 @@ from statistics import median
 
 import _bench
 import numpy as np
+from _fits import epsilon_of_all
 from _merging_data import CASES, HOSPITALS, federation
-from _store import Results
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
@@ -22,7 +22,6 @@ from sklearn.preprocessing import StandardScaler
 
 from skdp import DPStatisticsSource, DPTransferClassifier, TabularEncoder
 from skdp.datasets import hide_labels
-from skdp.privacy import gaussian_epsilon
 from skdp.release import Release
 
 DRAWS = {"heart": 7, "adult": 5, "tables": 5, "files": 3}
@@ -82,9 +81,7 @@ def baselines(rows, labels, known):
 
 def of_all_rows(rows, epsilon, releases):
     """Return one release of all rows with one noise, and one with the noise of all owners."""
-    distances = np.array([release.guarantee.gaussian_distance for release in releases])
-    deviation = np.sqrt(np.sum(distances**-2.0))
-    same = gaussian_epsilon(deviation, rows.delta)
+    same = epsilon_of_all(releases, rows.delta)
     return {
         "one noise": make_release(rows, *rows.pooled, epsilon),
         "equal noise": make_release(rows, *rows.pooled, same),
@@ -228,11 +225,7 @@ def measure(cells):
 
 
 if __name__ == "__main__":
-    parser = _bench.parser_of(__doc__)
-    parser.add_argument("--tasks", type=_bench.names, default=[*DRAWS])
-    parser.add_argument("--draws", type=int, default=max(DRAWS.values()), help="at most so many")
-    parser.add_argument("--redo", action="store_true", help="compute what is there again")
-    options = parser.parse_args()
-    results = Results("merging", "python benchmarks/bench_merging.py")
-    groups = groups_of(options.tasks, options.draws)
-    print(_bench.fill(results, groups, measure, options.redo), "rows")
+    settings = {"tasks": ",".join(DRAWS), "draws": max(DRAWS.values()), "redo": False}
+    options = _bench.options_of(__doc__, **settings)
+    groups = groups_of(_bench.names(options.tasks), options.draws)
+    _bench.complete("merging", groups, measure, options.redo)

@@ -11,7 +11,6 @@ from tempfile import TemporaryDirectory
 
 import _bench
 import numpy as np
-from _store import Results
 from _tables_data import HOSPITALS, probability_qualities, scenario, whole
 from _tables_peers import TABLES
 
@@ -134,5 +133,4 @@ def measure(cells):
 
 if __name__ == "__main__":
     options = _bench.options_of(__doc__, draws=5)
-    results = Results("secure_sum", "python benchmarks/bench_secure_sum.py")
-    _bench.fill(results, ([cell] for cell in cells(options.draws)), measure)
+    _bench.complete("secure_sum", ([cell] for cell in cells(options.draws)), measure)

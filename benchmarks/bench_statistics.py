@@ -6,12 +6,10 @@ that are drawn from the release. Each draw has a source with noise of its own; o
 divides the people anew.
 """
 
-import argparse
 import functools
 
 import _bench
 import numpy as np
-from _store import Results
 from _tables_data import centered, encoded, labels, qualities, scenario
 from _tables_peers import TABLES
 from _tasks import people, shuffled_parts
@@ -176,9 +174,8 @@ TASKS = {
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = _bench.parser_of(__doc__, draws=0)
     parser.add_argument("task", choices=TASKS)
-    parser.add_argument("--draws", type=int)
     options = parser.parse_args()
     cells_of, row_of = TASKS[options.task]
 
@@ -187,7 +184,6 @@ if __name__ == "__main__":
             found = row_of(cells[0])
         return [{**cells[0], **found, "seconds": timer.seconds}]
 
-    command = f"python benchmarks/bench_statistics.py {options.task}"
     draws = range(options.draws or DRAWS[options.task])
     groups = ([cell] for draw in draws for cell in cells_of(draw))
-    _bench.fill(Results(f"statistics_{options.task}", command), groups, measure)
+    _bench.complete(f"statistics_{options.task}", groups, measure, words=[options.task])

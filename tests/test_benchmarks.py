@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -294,7 +295,7 @@ def test_methods_see_the_same_rows_in_their_own_columns(load):
     assert peers.blocks(encoded.columns) == [
         (1, slice(0, 1)), (3, slice(1, 4)), (0, slice(4, 5)), (1, slice(5, 6)), (0, slice(6, 7)),
     ]  # fmt: skip
-    unit = peers._unit_rows(np.vstack([encoded.X, encoded.X_test]), encoded.columns)
+    unit = peers.unit_rows(np.vstack([encoded.X, encoded.X_test]), encoded.columns)
     assert np.linalg.norm(unit, axis=1).max() <= 1
     assert np.linalg.norm(unit, axis=1).max() > 0.9
     other = data.view("frame", "flchain", 1)
@@ -318,10 +319,10 @@ def test_methods_are_measured_once_and_missing_peers_left_out(load, open_results
     bench = load("bench_tables_peers")
     names = ["logistic regression, target", "DP-EBM", "DPStatisticsSource"]
     results = open_results()
-    cells = list(bench.plan(["flchain"], names, 2))
+    cells, false = list(bench.plan(["flchain"], names, 2)), shutil.which("false")
     assert len(cells) == 2 * (1 + 3 + 3)
     for _ in range(2):
-        bench.run(cells, results, {"interpret": shutil.which("false")}, False)
+        bench.run(cells, results, SimpleNamespace(redo=False, python_interpret=false))
     assert "DP-EBM is left out" in capsys.readouterr().out
     rows = results.record["rows"]
     levels = ["-", "record 4", "record 1", "record 0.5"]
