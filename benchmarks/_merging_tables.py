@@ -1,9 +1,8 @@
 """The tables of many owners: merged releases against lists, single ones, and one of all rows."""
 
 from _comparisons import Cell, by_draw
-from _measured_tables import with_columns
 from _merging_data import CASES
-from _table import grouped, pick, table, unique, where
+from _table import grouped, pick, table, unique, where, with_columns
 
 NONE, OTHERS, ALL = "-", "others", "all"
 # Of each measure its name, and whether more of it is better (1) or worse (-1).
@@ -135,8 +134,11 @@ def shortfalls(record):
     return table(header, below) if below else "Nowhere."
 
 
-def files(record):
-    order = ("13 columns", "adult", "one release", "20 owners", "before", "after")
-    rows = where(record["rows"], case=order[:2], variant=order[4:])
-    rows.sort(key=lambda row: [order.index(row[key]) for key in ("case", "model", "variant")])
-    return with_columns(rows, kib=lambda row: row["bytes"] / 1024)
+FILES = {
+    "shown": lambda r: r["variant"] in ("before", "after"),
+    "kib": lambda r: r["bytes"] / 1024,
+    "place": lambda r: [
+        ("13 columns", "adult", "one release", "20 owners", "before", "after").index(r[name])
+        for name in ("case", "model", "variant")
+    ],
+}

@@ -3,7 +3,6 @@
 from collections import Counter
 
 from _comparisons import OUTCOMES, Cell, by_draw, paired
-from _measured_tables import with_columns
 from _table import Values, grouped, level_name, table, where
 from _tables_peers import TABLES
 
@@ -90,13 +89,11 @@ def values(record):
             yield from ({**head, "model": "gain", "value": v} for v in cell.gain())
 
 
-def seconds(record):
-    rows = with_columns(
-        record["rows"],
-        name=lambda row: NAMES[row["model"]],
-        release=lambda row: "–" if row["level"] == "-" else level_name(row["level"]),
-    )
-    return sorted(rows, key=lambda row: TABLES.index(row["case"]))
+SECONDS = {
+    "name": lambda r: NAMES[r["model"]],
+    "release": lambda r: "–" if r["level"] == "-" else level_name(r["level"]),
+    "place": lambda r: TABLES.index(r["case"]),
+}
 
 
 def columns(record):

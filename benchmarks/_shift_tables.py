@@ -4,9 +4,8 @@ from collections import Counter
 from itertools import product
 
 from _comparisons import OUTCOMES, Cell, by_draw
-from _measured_tables import with_columns
 from _shift_data import TARGETS
-from _table import NOTHING, Values, grouped, pick, table, unique, where
+from _table import NOTHING, Values, grouped, pick, table, unique, where, with_columns
 
 NONE = "-"
 # Of each measure its name, whether more of it is better (1) or worse (-1), and the largest

@@ -1,8 +1,7 @@
 """The tables of releases of private statistics, beside other packages and the target alone."""
 
 from _comparisons import by_draw, comparisons, paired
-from _measured_tables import with_columns
-from _table import Values, epsilon_name, grouped, pick, table, where
+from _table import Values, epsilon_name, grouped, pick, table, where, with_columns
 from _tables_peers import METHODS, OWN, TABLES
 
 # What the tables call the models of bench_statistics.py.
@@ -17,13 +16,10 @@ NAMES = {
 MEAN = "mean of the six"
 
 
-def named(record):
-    """Rows with the name of their model, and ε where they have a source."""
-    return with_columns(
-        record["rows"],
-        name=lambda row: NAMES.get(row["model"], row["model"]),
-        epsilon=lambda row: "–" if row["model"].startswith("target") else f"{row['level']:g}",
-    )
+COLUMNS = {
+    "name": lambda r: NAMES.get(r["model"], r["model"]),
+    "epsilon": lambda r: "–" if r["model"].startswith("target") else f"{r['level']:g}",
+}
 
 
 def _order(row):
@@ -95,11 +91,8 @@ def compared(record):
 CHOSEN_ON = ("activity 0", "activity 1", "USPS, pixels", "office")
 
 
-def adaptation(record):
-    """Rows with what was gained on the release alone; those that judge first."""
-    rows = with_columns(
-        record["rows"],
-        kind=lambda row: "chosen" if row["case"] in CHOSEN_ON else "judged",
-        gain=lambda row: row["accuracy"] - row["accuracy_alone"],
-    )
-    return sorted(rows, key=lambda row: row["kind"] == "chosen")
+ADAPTATION = {
+    "kind": lambda r: "chosen" if r["case"] in CHOSEN_ON else "judged",
+    "place": lambda r: r["case"] in CHOSEN_ON,  # those that judge first
+    "gain": lambda r: r["accuracy"] - r["accuracy_alone"],
+}
