@@ -12,7 +12,7 @@ from itertools import product
 
 import _bench
 import numpy as np
-from _tasks import fashion, office_file, people, z_scores
+from _tasks import data_file, fashion, people, z_scores
 from scipy.ndimage import zoom
 
 from skdp import DPStatisticsSource, DPTransferClassifier, OrientedGradients
@@ -49,7 +49,7 @@ def images(name):
 
 def photographs():
     """Return rows of two domains; z-scores, clipped to [-3, 3] and scaled to [0, 1]."""
-    with np.load(office_file("office_caltech_surf.npz")) as arrays:
+    with np.load(data_file("office_caltech_surf.npz")) as arrays:
         return [
             (np.clip(z_scores(arrays[f"X_{name}"]), -3, 3) / 6 + 0.5, arrays[f"y_{name}"])
             for name in ("amazon", "caltech")

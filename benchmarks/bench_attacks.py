@@ -8,7 +8,7 @@ control.
 
 import _bench
 import numpy as np
-from _tasks import office_file
+from _tasks import data_file
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
@@ -29,7 +29,7 @@ MODELS = {
 
 
 def rows(options):
-    with np.load(office_file("office_caltech_surf.npz")) as arrays:
+    with np.load(data_file("office_caltech_surf.npz")) as arrays:
         X, y = arrays["X_caltech"].astype(np.float64) / 255, arrays["y_caltech"]
     for draw in range(options.draws):
         order = np.random.RandomState(draw).permutation(len(y))
