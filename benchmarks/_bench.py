@@ -80,14 +80,15 @@ def mean_and_sd(scores):
     return {"mean": float(values.mean), "sd": float(values.sd)}
 
 
-def run(name, measure, doc, more=None, **defaults):
+def run(name, measure, doc, more=None, over=((),), **defaults):
     """Write the rows that ``measure`` yields; settings are options of the command line, and more.
 
-    ``defaults`` are these options, and ``doc`` is what --help says.
+    ``defaults`` are these options, and ``doc`` is what --help says. ``over`` are cells:
+    ``measure(options, *cell)`` yields the rows of each.
     """
     options = options_of(doc, **defaults)
     warnings.simplefilter("ignore")
-    rows = collected(measure(options))
+    rows = collected(row for cell in over for row in measure(options, *cell))
     save(name, vars(options) | (more or {}), rows)
     return rows
 
