@@ -2,18 +2,11 @@
 
 from collections import Counter
 
-from _comparisons import OUTCOMES, Cell, by_draw, paired
+from _comparisons import OUTCOMES, TITLES, Cell, by_draw, paired, sign_of
 from _table import Values, grouped, level_name, table, where
 from _tables_peers import TABLES
 
-# Of each measure its name, and whether more of it is better (1) or worse (-1).
-MEASURES = {
-    "auc": ("AUC", 1),
-    "log_loss": ("log loss", -1),
-    "brier": ("Brier score", -1),
-    "balanced_accuracy": ("balanced accuracy", 1),
-    "balanced_decision": ("balanced accuracy of decisions at the mean probability", 1),
-}
+MEASURES = ("auc", "log_loss", "brier", "balanced_accuracy", "balanced_decision")
 # What the tables call the models of bench_records.py, in their order.
 NAMES = {
     "target": "target alone",
@@ -40,7 +33,7 @@ def cells(rows, measure):
         for name in NAMES:
             of_level, n = keys.get(name, ("-", labels))
             values[name] = by_draw(found.get((case, of_level, name, n), ()), measure)
-        yield Cell(some[0], values, SIDES, MEASURES[measure][1], ROUNDING)
+        yield Cell(some[0], values, SIDES, sign_of(measure), ROUNDING)
 
 
 def _of_records(cell):
@@ -68,7 +61,7 @@ def outcomes(record):
             ]
             kind = "noisy statistics" if of_records else "noisy rows"
             counts = Counter(cell.outcome() for cell in some)
-            head = [MEASURES[measure][0], labels, kind, *(counts[each] for each in OUTCOMES)]
+            head = [TITLES[measure], labels, kind, *(counts[each] for each in OUTCOMES)]
             gains = [[cell.gain() for cell in some]]
             gains += [[c.gain(name) for c in some if c.values[name]] for name in SIDES]
             means = (Values(gain.mean for gain in each) for each in gains)

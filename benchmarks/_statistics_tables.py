@@ -1,7 +1,7 @@
 """The tables of releases of private statistics, beside other packages and the target alone."""
 
-from _comparisons import by_draw, comparisons, paired
-from _table import Values, epsilon_name, grouped, pick, table, where, with_columns
+from _comparisons import comparisons, less_best, means_over
+from _table import epsilon_name, grouped, table, where, with_columns
 from _tables_peers import METHODS, OWN, TABLES
 
 # What the tables call the models of bench_statistics.py.
@@ -37,10 +37,7 @@ def _budget(level):
 def peers(record):
     """Rows of six tables, and means over these of each draw that has all."""
     rows, cases = list(record["rows"]), (MEAN, *TABLES)
-    for (level, model, draw), some in grouped(rows, "level", "model", "draw").items():
-        if len(some) == len(TABLES):
-            means = {name: pick(some, name).mean for name in ("auc", "log_loss", "brier")}
-            rows.append({"level": level, "model": model, "draw": draw, "case": MEAN, **means})
+    rows += list(means_over(TABLES, rows, ("auc", "log_loss", "brier"), MEAN))
     rows.sort(key=lambda row: (*_order(row), cases.index(row["case"])))
     counts = sorted({len(some) for some in grouped(rows, "case", "level", "model").values()})
     seeds = " or ".join(map(str, counts))
@@ -69,12 +66,8 @@ def differences(record):
 
 def _difference(rows, names):
     """The package's own method less the best of some others, as text."""
-    values = {name: by_draw(where(rows, model=name), "auc") for name in (OWN, *names)}
-    own, others = values.pop(OWN), {name: found for name, found in values.items() if found}
-    if not own or not others:
-        return "–"
-    best = max(others, key=lambda name: Values(others[name].values()).mean)
-    return f"{paired(own, others[best]):+.3f ±e}" + f" ({best})" * (len(names) > 1)
+    values, best = less_best(rows, OWN, names, "auc")
+    return f"{values:+.3f ±e}" + f" ({best})" * (len(names) > 1 and bool(values))
 
 
 def compared(record):
