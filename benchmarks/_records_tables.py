@@ -3,6 +3,7 @@
 from collections import Counter
 
 from _comparisons import OUTCOMES, TITLES, Cell, by_draw, paired, sign_of
+from _store import epsilon_of
 from _table import Values, grouped, level_name, table, where
 from _tables_peers import TABLES
 
@@ -41,8 +42,9 @@ def _of_records(cell):
 
 
 def _order(cell):
-    epsilon = float(cell.place["level"].rpartition(" ")[2])
-    return TABLES.index(cell.place["case"]), not _of_records(cell), -epsilon, cell.place["labels"]
+    place = cell.place
+    order = (not _of_records(cell), -epsilon_of(place["level"]), place["labels"])
+    return TABLES.index(place["case"]), *order
 
 
 def _sorted(record):

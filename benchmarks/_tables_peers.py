@@ -213,13 +213,17 @@ def train(model, rows, loss, epsilon, rate, epochs, step, clip):
         noise_multiplier=noise_multiplier(epsilon, 1 / len(loader), epochs),
         max_grad_norm=clip,
     )
+    descend(model, optimizer, loader, loss, epochs)
+    return model
+
+
+def descend(model, optimizer, loader, loss, epochs):
     for _ in range(epochs):
         for some, labels in loader:
             optimizer.zero_grad()
             total = loss(model(some), labels, reduction="sum")
             (total / max(len(some), 1)).backward()  # a draw without rows gets its noise too
             optimizer.step()
-    return model
 
 
 @functools.cache

@@ -6,6 +6,7 @@ images and human activity those of ``bench_adaptation.py``; all are compared wit
 """
 
 import functools
+from itertools import product
 
 import _bench
 import _shift_data
@@ -100,12 +101,10 @@ def cells_of(case, draw, n_labels):
 
 
 def groups(cases, draws):
-    for draw in range(draws):
-        for case in cases:
-            for n_labels in LABELS:
-                # Of some hospitals, half of the patients are fewer than a hundred.
-                if n_labels < 100 or case not in ("Zurich-Basel", "Long Beach"):
-                    yield cells_of(case, draw, n_labels)
+    for draw, case, n_labels in product(range(draws), cases, LABELS):
+        # Of some hospitals, half of the patients are fewer than a hundred.
+        if n_labels < 100 or case not in ("Zurich-Basel", "Long Beach"):
+            yield cells_of(case, draw, n_labels)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ against ε, results/neural.png. Two processes may fill the file together.
 """
 
 import functools
+from itertools import product
 
 import _bench
 import numpy as np
@@ -126,10 +127,9 @@ def plot():
 
 
 def groups(models, draws):
-    for draw in range(draws):
-        for model in models:
-            for level in MODELS[model][0]:
-                yield [{"case": "mnist", "level": level, "model": model, "draw": draw}]
+    for draw, model in product(range(draws), models):
+        for level in MODELS[model][0]:
+            yield [{"case": "mnist", "level": level, "model": model, "draw": draw}]
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import numpy as np
 from _fits import merged_and_whole
 from _numbers_data import TABLES, rows_of
 from _numbers_peers import METHODS
-from _store import cell_of
+from _store import cell_of, epsilon_of
 from _tables_peers import DELTA
 from bench_tables_peers import PYTHONS, WORDS, asking
 from sklearn.metrics import r2_score
@@ -72,17 +72,14 @@ def worth(release, rows):
 def own(cell):
     rows = rows_of(cell["case"], cell["draw"], framed=True)
     with _bench.processor() as timer:
-        release = make_release(rows, cell["model"], None, epsilon_of(cell))
+        release = make_release(rows, cell["model"], None, epsilon_of(cell["level"]))
     return [{**cell, **worth(release, rows), "fit_seconds": timer.seconds}]
-
-
-def epsilon_of(cell):
-    return float(cell["level"].removeprefix("record "))
 
 
 def merged(cells):
     """Compute the rows of owners that share all rows at random."""
-    rows, epsilon = rows_of(cells[0]["case"], cells[0]["draw"], framed=True), epsilon_of(cells[0])
+    rows = rows_of(cells[0]["case"], cells[0]["draw"], framed=True)
+    epsilon = epsilon_of(cells[0]["level"])
     model, owners = cells[0]["variant"].split(", ")
     parts = np.array_split(np.arange(len(rows.y)), int(owners.split()[0]))
     with _bench.processor() as timer:

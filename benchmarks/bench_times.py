@@ -17,7 +17,7 @@ from itertools import product
 import _bench
 import numpy as np
 from _fits import merged_and_whole
-from _store import cell_of
+from _store import cell_of, epsilon_of
 from _times_data import TABLES, split, whole
 from _times_peers import DELTA, METHODS, SMALL
 from sksurv.metrics import (
@@ -61,10 +61,6 @@ def rows_of(cell):
     y["time"] = np.minimum(y["time"], horizon)
     learn, test = split(cell["case"], cell["draw"])
     return X.iloc[learn], y[learn], X.iloc[test], y[test], schema
-
-
-def epsilon_of(cell):
-    return np.inf if cell["level"] == "clear" else float(cell["level"].removeprefix("record "))
 
 
 def make_release(rows, part, epsilon):
@@ -113,7 +109,7 @@ def of_release(release, rows):
 def own(cell):
     rows = rows_of(cell)
     with _bench.processor() as timer:
-        release = make_release(rows, None, epsilon_of(cell))
+        release = make_release(rows, None, epsilon_of(cell["level"]))
     return [{**cell, **of_release(release, rows), "fit_seconds": timer.seconds}]
 
 
@@ -121,7 +117,7 @@ def merged(cells):
     """Compute the rows of owners that share all rows at random."""
     rows = rows_of(cells[0])
     parts = np.array_split(np.arange(len(rows[1])), int(cells[0]["variant"].split()[0]))
-    found = merged_and_whole(partial(make_release, rows), epsilon_of(cells[0]), parts)
+    found = merged_and_whole(partial(make_release, rows), epsilon_of(cells[0]["level"]), parts)
     return [
         {**cell, **of_release(release, rows)} for cell, release in zip(cells, found, strict=True)
     ]
@@ -130,11 +126,10 @@ def merged(cells):
 def peer(cell):
     X, y, X_test, y_test, schema = rows_of(cell)
     encoder = TabularEncoder(schema).fit(X)
-    encoded = (encoder.transform(part) for part in (X, X_test))
-    learn, test = encoded
+    learn, test = (encoder.transform(part) for part in (X, X_test))
     fit = METHODS[cell["model"]][0]
     with _bench.processor() as timer:
-        risks, survival = fit(learn, y, test, epsilon_of(cell), cell["draw"])
+        risks, survival = fit(learn, y, test, epsilon_of(cell["level"]), cell["draw"])
     found = worth(risks, survival, y, y_test, schema.outcome.horizon)
     return [{**cell, **found, "fit_seconds": timer.seconds}]
 
