@@ -14,13 +14,14 @@ import _bench
 import numpy as np
 from _fits import epsilon_of_all
 from _merging_data import CASES, HOSPITALS, federation
+from _shift_data import by_transfer, smoothed
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skdp import DPStatisticsSource, DPTransferClassifier, TabularEncoder
+from skdp import DPStatisticsSource, TabularEncoder
 from skdp.datasets import hide_labels
 from skdp.release import Release
 
@@ -51,20 +52,12 @@ def make_release(rows, X, y, epsilon):
     return source.fit(X, y).release_
 
 
-def by_transfer(source, rows, known):
-    """Return probabilities by a transfer; ``known`` None: no label."""
-    options = {"disjoint": True} if isinstance(source, list) else {}
-    model = DPTransferClassifier(source, random_state=0, **options).fit(rows.X, known)
-    return model.predict_proba(rows.X_test)[:, model.classes_.tolist().index(1)]
-
-
 def by_regression(rows, X, y):
     """Return probabilities by a logistic regression without privacy, of one class a frequency."""
     if len(np.unique(y)) < 2:
-        return np.full(len(rows.X_test), (y.sum() + 1) / (len(y) + 2))
-    model = make_pipeline(
-        TabularEncoder(rows.schema), StandardScaler(), LogisticRegression(max_iter=1000)
-    )
+        return np.full(len(rows.X_test), smoothed(y))
+    steps = (TabularEncoder(rows.schema), StandardScaler(), LogisticRegression(max_iter=1000))
+    model = make_pipeline(*steps)
     return model.fit(X, y).predict_proba(rows.X_test)[:, 1]
 
 
@@ -93,16 +86,14 @@ def singles(rows, predicted):
     found = [measured(rows.y_test, probabilities) for probabilities in predicted]
     each = {name: [row[name] for row in found] for name in found[0]}
     best = {name: (min if name == "log_loss" else max)(each[name]) for name in each}
-    return {
-        "best single": best,
-        "mean single": {name: round(float(np.mean(each[name])), 5) for name in each},
-    }
+    mean = {name: round(float(np.mean(each[name])), 5) for name in each}
+    return {"best single": best, "mean single": mean}
 
 
 def federated(rows, epsilon, labels, known):
     """Return what each model is worth, of releases that the owners make anew."""
     releases = [make_release(rows, X, y, epsilon) for X, y in rows.owners.values()]
-    found = {"list": by_transfer(releases, rows, known)}
+    found = {"list": by_transfer(releases, rows, known, disjoint=True)}
     merged = Release.merge(releases, disjoint=True)
     whole = {"merged": merged, **of_all_rows(rows, epsilon, releases)}
     for name, release in whole.items():
@@ -146,10 +137,8 @@ def federated_rows(group):
     rows, labels = federation(cell["case"], cell["variant"], cell["draw"]), cell["labels"]
     known = None
     if labels:
-        n_shown = min(labels, len(rows.y))
-        known = hide_labels(
-            rows.y, n_shown, sampling="random", marker=None, random_state=cell["draw"]
-        )
+        how = {"sampling": "random", "marker": None, "random_state": cell["draw"]}
+        known = hide_labels(rows.y, min(labels, len(rows.y)), **how)
     with _bench.Timer() as timer:
         worth = federated(rows, float(cell["level"]), labels, known)
     head = {"n_owners": len(rows.owners), "n_test": len(rows.y_test)}

@@ -475,7 +475,7 @@ def test_shift_measures_one_release_again_from_its_file(load, monkeypatch, tmp_p
     monkeypatch.setattr(bench, "LABELS", ((0, "-"), (10, "random")))
     monkeypatch.setattr(bench, "EPSILONS", (4.0,))
     transfer = bench.by_transfer
-    by_release = lambda releases, rows, *_: bench.by_release(releases, rows)  # noqa: E731
+    by_release = lambda releases, rows, *_, **__: bench.by_release(releases, rows)  # noqa: E731
     monkeypatch.setattr(bench, "by_transfer", by_release)
     first, again = (bench.measure("Zurich-Basel", 0, tmp_path) for _ in range(2))
     assert first == again  # the noise of a new release would differ
@@ -483,9 +483,9 @@ def test_shift_measures_one_release_again_from_its_file(load, monkeypatch, tmp_p
     assert {row["source"] for row in first} == {"-", "all", "Cleveland", "Budapest", "Long Beach"}
     rows = load("_shift_data").scenario("Zurich-Basel", 0)
     release = bench.kept_release(tmp_path / "file", rows, "Long Beach", 4.0)
-    given = transfer([release], rows, None, "-", {0: 0.9, 1: 0.1})
+    given = transfer([release], rows, None, class_prior={0: 0.9, 1: 0.1})
     assert len(given) == len(rows.y_test)
-    assert given.mean() < transfer([release], rows, None, "-").mean()
+    assert given.mean() < transfer([release], rows, None).mean()
 
 
 def test_labels_of_one_class_give_its_smoothed_frequency(load):
