@@ -3,6 +3,7 @@
 from _comparisons import comparisons, less_best, means_over
 from _table import epsilon_name, grouped, table, where, with_columns
 from _tables_peers import METHODS, OWN, TABLES
+from bench_adaptation import CHOSEN_ON
 
 # What the tables call the models of bench_statistics.py.
 NAMES = {
@@ -80,12 +81,9 @@ def compared(record):
             yield from ({**head, "below": below, "model": model, "value": v} for v in some)
 
 
-# Cases of bench_adaptation.py on which the rule was chosen.
-CHOSEN_ON = ("activity 0", "activity 1", "USPS, pixels", "office")
-
-
+# The rule of adaptation was chosen on some cases, and is judged by others, which come first.
 ADAPTATION = {
     "kind": lambda r: "chosen" if r["case"] in CHOSEN_ON else "judged",
-    "place": lambda r: r["case"] in CHOSEN_ON,  # those that judge first
+    "place": lambda r: r["case"] in CHOSEN_ON,
     "gain": lambda r: r["accuracy"] - r["accuracy_alone"],
 }

@@ -12,6 +12,7 @@ from itertools import product
 
 import _bench
 import numpy as np
+from _tables_data import LEAST
 from _tasks import data_file, fashion, people, z_scores
 from scipy.ndimage import zoom
 
@@ -29,8 +30,6 @@ JUDGED_ON = (
 )
 MODELS, LEVELS, LABELS = ("logistic", "mixtures", "linear"), (8.0, 1.0), (0, 10)
 N_TARGET = 9000
-# Least probability of which a logarithm is taken.
-LEAST = 1e-12
 
 
 def images(name):

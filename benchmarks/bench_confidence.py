@@ -14,6 +14,7 @@ import _bench
 import numpy as np
 import pandas as pd
 from _confidence_data import CHOOSING, JUDGING, cell
+from _tables_data import LEAST
 from scipy.special import logit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
@@ -23,7 +24,6 @@ from skdp.noise import GaussianQueries
 from skdp.release import Release
 
 DELTA = 1e-5
-LEAST = 1e-12
 # Of the log-odds that a slope and an intercept are fitted to.
 MOST = 30.0
 

@@ -15,6 +15,7 @@ import numpy as np
 from _fits import epsilon_of_all
 from _merging_data import CASES, HOSPITALS, federation
 from _shift_data import by_transfer, smoothed
+from _tables_data import LEAST
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
@@ -32,7 +33,6 @@ OTHERS, ALL, NONE = "others", "all", "-"
 PARTS = {"heart": ((OTHERS, 0), (OTHERS, 30), (ALL, 0)), "adult": ((NONE, 0),)}
 PARTS["tables"] = PARTS["adult"]
 MOST_PREDICTED = 1000
-LEAST = 1e-12
 
 
 def measured(truth, probabilities):

@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from itertools import product
 from pathlib import Path
 
 import _bench
@@ -135,14 +136,13 @@ if __name__ == "__main__":
     options = parser.parse_args()
     results = Results("secure_sum_network", COMMAND, options.folder)
     by_columns = options.columns if options.framework == "bytes" else [None]
-    for n_owners in options.owners:
-        for n_columns in by_columns:
-            with tempfile.TemporaryDirectory() as name:
-                if n_columns is None:
-                    row = measure(options.framework, n_owners, Path(name))
-                else:
-                    row = count(n_owners, n_columns, Path(name))
-            print(json.dumps(row), flush=True)
-            results.add(row, redo=True)
-            if options.check and not row.get("equal", True):
-                raise SystemExit("The release differs from that of one process.")
+    for n_owners, n_columns in product(options.owners, by_columns):
+        with tempfile.TemporaryDirectory() as name:
+            if n_columns is None:
+                row = measure(options.framework, n_owners, Path(name))
+            else:
+                row = count(n_owners, n_columns, Path(name))
+        print(json.dumps(row), flush=True)
+        results.add(row, redo=True)
+        if options.check and not row.get("equal", True):
+            raise SystemExit("The release differs from that of one process.")

@@ -10,7 +10,7 @@ import functools
 
 import _bench
 import numpy as np
-from _tables_data import centered, encoded, labels, qualities, scenario
+from _tables_data import LEAST, centered, encoded, labels, qualities, scenario
 from _tables_peers import TABLES
 from _tasks import people, shuffled_parts
 from scipy.special import logit
@@ -24,8 +24,6 @@ from skdp.datasets import fetch_mnist, hide_labels
 
 LEVELS = {"activity": (16.0, 4.0, 1.0), "mnist": (8.0, 1.0), "tables": (4.0, 1.0, 0.5)}
 DRAWS = {"activity": 6, "mnist": 10, "tables": 10}
-# Least difference from 0 or 1 of a probability of which log-odds are taken.
-LEAST = 1e-12
 # Target digits, and labeled ones among them.
 N_TARGET, N_LABELED = 200, 10
 # Of the papers' split: target digits, the others being for tests, and labeled ones.
