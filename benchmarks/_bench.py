@@ -12,29 +12,48 @@ import time
 import warnings
 from pathlib import Path
 
-from _store import RESULTS, circumstances, locked, write
+from _store import RESULTS, Results, circumstances, locked, write
+from _table import Values
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", os.environ["OMP_NUM_THREADS"])
 _START = time.perf_counter()
 
 
-def parser_of(doc):
+# What --help says of options that several scripts have.
+HELP = {
+    "draws": "the first so many",
+    "seeds": "the first so many",
+    "redo": "compute rows that are there, too",
+}
+
+
+def parser_of(doc, **defaults):
+    """Return a parser with an option for each default.
+
+    False stands for a switch, and a tuple for an option with several values, some of these.
+    """
     as_it_is = argparse.RawDescriptionHelpFormatter
-    return argparse.ArgumentParser(description=doc, formatter_class=as_it_is)
+    parser = argparse.ArgumentParser(description=doc, formatter_class=as_it_is)
+    for name, value in defaults.items():
+        kind = {"type": type(value)}
+        if value is False:
+            kind = {"action": "store_true"}
+        elif isinstance(value, tuple):
+            kind = {"nargs": "+", "choices": value}
+        option = f"--{name.replace('_', '-')}"
+        parser.add_argument(option, default=value, help=HELP.get(name), **kind)
+    return parser
+
+
+def options_of(doc, **defaults):
+    """Read the command line, with one option for each default."""
+    return parser_of(doc, **defaults).parse_args()
 
 
 def names(text):
     """Split an option at its commas."""
     return text.split(",")
-
-
-def options_of(doc, **defaults):
-    """Read the command line, with one ``--name value`` option for each default."""
-    parser = parser_of(doc)
-    for name, value in defaults.items():
-        parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
-    return parser.parse_args()
 
 
 def save(name, settings, rows, folder=RESULTS):
@@ -57,19 +76,19 @@ def collected(rows):
 
 
 def mean_and_sd(scores):
-    mean = sum(scores) / len(scores)
-    variance = sum((score - mean) ** 2 for score in scores) / max(len(scores) - 1, 1)
-    return {"mean": float(mean), "sd": float(variance) ** 0.5}
+    values = Values(scores)
+    return {"mean": float(values.mean), "sd": float(values.sd)}
 
 
-def run(name, measure, doc, more=None, **defaults):
+def run(name, measure, doc, more=None, over=((),), **defaults):
     """Write the rows that ``measure`` yields; settings are options of the command line, and more.
 
-    ``defaults`` are these options, and ``doc`` is what --help says.
+    ``defaults`` are these options, and ``doc`` is what --help says. ``over`` are cells:
+    ``measure(options, *cell)`` yields the rows of each.
     """
     options = options_of(doc, **defaults)
     warnings.simplefilter("ignore")
-    rows = collected(measure(options))
+    rows = collected(row for cell in over for row in measure(options, *cell))
     save(name, vars(options) | (more or {}), rows)
     return rows
 
@@ -156,6 +175,16 @@ def fill(results, groups, measure, redo=False):
         for row in rows:
             print({k: v for k, v in row.items() if not isinstance(v, dict)}, flush=True)
     return made
+
+
+def results_of(name, words=()):
+    """Return the table that this script fills, with these further words of its command."""
+    return Results(name, " ".join([f"python benchmarks/{Path(sys.argv[0]).name}", *words]))
+
+
+def complete(name, groups, measure, redo=False, words=()):
+    """Fill the table of this script."""
+    print(fill(results_of(name, words), groups, measure, redo), "rows")
 
 
 def quick_noise(factor=1.0, names=(), same=()):

@@ -2,9 +2,23 @@
 
 from dataclasses import dataclass
 
-from _table import Values, unique, where
+from _table import Values, grouped, pick, unique, where
 
 OUTCOMES = ("win", "tie", "loss")
+TITLES = {
+    "auc": "AUC",
+    "log_loss": "log loss",
+    "brier": "Brier score",
+    "calibration": "calibration error",
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "balanced_decision": "balanced accuracy of decisions at the mean probability",
+}
+
+
+def sign_of(measure):
+    """Return 1 where more of a measure is better, -1 where it is worse."""
+    return -1 if measure in ("log_loss", "brier", "calibration") else 1
 
 
 def by_draw(rows, measure):
@@ -19,6 +33,24 @@ def by_draw(rows, measure):
 def paired(ours, theirs):
     """Return the differences of two mappings from draws to values, on the draws of both."""
     return Values(ours[draw] - theirs[draw] for draw in ours if draw in theirs)
+
+
+def less_best(rows, own, names, measure):
+    """Return a model's differences by draw to the best of some others, and the name of that."""
+    values = {name: by_draw(where(rows, model=name), measure) for name in names}
+    values = {name: found for name, found in values.items() if found}
+    best = max(values, key=lambda name: Values(values[name].values()).mean, default="")
+    return paired(by_draw(where(rows, model=own), measure), values.get(best, {})), best
+
+
+def means_over(cases, rows, measures, name):
+    """Yield rows of means over cases, as a case; of one with more draws, over each n-th."""
+    for (level, model), some in grouped(rows, "level", "model").items():
+        n = min(len(where(some, case=case)) for case in cases)
+        for k in range(n):
+            parts = [[r for r in where(some, case=c) if r["draw"] % n == k] for c in cases]
+            means = {m: Values(pick(part, m).mean for part in parts).mean for m in measures}
+            yield {"level": level, "model": model, "draw": k, "case": name, **means}
 
 
 @dataclass(frozen=True)

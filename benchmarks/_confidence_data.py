@@ -1,13 +1,12 @@
 """Two-class tables for the benchmark of probabilities: rows of owners, and rows like theirs."""
 
 import functools
-import os
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from _shift_data import labeled_table, take
+from _tasks import data_file
 
 # Settings may be chosen by the first half of the tables, and are judged by the second.
 CHOOSING = ("adult", "actg175", "whas500", "nwtco", "vietnam")
@@ -77,14 +76,18 @@ class Cell:
     schema: dict
 
 
+def outcomes(file):
+    """Return a table of the folder outcomes."""
+    return pd.read_csv(data_file(f"outcomes/{file}.csv.gz"))
+
+
 @functools.lru_cache(maxsize=2)
 def two_classes(name):
     """Return rows and labels 0 and 1 of a table, and its schema."""
     if name not in CUT:
         return labeled_table(name)
     file, outcome, columns = CUT[name]
-    folder = Path(os.environ["SKDP_DATA"]) / "outcomes"
-    rows = pd.read_csv(folder / f"{file}.csv.gz")
+    rows = outcomes(file)
     y = outcome(rows).to_numpy().astype(int)
     return (rows[list(columns)], y), {"version": 1, "columns": columns, "classes": [0, 1]}
 

@@ -11,12 +11,13 @@ import warnings
 import _bench
 import numpy as np
 import torch
+from _store import epsilon_of
+from _tables_peers import DELTA, MOMENTUM, descend
 from opacus import PrivacyEngine
 from torch import nn
 
-DELTA = 1e-5
 BATCH = 1024  # at most a tenth of the rows
-RATE, MOMENTUM = 0.2, 0.9
+RATE = 0.2
 CLIP = 1.0  # greatest norm of the gradient of one row
 TUNING_STEPS, TUNING_RATE = 50, 1e-3
 
@@ -33,7 +34,7 @@ class Network:
         self.shape = (self.side, X.shape[1], len(self.classes))
         self.settings = {"delta": DELTA, "epochs": epochs, "batch": BATCH, "rate": RATE}
         self.settings |= {"clip": CLIP, "torch": torch.__version__}
-        made, epsilon = network(*self.shape), float(level.rpartition(" ")[2])
+        made, epsilon = network(*self.shape), epsilon_of(level)
         with _bench.Timer() as timer:
             self.released = train(made, tensor(X, self.side), torch.tensor(codes), epsilon, epochs)
         self.seconds = timer.seconds
@@ -100,12 +101,7 @@ def train(model, X, y, epsilon, epochs):
         module=model, optimizer=optimizer, data_loader=loader, target_epsilon=epsilon,
         target_delta=DELTA, epochs=epochs, max_grad_norm=CLIP,
     )  # fmt: skip
-    for _ in range(epochs):
-        for some, labels in loader:
-            optimizer.zero_grad()
-            losses = nn.functional.cross_entropy(model(some), labels, reduction="sum")
-            (losses / max(len(some), 1)).backward()  # a draw without rows gets its noise too
-            optimizer.step()
+    descend(model, optimizer, loader, nn.functional.cross_entropy, epochs)
     return {name: value.detach().clone() for name, value in model._module.state_dict().items()}
 
 

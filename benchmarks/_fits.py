@@ -1,4 +1,4 @@
-"""One release, and one transfer from it, as the transfer tables measure them."""
+"""One release and one transfer from it, as the transfer tables measure them; owners together."""
 
 from numbers import Integral, Real
 
@@ -7,6 +7,8 @@ import numpy as np
 from _plan import NONE
 
 from skdp import DPSource, DPTransferClassifier, GaussianDPNoise, SelfTrainingSchedule
+from skdp.privacy import gaussian_epsilon
+from skdp.release import Release
 
 DELTA, SENSITIVITY = 1e-5, 1.0
 # The settings of a round, which are no result of it.
@@ -68,3 +70,19 @@ def transfer(release, X, y, marked, X_test, y_test, **settings):
 
 def _short(value):
     return int(value) if isinstance(value, Integral) else round(float(value), 4)
+
+
+def merged_and_whole(make, epsilon, parts):
+    """Return the merged release of parts, one of all rows, and one with the noise of all parts.
+
+    ``make(part, epsilon)`` makes a release of a part, and of all rows for None.
+    """
+    releases = [make(part, epsilon) for part in parts]
+    same = epsilon_of_all(releases, DELTA)
+    return Release.merge(releases, disjoint=True), make(None, epsilon), make(None, same)
+
+
+def epsilon_of_all(releases, delta):
+    """Return the ε of one release with as much noise as the sums of several have together."""
+    distances = np.array([release.guarantee.gaussian_distance for release in releases])
+    return gaussian_epsilon(np.sqrt(np.sum(distances**-2.0)), delta)

@@ -5,9 +5,8 @@ from collections import Counter
 
 import _shift_tables
 from _comparisons import OUTCOMES
-from _measured_tables import with_columns
 from _plan import ALONE, DPSGD, LEVELS, NONE, PLAN, file_of
-from _table import Values, first_variant, level_name, load, pick, table, where
+from _table import Values, first_variant, level_name, load, pick, table, where, with_columns
 from _transfer_tables import FIRST, NOISE_AWARE, usual
 
 TITLES = {
@@ -49,7 +48,7 @@ def _figures():
                 where(some, level=LEVELS),
                 cell=lambda row, start=f"{name} {kind}": start + row["level"],
                 gain=lambda row, least=least: (row["accuracy"] or 0) - least,
-                weight=lambda row: row["source_weight"][-1] if "source_weight" in row else None,
+                weight=lambda row: row["source_weight"][-1],
             )
     mnist, people = (load(f"statistics_{name}")["rows"] for name in ("mnist", "activity"))
     others = {

@@ -1,16 +1,11 @@
-"""What tables show of simple results beyond their columns: rows with more columns, and words."""
+"""What tables show of simple results beyond their columns: columns made of others, and words."""
 
 from math import inf
 
 import numpy as np
 from _confidence_data import CHOOSING, JUDGING
-from _table import grouped, pick, table, unique, where
+from _table import grouped, pick, table, unique, where, with_columns
 from scipy.stats import spearmanr
-
-
-def with_columns(rows, **columns):
-    """Return rows with more columns, each a function of a row."""
-    return [{**row, **{name: make(row) for name, make in columns.items()}} for row in rows]
 
 
 def _above(row, truth="truth"):
@@ -18,35 +13,68 @@ def _above(row, truth="truth"):
     return (row["estimate"] - row[truth]) / row["standard_error"]
 
 
-# Columns that are made of others, by the name of the option "with".
-COLUMNS = {
-    "plans": {
-        "noise": lambda r: r["level"] if isinstance(r["level"], str) else f"ε = {r['level']}",
-        "ten": lambda r: r["case"] in (*CHOOSING, *JUDGING),
-        "finite": lambda r: not isinstance(r["level"], str),
-        "error": lambda r: r["planned"] - r["auc"],
-        "size": lambda r: abs(r["planned"] - r["auc"]),
-        "loss_error": lambda r: r["planned_loss"] and r["planned_loss"] - r["log_loss"],
-        "right": lambda r: (
-            r["planned_loss"]
-            and float(
-                (r["planned_loss"] < r["base_log_loss"]) == (r["log_loss"] < r["base_log_loss"])
-            )
-        ),
-    },
-    "attacks": {"attack": lambda r: r["attack"].replace("_", " ")},
-    "noise": {"delta": lambda r: r["delta"] or None},
-    "leakage": {
-        "above": lambda r: None if r["truth"] is None else _above(r),
-        "truth": lambda r: None if r["truth"] is None else abs(r["truth"]),
-    },
-    "queries": {"real": lambda r: r["queries"] == "digits"},
-    "models": {
-        "model": lambda r: "DPSource" if r["kind"] == "source" else "WideCDMMAClassifier",
-        "relative": lambda r: r["peak_mib"] / r["data_mib"],
-        "setting": lambda r: r["setting"] + " layers" * (r["kind"] == "classifier"),
-    },
-    "microseconds": {"microseconds": lambda r: 1e6 * r["predict_seconds"] / r["queries"]},
+# Columns that are made of others, for the option "with".
+PLANS = {
+    "noise": lambda r: r["level"] if isinstance(r["level"], str) else f"ε = {r['level']}",
+    "ten": lambda r: r["case"] in (*CHOOSING, *JUDGING),
+    "finite": lambda r: not isinstance(r["level"], str),
+    "error": lambda r: r["planned"] - r["auc"],
+    "size": lambda r: abs(r["planned"] - r["auc"]),
+    "loss_error": lambda r: r["planned_loss"] - r["log_loss"],
+    "right": lambda r: float(
+        (r["planned_loss"] < r["base_log_loss"]) == (r["log_loss"] < r["base_log_loss"])
+    ),
+}
+ATTACKS = {"attack": lambda r: r["attack"].replace("_", " ")}
+NOISE = {"delta": lambda r: r["delta"] or None}
+LEAKAGE = {"above": _above, "truth": lambda r: abs(r["truth"])}
+QUERIES = {"real": lambda r: r["queries"] == "digits"}
+MODELS = {
+    "model": lambda r: "DPSource" if r["kind"] == "source" else "WideCDMMAClassifier",
+    "relative": lambda r: r["peak_mib"] / r["data_mib"],
+    "setting": lambda r: r["setting"] + " layers" * (r["kind"] == "classifier"),
+}
+MICROSECONDS = {"microseconds": lambda r: 1e6 * r["predict_seconds"] / r["queries"]}
+INTERVALS = {
+    "half": lambda r: r["width"] / 2,
+    "place": lambda r: ("mean", "share", "missing", "deviation").index(r["kind"]),
+}
+FEDERATIONS = {
+    "framework": lambda r: {"flower": "Flower", "nvflare": "NVIDIA FLARE"}[r["case"]],
+    "owners": lambda r: len(r["bytes"]),
+    "most": lambda r: max(r["bytes"].values()),
+    "refusals": lambda r: "; ".join(
+        f"{owner}: {why if len(why) < 60 else f'{why[:60]}…'}"
+        for owner, why in r["refused"].items()
+    ),
+}
+# Models of bench_secure_sum.py, in their order.
+SUMS = ("no noise", "single", "merged", "secure sum", "secure sum, a tenth", "one release")
+SUMS += ("one release, auto",)
+SECURE_SUMS = {
+    "noise": lambda r: (
+        "ε = ∞" if r["model"] == "no noise" else f"ε = {r['level']:g}, {r['model']}"
+    ),
+    "all": lambda r: r["variant"].endswith("all rows") and r["case"] != "heart disease",
+    "place": lambda r: (r["model"] != "no noise", -r["level"], SUMS.index(r["model"])),
+}
+# Models of bench_neural.py: what the table calls them, and the figures of the papers by ε.
+NEURAL = {
+    "adaptive": ("AdLM, noise per batch, centered", {"0.25": 90.2, "0.5": 93.66}),
+    "identical": ("ILM, noise per batch, centered", {"0.25": 88.46, "0.5": 92.39}),
+    "adaptive, as printed": ("AdLM, noise per batch, as printed", {"0.5": 93.66}),
+    "adaptive, noise per row": ("AdLM, noise per row, centered", {}),
+    "cdbn": ("pCDBN, noise per batch", {"0.5": 93.08}),
+    "cdbn, noise per row": ("pCDBN, noise per row", {}),
+    "tcdbn": ("TCDBN, no noise", {}),
+    "dpsgd": ("DP-SGD (Opacus)", {"0.25": 82.09, "0.5": 88.59}),
+    "statistics": ("**DPStatisticsSource**", {}),
+}
+NETWORKS = {
+    "name": lambda r: NEURAL[r["model"]][0],
+    "paper": lambda r: NEURAL[r["model"]][1][r["level"]],
+    "stated": lambda r: r["guarantee"]["epsilon"] if r["guarantee"]["epsilon"] < inf else None,
+    "place": lambda r: ([*NEURAL].index(r["model"]), float(r["level"])),
 }
 
 
@@ -61,29 +89,10 @@ def mnist(record):
     return with_columns(record["rows"], fit=ratio("fit_seconds"), predict=ratio("predict_seconds"))
 
 
-# Of SERUMS D3.1 (2019), Table 4.1.
-REPORTED = {
-    "reported for the fuzzy model": (0.9863, 0.9825, 0.9630, 0.9019, 0.7818, 0.6335),
-    "reported for its CNN": (0.9897, 0.9608, 0.8198, 0.6227, 0.4482, 0.3203),
-}
-
-
-def test_noise(record):
-    found = {row["model"]: row["scores"] for row in record["rows"]} | REPORTED
-    rows = [[name, *(f"{100 * v:.2f} %" for v in scores)] for name, scores in found.items()]
-    return table(["model", *(f"sd {sd:g}" for sd in record["settings"]["test_noise_sd"])], rows)
-
-
-def columns(record):
-    kinds = ("mean", "share", "missing", "deviation")
-    rows = sorted(record["rows"], key=lambda row: kinds.index(row["kind"]))
-    return with_columns(rows, half=lambda row: row["width"] and row["width"] / 2)
-
-
 def all_columns(record):
     """The share of all intervals that hold their value, by kind and ε."""
     rows = []
-    for (level, kind), some in grouped(columns(record), "level", "kind").items():
+    for (level, kind), some in grouped(record["rows"], "level", "kind").items():
         held = sum(row["held"] * row["intervals"] for row in some)
         share = held / sum(pick(some, "intervals"))
         rows.append({"level": level, "kind": kind, "held": share})
@@ -153,12 +162,8 @@ ESTIMATES = (
 )
 
 
-def correlations_with_worth(record):
-    return _correlations(record["rows"], "worth")
-
-
-def correlations_with_gain(record):
-    return _correlations(record["rows"], "gain")
+def correlations(record):
+    return "\n\n".join(_correlations(record["rows"], what) for what in ("worth", "gain"))
 
 
 def _correlations(rows, what):
@@ -185,65 +190,6 @@ def _within(rows, what):
 def _correlation(rows, key, what):
     values = [[r[name] for r in rows] for name in (key, what)]
     return np.nan if min(map(np.ptp, values)) == 0 else spearmanr(*values).statistic
-
-
-def federation(record):
-    names = {"flower": "Flower", "nvflare": "NVIDIA FLARE"}
-
-    def refusals(row):
-        refused = row["refused"].items()
-        return "; ".join(f"{o}: {why if len(why) < 60 else f'{why[:60]}…'}" for o, why in refused)
-
-    return with_columns(
-        record["rows"],
-        framework=lambda row: names[row["case"]],
-        owners=lambda row: len(row["bytes"]),
-        most=lambda row: max(row["bytes"].values()),
-        refusals=refusals,
-    )
-
-
-def noises(record):
-    models = ("single", "merged", "secure sum", "secure sum, a tenth", "one release")
-    models += ("one release, auto",)
-    order = [("no noise", 4.0), *((m, e) for e in (4.0, 1.0) for m in models)]
-
-    def noise(row):
-        model = "" if row["model"] == "no noise" else f", {row['model']}"
-        return f"ε = {row['level']:g}{model}" if model else "ε = ∞"
-
-    every = {
-        "all": lambda row: row["variant"].endswith("all rows") and row["case"] != "heart disease"
-    }
-    rows = with_columns(record["rows"], noise=noise, **every)
-    return sorted(rows, key=lambda row: order.index((row["model"], row["level"])))
-
-
-# Models of bench_neural.py: what the table calls them, and the figures of the papers by ε.
-NEURAL = {
-    "adaptive": ("AdLM, noise per batch, centered", {"0.25": 90.2, "0.5": 93.66}),
-    "identical": ("ILM, noise per batch, centered", {"0.25": 88.46, "0.5": 92.39}),
-    "adaptive, as printed": ("AdLM, noise per batch, as printed", {"0.5": 93.66}),
-    "adaptive, noise per row": ("AdLM, noise per row, centered", {}),
-    "cdbn": ("pCDBN, noise per batch", {"0.5": 93.08}),
-    "cdbn, noise per row": ("pCDBN, noise per row", {}),
-    "tcdbn": ("TCDBN, no noise", {}),
-    "dpsgd": ("DP-SGD (Opacus)", {"0.25": 82.09, "0.5": 88.59}),
-    "statistics": ("**DPStatisticsSource**", {}),
-}
-
-
-def neural(record):
-    order = list(NEURAL)
-    rows = with_columns(
-        record["rows"],
-        name=lambda row: NEURAL[row["model"]][0],
-        paper=lambda row: NEURAL[row["model"]][1].get(row["level"]),
-        stated=lambda row: (
-            row["guarantee"]["epsilon"] if row["guarantee"]["epsilon"] < inf else None
-        ),
-    )
-    return sorted(rows, key=lambda row: (order.index(row["model"]), float(row["level"])))
 
 
 def exponents(record):

@@ -1,13 +1,11 @@
 """The tables of many owners: merged releases against lists, single ones, and one of all rows."""
 
-from _comparisons import Cell, by_draw
-from _measured_tables import with_columns
+from _comparisons import TITLES, Cell, by_draw, sign_of
 from _merging_data import CASES
-from _table import grouped, pick, table, unique, where
+from _table import grouped, pick, table, unique, where, with_columns
 
 NONE, OTHERS, ALL = "-", "others", "all"
-# Of each measure its name, and whether more of it is better (1) or worse (-1).
-MEASURES = {"auc": ("AUC", 1), "log_loss": ("log loss", -1), "accuracy": ("accuracy", 1)}
+MEASURES = ("auc", "log_loss", "accuracy")
 # What a merged release may lose against the best single one.
 MOST_BELOW = 0.01
 HOSPITAL_PARTS = {
@@ -34,10 +32,10 @@ def best_owners(rows):
     single = [row for row in rows if row["model"].startswith("single, ")]
     kept, made = ("case", "variant", "level", "labels", "draw"), []
     for some in grouped(single, "case", "variant", "level").values():
-        for measure, (_, sign) in MEASURES.items():
+        for measure in MEASURES:
             there = [row for row in some if measure in row]
             owners = {
-                name: sign * pick(there, measure, model=name).mean
+                name: sign_of(measure) * pick(there, measure, model=name).mean
                 for name in unique(there, "model")
             }
             best = where(there, model=max(owners, key=owners.get, default=None))
@@ -66,7 +64,7 @@ def compared(rows, measure):
     """Return a cell of all models; values of a draw are means over the cases."""
     models = grouped(rows, "model").items()
     values = {model: by_draw(some, measure) for (model,), some in models}
-    return Cell(rows[0] if rows else {}, values, sign=MEASURES[measure][1])
+    return Cell(rows[0] if rows else {}, values, sign=sign_of(measure))
 
 
 def violations(rows):
@@ -74,13 +72,13 @@ def violations(rows):
     lines = []
     for name, level, some in places(rows):
         best = BEST_OWNER if name.startswith(HOSPITALS) else "best single"
-        for measure, (title, _) in MEASURES.items():
+        for measure in MEASURES:
             cell = compared(some, measure)
             against = [(model, best) for model in ("merged", "list")]
             for model, other in (*against, ("merged", "equal noise")):
                 gain = cell.gain(other, model)
                 if gain and _is_below(gain, other == best):
-                    lines.append([name, level, title, model, other, format(gain, GAIN)])
+                    lines.append([name, level, TITLES[measure], model, other, format(gain, GAIN)])
     return lines
 
 
@@ -135,8 +133,11 @@ def shortfalls(record):
     return table(header, below) if below else "Nowhere."
 
 
-def files(record):
-    order = ("13 columns", "adult", "one release", "20 owners", "before", "after")
-    rows = where(record["rows"], case=order[:2], variant=order[4:])
-    rows.sort(key=lambda row: [order.index(row[key]) for key in ("case", "model", "variant")])
-    return with_columns(rows, kib=lambda row: row["bytes"] / 1024)
+FILES = {
+    "shown": lambda r: r["variant"] in ("before", "after"),
+    "kib": lambda r: r["bytes"] / 1024,
+    "place": lambda r: [
+        ("13 columns", "adult", "one release", "20 owners", "before", "after").index(r[name])
+        for name in ("case", "model", "variant")
+    ],
+}

@@ -1,12 +1,9 @@
 """Four tables whose outcome is a number, in public bounds, as regressions see them."""
 
 import functools
-import os
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
-from _confidence_data import CUT, categories, numbers
+from _confidence_data import CUT, categories, numbers, outcomes
 from _tables_peers import Rows
 from sklearn.datasets import load_diabetes
 
@@ -37,21 +34,18 @@ TABLES = {  # columns, outcome, its public bounds
     "vietnam": (CUT["vietnam"][2], "lntotal", (6.0, 13.0)),
     "diabetes": (DIABETES, "target", (25.0, 350.0)),
 }
-FILES = {
-    "diamonds": "diamonds",
-    "doctor": "doctor_contacts",
-    "vietnam": "vietnam_expenditure",
-}
+FILES = {"diamonds": "diamonds", "doctor": "doctor_contacts", "vietnam": "vietnam_expenditure"}
+
+
+def diabetes():
+    return load_diabetes(as_frame=True, scaled=False).frame
 
 
 @functools.cache
 def whole(name):
     """Return the frame of a table, the logarithm of a price or the number itself, the schema."""
     columns, outcome, (low, high) = TABLES[name]
-    if name in FILES:
-        frame = pd.read_csv(Path(os.environ["SKDP_DATA"]) / f"outcomes/{FILES[name]}.csv.gz")
-    else:
-        frame = load_diabetes(as_frame=True, scaled=False).frame
+    frame = outcomes(FILES[name]) if name in FILES else diabetes()
     y = frame[outcome].to_numpy(float)
     bounds = {"type": "number", "low": low, "high": high}
     schema = Schema.from_mapping({"version": 1, "columns": columns, "outcome": bounds})

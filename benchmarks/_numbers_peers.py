@@ -20,7 +20,17 @@ import sys
 from functools import partial
 
 import numpy as np
-from _tables_peers import DELTA, SMALL, Method, blocks, serve, train, values_of
+from _tables_peers import (
+    DELTA,
+    Method,
+    blocks,
+    boosted,
+    serve,
+    sgd_method,
+    size_of,
+    trained,
+    unit_rows,
+)
 
 # The settings below are the best of some in mean R² over the tables, with test outcomes of
 # further seeds: in favor of the peers.
@@ -33,41 +43,23 @@ EBM = {
     "large": {4.0: (16, 3, 300), 1.0: (16, 2, 300), 0.5: (8, 2, 300)},
     "small": {4.0: (16, 2, 300), 1.0: (8, 2, 50), 0.5: (8, 2, 50)},
 }
-# DP-SGD: sampling rate, epochs, step, norm that gradients are clipped to, and that place.
-SGD = {
-    ("linear", "small"): {
-        4.0: (0.5, 40, 0.3, 0.1, 0.5),
-        1.0: (0.5, 40, 0.1, 0.1, 0.5),
-        0.5: (0.5, 40, 0.3, 0.03, 0.5),
-    },
-    ("linear", "large"): {
-        4.0: (0.1, 30, 0.1, 1.0, 0.5),
-        1.0: (0.1, 30, 0.3, 0.3, 0.5),
-        0.5: (0.1, 30, 0.3, 0.3, 0.5),
-    },
-    ("hidden", "small"): {
-        4.0: (0.5, 40, 0.3, 0.1, 0.0),
-        1.0: (0.5, 40, 0.3, 0.1, 0.0),
-        0.5: (0.5, 40, 0.1, 0.1, 0.0),
-    },
-    ("hidden", "large"): {
-        4.0: (0.1, 30, 0.3, 0.3, 0.0),
-        1.0: (0.1, 30, 0.3, 0.3, 0.0),
-        0.5: (0.1, 30, 1.0, 0.03, 0.0),
-    },
+# DP-SGD: sampling rate and epochs; step and norm that gradients are clipped to; and that place.
+RATES = {"small": (0.5, 40), "large": (0.1, 30)}
+STEPS = {
+    ("linear", "small"): {4.0: (0.3, 0.1), 1.0: (0.1, 0.1), 0.5: (0.3, 0.03)},
+    ("linear", "large"): {4.0: (0.1, 1.0), 1.0: (0.3, 0.3), 0.5: (0.3, 0.3)},
+    ("hidden", "small"): {4.0: (0.3, 0.1), 1.0: (0.3, 0.1), 0.5: (0.1, 0.1)},
+    ("hidden", "large"): {4.0: (0.3, 0.3), 1.0: (0.3, 0.3), 0.5: (1.0, 0.03)},
 }
+ORIGINS = {"linear": 0.5, "hidden": 0.0}
 # TukeyEM: numbers of models to choose from.
 N_MODELS = (50, 75, 100, 150, 200, 250, 300, 400, 500, 750, 1000, 1500, 2000)
 
 
 def _sides(rows, constant, radius):
     """Centered rows, with a constant, clipped to a share of the greatest norm of a schema."""
-    kinds = rows.columns
-    n_categories = sum(kind > 1 for kind, _ in blocks(kinds))
-    greatest = np.sqrt(np.sum(kinds < 2) / 4 + n_categories + constant**2)
     for X in (rows.X, rows.X_test):
-        X = np.column_stack([X - np.where(kinds < 2, 0.5, 0.0), np.full(len(X), constant)])
-        X = X / (radius * greatest)
+        X = unit_rows(X, rows.columns, constant) / radius
         yield X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1)
 
 
@@ -165,30 +157,17 @@ def n_models(epsilon, n, d):
 
 def dp_ebm(rows, epsilon, seed):
     """Boosted sums of step functions of one column each."""
-    from interpret.privacy import DPExplainableBoostingRegressor
+    from interpret.privacy import DPExplainableBoostingRegressor as Boosting
 
-    found = blocks(rows.columns)
-    model = DPExplainableBoostingRegressor(
-        feature_types=["continuous" if kind == 0 else "nominal" for kind, _ in found],
-        privacy_bounds=np.tile([0.0, 1.0], (len(found), 1)),
-        privacy_target_min=0.0,
-        privacy_target_max=1.0,
-        epsilon=epsilon,
-        delta=DELTA,
-        n_jobs=1,
-        random_state=seed,
-        **ebm_settings(epsilon, len(rows.y)),
-    )
-    return model.fit(values_of(rows.X, found), rows.y).predict(values_of(rows.X_test, found))
+    settings = {"privacy_target_min": 0.0, "privacy_target_max": 1.0}
+    settings |= ebm_settings(epsilon, len(rows.y))
+    model, test = boosted(Boosting, rows, epsilon, seed, **settings)
+    return model.predict(test)
 
 
 def ebm_settings(epsilon, n_rows):
-    chosen = EBM[_size(n_rows)][epsilon]
+    chosen = EBM[size_of(n_rows)][epsilon]
     return dict(zip(("max_bins", "max_leaves", "max_rounds"), chosen, strict=True))
-
-
-def _size(n_rows):
-    return "small" if n_rows < SMALL else "large"
 
 
 def diffprivlib_linear(rows, epsilon, seed):
@@ -209,30 +188,19 @@ def diffprivlib_linear(rows, epsilon, seed):
 
 def dp_sgd(rows, epsilon, seed, settings, hidden=0):
     """Least squares, linear or with one layer of hidden units, by DP-SGD."""
-    import torch
-    from torch import nn
-
-    torch.set_num_threads(1)
-    torch.manual_seed(seed)
     half = np.where(rows.columns < 2, 0.5, 0.0)
-    learned, scored = (torch.tensor(X - half, dtype=torch.float32) for X in (rows.X, rows.X_test))
-    layers = [nn.Linear(learned.shape[1], hidden), nn.Tanh()] if hidden else []
-    last = nn.Linear(hidden or learned.shape[1], 1)
-    nn.init.zeros_(last.weight)
     chosen = sgd_settings(epsilon, len(rows.y), settings)
     origin = chosen.pop("origin")
-    nn.init.zeros_(last.bias)
-    outcomes = torch.tensor(rows.y - origin, dtype=torch.float32)
-    data = torch.utils.data.TensorDataset(learned, outcomes)
-    model = nn.Sequential(*layers, last, nn.Flatten(0))
-    model = train(model, data, nn.functional.mse_loss, epsilon, **chosen)
-    with torch.no_grad():
-        return model(scored).numpy() + origin
+    data = rows.X - half, rows.y - origin, rows.X_test - half
+    how = (epsilon, seed, hidden)
+    return trained(*data, "mse_loss", *how, from_zero=True, **chosen) + origin
 
 
 def sgd_settings(epsilon, n_rows, settings):
-    names = ("rate", "epochs", "step", "clip", "origin")
-    return dict(zip(names, SGD[settings, _size(n_rows)][epsilon], strict=True))
+    size = size_of(n_rows)
+    (rate, epochs), (step, clip) = RATES[size], STEPS[settings, size][epsilon]
+    chosen = {"rate": rate, "epochs": epochs, "step": step, "clip": clip}
+    return {**chosen, "origin": ORIGINS[settings]}
 
 
 def ridge(rows, epsilon, seed):
@@ -261,20 +229,11 @@ def _ada(settings):
     )
 
 
-def _sgd(settings, hidden=0):
-    return Method(
-        partial(dp_sgd, settings=settings, hidden=hidden),
-        "encoded",
-        ("opacus", "torch"),
-        "opacus",
-        partial(sgd_settings, settings=settings),
-    )
-
-
 def _clear(scores, module):
     return Method(scores, "encoded", (module,), levels=("clear",))
 
 
+_sgd = partial(sgd_method, view="encoded", fit=dp_sgd, settings_of=sgd_settings)
 METHODS = {
     "AdaSSP": _ada(ADA),
     "BoostedAdaSSP": _ada(BOOSTED),

@@ -2,9 +2,8 @@
 
 ``{file: column=value; column=value or value -> accuracy:.1f ± >= 93.0}`` stands for a column of a
 result file in the rows that agree, as ``_table.Values`` shows it, with the number of rows if there
-are several. A text with <mean:.1p> and the like may be in place of the one column; of a column of
-lists, ``scores[0]`` is the first entry. A number below the reported one, behind >=, is bold;
-without results it is "not measured yet".
+are several. A text with <mean:.1p> and the like may be in place of the one column. A number below
+the reported one, behind >=, is bold; without results it is "not measured yet".
 
 ``{labels: mnist-usps; alignment; 0.1 >= 93.0}`` stands for six cells of a transfer table: this
 strategy, and the default one, where labeled rows are drawn at random, represent their class, and
@@ -50,7 +49,10 @@ def _bold(text, missed):
 
 def _result(name, wanted, reported):
     conditions, _, shown = wanted.partition(" -> ")
-    rows = _chosen(name, conditions.split("; "))
+    rows = _rows(name)
+    for condition in conditions.split("; "):
+        column, _, value = condition.partition("=")
+        rows = [row for row in rows if str(row.get(column)) in value.split(" or ")]
     pattern = shown.replace("<", "{").replace(">", "}") if "<" in shown else f"{{{shown}}}"
     try:
         text = filled(pattern, Columns(rows))
@@ -62,20 +64,6 @@ def _result(name, wanted, reported):
 
 def _rows(name):
     return load(name)["rows"] if exists(name) else []
-
-
-def _chosen(name, conditions):
-    """Return the rows of a result file that agree; entries of lists are columns too."""
-    rows = _rows(name)
-    for condition in conditions:
-        column, _, value = condition.partition("=")
-        rows = [row for row in rows if str(row.get(column)) in value.split(" or ")]
-    return [row | _entries(row) for row in rows]
-
-
-def _entries(row):
-    lists = [(name, value) for name, value in row.items() if isinstance(value, list)]
-    return {f"{name}[{i}]": entry for name, value in lists for i, entry in enumerate(value)}
 
 
 def _six_cells(name, model, level, labels=10, *, reported):

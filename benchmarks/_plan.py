@@ -6,7 +6,7 @@ A row more is a line more here; ``bench_transfer.py`` then computes what is miss
 from dataclasses import dataclass
 from itertools import permutations, product
 
-from _store import KEY
+from _store import cell_of
 
 # Budgets: epsilon for an element (optimal noise), or for a whole record (Gaussian noise).
 NONE = "-"  # no source at all
@@ -156,7 +156,7 @@ def _rows(table, case):
     for part in PLAN[table]:
         for draw, level, labels in product(range(part.draws), part.levels, part.labels):
             key = (case, level, part.model, part.variant, draw, labels)
-            rows[key] = dict(zip(KEY, key, strict=True))
+            rows[key] = cell_of(*key)
     return sorted(rows.values(), key=lambda row: row["draw"])
 
 

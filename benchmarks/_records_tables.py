@@ -2,19 +2,12 @@
 
 from collections import Counter
 
-from _comparisons import OUTCOMES, Cell, by_draw, paired
-from _measured_tables import with_columns
+from _comparisons import OUTCOMES, TITLES, Cell, by_draw, paired, sign_of
+from _store import epsilon_of
 from _table import Values, grouped, level_name, table, where
 from _tables_peers import TABLES
 
-# Of each measure its name, and whether more of it is better (1) or worse (-1).
-MEASURES = {
-    "auc": ("AUC", 1),
-    "log_loss": ("log loss", -1),
-    "brier": ("Brier score", -1),
-    "balanced_accuracy": ("balanced accuracy", 1),
-    "balanced_decision": ("balanced accuracy of decisions at the mean probability", 1),
-}
+MEASURES = ("auc", "log_loss", "brier", "balanced_accuracy", "balanced_decision")
 # What the tables call the models of bench_records.py, in their order.
 NAMES = {
     "target": "target alone",
@@ -41,7 +34,7 @@ def cells(rows, measure):
         for name in NAMES:
             of_level, n = keys.get(name, ("-", labels))
             values[name] = by_draw(found.get((case, of_level, name, n), ()), measure)
-        yield Cell(some[0], values, SIDES, MEASURES[measure][1], ROUNDING)
+        yield Cell(some[0], values, SIDES, sign_of(measure), ROUNDING)
 
 
 def _of_records(cell):
@@ -49,8 +42,9 @@ def _of_records(cell):
 
 
 def _order(cell):
-    epsilon = float(cell.place["level"].rpartition(" ")[2])
-    return TABLES.index(cell.place["case"]), not _of_records(cell), -epsilon, cell.place["labels"]
+    place = cell.place
+    order = (not _of_records(cell), -epsilon_of(place["level"]), place["labels"])
+    return TABLES.index(place["case"]), *order
 
 
 def _sorted(record):
@@ -69,7 +63,7 @@ def outcomes(record):
             ]
             kind = "noisy statistics" if of_records else "noisy rows"
             counts = Counter(cell.outcome() for cell in some)
-            head = [MEASURES[measure][0], labels, kind, *(counts[each] for each in OUTCOMES)]
+            head = [TITLES[measure], labels, kind, *(counts[each] for each in OUTCOMES)]
             gains = [[cell.gain() for cell in some]]
             gains += [[c.gain(name) for c in some if c.values[name]] for name in SIDES]
             means = (Values(gain.mean for gain in each) for each in gains)
@@ -90,13 +84,11 @@ def values(record):
             yield from ({**head, "model": "gain", "value": v} for v in cell.gain())
 
 
-def seconds(record):
-    rows = with_columns(
-        record["rows"],
-        name=lambda row: NAMES[row["model"]],
-        release=lambda row: "–" if row["level"] == "-" else level_name(row["level"]),
-    )
-    return sorted(rows, key=lambda row: TABLES.index(row["case"]))
+SECONDS = {
+    "name": lambda r: NAMES[r["model"]],
+    "release": lambda r: "–" if r["level"] == "-" else level_name(r["level"]),
+    "place": lambda r: TABLES.index(r["case"]),
+}
 
 
 def columns(record):

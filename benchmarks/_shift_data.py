@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from skdp import DPTransferClassifier
 from skdp.datasets import hide_labels, load_heart_disease, load_table
 
 # Most rows of a source, of a target to learn from, and of a target to be predicted: so that a
@@ -75,6 +76,17 @@ def scenario(target, draw):
     }
     own = [part for rows in some for part in take((X, y), rows)]
     return Scenario(*own, sources, schema)
+
+
+def smoothed(y):
+    """Return the frequency of class 1, which is neither 0 nor 1."""
+    return (y.sum() + 1) / (len(y) + 2)
+
+
+def by_transfer(releases, rows, known, **settings):
+    """Return probabilities of the test rows by a transfer; ``known`` None: no label."""
+    model = DPTransferClassifier(releases, random_state=0, **settings).fit(rows.X, known)
+    return model.predict_proba(rows.X_test)[:, model.classes_.tolist().index(1)]
 
 
 def take(rows, chosen):

@@ -3,20 +3,13 @@
 from collections import Counter
 from itertools import product
 
-from _comparisons import OUTCOMES, Cell, by_draw
-from _measured_tables import with_columns
+from _comparisons import OUTCOMES, TITLES, Cell, by_draw, sign_of
 from _shift_data import TARGETS
-from _table import NOTHING, Values, grouped, pick, table, unique, where
+from _table import NOTHING, Values, grouped, pick, table, unique, where, with_columns
 
 NONE = "-"
-# Of each measure its name, whether more of it is better (1) or worse (-1), and the largest
-# difference that counts as none.
-MEASURES = {
-    "log_loss": ("log loss", -1, 0.01),
-    "auc": ("AUC", 1, 0.005),
-    "calibration": ("calibration error", -1, 0.01),
-    "balanced_accuracy": ("balanced accuracy", 1, 0.01),
-}
+# Of each measure the largest difference that counts as none.
+MEASURES = {"log_loss": 0.01, "auc": 0.005, "calibration": 0.01, "balanced_accuracy": 0.01}
 # What the tables call the models of bench_shift.py.
 NAMES = {
     "release": "release alone",
@@ -62,7 +55,7 @@ def cells(rows, measure):
             alone = found.get((task, case, NONE, NONE, n, sampling), {})
             release = found[task, case, of_sources, level, 0, NONE]["release"]
             values = {"release": release, **alone, **own}
-            made.append(Cell(groups[key][0], values, SIDES, *MEASURES[measure][1:]))
+            made.append(Cell(groups[key][0], values, SIDES, sign_of(measure), MEASURES[measure]))
     return made
 
 
@@ -82,7 +75,7 @@ def outcomes(record):
         some = [cell for cell in found[measure] if shown(cell) == own]
         counts = [_counts(some, lambda cell: cell.better, model)]
         counts += [_counts(some, lambda cell, name=name: name, model) for name in others]
-        body.append([MEASURES[measure][0], NAMES[model], own, *counts])
+        body.append([TITLES[measure], NAMES[model], own, *counts])
     header = ["measure", "model", "labels", "better side", *(NAMES[name] for name in others)]
     return table(header, body)
 
@@ -100,7 +93,7 @@ def violations(record):
     """Say in which cells the transfer is below the better side, and how many there are."""
     body, counts = [], []
     for measure in ("log_loss", "auc"):
-        name, found = MEASURES[measure][0], cells(record["rows"], measure)
+        name, found = TITLES[measure], cells(record["rows"], measure)
         below = [cell for cell in found if cell.outcome() == OUTCOMES[2]]
         counts.append(f"{name}: {len(below)} of {len(found)} cells")
         for cell in below:
@@ -113,11 +106,11 @@ def violations(record):
 def means(record):
     """Rows of the mean of each model over draws, in each measure and cell."""
     names = ("target", "sources", "ε", "labels")
-    for measure, (title, *_) in MEASURES.items():
+    for measure in MEASURES:
         letter = {"log_loss": "*l*", "auc": "*a*"}.get(measure)
         for cell in cells(record["rows"], measure):
             head = dict(zip(names, place(cell, cell.place["case"]), strict=True))
-            head |= {"measure": title, "targets": TASKS[cell.place["task"]]}
+            head |= {"measure": TITLES[measure], "targets": TASKS[cell.place["task"]]}
             for model, name in NAMES.items():
                 values = cell.all_of(model)
                 row = {**head, "model": name, "value": values.mean if values else None}
@@ -135,8 +128,7 @@ def labels(record):
     rows = with_columns(record["rows"], data=lambda r: data.get(names.get(r["case"]), r["case"]))
     for (name, level, n_labels), some in grouped(rows, "data", "level", "labels").items():
         for measure in ("log_loss", "auc" if name in data.values() else "accuracy"):
-            text = MEASURES.get(measure, (measure,))[0]
-            head = {"data": name, "level": level, "labels": n_labels, "measure": text}
+            head = {"data": name, "level": level, "labels": n_labels, "measure": TITLES[measure]}
             head["random"] = _shown(measure, pick(some, measure, variant="random"))
             yield head | {
                 variant: _difference(some, variant, measure)

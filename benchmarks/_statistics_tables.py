@@ -1,9 +1,9 @@
 """The tables of releases of private statistics, beside other packages and the target alone."""
 
-from _comparisons import by_draw, comparisons, paired
-from _measured_tables import with_columns
-from _table import Values, epsilon_name, grouped, pick, table, where
+from _comparisons import comparisons, less_best, means_over
+from _table import epsilon_name, grouped, table, where, with_columns
 from _tables_peers import METHODS, OWN, TABLES
+from bench_adaptation import CHOSEN_ON
 
 # What the tables call the models of bench_statistics.py.
 NAMES = {
@@ -17,13 +17,10 @@ NAMES = {
 MEAN = "mean of the six"
 
 
-def named(record):
-    """Rows with the name of their model, and ε where they have a source."""
-    return with_columns(
-        record["rows"],
-        name=lambda row: NAMES.get(row["model"], row["model"]),
-        epsilon=lambda row: "–" if row["model"].startswith("target") else f"{row['level']:g}",
-    )
+COLUMNS = {
+    "name": lambda r: NAMES.get(r["model"], r["model"]),
+    "epsilon": lambda r: "–" if r["model"].startswith("target") else f"{r['level']:g}",
+}
 
 
 def _order(row):
@@ -41,10 +38,7 @@ def _budget(level):
 def peers(record):
     """Rows of six tables, and means over these of each draw that has all."""
     rows, cases = list(record["rows"]), (MEAN, *TABLES)
-    for (level, model, draw), some in grouped(rows, "level", "model", "draw").items():
-        if len(some) == len(TABLES):
-            means = {name: pick(some, name).mean for name in ("auc", "log_loss", "brier")}
-            rows.append({"level": level, "model": model, "draw": draw, "case": MEAN, **means})
+    rows += list(means_over(TABLES, rows, ("auc", "log_loss", "brier"), MEAN))
     rows.sort(key=lambda row: (*_order(row), cases.index(row["case"])))
     counts = sorted({len(some) for some in grouped(rows, "case", "level", "model").values()})
     seeds = " or ".join(map(str, counts))
@@ -73,12 +67,8 @@ def differences(record):
 
 def _difference(rows, names):
     """The package's own method less the best of some others, as text."""
-    values = {name: by_draw(where(rows, model=name), "auc") for name in (OWN, *names)}
-    own, others = values.pop(OWN), {name: found for name, found in values.items() if found}
-    if not own or not others:
-        return "–"
-    best = max(others, key=lambda name: Values(others[name].values()).mean)
-    return f"{paired(own, others[best]):+.3f ±e}" + f" ({best})" * (len(names) > 1)
+    values, best = less_best(rows, OWN, names, "auc")
+    return f"{values:+.3f ±e}" + f" ({best})" * (len(names) > 1 and bool(values))
 
 
 def compared(record):
@@ -91,15 +81,9 @@ def compared(record):
             yield from ({**head, "below": below, "model": model, "value": v} for v in some)
 
 
-# Cases of bench_adaptation.py on which the rule was chosen.
-CHOSEN_ON = ("activity 0", "activity 1", "USPS, pixels", "office")
-
-
-def adaptation(record):
-    """Rows with what was gained on the release alone; those that judge first."""
-    rows = with_columns(
-        record["rows"],
-        kind=lambda row: "chosen" if row["case"] in CHOSEN_ON else "judged",
-        gain=lambda row: row["accuracy"] - row["accuracy_alone"],
-    )
-    return sorted(rows, key=lambda row: row["kind"] == "chosen")
+# The rule of adaptation was chosen on some cases, and is judged by others, which come first.
+ADAPTATION = {
+    "kind": lambda r: "chosen" if r["case"] in CHOSEN_ON else "judged",
+    "place": lambda r: r["case"] in CHOSEN_ON,
+    "gain": lambda r: r["accuracy"] - r["accuracy_alone"],
+}

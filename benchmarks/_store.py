@@ -34,6 +34,16 @@ def key_of(row):
     return tuple(row.get(name) for name in KEY)
 
 
+def epsilon_of(level):
+    """Return the ε of a level, which may name what it protects; of no privacy infinity."""
+    return float(level.rpartition(" ")[2].replace("clear", "inf"))
+
+
+def cell_of(*key):
+    """Return a row without results."""
+    return dict(zip(KEY, key, strict=True))
+
+
 @functools.cache
 def commit():
     """Return the short commit of this code, with "-dirty" where tracked files differ from it."""

@@ -1,7 +1,6 @@
 """The tables of exact sums over many rows: time, memory, feeding, and the way to 10⁹ rows."""
 
-from _measured_tables import with_columns
-from _table import where
+from _table import where, with_columns
 
 # What the cases of the scale of exact sums are.
 SCALE = {
@@ -20,11 +19,10 @@ FEEDS = {
 }
 
 
-def scale(record):
-    rows = [row for row in record["rows"] if not row["case"].startswith(("feed", "many"))]
-    return with_columns(
-        rows, title=lambda row: SCALE.get(row["case"], f"Dask, workers: {row.get('workers')}")
-    )
+COLUMNS = {
+    "title": lambda r: SCALE.get(r["case"], f"Dask, workers: {r.get('workers')}"),
+    "shown": lambda r: not r["case"].startswith(("feed", "many")),
+}
 
 
 def feeds(record):

@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import chain
 
 from _store import RESULTS
 
@@ -138,6 +139,18 @@ def grouped(rows, *keys):
     return found
 
 
+def with_columns(rows, **columns):
+    """Return rows with more columns, each a function of a row; None where a row lacks its own."""
+    return [{**row, **{name: _made(row, make) for name, make in columns.items()}} for row in rows]
+
+
+def _made(row, make):
+    try:
+        return make(row)
+    except (KeyError, TypeError, ValueError):  # a value is not there, None, or none of a list
+        return None
+
+
 def unique(rows, key):
     return list(dict.fromkeys(row[key] for row in rows))
 
@@ -159,7 +172,10 @@ def first_variant(rows, variants, **wanted):
 
 
 class Columns:
-    """Settings, and columns of rows; of those with a value of ``by``, where it stands in front."""
+    """Settings, and columns of rows; of those with a value of ``by``, where it stands in front.
+
+    Of columns of lists, ``name[0]`` are the first entries, and ``name`` all of them.
+    """
 
     def __init__(self, rows, by=None, values=(), settings=None):
         self.rows, self.by, self.values, self.settings = rows, by, values, settings or {}
@@ -172,9 +188,15 @@ class Columns:
             for prefix in (f"#{i} ", f"{value} "):
                 if name.startswith(prefix):
                     rows, column = where(rows, **{self.by: value}), name.removeprefix(prefix)
-        if found := pick(rows, column):
-            return found
-        raise KeyError(name)
+        column, _, place = column.partition("[")
+        found = pick(rows, column)
+        if place:
+            found = Values(entries[int(place.removesuffix("]"))] for entries in found)
+        elif found and isinstance(found[0], list):
+            found = Values(chain.from_iterable(found))
+        if not found:
+            raise KeyError(name)
+        return found
 
 
 def filled(text, columns):

@@ -97,20 +97,25 @@ def ebm_settings(epsilon, n_rows):
 
 def dp_ebm(rows, epsilon, seed):
     """Boosted sums of step functions of one column each."""
-    from interpret.privacy import DPExplainableBoostingClassifier
+    from interpret.privacy import DPExplainableBoostingClassifier as Boosting
 
+    model, test = boosted(Boosting, rows, epsilon, seed, **ebm_settings(epsilon, len(rows.y)))
+    return model.decision_function(test)
+
+
+def boosted(estimator, rows, epsilon, seed, **settings):
+    """Return an estimator of interpret, fitted to rows, and the test rows as it wants them."""
     found = blocks(rows.columns)
-    model = DPExplainableBoostingClassifier(
+    model = estimator(
         feature_types=["continuous" if kind == 0 else "nominal" for kind, _ in found],
         privacy_bounds=np.tile([0.0, 1.0], (len(found), 1)),
         epsilon=epsilon,
         delta=DELTA,
         n_jobs=1,
         random_state=seed,
-        **ebm_settings(epsilon, len(rows.y)),
+        **settings,
     )
-    model.fit(values_of(rows.X, found), rows.y)
-    return model.decision_function(values_of(rows.X_test, found))
+    return model.fit(values_of(rows.X, found), rows.y), values_of(rows.X_test, found)
 
 
 def blocks(kinds):
@@ -149,41 +154,51 @@ def diffprivlib_logistic(rows, epsilon, seed):
         random_state=seed,
         **diffprivlib_settings(epsilon, len(rows.y)),
     )
-    X, X_test = (_unit_rows(some, rows.columns) for some in (rows.X, rows.X_test))
+    X, X_test = (unit_rows(some, rows.columns) for some in (rows.X, rows.X_test))
     return model.fit(X, rows.y).decision_function(X_test)
 
 
-def _unit_rows(X, kinds):
+def unit_rows(X, kinds, constant=CONSTANT):
     """Centered rows and a constant, divided by the greatest norm that the schema allows."""
     n_categories = sum(kind > 1 for kind, _ in blocks(kinds))
     centered = X - np.where(kinds < 2, 0.5, 0.0)
-    rows = np.column_stack([centered, np.full(len(X), CONSTANT)])
-    return rows / np.sqrt(np.sum(kinds < 2) / 4 + n_categories + CONSTANT**2)
+    rows = np.column_stack([centered, np.full(len(X), constant)])
+    return rows / np.sqrt(np.sum(kinds < 2) / 4 + n_categories + constant**2)
+
+
+def size_of(n_rows):
+    return "small" if n_rows < SMALL else "large"
 
 
 def sgd_settings(epsilon, n_rows, settings):
-    size = "small" if n_rows < SMALL else "large"
-    rate, epochs, step = SGD[settings, size][epsilon]
+    rate, epochs, step = SGD[settings, size_of(n_rows)][epsilon]
     return {"rate": rate, "epochs": epochs, "step": step, "clip": CLIP}
 
 
 def dp_sgd(rows, epsilon, seed, settings, hidden=0):
     """Logistic regression, or a network with one layer of hidden units, by DP-SGD."""
+    chosen = sgd_settings(epsilon, len(rows.y), settings)
+    loss = "binary_cross_entropy_with_logits"
+    return trained(rows.X, rows.y, rows.X_test, loss, epsilon, seed, hidden, **chosen)
+
+
+def trained(X, y, X_test, loss, epsilon, seed, hidden, from_zero=False, **settings):
+    """Return outputs for test rows, of a linear model or one with a layer of hidden units."""
     import torch
     from torch import nn
 
     torch.set_num_threads(1)
     torch.manual_seed(seed)
-    n_columns = rows.X.shape[1]
-    layers = [nn.Linear(n_columns, hidden), nn.Tanh()] if hidden else []
-    model = nn.Sequential(*layers, nn.Linear(hidden or n_columns, 1), nn.Flatten(0))
-    learned, scored = (torch.tensor(X, dtype=torch.float32) for X in (rows.X, rows.X_test))
-    labels = torch.tensor(rows.y, dtype=torch.float32)
-    data = torch.utils.data.TensorDataset(learned, labels)
-    loss = nn.functional.binary_cross_entropy_with_logits
-    model = train(model, data, loss, epsilon, **sgd_settings(epsilon, len(labels), settings))
+    layers = [nn.Linear(X.shape[1], hidden), nn.Tanh()] if hidden else []
+    last = nn.Linear(hidden or X.shape[1], 1)
+    for parameter in last.parameters() if from_zero else ():
+        nn.init.zeros_(parameter)
+    X, y, X_test = (torch.tensor(part, dtype=torch.float32) for part in (X, y, X_test))
+    data = torch.utils.data.TensorDataset(X, y)
+    model = nn.Sequential(*layers, last, nn.Flatten(0))
+    model = train(model, data, getattr(nn.functional, loss), epsilon, **settings)
     with torch.no_grad():
-        return model(scored).numpy()
+        return model(X_test).numpy()
 
 
 def train(model, rows, loss, epsilon, rate, epochs, step, clip):
@@ -195,20 +210,24 @@ def train(model, rows, loss, epsilon, rate, epochs, step, clip):
         module=model,
         optimizer=torch.optim.SGD(model.parameters(), lr=step, momentum=MOMENTUM),
         data_loader=loader,
-        noise_multiplier=_noise(epsilon, 1 / len(loader), epochs),
+        noise_multiplier=noise_multiplier(epsilon, 1 / len(loader), epochs),
         max_grad_norm=clip,
     )
+    descend(model, optimizer, loader, loss, epochs)
+    return model
+
+
+def descend(model, optimizer, loader, loss, epochs):
     for _ in range(epochs):
         for some, labels in loader:
             optimizer.zero_grad()
             total = loss(model(some), labels, reduction="sum")
             (total / max(len(some), 1)).backward()  # a draw without rows gets its noise too
             optimizer.step()
-    return model
 
 
 @functools.cache
-def _noise(epsilon, rate, epochs):
+def noise_multiplier(epsilon, rate, epochs, accountant="prv"):
     from opacus.accountants.utils import get_noise_multiplier
 
     return get_noise_multiplier(
@@ -216,7 +235,7 @@ def _noise(epsilon, rate, epochs):
         target_delta=DELTA,
         sample_rate=rate,
         epochs=epochs,
-        accountant="prv",
+        accountant=accountant,
     )
 
 
@@ -245,14 +264,11 @@ class Method:
     levels: tuple = ("record 4", "record 1", "record 0.5")
 
 
-def _sgd(settings, view="centered", hidden=0):
-    return Method(
-        functools.partial(dp_sgd, settings=settings, hidden=hidden),
-        view,
-        ("opacus", "torch"),
-        "opacus",
-        functools.partial(sgd_settings, settings=settings),
-    )
+def sgd_method(settings, view="centered", hidden=0, fit=dp_sgd, settings_of=sgd_settings):
+    """Return a method by DP-SGD, with settings of this name."""
+    fit = functools.partial(fit, settings=settings, hidden=hidden)
+    settings_of = functools.partial(settings_of, settings=settings)
+    return Method(fit, view, ("opacus", "torch"), "opacus", settings_of)
 
 
 _SKLEARN = ("sklearn.linear_model",)
@@ -268,9 +284,9 @@ METHODS = {
         "diffprivlib",
         diffprivlib_settings,
     ),
-    "DP-SGD, linear": _sgd("linear"),
-    "DP-SGD, linear in skdp's terms": _sgd("terms", "terms"),
-    "DP-SGD, 16 hidden": _sgd("hidden", hidden=16),
+    "DP-SGD, linear": sgd_method("linear"),
+    "DP-SGD, linear in skdp's terms": sgd_method("terms", "terms"),
+    "DP-SGD, 16 hidden": sgd_method("hidden", hidden=16),
     "logistic regression, source": Method(logistic, "centered", _SKLEARN, levels=("clear",)),
 }
 
@@ -298,11 +314,8 @@ def serve(name, methods=METHODS):
     warnings.simplefilter("ignore")  # of seeds, which a benchmark wants
     for line in sys.stdin:
         path, level, seed = json.loads(line)
-        print(
-            json.dumps(answer(name, Rows.load(path), level, seed, methods)),
-            file=replies,
-            flush=True,
-        )
+        reply = answer(name, Rows.load(path), level, seed, methods)
+        print(json.dumps(reply), file=replies, flush=True)
 
 
 if __name__ == "__main__":

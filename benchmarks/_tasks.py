@@ -92,7 +92,7 @@ def _office(source, target):
 
 def fashion():
     """Return training and test rows of Fashion-MNIST in [0, 1], and their labels."""
-    with np.load(office_file("fashion.npz")) as arrays:
+    with np.load(data_file("fashion.npz")) as arrays:
         parts = [(arrays[f"X_{part}"], arrays[f"y_{part}"]) for part in ("train", "test")]
     return [((X.reshape(len(X), -1) / 255).astype(np.float32), y.astype(int)) for X, y in parts]
 
@@ -109,11 +109,11 @@ def office_trial(source, target, k):
 
     Rows are divided by their sum; columns are z-scores within each domain.
     """
-    with np.load(office_file("office_caltech_surf.npz")) as arrays:
+    with np.load(data_file("office_caltech_surf.npz")) as arrays:
         data = {
             name: (z_scores(arrays[f"X_{name}"]), arrays[f"y_{name}"]) for name in (source, target)
         }
-    with np.load(office_file("office_caltech_splits_hoffman20.npz")) as arrays:
+    with np.load(data_file("office_caltech_splits_hoffman20.npz")) as arrays:
         chosen = [arrays[f"{source}__{target}__{name}"][k] for name in _TRIAL]
     domains = (source, target, target)
     return tuple(
@@ -122,8 +122,8 @@ def office_trial(source, target, k):
     )
 
 
-def office_file(name):
-    """Return the path of a file of Office+Caltech, for which there is no public download."""
+def data_file(name):
+    """Return the path of a file for which there is no public download."""
     path = Path(os.environ.get("SKDP_DATA", "")) / name
     if not path.is_file():
         raise FileNotFoundError(

@@ -1,12 +1,11 @@
 """Five tables whose outcome is a time to an event, in public bounds."""
 
 import functools
-import os
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from _confidence_data import CUT, categories, numbers
+from _tasks import data_file
 
 from skdp import Schema
 
@@ -54,8 +53,7 @@ TABLES = {
 def whole(name):
     """Return the columns of a table, events and times, and its schema."""
     columns, file, horizon = TABLES[name]
-    rows = pd.read_csv(Path(os.environ["SKDP_DATA"]) / file)
-    rows = rows.rename(columns={"DEATH_EVENT": "event"})
+    rows = pd.read_csv(data_file(file)).rename(columns={"DEATH_EVENT": "event"})
     y = np.zeros(len(rows), dtype=[("event", bool), ("time", float)])
     y["event"], y["time"] = rows["event"] == 1, rows["time"]
     outcome = {"type": "event", "horizon": horizon}

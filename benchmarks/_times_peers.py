@@ -13,11 +13,9 @@ row by row, with the noise that Opacus finds for (epsilon, 1e-5). This favors it
 row depends on the others in its batch, so that clipping bounds less than the proof needs.
 """
 
-import functools
-
 import numpy as np
+from _tables_peers import DELTA, noise_multiplier
 
-DELTA = 1e-5
 # Sampling rate, epochs, step and clipping norm, the best of some in mean concordance over the
 # tables, with test rows of further draws: in favor of the peer.
 SGD = {
@@ -73,7 +71,7 @@ def logistic(X, y, X_test, epsilon, seed):
 
 def sgd(X, y, X_test, epsilon, seed):
     rate, epochs, step, clip = SGD["small" if len(X) < SMALL else "large"][epsilon]
-    noise = _noise(epsilon, rate, epochs)
+    noise = noise_multiplier(epsilon, rate, epochs, accountant="rdp")
     rng = np.random.default_rng(seed)
     Z, beta = X - 0.5, np.zeros(X.shape[1])
     for _ in range(int(epochs / rate)):
@@ -84,15 +82,6 @@ def sgd(X, y, X_test, epsilon, seed):
         total += noise * clip * rng.standard_normal(len(beta))
         beta += step * total / (rate * len(Z) * clip)
     return (X_test - 0.5) @ beta, None
-
-
-@functools.cache
-def _noise(epsilon, rate, epochs):
-    from opacus.accountants.utils import get_noise_multiplier
-
-    return get_noise_multiplier(
-        target_epsilon=epsilon, target_delta=DELTA, sample_rate=rate, epochs=epochs
-    )
 
 
 def partial_gradients(Z, y, beta):

@@ -1,7 +1,6 @@
 """The tables of times to an event, beside other models, and of merged owners."""
 
-from _measured_tables import with_columns
-from _table import grouped, table, where
+from _table import grouped, table
 
 NAMES = {
     "skdp": "skdp",
@@ -15,66 +14,25 @@ LEVELS = ("record 4", "record 1", "record 0.5", "clear")
 CASES = ("flchain", "nwtco", "gbsg2", "whas500", "heart_failure")
 
 
-def _sorted(rows):
-    """Rows with names, by table, method and budget."""
-    rows = with_columns(rows, name=lambda row: NAMES[row["model"]], budget=_budget)
-    order = list(NAMES)
-    rows.sort(key=lambda row: (LEVELS.index(row["level"]), order.index(row["model"])))
-    rows.sort(key=lambda row: CASES.index(row["case"]))
-    return rows
-
-
-def _budget(row):
-    return "∞" if row["level"] == "clear" else row["level"].removeprefix("record ")
-
-
-def peers(record):
-    """Rows of all methods."""
-    return _sorted(where(record["rows"], variant="default"))
-
-
-def curves(record):
-    """Rows of methods with curves of survival, and how far these are from those observed."""
-    rows = [row for row in peers(record) if "brier" in row]
-    quarters = ("calibration_0.25", "calibration_0.5", "calibration_0.75")
-    return with_columns(
-        rows,
-        calibration=lambda row: sum(abs(row[name]) for name in quarters) / 3,
-        excess=lambda row: sum(row[name] for name in quarters) / 3,
-    )
-
-
-def expected(record):
-    """Rows of the package itself with how far the expected concordance is from that reached."""
-    return with_columns(
-        _sorted(where(record["rows"], variant="default", model="skdp")),
-        error=lambda row: abs(row["expected"] - row["c"]),
-        above=lambda row: row["expected"] - row["c"],
-        holds=lambda row: row["expected_low"] <= row["c"] <= row["expected_high"],
-    )
-
-
-def merged(record):
-    """Rows of owners' releases."""
-    rows = [row for row in record["rows"] if row["variant"] != "default"]
-    return with_columns(rows, budget=_budget)
-
-
+QUARTERS = ("calibration_0.25", "calibration_0.5", "calibration_0.75")
+COLUMNS = {
+    "name": lambda r: NAMES[r["model"]],
+    "budget": lambda r: "∞" if r["level"] == "clear" else r["level"].removeprefix("record "),
+    "place": lambda r: [
+        order.index(r[name])
+        for name, order in (("case", CASES), ("level", LEVELS), ("model", [*NAMES]))
+    ],
+    # How far curves of survival are from those observed, and by how much above them.
+    "calibration": lambda r: sum(abs(r[name]) for name in QUARTERS) / 3,
+    "excess": lambda r: sum(r[name] for name in QUARTERS) / 3,
+    # Of the package itself, how far the expected concordance is from that reached.
+    "error": lambda r: abs(r["expected"] - r["c"]),
+    "above": lambda r: r["expected"] - r["c"],
+    "holds": lambda r: r["expected_low"] <= r["c"] <= r["expected_high"],
+}
 # By how much a transfer is better or worse than the better side.
 MARGINS = {"c": 0.01, "ibs": 0.005}
 GROUPS = {1: "to choose by", 2: "to judge by"}
-
-
-def transfer(record):
-    """Rows of a target with some outcomes, as texts where there may be none."""
-
-    def alone(row):
-        if row["ibs_outcomes"] is None:
-            return "–"
-        return f"{row['c_outcomes']:.3f} ({row['ibs_outcomes']:.3f})"
-
-    rows = with_columns(record["rows"], alone=alone)
-    return with_columns(rows, known=lambda row: f"{row['labels']} ({row['events']:.0f})")
 
 
 def wins(record):

@@ -1,8 +1,16 @@
 """The tables of transfers from noisy rows: every model at every level, and other settings."""
 
-from _measured_tables import with_columns
 from _plan import ALONE, CASES, DPSGD, NONE, PAPERS
-from _table import Values, epsilon_name, first_variant, grouped, levels, pick, strictness, where
+from _table import (
+    epsilon_name,
+    first_variant,
+    grouped,
+    levels,
+    pick,
+    strictness,
+    where,
+    with_columns,
+)
 
 # Variants of the papers' strategies that fill a cell, the first that was measured.
 FIRST = {
@@ -50,7 +58,7 @@ def usual_labels(record):
             rows += with_columns(each, kind=lambda row, kind=kind: kind)
     return with_columns(
         rows,
-        weight=lambda row: row["source_weight"][-1] if "source_weight" in row else None,
+        weight=lambda row: row["source_weight"][-1],
         mark=lambda row: MARKS.get(row["variant"], ""),
     )
 
@@ -106,23 +114,11 @@ def papers(record):
     return rows
 
 
-def blocks(record):
-    """Accuracies on ten blocks of a thousand digits."""
-    return with_columns(
-        record["rows"],
-        mean=lambda row: Values(row["thousands"]).mean,
-        sd=lambda row: Values(row["thousands"]).sd,
-        least=lambda row: min(row["thousands"]),
-        last=lambda row: row["thousands"][-1],
-    )
-
-
-def domains(record):
-    """Rows with the names of their pair of domains and of their source, pair by pair."""
-    names = {"-": "no source", "clear": "sees the source"}
-    rows = with_columns(
-        record["rows"],
-        pair=lambda row: "→".join(name[0].upper() for name in row["case"].split(" to ")),
-        source=lambda row: names.get(row["level"], f"ε = {epsilon_name(row['level'])}"),
-    )
-    return sorted(rows, key=lambda row: CASES["office"].index(row["case"]))
+# Pairs of domains, and what is known of their source.
+DOMAINS = {
+    "pair": lambda r: "→".join(name[0].upper() for name in r["case"].split(" to ")),
+    "source": lambda r: {"-": "no source", "clear": "sees the source"}.get(
+        r["level"], f"ε = {epsilon_name(r['level'])}"
+    ),
+    "place": lambda r: CASES["office"].index(r["case"]),
+}

@@ -7,14 +7,13 @@ of Office+Caltech are the source and Caltech's the target. Linear releases are t
 photographs: on images the others are better.
 """
 
-import argparse
 import functools
 from itertools import product
 
 import _bench
 import numpy as np
-from _store import Results
-from _tasks import fashion, office_file, people, z_scores
+from _tables_data import LEAST
+from _tasks import data_file, fashion, people, z_scores
 from scipy.ndimage import zoom
 
 from skdp import DPStatisticsSource, DPTransferClassifier, OrientedGradients
@@ -31,8 +30,6 @@ JUDGED_ON = (
 )
 MODELS, LEVELS, LABELS = ("logistic", "mixtures", "linear"), (8.0, 1.0), (0, 10)
 N_TARGET = 9000
-# Least probability of which a logarithm is taken.
-LEAST = 1e-12
 
 
 def images(name):
@@ -51,7 +48,7 @@ def images(name):
 
 def photographs():
     """Return rows of two domains; z-scores, clipped to [-3, 3] and scaled to [0, 1]."""
-    with np.load(office_file("office_caltech_surf.npz")) as arrays:
+    with np.load(data_file("office_caltech_surf.npz")) as arrays:
         return [
             (np.clip(z_scores(arrays[f"X_{name}"]), -3, 3) / 6 + 0.5, arrays[f"y_{name}"])
             for name in ("amazon", "caltech")
@@ -119,7 +116,6 @@ def measure(cells):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = _bench.parser_of(__doc__)
     parser.add_argument("cases", nargs="*", default=(*JUDGED_ON, *CHOSEN_ON))
-    results = Results("adaptation", "python benchmarks/bench_adaptation.py")
-    _bench.fill(results, groups(parser.parse_args().cases), measure)
+    _bench.complete("adaptation", groups(parser.parse_args().cases), measure)

@@ -5,6 +5,8 @@ learned from. "rows of adult": as many of these as are named. Other tables: six 
 at most; of these half as many draws.
 """
 
+from itertools import product
+
 import _bench
 import numpy as np
 from _tables_data import TABLES_AND_HOSPITALS, whole
@@ -56,9 +58,8 @@ def rows(options):
     plan += [("rows of adult", adult, n, max(options.draws // 4, 1)) for n in SIZES]
     plan += [(name, whole(name), 20_000, max(options.draws // 2, 1)) for name in tables]
     for case, data, n, draws in plan:
-        for epsilon in LEVELS.get(case, (0.5, 1.0, 4.0)):
-            for draw in range(draws):
-                yield from measure(case, data, n, epsilon, draw)
+        for epsilon, draw in product(LEVELS.get(case, (0.5, 1.0, 4.0)), range(draws)):
+            yield from measure(case, data, n, epsilon, draw)
 
 
 if __name__ == "__main__":

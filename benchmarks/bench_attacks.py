@@ -6,9 +6,11 @@ and a third are the attacker's own. A fully grown tree and 1-nearest-neighbor ar
 control.
 """
 
+from itertools import product
+
 import _bench
 import numpy as np
-from _tasks import office_file
+from _tasks import data_file
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
@@ -29,34 +31,27 @@ MODELS = {
 
 
 def rows(options):
-    with np.load(office_file("office_caltech_surf.npz")) as arrays:
+    with np.load(data_file("office_caltech_surf.npz")) as arrays:
         X, y = arrays["X_caltech"].astype(np.float64) / 255, arrays["y_caltech"]
     for draw in range(options.draws):
         order = np.random.RandomState(draw).permutation(len(y))
         parts = [(X[part], y[part]) for part in np.array_split(order, 3)]
-        for name in MODELS:
-            for epsilon in EPSILONS:
-                cell = {"draw": draw, "model": name, "epsilon": str(epsilon), "delta": DELTA}
-                for row in attacked(name, epsilon, *parts, options.n_shadows):
-                    yield {**cell, **row}
+        for name, epsilon in product(MODELS, EPSILONS):
+            cell = {"draw": draw, "model": name, "epsilon": str(epsilon), "delta": DELTA}
+            for row in attacked(name, epsilon, *parts, options.n_shadows):
+                yield cell | row
 
 
 def attacked(name, epsilon, members, others, own, n_shadows):
     """Yield a row for each attack on one model."""
-    model = make_pipeline(
-        OptimalDPNoise(epsilon, DELTA, sensitivity=1.0, perturb="fit"), MODELS[name]
-    )
-    model.fit(*members)
+    noise = OptimalDPNoise(epsilon, DELTA, sensitivity=1.0, perturb="fit")
+    model = make_pipeline(noise, MODELS[name]).fit(*members)
     settings = {"attacks": ATTACKS, "shadow_data": own, "n_shadows": n_shadows}
     report = audit_membership(model, members, others, **settings, n_jobs=2, random_state=0)
     frame = report.to_frame()
     for row in frame[frame["class"] == "all"].to_dict("records"):
-        yield {
-            "record_epsilon": report.guarantee.epsilon,
-            "train_accuracy": model.score(*members),
-            "test_accuracy": model.score(*others),
-            **row,
-        }
+        scores = {"train_accuracy": model.score(*members), "test_accuracy": model.score(*others)}
+        yield {"record_epsilon": report.guarantee.epsilon, **scores, **row}
 
 
 if __name__ == "__main__":

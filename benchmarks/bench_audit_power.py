@@ -5,6 +5,8 @@ for a record, with half of the rows as members. False alarms are refuted audits 
 at 90 % confidence, each with a seed of its own.
 """
 
+from itertools import product
+
 import _bench
 import numpy as np
 from sklearn.datasets import load_digits
@@ -99,11 +101,10 @@ def found(audit, kind, leak, size, report, seconds, event):
 
 
 def audited_mechanisms(sizes):
-    for kind, leak, mechanism in mechanisms():
-        for size in sizes:
-            with _bench.Timer() as timer:
-                audit = audit_mechanism(mechanism, n_trials=size, n_features=N_FEATURES)
-            yield found("mechanism", kind, leak, size, audit, timer.seconds, audit.event)
+    for (kind, leak, mechanism), size in product(mechanisms(), sizes):
+        with _bench.Timer() as timer:
+            audit = audit_mechanism(mechanism, n_trials=size, n_features=N_FEATURES)
+        yield found("mechanism", kind, leak, size, audit, timer.seconds, audit.event)
 
 
 def models():
@@ -127,15 +128,14 @@ def audited_models():
     X = X / 16
     stated = [Mechanism("any", 1.0)]
     claim = PrivacyGuarantee("claimed", stated, 1.0, 64, "rows", "labels", unit="record")
-    for name, leak, model in models():
-        for size in (200, 1797):
-            order = np.random.RandomState(0).permutation(len(y))[:size]
-            members, others = ((X[order[k::2]], y[order[k::2]]) for k in range(2))
-            model.fit(*members)
-            with _bench.Timer() as timer:
-                report = audit_membership(model, members, others, guarantee=claim, random_state=0)
-            seconds, event = timer.seconds, report.attack
-            yield found("membership inference", name, leak, size, report, seconds, event)
+    for (name, leak, model), size in product(models(), (200, 1797)):
+        order = np.random.RandomState(0).permutation(len(y))[:size]
+        members, others = ((X[order[k::2]], y[order[k::2]]) for k in range(2))
+        model.fit(*members)
+        with _bench.Timer() as timer:
+            report = audit_membership(model, members, others, guarantee=claim, random_state=0)
+        what = ("membership inference", name, leak, size)
+        yield found(*what, report, timer.seconds, report.attack)
 
 
 def false_alarms(alarms, n_trials):

@@ -3,6 +3,8 @@
 All columns of a table at once, whose rows are taken for private.
 """
 
+from itertools import product
+
 import _bench
 import numpy as np
 from _tables_data import TABLES_AND_HOSPITALS, whole
@@ -13,13 +15,13 @@ from skdp.tabular import NumericColumn
 LEVELS = (0.1, 0.5, 1.0, 4.0)
 
 
-def measure(name, epsilon, draws):
+def measure(options, name, epsilon):
     frame, _, schema = whole(name)
     names = {True: [], False: []}
     for column in schema.columns:
         names[isinstance(column, NumericColumn)].append(column.name)
     hidden, widths, clipped, unlisted = [], [], [], []
-    for _ in range(draws):
+    for _ in range(options.draws):
         found = quantile_bounds(frame, names[True], names[False], epsilon=epsilon)
         hidden.append(len(found.left_out) / len(schema.columns))
         for column in found.schema.columns if found.schema else ():
@@ -32,7 +34,7 @@ def measure(name, epsilon, draws):
             else:
                 codes = column.codes(cells)
                 unlisted.append(np.mean((codes < 0) | (codes >= len(column.categories))))
-    return {
+    yield {
         "case": name,
         "level": epsilon,
         "rows": len(frame),
@@ -45,11 +47,6 @@ def measure(name, epsilon, draws):
     }
 
 
-def rows(options):
-    for name in TABLES_AND_HOSPITALS:
-        for epsilon in LEVELS:
-            yield measure(name, epsilon, options.draws)
-
-
 if __name__ == "__main__":
-    _bench.run("bounds", rows, __doc__, draws=10)
+    cells = product(TABLES_AND_HOSPITALS, LEVELS)
+    _bench.run("bounds", measure, __doc__, over=cells, draws=10)

@@ -12,12 +12,12 @@ from itertools import product
 import _bench
 import numpy as np
 import pandas as pd
-from _store import Results
 from _tables_peers import TABLES
 from _tasks import fashion, people
+from bench_adaptation import qualities as class_qualities
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.metrics import roc_auc_score
 
 from skdp import DPStatisticsSource, TabularEncoder
 from skdp.datasets import fetch_mnist, load_adult, load_heart_disease, load_table
@@ -29,7 +29,6 @@ AREA_LEVELS = (0.5, 1.0, 2.0, 4.0, 8.0)
 SUBSAMPLES = (150, 300, 1000)
 HEART_LEVELS, HEART_DRAWS, HEART_PART = (1.0, 4.0), 15, 0.6
 N_TEST = 6000
-LEAST = 1e-12  # of a probability whose logarithm is taken
 
 
 def split(X, y, n, draw):
@@ -96,18 +95,18 @@ CLASSES = {
     "diagnoses": diagnoses,
 }
 MODELS = {"digits": digits, "clothes": clothes, "human activity": activity}
+# Data, models and levels.
+PARTS = {
+    "classes": (CLASSES, ("linear",), CLASS_LEVELS),
+    "models": (MODELS, ("mixtures", "logistic"), MODEL_LEVELS),
+}
 
 
 def qualities(classes, probabilities, y):
-    right = classes[probabilities.argmax(axis=1)] == y
-    clipped = np.clip(probabilities, LEAST, 1)
-    clipped /= clipped.sum(axis=1, keepdims=True)
-    order = np.argsort(classes)  # log_loss takes them so
-    return {
-        "log_loss": log_loss(y, clipped[:, order], labels=classes[order]),
-        "accuracy": float(right.mean()),
-        "claim": float(probabilities.max(axis=1).mean()),
-    }
+    order = np.argsort(classes)
+    found = class_qualities(probabilities[:, order], classes[order], y)
+    shares = {"accuracy": found["accuracy"] / 100, "claim": found["claimed"] / 100}
+    return {"log_loss": found["log_loss"], **shares}
 
 
 def without_noise(X, y, X_test, y_test, settings):
@@ -120,15 +119,16 @@ def without_noise(X, y, X_test, y_test, settings):
     return qualities(model.classes_, model.predict_proba(X_test), y_test)
 
 
-def class_rows(draws):
-    for case, load in CLASSES.items():
-        for draw in range(draws):
-            *data, settings = load(draw)
+def release_rows(part, draws):
+    """Yield cells of releases, and of classes also what has no noise, with what measures them."""
+    loads, models, levels = PARTS[part]
+    for (case, load), draw in product(loads.items(), range(draws)):
+        *data, settings = load(draw)
+        if part == "classes":
             yield cell(case, "-", "logistic", draw, "-"), partial(without_noise, *data, settings)
-            own = settings if "encoder" in settings else {**settings, "model": "linear"}
-            for epsilon in CLASS_LEVELS:
-                place = cell(case, f"{epsilon:g}", "linear", draw)
-                yield place, partial(released, epsilon, own, *data)
+        for model, epsilon in product(models, levels):
+            own = settings if "encoder" in settings else {**settings, "model": model}
+            yield cell(case, f"{epsilon:g}", model, draw), partial(released, epsilon, own, *data)
 
 
 def cell(case, level, model, draw, code="now"):
@@ -140,16 +140,7 @@ def released(epsilon, settings, X, y, X_test, y_test):
     return qualities(release.classes, release.predict_proba(X_test), y_test)
 
 
-def model_rows(draws):
-    for case, load in MODELS.items():
-        for draw in range(draws):
-            *data, settings = load(draw)
-            for model, epsilon in product(("mixtures", "logistic"), MODEL_LEVELS):
-                place = cell(case, f"{epsilon:g}", model, draw)
-                yield place, partial(released, epsilon, {**settings, "model": model}, *data)
-
-
-def area_rows(draws):
+def area_rows(part, draws):
     for table in TABLES:
         data = load_table(table, random_state=0)
         for n in SUBSAMPLES:
@@ -188,15 +179,19 @@ def area(epsilon, schema, X, y, X_test, y_test):
     return found
 
 
-PARTS = {"classes": class_rows, "models": model_rows, "areas": area_rows}
+def groups(parts, draws):
+    for part in parts:
+        rows = release_rows if part in PARTS else area_rows
+        for place, measure in rows(part, draws):
+            yield [place | {"part": part, "measure": measure}]
+
+
+def measure(cells):
+    row = dict(cells[0])
+    measured = row.pop("measure")
+    return [row | measured()]
+
 
 if __name__ == "__main__":
-    options = _bench.options_of(__doc__, parts=",".join(PARTS), draws=3)
-    results = Results("calibration", "python benchmarks/bench_calibration.py")
-    for part in options.parts.split(","):
-        for place, measure in PARTS[part](options.draws):
-
-            def row(cells, part=part, measure=measure):
-                return [cells[0] | {"part": part} | measure()]
-
-            _bench.fill(results, [[place]], row)
+    options = _bench.options_of(__doc__, parts=",".join((*PARTS, "areas")), draws=3)
+    _bench.complete("calibration", groups(_bench.names(options.parts), options.draws), measure)

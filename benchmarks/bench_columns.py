@@ -4,6 +4,8 @@ Rows are drawn with replacement from a table, whose own means, deviations and sh
 true ones.
 """
 
+from itertools import product
+
 import _bench
 import numpy as np
 from _tables_data import whole
@@ -72,12 +74,12 @@ def kind_of(statistic):
     return next(k for k in ("share", "missing", "deviation", "mean") if k in statistic)
 
 
-def measure(name, epsilon, draws):
+def measure(options, name, epsilon):
     """Yield a row for each kind of statistic."""
     frame, labels, schema = whole(name)
     true = true_values(schema, frame, labels)
     rng, found = np.random.default_rng(0), {}
-    for _ in range(draws):
+    for _ in range(options.draws):
         chosen = rng.integers(len(labels), size=SIZES[name])
         source = DPStatisticsSource(epsilon, encoder=schema)
         table = source.fit(frame.iloc[chosen], labels[chosen]).release_.describe_columns()
@@ -101,11 +103,5 @@ def measure(name, epsilon, draws):
         }
 
 
-def rows(options):
-    for name in SIZES:
-        for epsilon in LEVELS:
-            yield from measure(name, epsilon, options.draws)
-
-
 if __name__ == "__main__":
-    _bench.run("columns", rows, __doc__, draws=40)
+    _bench.run("columns", measure, __doc__, over=product(SIZES, LEVELS), draws=40)

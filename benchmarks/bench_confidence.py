@@ -14,6 +14,7 @@ import _bench
 import numpy as np
 import pandas as pd
 from _confidence_data import CHOOSING, JUDGING, cell
+from _tables_data import LEAST
 from scipy.special import logit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
@@ -23,7 +24,6 @@ from skdp.noise import GaussianQueries
 from skdp.release import Release
 
 DELTA = 1e-5
-LEAST = 1e-12
 # Of the log-odds that a slope and an intercept are fitted to.
 MOST = 30.0
 
@@ -94,9 +94,8 @@ def measure(options):
         rate = rows.y_test.mean()
         base = log_loss(rows.y_test, np.full(len(rows.y_test), rate))
         head = {"table": name, "size": n_rows, "owners": n_owners, "draw": draw}
-        for epsilon, model in product(
-            map(float, options.epsilons.split(",")), options.models.split(",")
-        ):
+        epsilons, models = map(_bench.names, (options.epsilons, options.models))
+        for epsilon, model in product(map(float, epsilons), models):
             key = f"{name}-{model}-{n_rows}x{n_owners}-{epsilon:g}-{draw}"
             releases = releases_of(rows, options.releases, model, epsilon, key)
             for predictor, values in measured(rows, releases, options.transfer):
@@ -114,9 +113,8 @@ def summary(lines):
     table["half"] = np.where(table["table"].isin(CHOOSING), "to choose by", "to judge by")
     table["gap"] = table["log_loss"] - table["best"]
     table["over"] = table["log_loss"] - table["base"]
-    table["within"] = ((table["low"] <= table["auc"]) & (table["auc"] <= table["high"])).where(
-        table["low"].notna()
-    )
+    within = table["auc"].between(table["low"], table["high"])
+    table["within"] = within.where(table["low"].notna())
     cells = table.groupby(list(KEY), sort=False)
     rows = cells.mean(numeric_only=True).drop(columns=["draw", "low", "high"])
     rows = rows.assign(worst=cells["over"].max(), draws=cells.size()).round(5).reset_index()

@@ -42,11 +42,11 @@ def figures(*evaluated):
     return (*found, evaluation.confusion()["accuracy"])
 
 
-def measure(name, n_rows, draws):
+def measure(options, name, n_rows):
     model, p, y = probabilities(name)
     true = [each.value for each in figures(model, p, y, np.inf)]
     rng = np.random.default_rng(1)
-    chosen = [rng.integers(len(y), size=n_rows) for _ in range(draws)]
+    chosen = [rng.integers(len(y), size=n_rows) for _ in range(options.draws)]
     plain = [figures(model, p[rows], y[rows], np.inf) for rows in chosen]
     for epsilon in LEVELS:
         found = [figures(model, p[rows], y[rows], epsilon) for rows in chosen]
@@ -68,10 +68,5 @@ def measure(name, n_rows, draws):
             }
 
 
-def rows(options):
-    for case in CASES:
-        yield from measure(*case, options.draws)
-
-
 if __name__ == "__main__":
-    _bench.run("evaluation", rows, __doc__, draws=40)
+    _bench.run("evaluation", measure, __doc__, over=CASES, draws=40)

@@ -49,14 +49,14 @@ METHODS = {
 }
 
 
-def measure(shape, settings):
+def measure(options, shape):
     # As many pixels of each shape, but the colors.
-    n_images = max(1, settings.images * 28**2 // (shape[0] * shape[1]))
+    n_images = max(1, options.images * 28**2 // (shape[0] * shape[1]))
     X = np.random.RandomState(0).rand(n_images, int(np.prod(shape))).astype(np.float32)
     row = {"case": " × ".join(map(str, shape)), "images": n_images}
     for name, method in METHODS.items():
         seconds = []
-        for _ in range(settings.repeats):
+        for _ in range(options.repeats):
             with _bench.Timer() as timer:
                 found = method(X, shape)
             seconds.append(timer.seconds)
@@ -67,12 +67,8 @@ def measure(shape, settings):
             method(X, shape)
             row["mib"] = (tracemalloc.get_traced_memory()[1] - found.nbytes) / 2**20
             tracemalloc.stop()
-    return row
-
-
-def rows(options):
-    return (measure(shape, options) for shape in SHAPES)
+    yield row
 
 
 if __name__ == "__main__":
-    _bench.run("gradients", rows, __doc__, images=UNIT, repeats=3)
+    _bench.run("gradients", measure, __doc__, over=zip(SHAPES), images=UNIT, repeats=3)

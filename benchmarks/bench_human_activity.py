@@ -19,13 +19,13 @@ def rows(options):
     y, people = activity.target, activity.groups
     folds = np.random.RandomState(0).permutation(np.unique(people)).reshape(6, 5)
     for epsilon in (np.inf, 10.0, 1.0):
-        scores: dict = {}
+        scores = []
         for held_out in folds:
             test = np.isin(people, held_out)
             X = in_bounds_of(test, activity.data).astype(np.float32)
-            for name, score in fold(X, y, people, test, epsilon, options.n_jobs).items():
-                scores.setdefault(name, []).append(score)
-        for name, values in scores.items():
+            scores.append(fold(X, y, people, test, epsilon, options.n_jobs))
+        for name in scores[0]:
+            values = [of_fold[name] for of_fold in scores]
             row = {"epsilon": epsilon, "model": name, "folds": values}
             yield {**row, **_bench.mean_and_sd(values)}
 

@@ -6,12 +6,11 @@ images and human activity those of ``bench_adaptation.py``; all are compared wit
 """
 
 import functools
+from itertools import product
 
 import _bench
 import _shift_data
 import numpy as np
-from _bench import parser_of
-from _store import Results
 from bench_adaptation import qualities, rows_of
 from sklearn.metrics import roc_auc_score
 
@@ -102,20 +101,16 @@ def cells_of(case, draw, n_labels):
 
 
 def groups(cases, draws):
-    for draw in range(draws):
-        for case in cases:
-            for n_labels in LABELS:
-                # Of some hospitals, half of the patients are fewer than a hundred.
-                if n_labels < 100 or case not in ("Zurich-Basel", "Long Beach"):
-                    yield cells_of(case, draw, n_labels)
+    for draw, case, n_labels in product(range(draws), cases, LABELS):
+        # Of some hospitals, half of the patients are fewer than a hundred.
+        if n_labels < 100 or case not in ("Zurich-Basel", "Long Beach"):
+            yield cells_of(case, draw, n_labels)
 
 
 if __name__ == "__main__":
-    parser = parser_of(__doc__)
+    parser = _bench.parser_of(__doc__, draws=10)
     parser.add_argument("targets", choices=("heart", "tables", "images"), nargs="*")
-    parser.add_argument("--draws", type=int, default=10)
     options = parser.parse_args()
     known = {**_shift_data.TARGETS, "images": IMAGES}
     cases = [case for name in options.targets or known for case in known[name]]
-    results = Results("labels", "python benchmarks/bench_labels.py")
-    _bench.fill(results, groups(cases, options.draws), measure)
+    _bench.complete("labels", groups(cases, options.draws), measure)

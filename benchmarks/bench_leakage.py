@@ -86,30 +86,28 @@ def elements(draws):
     for epsilon in LEVELS:
         made = {name: cls(epsilon, 0.0, bounds=(0, 1)) for name, cls in noises.items()}
         made["Gaussian"] = GaussianDPNoise(epsilon, DELTA, bounds=(0, 1))
-        for name, noise in made.items():
-            for draw in range(draws):
-                rng = np.random.default_rng(draw)
-                uniform, two = rng.random((2000, 1)), rng.integers(2, size=(2000, 1))
-                for prior, values, shares in (
-                    ("uniform", uniform, None),
-                    ("two points", two.astype(float), [0.5, 0.5]),
-                ):
-                    bound = noise.fit(values).guarantee_.information_bound(shares).nats
-                    T, more = noise.transform(values), {"bound": bound, "epsilon": epsilon}
-                    case = f"element, {name}, {prior}"
-                    yield found("bounds", case, draw, values[:, 0], T, **more)
+        for (name, noise), draw in product(made.items(), range(draws)):
+            rng = np.random.default_rng(draw)
+            uniform, two = rng.random((2000, 1)), rng.integers(2, size=(2000, 1))
+            for prior, values, shares in (
+                ("uniform", uniform, None),
+                ("two points", two.astype(float), [0.5, 0.5]),
+            ):
+                bound = noise.fit(values).guarantee_.information_bound(shares).nats
+                T, more = noise.transform(values), {"bound": bound, "epsilon": epsilon}
+                case = f"element, {name}, {prior}"
+                yield found("bounds", case, draw, values[:, 0], T, **more)
 
 
 def labels(draws):
-    for epsilon in LEVELS:
-        for k in (2, 10):
-            response = RandomizedResponse(epsilon, classes=range(k)).fit([0, 1])
-            bound = response.guarantee_.information_bound(np.full(k, 1 / k)).nats
-            for draw in range(draws):
-                y = np.random.default_rng(draw).integers(k, size=4000)
-                told = response.transform(y).astype(str)[:, None]
-                case = f"label, {k} classes"
-                yield found("bounds", case, draw, y, told, bound=bound, epsilon=epsilon)
+    for epsilon, k in product(LEVELS, (2, 10)):
+        response = RandomizedResponse(epsilon, classes=range(k)).fit([0, 1])
+        bound = response.guarantee_.information_bound(np.full(k, 1 / k)).nats
+        for draw in range(draws):
+            y = np.random.default_rng(draw).integers(k, size=4000)
+            told = response.transform(y).astype(str)[:, None]
+            case = f"label, {k} classes"
+            yield found("bounds", case, draw, y, told, bound=bound, epsilon=epsilon)
 
 
 def releases(draws):

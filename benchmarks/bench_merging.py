@@ -12,17 +12,18 @@ from statistics import median
 
 import _bench
 import numpy as np
+from _fits import epsilon_of_all
 from _merging_data import CASES, HOSPITALS, federation
-from _store import Results
+from _shift_data import by_transfer, smoothed
+from _tables_data import LEAST
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skdp import DPStatisticsSource, DPTransferClassifier, TabularEncoder
+from skdp import DPStatisticsSource, TabularEncoder
 from skdp.datasets import hide_labels
-from skdp.privacy import gaussian_epsilon
 from skdp.release import Release
 
 DRAWS = {"heart": 7, "adult": 5, "tables": 5, "files": 3}
@@ -32,7 +33,6 @@ OTHERS, ALL, NONE = "others", "all", "-"
 PARTS = {"heart": ((OTHERS, 0), (OTHERS, 30), (ALL, 0)), "adult": ((NONE, 0),)}
 PARTS["tables"] = PARTS["adult"]
 MOST_PREDICTED = 1000
-LEAST = 1e-12
 
 
 def measured(truth, probabilities):
@@ -52,20 +52,12 @@ def make_release(rows, X, y, epsilon):
     return source.fit(X, y).release_
 
 
-def by_transfer(source, rows, known):
-    """Return probabilities by a transfer; ``known`` None: no label."""
-    options = {"disjoint": True} if isinstance(source, list) else {}
-    model = DPTransferClassifier(source, random_state=0, **options).fit(rows.X, known)
-    return model.predict_proba(rows.X_test)[:, model.classes_.tolist().index(1)]
-
-
 def by_regression(rows, X, y):
     """Return probabilities by a logistic regression without privacy, of one class a frequency."""
     if len(np.unique(y)) < 2:
-        return np.full(len(rows.X_test), (y.sum() + 1) / (len(y) + 2))
-    model = make_pipeline(
-        TabularEncoder(rows.schema), StandardScaler(), LogisticRegression(max_iter=1000)
-    )
+        return np.full(len(rows.X_test), smoothed(y))
+    steps = (TabularEncoder(rows.schema), StandardScaler(), LogisticRegression(max_iter=1000))
+    model = make_pipeline(*steps)
     return model.fit(X, y).predict_proba(rows.X_test)[:, 1]
 
 
@@ -82,9 +74,7 @@ def baselines(rows, labels, known):
 
 def of_all_rows(rows, epsilon, releases):
     """Return one release of all rows with one noise, and one with the noise of all owners."""
-    distances = np.array([release.guarantee.gaussian_distance for release in releases])
-    deviation = np.sqrt(np.sum(distances**-2.0))
-    same = gaussian_epsilon(deviation, rows.delta)
+    same = epsilon_of_all(releases, rows.delta)
     return {
         "one noise": make_release(rows, *rows.pooled, epsilon),
         "equal noise": make_release(rows, *rows.pooled, same),
@@ -96,16 +86,14 @@ def singles(rows, predicted):
     found = [measured(rows.y_test, probabilities) for probabilities in predicted]
     each = {name: [row[name] for row in found] for name in found[0]}
     best = {name: (min if name == "log_loss" else max)(each[name]) for name in each}
-    return {
-        "best single": best,
-        "mean single": {name: round(float(np.mean(each[name])), 5) for name in each},
-    }
+    mean = {name: round(float(np.mean(each[name])), 5) for name in each}
+    return {"best single": best, "mean single": mean}
 
 
 def federated(rows, epsilon, labels, known):
     """Return what each model is worth, of releases that the owners make anew."""
     releases = [make_release(rows, X, y, epsilon) for X, y in rows.owners.values()]
-    found = {"list": by_transfer(releases, rows, known)}
+    found = {"list": by_transfer(releases, rows, known, disjoint=True)}
     merged = Release.merge(releases, disjoint=True)
     whole = {"merged": merged, **of_all_rows(rows, epsilon, releases)}
     for name, release in whole.items():
@@ -149,10 +137,8 @@ def federated_rows(group):
     rows, labels = federation(cell["case"], cell["variant"], cell["draw"]), cell["labels"]
     known = None
     if labels:
-        n_shown = min(labels, len(rows.y))
-        known = hide_labels(
-            rows.y, n_shown, sampling="random", marker=None, random_state=cell["draw"]
-        )
+        how = {"sampling": "random", "marker": None, "random_state": cell["draw"]}
+        known = hide_labels(rows.y, min(labels, len(rows.y)), **how)
     with _bench.Timer() as timer:
         worth = federated(rows, float(cell["level"]), labels, known)
     head = {"n_owners": len(rows.owners), "n_test": len(rows.y_test)}
@@ -228,11 +214,7 @@ def measure(cells):
 
 
 if __name__ == "__main__":
-    parser = _bench.parser_of(__doc__)
-    parser.add_argument("--tasks", type=_bench.names, default=[*DRAWS])
-    parser.add_argument("--draws", type=int, default=max(DRAWS.values()), help="at most so many")
-    parser.add_argument("--redo", action="store_true", help="compute what is there again")
-    options = parser.parse_args()
-    results = Results("merging", "python benchmarks/bench_merging.py")
-    groups = groups_of(options.tasks, options.draws)
-    print(_bench.fill(results, groups, measure, options.redo), "rows")
+    settings = {"tasks": ",".join(DRAWS), "draws": max(DRAWS.values()), "redo": False}
+    options = _bench.options_of(__doc__, **settings)
+    groups = groups_of(_bench.names(options.tasks), options.draws)
+    _bench.complete("merging", groups, measure, options.redo)

@@ -7,15 +7,15 @@ stride 2, and batches of 1,800. ``--models 'dpsgd;statistics'`` chooses; ``--plo
 against ε, results/neural.png. Two processes may fill the file together.
 """
 
-import argparse
 import functools
+from itertools import product
 
 import _bench
 import numpy as np
 import torch
 from _measured_tables import NEURAL
-from _store import Results
-from _table import grouped, pick, where
+from _store import RESULTS
+from _table import grouped, load, pick, where
 from _tasks import mnist
 
 from skdp import DPStatisticsSource
@@ -103,12 +103,12 @@ def measure(cells):
     return [row]
 
 
-def plot(results):
+def plot():
     """Draw the accuracy of each model against ε, with the least and greatest of its seeds."""
     from matplotlib import pyplot as plt
 
     figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
-    rows = [row for row in results.record["rows"] if np.isfinite(float(row["level"]))]
+    rows = [row for row in load("neural")["rows"] if np.isfinite(float(row["level"]))]
     for model in MODELS:
         levels = grouped(where(rows, model=model), "level")
         found = {float(level): pick(some) for (level,), some in levels.items()}
@@ -123,25 +123,19 @@ def plot(results):
     axes.set_xticks([float(level) for level in LEVELS], LEVELS)
     axes.minorticks_off()
     axes.legend()
-    figure.savefig(results.path.with_suffix(".png"), dpi=110)
+    figure.savefig(RESULTS / "neural.png", dpi=110)
 
 
 def groups(models, draws):
-    for draw in range(draws):
-        for model in models:
-            for level in MODELS[model][0]:
-                yield [{"case": "mnist", "level": level, "model": model, "draw": draw}]
+    for draw, model in product(range(draws), models):
+        for level in MODELS[model][0]:
+            yield [{"case": "mnist", "level": level, "model": model, "draw": draw}]
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--models", type=lambda text: text.split(";"), default=list(MODELS))
-    parser.add_argument("--draws", type=int, default=DRAWS)
-    parser.add_argument("--plot", action="store_true", help="draw what there is, and stop")
-    options = parser.parse_args()
+    options = _bench.options_of(__doc__, models=";".join(MODELS), draws=DRAWS, plot=False)
     torch.set_num_threads(1)
-    results = Results("neural", "python benchmarks/bench_neural.py")
     if options.plot:
-        plot(results)
+        plot()
     else:
-        _bench.fill(results, groups(options.models, options.draws), measure)
+        _bench.complete("neural", groups(options.models.split(";"), options.draws), measure)

@@ -5,6 +5,7 @@ element. With n calls it has a standard error of 1/sqrt(n) where there is none.
 """
 
 import time
+from itertools import product
 
 import _bench
 import numpy as np
@@ -15,21 +16,21 @@ from skdp import GaussianDPNoise, OptimalDPNoise, StaircaseDPNoise
 
 def rows(options):
     X = np.zeros((1, 1))
-    for cls in (OptimalDPNoise, StaircaseDPNoise, GaussianDPNoise):
-        for epsilon in (1e-4, 1e-2, 1.0, 8.0):
-            transform = cls(epsilon).fit(X).transform
-            nanoseconds, noise = np.empty(options.calls), np.empty(options.calls)
-            for i in range(options.calls):
-                start = time.perf_counter_ns()
-                noisy = transform(X)
-                nanoseconds[i] = time.perf_counter_ns() - start
-                noise[i] = abs(noisy[0, 0])
-            yield {
-                "noise": cls.__name__,
-                "epsilon": epsilon,
-                "microseconds": float(np.median(nanoseconds)) / 1000,
-                "rank_correlation": float(spearmanr(noise, nanoseconds).statistic),
-            }
+    kinds = (OptimalDPNoise, StaircaseDPNoise, GaussianDPNoise)
+    for cls, epsilon in product(kinds, (1e-4, 1e-2, 1.0, 8.0)):
+        transform = cls(epsilon).fit(X).transform
+        nanoseconds, noise = np.empty(options.calls), np.empty(options.calls)
+        for i in range(options.calls):
+            start = time.perf_counter_ns()
+            noisy = transform(X)
+            nanoseconds[i] = time.perf_counter_ns() - start
+            noise[i] = abs(noisy[0, 0])
+        yield {
+            "noise": cls.__name__,
+            "epsilon": epsilon,
+            "microseconds": float(np.median(nanoseconds)) / 1000,
+            "rank_correlation": float(spearmanr(noise, nanoseconds).statistic),
+        }
 
 
 if __name__ == "__main__":

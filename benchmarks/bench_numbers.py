@@ -8,27 +8,21 @@ Then releases of owners that share all rows, merged, beside one release of the s
 same ε, and with as much noise as the owners' releases have together.
 """
 
-import sys
-import tempfile
-from contextlib import ExitStack
 from functools import partial
 from itertools import product
-from pathlib import Path
 
 import _bench
 import numpy as np
+from _fits import merged_and_whole
 from _numbers_data import TABLES, rows_of
 from _numbers_peers import METHODS
-from _store import KEY, Results
-from _tables_peers import DELTA, answer
-from bench_tables_peers import PEERS, has, server
+from _store import cell_of, epsilon_of
+from _tables_peers import DELTA
+from bench_tables_peers import PYTHONS, WORDS, asking
 from sklearn.metrics import r2_score
 
 from skdp import DPStatisticsSource
-from skdp.privacy import gaussian_epsilon
-from skdp.release import Release
 
-SERVER = Path(__file__).with_name("_numbers_peers.py")
 OWN = ("linear", "additive", "auto")
 LEVELS = ("record 4", "record 1", "record 0.5")
 OWNERS, MERGED = (4, 12), ("linear", "auto")
@@ -44,20 +38,18 @@ def plan(tables, methods, seeds):
     for seed, table, name in product(range(FACTOR * seeds), tables, methods):
         if seed < seeds or table == "diabetes":  # with few rows, whose draws differ more
             for level in METHODS[name].levels if name in METHODS else LEVELS:
-                yield [_cell(table, level, name, "default", seed)]
+                yield [cell_of(table, level, name, "default", seed, None)]
     models = [name for name in MERGED if name in methods]
     for seed, table, n in product(range(min(seeds, MOST_MERGED)), tables, OWNERS):
         if len(rows_of(table, seed).y) >= n * FEWEST:
             for level, model in product(LEVELS, models):
-                some = f"{model}, {n} owners"
-                yield [_cell(table, level, name, some, seed) for name in TOGETHER]
+                place = (f"{model}, {n} owners", seed, None)
+                yield [cell_of(table, level, name, *place) for name in TOGETHER]
 
 
-def _cell(table, level, model, variant, seed):
-    return dict(zip(KEY, (table, level, model, variant, seed, None), strict=True))
-
-
-def make_release(rows, epsilon, model, part=slice(None)):
+def make_release(rows, model, part, epsilon):
+    """Return the release of a part of the rows to learn from, of all for None."""
+    part = slice(None) if part is None else part
     source = DPStatisticsSource(epsilon, DELTA, encoder=rows.columns, model=model)
     return source.fit(rows.X.iloc[part], rows.y[part]).release_
 
@@ -80,28 +72,18 @@ def worth(release, rows):
 def own(cell):
     rows = rows_of(cell["case"], cell["draw"], framed=True)
     with _bench.processor() as timer:
-        release = make_release(rows, epsilon_of(cell), cell["model"])
+        release = make_release(rows, cell["model"], None, epsilon_of(cell["level"]))
     return [{**cell, **worth(release, rows), "fit_seconds": timer.seconds}]
-
-
-def epsilon_of(cell):
-    return float(cell["level"].removeprefix("record "))
 
 
 def merged(cells):
     """Compute the rows of owners that share all rows at random."""
-    rows, epsilon = rows_of(cells[0]["case"], cells[0]["draw"], framed=True), epsilon_of(cells[0])
+    rows = rows_of(cells[0]["case"], cells[0]["draw"], framed=True)
+    epsilon = epsilon_of(cells[0]["level"])
     model, owners = cells[0]["variant"].split(", ")
-    n = int(owners.split()[0])
-    parts = np.array_split(np.arange(len(rows.y)), n)
+    parts = np.array_split(np.arange(len(rows.y)), int(owners.split()[0]))
     with _bench.processor() as timer:
-        releases = [make_release(rows, epsilon, model, part) for part in parts]
-        deviation = np.sqrt(n) / releases[0].guarantee.gaussian_distance
-        found = (
-            Release.merge(releases, disjoint=True),
-            make_release(rows, epsilon, model),
-            make_release(rows, gaussian_epsilon(deviation, DELTA), model),
-        )
+        found = merged_and_whole(partial(make_release, rows, model), epsilon, parts)
     seconds = {"group_seconds": timer.seconds / len(cells)}
     return [
         {**cell, **worth(release, rows), **seconds}
@@ -115,19 +97,10 @@ def peer(ask, cell):
     return [{**cell, "r2": r2_score(rows.y_test, reply.pop("scores")), **reply}]
 
 
-def run(groups, results, pythons, redo):
-    groups = [group for group in groups if redo or not all(cell in results for cell in group)]
-    with ExitStack() as stack:
-        folder, asks = stack.enter_context(tempfile.TemporaryDirectory()), {}
-        for name in dict.fromkeys(g[0]["model"] for g in groups if g[0]["model"] in METHODS):
-            method = METHODS[name]
-            if method.python is None:
-                asks[name] = partial(answer, name, methods=METHODS)
-            elif has(pythons[method.python], method.modules):
-                process, asks[name] = server(pythons[method.python], name, folder, SERVER)
-                stack.enter_context(process)
-            else:
-                print(f"{name} is left out: {pythons[method.python]} lacks {method.modules[0]}")
+def run(groups, results, options):
+    groups = [g for g in groups if options.redo or not all(cell in results for cell in g)]
+    names = [group[0]["model"] for group in groups if group[0]["model"] in METHODS]
+    with asking(names, METHODS, "_numbers_peers", options) as asks:
 
         def measure(group):
             if len(group) > 1:
@@ -137,19 +110,11 @@ def run(groups, results, pythons, redo):
 
         known = {*asks, *OWN, *TOGETHER}
         there = (group for group in groups if group[0]["model"] in known)
-        _bench.fill(results, there, measure, redo)
+        _bench.fill(results, there, measure, options.redo)
 
 
 if __name__ == "__main__":
-    parser = _bench.parser_of(__doc__)
-    for name in PEERS:
-        parser.add_argument(f"--python-{name}", default=sys.executable, metavar="PATH")
-    parser.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES)
-    parser.add_argument("--methods", nargs="+", default=(*OWN, *METHODS))
-    parser.add_argument("--seeds", type=int, default=5, help="the first so many")
-    parser.add_argument("--redo", action="store_true", help="compute rows that are there, too")
-    args = parser.parse_args()
-    command = ["python benchmarks/bench_numbers.py", *(f"--python-{name} PATH" for name in PEERS)]
-    pythons = {name: getattr(args, f"python_{name}") for name in PEERS}
-    groups = plan(args.tables, args.methods, args.seeds)
-    run(groups, Results("numbers", " ".join(command)), pythons, args.redo)
+    chosen = {"tables": tuple(TABLES), "methods": (*OWN, *METHODS), "seeds": 5, "redo": False}
+    options = _bench.options_of(__doc__, **chosen, **PYTHONS)
+    groups = plan(options.tables, options.methods, options.seeds)
+    run(groups, _bench.results_of("numbers", WORDS), options)

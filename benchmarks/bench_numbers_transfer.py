@@ -10,13 +10,13 @@ Priors of DPTransferRegressor were chosen by the first group of tables. Larger, 
 strengths came after a look at the second group, and the reach of a row after one at the third.
 """
 
-import os
-from pathlib import Path
+from itertools import product
 
 import _bench
 import numpy as np
 import pandas as pd
-from sklearn.datasets import load_diabetes
+from _confidence_data import CUT, categories, numbers, outcomes
+from _numbers_data import DIABETES, diabetes
 from sklearn.linear_model import RidgeCV
 from sklearn.metrics import r2_score
 
@@ -27,44 +27,31 @@ MOST_TEST, MOST_LABELS = 1500, 6000
 SITES = dict(zip("DEFGHIJ", ["D-F"] * 3 + ["G-H"] * 2 + ["I-J"] * 2, strict=True))
 
 
-def columns(numbers, **categories):
-    """Return the schema of numbers, given as "name low high, ...", and of categories."""
-    made = {k: {"type": "category", "categories": list(v)} for k, v in categories.items()}
-    for name, low, high in map(str.split, numbers.split(", ")):
-        made[name] = {"type": "numeric", "low": float(low), "high": float(high)}
-    return made
+# Wider bounds than those of the benchmark of releases.
+DOCTOR = categories(
+    lc=(0.0, 3.258096, 3.931826, 4.564348),
+    health=("excellent", "good", "fair", "poor"),
+    **dict.fromkeys(("idp", "physlim", "child", "black"), (False, True)),
+)
+DOCTOR |= numbers(**dict.fromkeys(("lpi", "fmde", "lfam"), (0, 10)))
+DOCTOR |= numbers(**dict.fromkeys(("ndisease", "linc", "educdec", "age"), (0, 100)))
 
 
 def tables():
     """Yield group, rows, the outcome's name, bounds and scale, columns, sites and their name."""
-    folder = Path(os.environ["SKDP_DATA"]) / "outcomes"
-    numbers = "age 15 100, educyr 0 25, hhsize 1 20, lnmed 0 13"
-    both = {"urban": ("no", "yes"), "farm": ("no", "yes")}
-    schema = columns(numbers, sex=("female", "male"), **both)
-    rows = pd.read_csv(folder / "vietnam_expenditure.csv.gz")
-    for site in both:
+    rows, schema = outcomes("vietnam_expenditure"), CUT["vietnam"][2]
+    for site in ("urban", "farm"):
         yield 1, rows, "lntotal", {"low": 6, "high": 13}, schema, rows[site], site
     heart = load_heart_disease()
     schema, hospital = heart.schema["columns"], pd.Series(heart.hospital)
     yield 1, heart.data, "thalach", {"low": 50, "high": 220}, schema, hospital, "hospital"
-    clarity, cut = "I1 SI2 SI1 VS2 VS1 VVS2 VVS1 IF", "Fair/Good/Very Good/Premium/Ideal"
-    numbers = "carat 0 6, depth 40 80, table 40 100"
-    schema = columns(numbers, cut=cut.split("/"), clarity=clarity.split())
-    rows, outcome = pd.read_csv(folder / "diamonds.csv.gz"), {"low": 300, "high": 2e4, "log": True}
-    yield 2, rows, "price", outcome, schema, rows["color"].map(SITES), "color"
-    binary = dict.fromkeys(("idp", "physlim", "child", "black"), (False, True))
-    numbers = (
-        "lpi 0 10, fmde 0 10, lfam 0 10, ndisease 0 100, linc 0 100, educdec 0 100, age 0 100"
-    )
-    health = ("excellent", "good", "fair", "poor")
-    schema = columns(numbers, lc=[0.0, 3.258096, 3.931826, 4.564348], health=health, **binary)
-    rows = pd.read_csv(folder / "doctor_contacts.csv.gz")
+    rows, outcome = outcomes("diamonds"), {"low": 300, "high": 2e4, "log": True}
+    yield 2, rows, "price", outcome, CUT["diamonds"][2], rows["color"].map(SITES), "color"
+    rows = outcomes("doctor_contacts")
     for log in (False, True):
-        yield 2, rows, "mdu", {"low": 0, "high": 80, "log": log}, schema, rows["sex"], "sex"
-    rows = load_diabetes(as_frame=True, scaled=False).frame
-    numbers = "age 18 90, bmi 15 45, bp 50 140, s1 80 320, s2 30 250, s3 15 110, s4 1 10, s5 3 6.5"
-    schema = columns(numbers + ", s6 50 130")
-    yield 2, rows, "target", {"low": 25, "high": 350}, schema, rows["sex"], "sex"
+        yield 2, rows, "mdu", {"low": 0, "high": 80, "log": log}, DOCTOR, rows["sex"], "sex"
+    rows = diabetes()
+    yield 2, rows, "target", {"low": 25, "high": 350}, DIABETES, rows["sex"], "sex"
     others = {"adult": "hours-per-week", "actg175": "cd40", "whas500": "hr", "flchain": "kappa"}
     for name, target in others.items():
         table = load_table(name, random_state=0)
@@ -105,16 +92,15 @@ def rows(options):
         y, known = np.asarray(X[target], float), X[target].notna().to_numpy()
         X, site = X[list(schema)], np.where(known, sites.astype(str), "")
         log, names = " (log)" * outcome.get("log", False), [k for k in dict.fromkeys(site) if k]
-        for epsilon in (1.0, 4.0):
-            for source in names:
-                here = site == source
-                made = DPStatisticsSource(epsilon, encoder=encoder, model="linear")
-                release = made.fit(X[here], y[here]).release_
-                for other in [name for name in names if name != source]:
-                    own = np.random.default_rng(0).permutation(np.flatnonzero(site == other))
-                    case = f"{target}{log}, {by}: {source} to {other}"
-                    for found in measured(release, release.encode(X), y, own, options.draws):
-                        yield {"group": group, "case": case, "level": epsilon} | found
+        for epsilon, source in product((1.0, 4.0), names):
+            here = site == source
+            made = DPStatisticsSource(epsilon, encoder=encoder, model="linear")
+            release = made.fit(X[here], y[here]).release_
+            for other in [name for name in names if name != source]:
+                own = np.random.default_rng(0).permutation(np.flatnonzero(site == other))
+                case = f"{target}{log}, {by}: {source} to {other}"
+                for found in measured(release, release.encode(X), y, own, options.draws):
+                    yield {"group": group, "case": case, "level": epsilon} | found
 
 
 if __name__ == "__main__":

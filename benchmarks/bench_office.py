@@ -13,7 +13,6 @@ import _bench
 import numpy as np
 import ot
 from _plan import CASES
-from _store import Results
 from _tasks import office_trial
 from joblib import Parallel, delayed
 from skada import CORALAdapter, SubspaceAlignmentAdapter
@@ -87,8 +86,7 @@ def measure(cells):
 
 
 if __name__ == "__main__":
-    options = _bench.options_of(__doc__, redo=0)
+    options = _bench.options_of(__doc__, redo=False)
     # Of each pair the row that is made last.
     groups = [[{"case": p, "level": EPSILONS[-1], "model": "alignment"}] for p in CASES["office"]]
-    results = Results("office", "python benchmarks/bench_office.py")
-    _bench.fill(results, groups, measure, bool(options.redo))
+    _bench.complete("office", groups, measure, options.redo)

@@ -37,7 +37,7 @@ def cases():
         yield name, frame, y, as_schema(schema)
 
 
-def measure(name, frame, y, schema, draws):
+def measure(options, name, frame, y, schema):
     """Yield a row for each ε."""
     encoded = np.asarray(TabularEncoder(schema).fit_transform(frame))
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
@@ -46,13 +46,12 @@ def measure(name, frame, y, schema, draws):
     published = roc_auc_score(y, scores)
     n = min(MOST_ROWS, int(0.6 * len(y)))
     share = float(np.clip(round(y.mean(), 2), 0.01, 0.99))
-    plan = plan_release(
-        schema, n, (1 - share, share), LEVELS, effects=published, n_draws=draws, random_state=0
-    )
+    settings = {"effects": published, "n_draws": options.draws, "random_state": 0}
+    plan = plan_release(schema, n, (1 - share, share), LEVELS, **settings)
     planned = plan.table.set_index("epsilon")
     for epsilon in (*LEVELS, np.inf):
         reached = []
-        for seed in range(draws):
+        for seed in range(options.draws):
             order = np.random.default_rng(seed).permutation(len(y))
             learn, test = order[:n], order[n : n + 20_000]
             source = DPStatisticsSource(epsilon, encoder=schema)
@@ -87,10 +86,5 @@ def _reached(plan, epsilon, areas):
     }
 
 
-def rows(options):
-    for case in cases():
-        yield from measure(*case, options.draws)
-
-
 if __name__ == "__main__":
-    _bench.run("planning", rows, __doc__, draws=10)
+    _bench.run("planning", measure, __doc__, over=cases(), draws=10)

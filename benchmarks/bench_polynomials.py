@@ -6,13 +6,11 @@ noise per batch or none. Each row has the largest error of the polynomial on [-1
 processes may fill the file together.
 """
 
-import argparse
 import functools
 
 import _bench
 import numpy as np
 import torch
-from _store import Results
 from _tasks import mnist
 from scipy.special import expit
 
@@ -61,9 +59,6 @@ def groups(draws):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--draws", type=int, default=DRAWS)
-    options = parser.parse_args()
+    options = _bench.options_of(__doc__, draws=DRAWS)
     torch.set_num_threads(1)
-    results = Results("polynomials", "python benchmarks/bench_polynomials.py")
-    _bench.fill(results, groups(options.draws), measure)
+    _bench.complete("polynomials", groups(options.draws), measure)

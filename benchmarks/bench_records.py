@@ -10,7 +10,6 @@ from itertools import product
 
 import _bench
 import numpy as np
-from _store import Results
 from _tables_data import probability_qualities, scenario
 from _tables_peers import TABLES
 from sklearn.linear_model import LogisticRegression
@@ -157,13 +156,10 @@ TASKS = {
 
 
 if __name__ == "__main__":
-    parser = _bench.parser_of(__doc__)
+    parser = _bench.parser_of(__doc__, tables=",".join(TABLES), draws=DRAWS)
     parser.add_argument("task", choices=TASKS)
-    parser.add_argument("--tables", type=_bench.names, default=TABLES)
-    parser.add_argument("--draws", type=int, default=DRAWS, help="the first so many")
     options = parser.parse_args()
     name, groups_of, rows_of = TASKS[options.task]
-    results = Results(name, f"python benchmarks/bench_records.py {options.task}")
-    cases = product(range(options.draws), options.tables)
+    cases = product(range(options.draws), _bench.names(options.tables))
     groups = (group for draw, table in cases for group in groups_of(table, draw))
-    print(_bench.fill(results, groups, rows_of), "rows")
+    _bench.complete(name, groups, rows_of, words=[options.task])

@@ -6,6 +6,8 @@ the other half of the digits, of a release of statistics (for a whole digit) and
 rows (for one pixel). Each draw has noise of its own.
 """
 
+from itertools import product
+
 import _bench
 import numpy as np
 from _store import HERE
@@ -36,26 +38,25 @@ def row(case, model, n_rows, epsilon, scores):
 def patient_rows(draws):
     schema, patients = made_up()
     X_test, y_test = patients(5000, 70, seed=1)
-    for n in ROWS:
-        for epsilon in LEVELS:
-            areas = []
-            for draw in range(draws):
-                X, y = patients(n, 64, seed=100 + draw)
-                source = DPStatisticsSource(epsilon, encoder=TabularEncoder(schema)).fit(X, y)
-                died = source.release_.predict_proba(X_test)[:, 0]
-                areas.append(roc_auc_score(y_test == "died", died))
-            yield row("patients", "statistics", n, epsilon, areas)
+    for n, epsilon in product(ROWS, LEVELS):
+        areas = []
+        for draw in range(draws):
+            X, y = patients(n, 64, seed=100 + draw)
+            source = DPStatisticsSource(epsilon, encoder=TabularEncoder(schema)).fit(X, y)
+            died = source.release_.predict_proba(X_test)[:, 0]
+            areas.append(roc_auc_score(y_test == "died", died))
+        yield row("patients", "statistics", n, epsilon, areas)
 
 
 def digit_rows(draws):
     domains, others = load_digits_domains(), load_digits()
     X, y, test = domains.source, domains.source_target, others.data[1::2] / 16
     for epsilon in DIGIT_LEVELS:
-        statistics = DPStatisticsSource(epsilon, classes=range(10))
-        for model, source in (
-            ("statistics", statistics),
-            ("rows", DPSource(epsilon, bounds=(0, 1))),
-        ):
+        sources = {
+            "statistics": DPStatisticsSource(epsilon, classes=range(10)),
+            "rows": DPSource(epsilon, bounds=(0, 1)),
+        }
+        for model, source in sources.items():
             releases = (source.fit(X, y).release_ for _ in range(draws))
             scores = [release.score(test, others.target[1::2]) for release in releases]
             yield row("digits", model, len(X), epsilon, scores)

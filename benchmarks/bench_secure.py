@@ -55,7 +55,8 @@ def parameters(session):
     return [{name: params[name] for name in names} for params in bootstraps]
 
 
-def measure(name, n_participants, n_classes, n_queries):
+def measure(options, name, n_participants, n_classes):
+    n_queries = options.queries if (name, n_participants, n_classes) in MANY else options.few
     scale, scores = queries_of(name, n_participants, n_classes, n_queries)
     names = ["key holder", "server", *(f"participant {i}" for i in range(n_participants))]
     holder, server, *others = map(Identity.generate, names)
@@ -81,7 +82,7 @@ def measure(name, n_participants, n_classes, n_queries):
         result = combiner.combine(messages)
     found = KeyHolder(session, holder).decrypt(result, secret_key, ids)
     plain = combine_scores([scale.dissimilarities(own) for own in scores])
-    return {
+    yield {
         "queries": name,
         "participants": n_participants,
         "classes": n_classes,
@@ -102,10 +103,5 @@ def measure(name, n_participants, n_classes, n_queries):
     }
 
 
-def rows(options):
-    for cell in GRID:
-        yield measure(*cell, options.queries if cell in MANY else options.few)
-
-
 if __name__ == "__main__":
-    _bench.run("secure", rows, __doc__, queries=100, few=20)
+    _bench.run("secure", measure, __doc__, over=GRID, queries=100, few=20)

@@ -11,7 +11,6 @@ from tempfile import TemporaryDirectory
 
 import _bench
 import numpy as np
-from _store import Results
 from _tables_data import HOSPITALS, probability_qualities, scenario, whole
 from _tables_peers import TABLES
 
@@ -75,25 +74,35 @@ def secure_sum(X, y, schema, parts, epsilon, n_colluding):
     identities = [Identity.generate(f"owner {i}") for i in range(len(parts))]
     public = [identity.public for identity in identities]
     plan = SecureSum.create(schema, public, epsilon=epsilon, delta=DELTA, n_colluding=n_colluding)
+
+    def sums(owner, plan):
+        rows, accumulator = parts[int(owner.split()[1])], plan.accumulator()
+        accumulator.add(X.iloc[rows], y[rows])
+        return accumulator
+
     with TemporaryDirectory() as folder:
-        owners = [
-            SecureSumOwner(
-                *(plan, identity, f"{folder}/{identity.name}"),
-                ledger=PrivacyLedger(epsilon, DELTA),
-            )
-            for identity in identities
-        ]
-        joined = [owner.join() for owner in owners]
-        sent, got, request = len(joined[0]), 0, plan.combine(joined)
-        for _ in range(2):
-            got += len(request)
-            answers = []
-            for owner, rows in zip(owners, parts, strict=True):
-                accumulator = plan.accumulator()
-                accumulator.add(X.iloc[rows], y[rows])
-                answers.append(owner.answer(request, accumulator))
-            sent += len(answers[0])
-            request = plan.combine([request, *answers])
+        return in_this_process(plan, identities, folder, sums)
+
+
+def in_this_process(plan, identities, folder, sums, seed=lambda owner: None):
+    """Return the release of all parties in this process, and the bytes that one sent and got.
+
+    ``sums(owner, plan)`` returns those of an owner, and ``seed(owner)`` the seed of its noise.
+    """
+    owners = {
+        identity.name: SecureSumOwner(
+            *(plan, identity, f"{folder}/here-{identity.name}"),
+            ledger=PrivacyLedger(),
+            random_state=seed(identity.name),
+        )
+        for identity in identities
+    }
+    joined = [owner.join() for owner in owners.values()]
+    sent, got, request = len(joined[0]), 0, plan.combine(joined)
+    for _ in range(2):
+        answers = [owner.answer(request, sums(name, plan)) for name, owner in owners.items()]
+        sent, got = sent + len(answers[0]), got + len(request)
+        request = plan.combine([request, *answers])
     return request, {"sent": sent, "received": got}
 
 
@@ -134,5 +143,4 @@ def measure(cells):
 
 if __name__ == "__main__":
     options = _bench.options_of(__doc__, draws=5)
-    results = Results("secure_sum", "python benchmarks/bench_secure_sum.py")
-    _bench.fill(results, ([cell] for cell in cells(options.draws)), measure)
+    _bench.complete("secure_sum", ([cell] for cell in cells(options.draws)), measure)

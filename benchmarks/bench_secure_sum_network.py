@@ -11,16 +11,18 @@ import json
 import subprocess
 import sys
 import tempfile
+from itertools import product
 from pathlib import Path
 
 import _bench
 from _federation import environment, run_flower, run_nvflare
 from _federation_owner import part, seed
 from _store import RESULTS, Results
+from bench_secure_sum import in_this_process
 
 from skdp import TabularEncoder
 from skdp.datasets import load_heart_disease
-from skdp.federated import SecureSum, SecureSumOwner
+from skdp.federated import SecureSum
 from skdp.privacy import PrivacyLedger
 from skdp.secure import Identity
 
@@ -76,27 +78,6 @@ def run_files(folder, owners):
         combine(f"request{number}.msg", *answers, "-o", output)
 
 
-def here(plan, identities, folder, rows_of):
-    """Return the release of all parties in this process, and seconds of all, by seeds."""
-    with _bench.Timer() as timer:
-        ledger = PrivacyLedger()
-        owners = [
-            SecureSumOwner(
-                *(plan, identity, folder / f"here-{identity.name}"),
-                ledger=ledger,
-                random_state=seed(identity.name),
-            )
-            for identity in identities
-        ]
-        request = plan.combine([owner.join() for owner in owners])
-        for _ in range(2):
-            answers = [
-                owner.answer(request, rows_of(owner.identity.name, plan)) for owner in owners
-            ]
-            request = plan.combine([request, *answers])
-    return request, timer.seconds
-
-
 def traffic(folder, owners, prefix=""):
     """Return the bytes that an owner sends, and that it receives, in all requests."""
     sent = [
@@ -120,17 +101,13 @@ def measure(framework, n_owners, folder):
     if framework == "files":
         plan = SecureSum.load(folder / "plan.json")
         identities = [Identity.load(folder / f"{owner}.id") for owner in owners]
-    release, seconds = here(plan, identities, folder, part)
+    with _bench.Timer() as here:
+        release, _ = in_this_process(plan, identities, folder, part, seed)
     release.save(folder / "here.skdp")
     equal = (folder / "merged.skdp").read_bytes() == (folder / "here.skdp").read_bytes()
-    times = {"run_seconds": timer.seconds, "here_seconds": seconds}
-    return {
-        "case": framework,
-        "level": n_owners,
-        **times,
-        **traffic(folder, owners),
-        "equal": equal,
-    }
+    times = {"run_seconds": timer.seconds, "here_seconds": here.seconds}
+    key = {"case": framework, "level": n_owners}
+    return {**key, **times, **traffic(folder, owners), "equal": equal}
 
 
 def count(n_owners, n_columns, folder):
@@ -141,11 +118,12 @@ def count(n_owners, n_columns, folder):
     plan, identities = agree(folder, names_of(n_owners), schema)
     rows = plan.accumulator()
     rows.add([[0.5] * n_columns] * 2, ["no", "yes"])
-    _, seconds = here(plan, identities, folder, lambda owner, plan: rows)
+    with _bench.Timer() as here:
+        in_this_process(plan, identities, folder, lambda owner, plan: rows, seed)
     encoded = len(TabularEncoder(schema).fit([[0.5] * n_columns]).get_feature_names_out())
     found = traffic(folder, names_of(n_owners), "here-")
     key = {"case": "bytes", "level": n_owners, "variant": n_columns}
-    return {**key, "encoded": encoded, "here_seconds": seconds, **found}
+    return {**key, "encoded": encoded, "here_seconds": here.seconds, **found}
 
 
 if __name__ == "__main__":
@@ -158,14 +136,13 @@ if __name__ == "__main__":
     options = parser.parse_args()
     results = Results("secure_sum_network", COMMAND, options.folder)
     by_columns = options.columns if options.framework == "bytes" else [None]
-    for n_owners in options.owners:
-        for n_columns in by_columns:
-            with tempfile.TemporaryDirectory() as name:
-                if n_columns is None:
-                    row = measure(options.framework, n_owners, Path(name))
-                else:
-                    row = count(n_owners, n_columns, Path(name))
-            print(json.dumps(row), flush=True)
-            results.add(row, redo=True)
-            if options.check and not row.get("equal", True):
-                raise SystemExit("The release differs from that of one process.")
+    for n_owners, n_columns in product(options.owners, by_columns):
+        with tempfile.TemporaryDirectory() as name:
+            if n_columns is None:
+                row = measure(options.framework, n_owners, Path(name))
+            else:
+                row = count(n_owners, n_columns, Path(name))
+        print(json.dumps(row), flush=True)
+        results.add(row, redo=True)
+        if options.check and not row.get("equal", True):
+            raise SystemExit("The release differs from that of one process.")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import _bench
 import numpy as np
-from _shift_data import TARGETS, scenario
+from _shift_data import TARGETS, by_transfer, scenario, smoothed
 from _shift_tables import MEASURES, NONE, violations
 from _tables_data import probability_qualities
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -24,7 +24,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skdp import DPStatisticsSource, DPTransferClassifier, TabularEncoder
+from skdp import DPStatisticsSource, TabularEncoder
 from skdp.release import Release
 
 DRAWS = 6
@@ -48,9 +48,8 @@ def logistic_regression(y):
     if n_folds < 2:
         return LogisticRegression(C=FIXED_STRENGTH, max_iter=1000)
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=0)
-    return LogisticRegressionCV(
-        Cs=STRENGTHS, cv=folds, scoring="neg_log_loss", max_iter=1000, l1_ratios=(0,)
-    )
+    settings = {"scoring": "neg_log_loss", "max_iter": 1000, "l1_ratios": (0,)}
+    return LogisticRegressionCV(Cs=STRENGTHS, cv=folds, **settings)
 
 
 def boosting(y):
@@ -65,7 +64,7 @@ def alone(model, rows, known):
     shown = np.array([label is not None for label in known])
     y = known[shown].astype(int)
     if len(np.unique(y)) < 2:
-        return np.full(len(rows.y_test), (y.sum() + 1) / (len(y) + 2))
+        return np.full(len(rows.y_test), smoothed(y))
     encoder = TabularEncoder(rows.schema)
     scale = make_pipeline(encoder, StandardScaler()).fit(rows.X)
     fitted = ALONE[model](y).fit(scale.transform(rows.X)[shown], y)
@@ -77,16 +76,6 @@ def by_release(releases, rows):
     logs = [np.log(release.predict_proba(rows.X_test)) for release in releases]
     odds = np.mean([log[:, 1] - log[:, 0] for log in logs], axis=0)
     return 1 / (1 + np.exp(-odds))
-
-
-def by_transfer(releases, rows, known, how, class_prior=None):
-    """Return probabilities of the test rows by the transfer; ``known`` None: no label."""
-    sampling = "auto" if how == NONE else how
-    model = DPTransferClassifier(
-        releases, label_sampling=sampling, class_prior=class_prior, random_state=0
-    )
-    model.fit(rows.X, known)
-    return model.predict_proba(rows.X_test)[:, model.classes_.tolist().index(1)]
 
 
 def measured(rows, model, sampling, labels, probabilities):
@@ -111,8 +100,10 @@ def transfer_rows(rows, draw, releases):
     found = [measured(rows, "release", NONE, 0, by_release(releases, rows))]
     for n, how in LABELS:
         known = None if n == 0 else rows.known(n, how, draw)
+        sampling = "auto" if how == NONE else how
         for model, given in (("transfer", None), ("class prior", prior)):
-            probabilities = by_transfer(releases, rows, known, how, given)
+            settings = {"label_sampling": sampling, "class_prior": given}
+            probabilities = by_transfer(releases, rows, known, **settings)
             found.append(measured(rows, model, how, n, probabilities))
     return found
 

@@ -45,9 +45,8 @@ N_ROWS, N_COLUMNS, QUERIES = 1_000_000, 10, 1_000
 def child(environment, *arguments):
     """Return what a process of Python prints, as JSON."""
     command = [sys.executable, *arguments]
-    return json.loads(
-        subprocess.run(command, check=True, capture_output=True, env=environment).stdout
-    )
+    done = subprocess.run(command, check=True, capture_output=True, env=environment)
+    return json.loads(done.stdout)
 
 
 def turns(repeats, cases):

@@ -6,13 +6,11 @@ that are drawn from the release. Each draw has a source with noise of its own; o
 divides the people anew.
 """
 
-import argparse
 import functools
 
 import _bench
 import numpy as np
-from _store import Results
-from _tables_data import centered, encoded, labels, qualities, scenario
+from _tables_data import LEAST, centered, encoded, labels, qualities, scenario
 from _tables_peers import TABLES
 from _tasks import people, shuffled_parts
 from scipy.special import logit
@@ -26,8 +24,6 @@ from skdp.datasets import fetch_mnist, hide_labels
 
 LEVELS = {"activity": (16.0, 4.0, 1.0), "mnist": (8.0, 1.0), "tables": (4.0, 1.0, 0.5)}
 DRAWS = {"activity": 6, "mnist": 10, "tables": 10}
-# Least difference from 0 or 1 of a probability of which log-odds are taken.
-LEAST = 1e-12
 # Target digits, and labeled ones among them.
 N_TARGET, N_LABELED = 200, 10
 # Of the papers' split: target digits, the others being for tests, and labeled ones.
@@ -61,10 +57,10 @@ def activity_split(draw):
 
 
 def activity_row(cell):
-    source, (X, y), (X_test, y_test) = activity_split(cell["draw"])
+    _, (X, y), (X_test, y_test) = activity_split(cell["draw"])
     release = None
     if cell["model"] != "target":
-        release = make_release(*source, cell["level"], np.unique(y), "linear", cell["draw"])
+        release = release_of("people", cell["draw"], cell["level"], "linear")
     if cell["model"] == "source":
         return {"accuracy": 100 * release.score(X_test, y_test)}
     marked = np.full(len(y), -1)
@@ -97,9 +93,9 @@ def mnist(case):
 
 
 def mnist_row(cell):
-    source, (X_test, y_test) = mnist(cell["case"])
+    _, (X_test, y_test) = mnist(cell["case"])
     model = {"pixels": "mixtures", "oriented gradients": "logistic"}[cell["case"]]
-    release = make_release(*source, cell["level"], range(10), model, cell["draw"])
+    release = release_of(cell["case"], cell["draw"], cell["level"], model)
     if cell["model"] == "source":
         return {"accuracy": 100 * release.score(X_test, y_test)}
     if cell["model"] in LEARNERS:
@@ -116,17 +112,11 @@ def mnist_row(cell):
     return {"accuracy": 100 * fitted.score(*asked), "source_alone": 100 * release.score(*asked)}
 
 
-_made: dict = {}
-
-
-def make_release(X, y, epsilon, classes, model, draw):
+@functools.lru_cache(maxsize=1)
+def release_of(case, draw, epsilon, model):
     """Return a release; that of the last call is kept, for rows that share it."""
-    key = (id(X), epsilon, model, draw)
-    if key not in _made:
-        _made.clear()
-        source = DPStatisticsSource(epsilon, classes=classes, model=model)
-        _made[key] = source.fit(X, y).release_
-    return _made[key]
+    X, y = activity_split(draw)[0] if case == "people" else mnist(case)[0]
+    return DPStatisticsSource(epsilon, classes=np.unique(y), model=model).fit(X, y).release_
 
 
 def tables_cells(draw):
@@ -176,9 +166,8 @@ TASKS = {
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = _bench.parser_of(__doc__, draws=0)
     parser.add_argument("task", choices=TASKS)
-    parser.add_argument("--draws", type=int)
     options = parser.parse_args()
     cells_of, row_of = TASKS[options.task]
 
@@ -187,7 +176,6 @@ if __name__ == "__main__":
             found = row_of(cells[0])
         return [{**cells[0], **found, "seconds": timer.seconds}]
 
-    command = f"python benchmarks/bench_statistics.py {options.task}"
     draws = range(options.draws or DRAWS[options.task])
     groups = ([cell] for draw in draws for cell in cells_of(draw))
-    _bench.fill(Results(f"statistics_{options.task}", command), groups, measure)
+    _bench.complete(f"statistics_{options.task}", groups, measure, words=[options.task])

@@ -63,13 +63,8 @@ def fit_digits(options):
     with tempfile.TemporaryDirectory() as folder:
         source.release_.save(Path(folder) / "digits.skdp")
         size = mib_of_files(folder)
-    return {
-        "model": options.model,
-        "rows": len(X),
-        **ratio(fit, plain),
-        "peak_above_rows_mib": memory.mib,
-        "file_mib": size,
-    }
+    sizes = {"peak_above_rows_mib": memory.mib, "file_mib": size}
+    return {"model": options.model, "rows": len(X), **ratio(fit, plain), **sizes}
 
 
 def sum_digits(options):
@@ -83,7 +78,7 @@ def sum_digits(options):
     return {"rows": len(X), **ratio(total, plain), "peak_above_rows_mib": memory.mib}
 
 
-def stream(options, by_person):
+def stream(options, by_person=False):
     unit = "group" if by_person else "record"
     source = DPStatisticsSource(1.0, classes=[0, 1], model="linear", privacy_unit=unit)
     accumulator, total, plain = source.accumulator(COLUMNS), _bench.processor(), 0.0
@@ -170,9 +165,8 @@ def write_mixed(folder, n_rows):
         regions = pa.array(REGIONS)
         table |= {name: regions.take(pa.array(rng.integers(5, size=n))) for name in TEXTS}
         table |= {name: rng.random(n) < 0.5 for name in TRUTHS}
-        table |= {
-            name: pa.array(rng.integers(10, size=n), mask=rng.random(n) < 0.1) for name in COUNTS
-        }
+        for name in COUNTS:
+            table[name] = pa.array(rng.integers(10, size=n), mask=rng.random(n) < 0.1)
         table["outcome"] = np.where(table["number0"] > 0.5, "ill", "well")
         pq.write_table(pa.table(table), Path(folder) / f"{part:05d}.parquet")
 
@@ -218,10 +212,8 @@ def feed(options, name):
     accumulator, total = source.accumulator(), _bench.processor()
     with tempfile.TemporaryDirectory() as folder:
         # By another process, whose memory is not counted.
-        subprocess.run(
-            [sys.executable, __file__, f"--case=write:{folder}", f"--rows={options.rows}"],
-            check=True,
-        )
+        command = [sys.executable, __file__, f"--case=write:{folder}", f"--rows={options.rows}"]
+        subprocess.run(command, check=True)
         with _bench.PeakMemory() as memory, _bench.Timer() as timer, total:
             FEEDS[name](accumulator, folder)
         size = mib_of_files(folder)
@@ -240,11 +232,8 @@ def feed(options, name):
 
 def state_of_worker(dask_worker):
     """Return processor seconds, peak memory in MiB, and bytes sent to other processes."""
-    return (
-        time.process_time(),
-        _bench.memory_mib("VmHWM"),
-        dask_worker.transfer_outgoing_bytes_total,
-    )
+    sent = dask_worker.transfer_outgoing_bytes_total
+    return time.process_time(), _bench.memory_mib("VmHWM"), sent
 
 
 def on_workers(n, workers, rows=CHUNK, columns=COLUMNS):
@@ -290,14 +279,11 @@ def digest_of_nothing():
 CASES = {
     "digits": fit_digits,
     "sums": sum_digits,
-    "stream": lambda options: stream(options, by_person=False),
+    "stream": stream,
     "persons": lambda options: stream(options, by_person=True),
     "file": from_files,
-    "dask-0": lambda options: stream(options, by_person=False),
-    **{
-        f"dask-{n}": lambda options, n=n: on_workers(options.dask_rows // CHUNK, n)
-        for n in WORKERS
-    },
+    "dask-0": stream,
+    **{f"dask-{n}": lambda o, n=n: on_workers(o.dask_rows // CHUNK, n) for n in WORKERS},
     "many": lambda options: on_workers(MANY_CHUNKS, 2, FEW_ROWS, FEW_COLUMNS),
     **{f"feed-{name}": lambda options, name=name: feed(options, name) for name in FEEDS},
 }

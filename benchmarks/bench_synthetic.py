@@ -6,6 +6,7 @@ have the steps of public drafts.
 """
 
 from dataclasses import replace
+from itertools import product
 
 import _bench
 import numpy as np
@@ -54,7 +55,7 @@ def learned(rows, labels, X, y):
     return roc_auc_score(y, model.predict_proba(X)[:, 1])
 
 
-def measure(name, epsilon, draw):
+def measured(name, epsilon, draw):
     table, target, schema = whole(name)
     schema = with_steps(schema, table)
     positive = target == schema.classes[1]
@@ -66,8 +67,8 @@ def measure(name, epsilon, draw):
     release = source.fit(table.iloc[train], target[train]).release_
     n_synthetic = MOST_ROWS if n > MANY else 8_000
     frame, labels = release.sample(n_synthetic, draw, as_frame=True)
-    synthetic = np.asarray(TabularEncoder(schema).fit(frame).transform(frame))
     encoder = TabularEncoder(schema).fit(frame)
+    synthetic = np.asarray(encoder.transform(frame))
     rows, codes = by_class(release, n_synthetic, draw)
     rows = np.asarray(encoder.transform(encoder.inverse_transform(rows)))
     column = list(release.classes).index(schema.classes[1])
@@ -84,12 +85,10 @@ def measure(name, epsilon, draw):
     return {"case": name, "level": epsilon, "draw": draw, "rows": n, **found}
 
 
-def rows(options):
-    for name in TABLES_AND_HOSPITALS:
-        for epsilon in LEVELS:
-            for draw in range(options.draws):
-                yield measure(name, epsilon, draw)
+def rows(options, *cell):
+    return (measured(*cell, draw) for draw in range(options.draws))
 
 
 if __name__ == "__main__":
-    _bench.run("synthetic", rows, __doc__, draws=3)
+    cells = product(TABLES_AND_HOSPITALS, LEVELS)
+    _bench.run("synthetic", rows, __doc__, over=cells, draws=3)

@@ -12,19 +12,21 @@ import os
 import subprocess
 import sys
 import tempfile
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import product
 from pathlib import Path
 
 import _bench
 import numpy as np
-from _store import KEY, Results
+from _store import cell_of
 from _tables_data import qualities, view
 from _tables_peers import METHODS, TABLES, answer
 
-SERVER = Path(__file__).with_name("_tables_peers.py")
 PEERS = sorted({method.python for method in METHODS.values() if method.python})
+# Options that name the environments of peers, and words of the command that fills a table.
+PYTHONS = {f"python_{peer}": sys.executable for peer in PEERS}
+WORDS = [f"--python-{peer} PATH" for peer in PEERS]
 SEEDS = {True: 20, False: 10}  # of a method that runs here, and of others
 
 
@@ -33,10 +35,29 @@ def plan(tables, methods, seeds=None):
     for seed, table, name in product(range(seeds or max(SEEDS.values())), tables, methods):
         if seed < (seeds or SEEDS[METHODS[name].python is None]):
             for level in METHODS[name].levels:
-                yield dict(zip(KEY, (table, level, name, "default", seed, None), strict=True))
+                yield cell_of(table, level, name, "default", seed, None)
 
 
-def server(python, name, folder, script=SERVER):
+@contextmanager
+def asking(names, methods, module, options):
+    """Yield functions like ``answer`` of those methods of a module that run somewhere."""
+    script = Path(__file__).with_name(f"{module}.py")
+    with ExitStack() as stack:
+        folder, asks = stack.enter_context(tempfile.TemporaryDirectory()), {}
+        for name in dict.fromkeys(names):
+            method = methods[name]
+            python = getattr(options, f"python_{method.python}", None)
+            if method.python is None:
+                asks[name] = partial(answer, name, methods=methods)
+            elif has(python, method.modules):
+                process, asks[name] = server(python, name, folder, script)
+                stack.enter_context(process)
+            else:
+                print(f"{name} is left out: {python} lacks {' or '.join(method.modules)}")
+        yield asks
+
+
+def server(python, name, folder, script):
     """Return a function like ``answer`` of a method that runs in another environment."""
     path = Path(folder) / f"{len(os.listdir(folder))}.npz"
     path.touch()
@@ -69,36 +90,16 @@ def measure(ask, cell):
     return {**cell, **qualities(rows.y_test, np.array(reply.pop("scores"))), **reply}
 
 
-def run(cells, results, pythons, redo):
-    cells = [cell for cell in cells if redo or cell not in results]
-    with ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory())
-        asks = {}
-        for name in dict.fromkeys(cell["model"] for cell in cells):
-            method = METHODS[name]
-            if method.python is None:
-                asks[name] = partial(answer, name)
-            elif has(pythons[method.python], method.modules):
-                process, asks[name] = server(pythons[method.python], name, folder)
-                stack.enter_context(process)
-            else:
-                missing = " or ".join(method.modules)
-                print(f"{name} is left out: {pythons[method.python]} lacks {missing}")
+def run(cells, results, options):
+    cells = [cell for cell in cells if options.redo or cell not in results]
+    names = [cell["model"] for cell in cells]
+    with asking(names, METHODS, "_tables_peers", options) as asks:
         groups = ([cell] for cell in cells if cell["model"] in asks)
-        _bench.fill(results, groups, lambda g: [measure(asks[g[0]["model"]], g[0])], redo)
+        _bench.fill(results, groups, lambda g: [measure(asks[g[0]["model"]], g[0])], options.redo)
 
 
 if __name__ == "__main__":
-    parser = _bench.parser_of(__doc__)
-    for peer in PEERS:
-        parser.add_argument(f"--python-{peer}", default=sys.executable, metavar="PATH")
-    parser.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES)
-    parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
-    parser.add_argument("--seeds", type=int, help="the first so many")
-    parser.add_argument("--redo", action="store_true", help="compute rows that are there, too")
-    args = parser.parse_args()
-    command = ["python benchmarks/bench_tables_peers.py"]
-    command += [f"--python-{peer} PATH" for peer in PEERS]
-    results = Results("tables_peers", " ".join(command))
-    pythons = {peer: getattr(args, f"python_{peer}") for peer in PEERS}
-    run(list(plan(args.tables, args.methods, args.seeds)), results, pythons, args.redo)
+    chosen = {"tables": TABLES, "methods": tuple(METHODS), "seeds": 0, "redo": False}
+    options = _bench.options_of(__doc__, **chosen, **PYTHONS)
+    cells = list(plan(options.tables, options.methods, options.seeds))
+    run(cells, _bench.results_of("tables_peers", WORDS), options)

@@ -11,11 +11,13 @@ same ε, and with as much noise as the owners' releases have together.
 """
 
 import warnings
+from functools import partial
 from itertools import product
 
 import _bench
 import numpy as np
-from _store import KEY, Results
+from _fits import merged_and_whole
+from _store import cell_of, epsilon_of
 from _times_data import TABLES, split, whole
 from _times_peers import DELTA, METHODS, SMALL
 from sksurv.metrics import (
@@ -26,8 +28,6 @@ from sksurv.metrics import (
 from sksurv.nonparametric import kaplan_meier_estimator
 
 from skdp import DPStatisticsSource, TabularEncoder
-from skdp.privacy import gaussian_epsilon
-from skdp.release import Release
 
 LEVELS = ("clear", "record 4", "record 1", "record 0.5")
 OWNERS, FEWEST = (4, 12), 200  # rows of an owner at least
@@ -44,16 +44,13 @@ def plan(tables, methods, draws):
         for name in methods:
             private = name == "skdp" or METHODS[name][1]
             for level in LEVELS if name == "skdp" else LEVELS[1:] if private else LEVELS[:1]:
-                yield [_cell(table, level, name, "default", draw)]
+                yield [cell_of(table, level, name, "default", draw, None)]
     if "skdp" in methods:
         for draw, table, n in product(range(draws), tables, OWNERS):
             if len(split(table, draw)[0]) >= n * FEWEST:
                 for level in LEVELS[1:]:
-                    yield [_cell(table, level, name, f"{n} owners", draw) for name in TOGETHER]
-
-
-def _cell(table, level, model, variant, draw):
-    return dict(zip(KEY, (table, level, model, variant, draw, None), strict=True))
+                    place = (f"{n} owners", draw, None)
+                    yield [cell_of(table, level, name, *place) for name in TOGETHER]
 
 
 def rows_of(cell):
@@ -66,11 +63,11 @@ def rows_of(cell):
     return X.iloc[learn], y[learn], X.iloc[test], y[test], schema
 
 
-def epsilon_of(cell):
-    return np.inf if cell["level"] == "clear" else float(cell["level"].removeprefix("record "))
-
-
-def make_release(X, y, schema, epsilon):
+def make_release(rows, part, epsilon):
+    """Return the release of a part of the rows to learn from, of all for None."""
+    X, y, _, _, schema = rows
+    if part is not None:
+        X, y = X.iloc[part], y[part]
     return DPStatisticsSource(epsilon, DELTA, encoder=schema).fit(X, y).release_
 
 
@@ -112,23 +109,15 @@ def of_release(release, rows):
 def own(cell):
     rows = rows_of(cell)
     with _bench.processor() as timer:
-        release = make_release(*rows[:2], rows[4], epsilon_of(cell))
+        release = make_release(rows, None, epsilon_of(cell["level"]))
     return [{**cell, **of_release(release, rows), "fit_seconds": timer.seconds}]
 
 
 def merged(cells):
     """Compute the rows of owners that share all rows at random."""
-    rows, epsilon = rows_of(cells[0]), epsilon_of(cells[0])
-    X, y, _, _, schema = rows
-    n = int(cells[0]["variant"].split()[0])
-    parts = np.array_split(np.arange(len(y)), n)
-    releases = [make_release(X.iloc[part], y[part], schema, epsilon) for part in parts]
-    deviation = np.sqrt(n) / releases[0].guarantee.gaussian_distance
-    found = (
-        Release.merge(releases, disjoint=True),
-        make_release(X, y, schema, epsilon),
-        make_release(X, y, schema, gaussian_epsilon(deviation, DELTA)),
-    )
+    rows = rows_of(cells[0])
+    parts = np.array_split(np.arange(len(rows[1])), int(cells[0]["variant"].split()[0]))
+    found = merged_and_whole(partial(make_release, rows), epsilon_of(cells[0]["level"]), parts)
     return [
         {**cell, **of_release(release, rows)} for cell, release in zip(cells, found, strict=True)
     ]
@@ -137,11 +126,10 @@ def merged(cells):
 def peer(cell):
     X, y, X_test, y_test, schema = rows_of(cell)
     encoder = TabularEncoder(schema).fit(X)
-    encoded = (encoder.transform(part) for part in (X, X_test))
-    learn, test = encoded
+    learn, test = (encoder.transform(part) for part in (X, X_test))
     fit = METHODS[cell["model"]][0]
     with _bench.processor() as timer:
-        risks, survival = fit(learn, y, test, epsilon_of(cell), cell["draw"])
+        risks, survival = fit(learn, y, test, epsilon_of(cell["level"]), cell["draw"])
     found = worth(risks, survival, y, y_test, schema.outcome.horizon)
     return [{**cell, **found, "fit_seconds": timer.seconds}]
 
@@ -154,12 +142,7 @@ def measure(group):
 
 
 if __name__ == "__main__":
-    parser = _bench.parser_of(__doc__)
-    parser.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES)
-    parser.add_argument("--methods", nargs="+", default=("skdp", *METHODS))
-    parser.add_argument("--draws", type=int, default=5, help="three times as many of small tables")
-    parser.add_argument("--redo", action="store_true", help="compute rows that are there, too")
-    args = parser.parse_args()
-    groups = plan(args.tables, args.methods, args.draws)
-    results = Results("times", "python benchmarks/bench_times.py")
-    _bench.fill(results, groups, measure, args.redo)
+    chosen = {"tables": tuple(TABLES), "methods": ("skdp", *METHODS)}
+    options = _bench.options_of(__doc__, **chosen, draws=5, redo=False)
+    groups = plan(options.tables, options.methods, options.draws)
+    _bench.complete("times", groups, measure, options.redo)

@@ -88,10 +88,8 @@ def of_labels(Z, y, known, test, times):
 def measured(X, y, schema, parts, draws, epsilon):
     """Yield the number of outcomes known, and figures of transfer, release and these alone."""
     horizon = schema.outcome.horizon
-    y = np.rec.fromarrays(
-        [y["event"] & (y["time"] <= horizon), np.minimum(y["time"], horizon)],
-        names="event,time",
-    )
+    followed = [y["event"] & (y["time"] <= horizon), np.minimum(y["time"], horizon)]
+    y = np.rec.fromarrays(followed, names="event,time")
     found = {}
     for draw in range(draws):
         here, order = parts(draw)
@@ -116,9 +114,8 @@ def measured(X, y, schema, parts, draws, epsilon):
             key = n if n < len(pool) else "all"
             n_events = float(y["event"][known].sum())
             found.setdefault(key, []).append((n_events, *transfer, *alone, *label))
-    names = ["events"] + [
-        f"{what}_{of}" for of in ("transfer", "release", "outcomes") for what in ("c", "ibs")
-    ]
+    sides = itertools.product(("transfer", "release", "outcomes"), ("c", "ibs"))
+    names = ["events", *(f"{what}_{side}" for side, what in sides)]
     for n, values in found.items():
         means = np.mean(values, axis=0).tolist()
         means = [None if np.isnan(mean) else mean for mean in means]
@@ -151,10 +148,9 @@ def sites(here, there, draw):
 
 def rows(options):
     for group in map(int, _bench.names(options.groups)):
-        for case, X, y, schema, parts in cases(group):
-            for epsilon in (1.0, 4.0):
-                for row in measured(X, y, schema, parts, options.draws, epsilon):
-                    yield {"group": group, "case": case, "level": epsilon} | row
+        for (case, *data), epsilon in itertools.product(cases(group), (1.0, 4.0)):
+            for row in measured(*data, options.draws, epsilon):
+                yield {"group": group, "case": case, "level": epsilon} | row
 
 
 def summary(found):
@@ -167,8 +163,8 @@ def summary(found):
         of = [f"{what}_{of}" for of in ("transfer", "release", "outcomes")]
         kinds = {f"{what}_ahead": ["mean", "min"], f"{what}_won": "sum", f"{what}_lost": "sum"}
         kinds |= {"case": "size"}
-        kinds_and_means = {"events": "mean"} | dict.fromkeys(of, "mean") | kinds
-        table = found.groupby(["group", "labels"], sort=False).agg(kinds_and_means)
+        means = dict.fromkeys(["events", *of], "mean")
+        table = found.groupby(["group", "labels"], sort=False).agg(means | kinds)
         print(table.round(4).to_string())
         print(found.groupby("group").agg(kinds).round(4).to_string())
 

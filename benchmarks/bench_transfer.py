@@ -108,14 +108,11 @@ def installed(cells):
 
 
 def arguments():
-    parser = _bench.parser_of(__doc__)
+    parser = _bench.parser_of(__doc__, draws=0, redo=False, n_jobs=1)
     parser.add_argument("table", choices=PLAN)
     choices = ("models", "variants", "levels", "labels")
     for name in choices:
         parser.add_argument(f"--{name}", type=_bench.names, metavar="A,B")
-    parser.add_argument("--draws", type=int, help="the first so many")
-    parser.add_argument("--redo", action="store_true", help="compute rows that are there, too")
-    parser.add_argument("--n-jobs", type=int, default=1)
     args = parser.parse_args()
     try:
         return args, wanted(args.table, **{n: getattr(args, n) for n in (*choices, "draws")})

@@ -116,16 +116,15 @@ def judged(kind, case, draw, target, releases, n_labels, encode=np.asarray):
 
 
 def tables(kind, targets, draws):
-    for target in targets:
-        for draw in range(draws):
-            rows = scenario(target, draw)
-            releases = []
-            for (name, source), epsilon in product(rows.sources.items(), (8.0, 2.0, 0.5)):
-                release = DPStatisticsSource(epsilon, encoder=rows.schema).fit(*source).release_
-                releases.append((f"{name}, ε = {epsilon:g}", release))
-            own = rows.X, rows.y, rows.X_test, rows.y_test
-            encode = TabularEncoder(rows.schema).fit(rows.X).transform
-            yield from judged(kind, target, draw, own, releases, 5, encode)
+    for target, draw in product(targets, range(draws)):
+        rows = scenario(target, draw)
+        releases = []
+        for (name, source), epsilon in product(rows.sources.items(), (8.0, 2.0, 0.5)):
+            release = DPStatisticsSource(epsilon, encoder=rows.schema).fit(*source).release_
+            releases.append((f"{name}, ε = {epsilon:g}", release))
+        own = rows.X, rows.y, rows.X_test, rows.y_test
+        encode = TabularEncoder(rows.schema).fit(rows.X).transform
+        yield from judged(kind, target, draw, own, releases, 5, encode)
 
 
 def arrays(kind, cases, draws):

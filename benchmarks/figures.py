@@ -12,6 +12,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 from _table import Values, load, pick, where
+from _tables_peers import TABLES
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "doc" / "images"
@@ -25,9 +26,8 @@ BESIDE = {
     "statistics of gradients": ((-6, -3), "right"),
 }
 # Okabe and Ito's colors, which most color-blind readers tell apart.
-BLUE, ORANGE, GREEN, GRAY = "#0072B2", "#D55E00", "#009E73", "#666666"
-PINK = "#CC79A7"
-TABLES = ("adult", "flchain", "whas500", "actg320", "actg175", "randhie")
+BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
+PINK, GRAY = "#CC79A7", "#666666"
 
 
 def curves(axes, rows, y, lines):

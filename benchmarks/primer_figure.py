@@ -3,17 +3,13 @@
 python benchmarks/primer_figure.py
 """
 
-from pathlib import Path
-
 import matplotlib.pyplot as plt
 import numpy as np
+from figures import BLUE, GRAY, IMAGES, ORANGE
 from scipy.stats import norm
 
 from skdp.privacy import Mechanism, PrivacyGuarantee
 
-IMAGE = Path(__file__).parents[1] / "doc" / "images" / "best_guess.png"
-# Okabe and Ito's colors, which most color-blind readers tell apart.
-BLUE, ORANGE, GRAY = "#0072B2", "#D55E00", "#666666"
 LEVELS = np.geomspace(0.1, 16, 60)
 
 
@@ -53,4 +49,4 @@ if __name__ == "__main__":
     guesses.set_xticks([0.1, 0.5, 1, 2, 4, 8, 16], ["0.1", "0.5", "1", "2", "4", "8", "16"])
     guesses.minorticks_off()
     guesses.legend(frameon=False, loc="upper left", fontsize="small")
-    figure.savefig(IMAGE, dpi=120)
+    figure.savefig(IMAGES / "best_guess.png", dpi=120)

@@ -10,7 +10,8 @@ function of a module ``_module_tables`` makes of the record.
 
 A line of options after a colon may stand above, and holds until the next one; the braces of a
 paragraph below it name columns. ``from module.name``: the rows that this function makes of the
-record; ``with name``: more columns, of ``COLUMNS``; ``only column=value``, or !=: these rows;
+record; ``with module.NAME``: more columns, each a function of a row in this dictionary; ``only
+column=value``, or !=: these rows;
 ``order columns``: sorted so; ``per columns``: one line for all rows that agree in them, or each
 row; ``by column``: where a name begins with a value of this column, it is of these rows, and a
 title and a cell with ~ are repeated for each such value; ``if name``: what is below is left out
@@ -23,7 +24,6 @@ import importlib
 import re
 
 from _front_tables import HOLDS
-from _measured_tables import COLUMNS, with_columns
 from _papers_tables import written
 from _store import HERE
 from _table import (
@@ -37,6 +37,7 @@ from _table import (
     show,
     table,
     unique,
+    with_columns,
 )
 
 # Where the pages of tables are, which the documentation shows.
@@ -64,14 +65,14 @@ def section(pattern):
     return f"\n## {title}\n\n{blocks}\n\n{how_made(name)}\n"
 
 
-def made_by(name, *record):
-    module, function = name.split(".")
-    return getattr(importlib.import_module(f"_{module}_tables"), function)(*record)
+def of_module(name):
+    module, attribute = name.split(".")
+    return getattr(importlib.import_module(f"_{module}_tables"), attribute)
 
 
 def block(text, record):
     if text.startswith("@"):
-        return made_by(text[1:], record)
+        return of_module(text[1:])(record)
     options, prose, header, body = {}, [], None, []
     for line in text.splitlines():
         if line.startswith(": "):
@@ -96,9 +97,9 @@ def block(text, record):
 
 def chosen(options, record):
     """Return the rows that options name, with their columns."""
-    rows = list(made_by(options["from"], record)) if "from" in options else record["rows"]
+    rows = list(of_module(options["from"])(record)) if "from" in options else record["rows"]
     if "with" in options:
-        rows = with_columns(rows, **COLUMNS[options["with"]])
+        rows = with_columns(rows, **of_module(options["with"]))
     for condition in filter(None, options.get("only", "").split(", ")):
         column, equal, value = re.split("(!?=)", condition)
         rows = [row for row in rows if (str(row.get(column)) == value) == (equal == "=")]

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -37,11 +38,11 @@ def load(monkeypatch):
 
 @pytest.fixture
 def pages(load):
-    """Make the tables of a page, from some rows, that use what a function makes of them."""
+    """Make the tables of a page, from some rows, with these options."""
 
-    def made(page, function, rows):
+    def made(page, options, rows):
         blocks = (BENCHMARKS / "pages" / f"{page}.md").read_text().split("\n\n")
-        some = (block for block in blocks if f": from {function};" in block)
+        some = (block for block in blocks if f": {options};" in block)
         return "\n".join(load("tables").block(block, {"rows": rows}) for block in some)
 
     return made
@@ -294,7 +295,7 @@ def test_methods_see_the_same_rows_in_their_own_columns(load):
     assert peers.blocks(encoded.columns) == [
         (1, slice(0, 1)), (3, slice(1, 4)), (0, slice(4, 5)), (1, slice(5, 6)), (0, slice(6, 7)),
     ]  # fmt: skip
-    unit = peers._unit_rows(np.vstack([encoded.X, encoded.X_test]), encoded.columns)
+    unit = peers.unit_rows(np.vstack([encoded.X, encoded.X_test]), encoded.columns)
     assert np.linalg.norm(unit, axis=1).max() <= 1
     assert np.linalg.norm(unit, axis=1).max() > 0.9
     other = data.view("frame", "flchain", 1)
@@ -318,10 +319,10 @@ def test_methods_are_measured_once_and_missing_peers_left_out(load, open_results
     bench = load("bench_tables_peers")
     names = ["logistic regression, target", "DP-EBM", "DPStatisticsSource"]
     results = open_results()
-    cells = list(bench.plan(["flchain"], names, 2))
+    cells, false = list(bench.plan(["flchain"], names, 2)), shutil.which("false")
     assert len(cells) == 2 * (1 + 3 + 3)
     for _ in range(2):
-        bench.run(cells, results, {"interpret": shutil.which("false")}, False)
+        bench.run(cells, results, SimpleNamespace(redo=False, python_interpret=false))
     assert "DP-EBM is left out" in capsys.readouterr().out
     rows = results.record["rows"]
     levels = ["-", "record 4", "record 1", "record 0.5"]
@@ -419,11 +420,11 @@ def test_gains_over_the_better_part_are_counted(load, pages):
     [_, few, private] = tables.cells(rows, "auc")  # more is better
     assert (few.better, few.outcome()) == ("target", "loss")
     assert (private.better, private.outcome()) == ("target", "win")
-    text = tables.outcomes({"rows": rows}) + pages("tables", "records.values", rows)
+    text = tables.outcomes({"rows": rows}) + pages("tables", "from records.values", rows)
     assert "| log loss | 10 | noisy statistics | 0 | 0 | 1 | -0.2500 | -0.2500 | -0.1500 |" in text
     assert "| flchain | ε = 4 for an element | 0 | – | – | 0.300 ± 0.000 | 0.550 ± 0.050 |" in text
-    [*_, last] = tables.seconds({"rows": rows})
-    assert (last["name"], last["release"]) == ("transfer", "ε = 1 for a record")
+    text = pages("tables", "with records.SECONDS; order place", rows)
+    assert "| transfer | ε = 1 for a record | 10 | 2.00 |" in text
 
 
 def test_other_columns_are_compared_with_all_of_them(pages):
@@ -438,7 +439,7 @@ def test_other_columns_are_compared_with_all_of_them(pages):
         )
     ]
     line = "| adult | ε = 4 for a record | 0 | 1.300 ± 0.500 | 1.320 ± 0.500 | 1.300 ± 0.500 |"
-    assert f"{line} -0.0200 ± 0.0000 | **no** |" in pages("owners", "records.columns", rows)
+    assert f"{line} -0.0200 ± 0.0000 | **no** |" in pages("owners", "from records.columns", rows)
 
 
 def test_qualities_of_log_odds(load):
@@ -474,7 +475,7 @@ def test_shift_measures_one_release_again_from_its_file(load, monkeypatch, tmp_p
     monkeypatch.setattr(bench, "LABELS", ((0, "-"), (10, "random")))
     monkeypatch.setattr(bench, "EPSILONS", (4.0,))
     transfer = bench.by_transfer
-    by_release = lambda releases, rows, *_: bench.by_release(releases, rows)  # noqa: E731
+    by_release = lambda releases, rows, *_, **__: bench.by_release(releases, rows)  # noqa: E731
     monkeypatch.setattr(bench, "by_transfer", by_release)
     first, again = (bench.measure("Zurich-Basel", 0, tmp_path) for _ in range(2))
     assert first == again  # the noise of a new release would differ
@@ -482,9 +483,9 @@ def test_shift_measures_one_release_again_from_its_file(load, monkeypatch, tmp_p
     assert {row["source"] for row in first} == {"-", "all", "Cleveland", "Budapest", "Long Beach"}
     rows = load("_shift_data").scenario("Zurich-Basel", 0)
     release = bench.kept_release(tmp_path / "file", rows, "Long Beach", 4.0)
-    given = transfer([release], rows, None, "-", {0: 0.9, 1: 0.1})
+    given = transfer([release], rows, None, class_prior={0: 0.9, 1: 0.1})
     assert len(given) == len(rows.y_test)
-    assert given.mean() < transfer([release], rows, None, "-").mean()
+    assert given.mean() < transfer([release], rows, None).mean()
 
 
 def test_labels_of_one_class_give_its_smoothed_frequency(load):
@@ -557,7 +558,7 @@ def test_shift_is_judged_against_the_better_side(load, pages):
     line = "| log loss | A | one | 4 | all | 0.450 | 0.300 | 0.300 | 0.315 | 0.305 |"
     assert f"{line} -0.015 ± 0.000 |" in below
     assert "log loss: 4 of 6 cells; AUC: 4 of 6 cells." in below
-    text = tables.outcomes({"rows": rows}) + pages("targets", "shift.means", rows)
+    text = tables.outcomes({"rows": rows}) + pages("targets", "from shift.means", rows)
     assert "| log loss | transfer | 0 | 0 / 0 / 2 | 0 / 0 / 2 | – | – | 0 / 0 / 2 |" in text
     assert "| log loss | four hospitals | one | 4 | 0 | 0.450 | – | – | 0.465 | 0.350 |" in text
     assert "| A | three | 4 | all | 0.450 | 0.300 | 0.300 | 0.315 | 0.305 | 0.450 |" in text
@@ -610,11 +611,14 @@ def test_merged_releases_are_judged_against_single_ones_and_equal_noise(load, pa
     assert ("adult, 5 owners", "4", "AUC", "merged", "best single") in below
     assert ("adult, 5 owners", "4", "log loss", "merged", "equal noise") in below
     assert not any("list" in line for line in below)  # less than .01 below
-    text = pages("targets", "merging.hospitals", rows)
+    text = pages("targets", "from merging.hospitals", rows)
     assert "| three others, no label | merged | – | – | – | 0.760 ± 0.010 |" in text.replace(
         "the three", "three"
     )
-    assert [row["kib"] for row in tables.files({"rows": rows})] == [2, 1]
+    text = pages("targets", "with merging.FILES; only shown=True; order place", rows)
+    assert (
+        "| one release | before | 2.0 | 1.0 | 2.0 |\n| 103 | one release | after | 1.0 |" in text
+    )
 
 
 def test_patients_are_those_of_flamby(load):
@@ -681,13 +685,13 @@ def test_transfer_is_compared_with_the_better_part_draw_by_draw(load):
 
 def test_tables_of_releases_have_a_row_for_each_cell(load, pages):
     rows = [*_statistics_rows()]
-    text = pages("tables", "statistics.compared", rows)
+    text = pages("tables", "from statistics.compared", rows)
     assert text.count("| some |") == 2
     assert "| 0.700 ± 0.100 | 0.600 ± 0.100 | – | 0.700 ± 0.111 | +0.0000 ± 0.0115 | no |" in text
     for row in rows:
         row["accuracy"] = 100 * row.pop("auc")
-    assert "| -2.00 ± 0.58 | **yes** |" in pages("images", "statistics.compared", rows)
-    options = ": from statistics.named; per case, level, model, labels"
+    assert "| -2.00 ± 0.58 | **yes** |" in pages("images", "from statistics.compared", rows)
+    options = ": with statistics.COLUMNS; per case, level, model, labels"
     cells = "| {epsilon} | {name} | {labels} | {accuracy:.1f ±} % ({accuracy:count}) |"
     text = load("tables").block(f"{options}\n| ε | model | labels | % |\n{cells}", {"rows": rows})
     assert "| – | target alone | 5 | 60.0 ± 10.0 % (3) |" in text
@@ -723,7 +727,8 @@ def test_regressions_of_numbers_are_judged_by_the_best_peer(load, pages):
         line.replace(" ± 0.000", "") for line in lines
     ]
     assert any(line.startswith("| TukeyEM | 4 | +0.450") for line in lines)
-    text = pages("numbers", "numbers.peers", rows) + pages("numbers", "numbers.intervals", rows)
+    text = pages("numbers", "from numbers.peers", rows)
+    text += pages("numbers", "with numbers.COLUMNS; only variant=default, own=True", rows)
     assert "| TukeyEM | 0.5 | 0.000 ± 0.000 |" in text
     assert (
         "| **all**, skdp, auto |  | 80.0 %; 0.100 (+0.100); 100 % | 80.0 %; 0.200 (+0.200)" in text
@@ -756,11 +761,14 @@ def test_times_are_shown_by_method_and_budget(load, pages):
         for case in ("gbsg2", "flchain")
         for model, level in (("Cox", "clear"), ("skdp", "record 1"), ("skdp", "clear"))
     ]
-    text = pages("times", "times.peers", rows)
+    text = pages("times", "with times.COLUMNS; only variant=default; order place", rows)
     assert text.index("| skdp | 1 |") < text.index("| skdp | ∞ |")
     assert text.index("| skdp | ∞ |") < text.index("| Cox, not private | ∞ |")
-    assert "0.200; 0.030 (-0.030)" in pages("times", "times.curves", rows)
-    assert "0.050 (+0.050); 100 %" in pages("times", "times.expected", rows)
+    columns = "with times.COLUMNS; only variant=default"
+    curves = pages("times", f"{columns}, excess!=None; order place", rows)
+    assert "0.200; 0.030 (-0.030)" in curves
+    expected = pages("times", f"{columns}, model=skdp; order place", rows)
+    assert "0.050 (+0.050); 100 %" in expected
 
 
 def test_transfers_of_times_are_judged_by_the_better_side(load):
@@ -927,7 +935,7 @@ def test_the_way_to_many_rows_is_in_proportion_to_what_was_measured(pages):
         {"case": "dask-4", "worker_seconds": 9.0, "sent_mib": 20.0, **cluster},
         {"case": "many", "chunks": 1000, "wall_seconds": 5.0},
     ]
-    text = pages("cost", "sums.computing", rows)
+    text = pages("cost", "from sums.computing", rows)
     # 6,400 s of a core are 100 s on each of 64; files of 1000 GiB are read in 200 s.
     assert "| 6.4 s of a core for 10⁶ rows | 1.8 hours of a core: 1.7 minutes, 0.09 $" in text
     assert "3.6 hours of a core: 3.3 minutes, 0.18 $" in text
