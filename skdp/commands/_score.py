@@ -37,7 +37,14 @@ from skdp.commands._tables import (
 from skdp.displays import CalibrationDisplay, EvaluationDisplay, PredictionErrorDisplay
 from skdp.release import HALF_WIDTH, StepFunction
 from skdp.source import evaluate_privately
-from skdp.tabular import EventOutcome, canonical, numbers, person_ids, truths
+from skdp.tabular import (
+    EventOutcome,
+    canonical,
+    missing_values,
+    numbers,
+    person_ids,
+    truths,
+)
 from skdp.utils._survival import concordance_index
 from skdp.utils._text import text_width
 
@@ -247,6 +254,14 @@ def _of_times(predictions, truth, values, columns, named, arguments):
     exits = outcome_values(truth, named, outcome)
     events, left = truths(exits[outcome.event]), numbers(exits[outcome.time])
     known = np.isin(events, (0, 1)) & (left >= 0)
+    strange = ~known & ~missing_values(exits[outcome.event]) & ~missing_values(exits[outcome.time])
+    if strange.any():
+        event, time = exits[strange].iloc[0].tolist()
+        raise ValueError(
+            f"{arguments.table!r} has {strange.sum():,} rows whose event is neither 0 or 1, true "
+            "or false, nor yes or no, or whose time is no number from 0 on, such as "
+            f"{event!r:.50} and {time!r:.50}. Write them so, or leave the cells empty."
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that there is no noise, which is what is wanted
         evaluation = evaluate_privately(
@@ -292,10 +307,9 @@ def _line(name, measure, columns, other, reference):
         low, high = value + np.nanquantile(distances, [0.025, 0.975])
     if isnan(value):
         return f"  {name:<12}  unknown, of rows with one outcome only"
-    shown = [
-        *map(_short if name == "mean error" else "{:.3f}".format, (value, low, high, reference))
-    ]
-    return "  {:<12}  {} (95 %: {} to {}); {}: {}".format(name, *shown[:3], other, shown[3])
+    form = _short if name == "mean error" else "{:.3f}".format
+    interval = f" (95 %: {form(low)} to {form(high)})" if n > 1 else ""
+    return f"  {name:<12}  {form(value)}{interval}; {other}: {form(reference)}"
 
 
 def _n_groups(y):

@@ -890,12 +890,12 @@ def _of_numbers(estimate):
 
 
 def _areas(rows):
-    """Return the area of each score, ties counted half: (n_scores, n_draws)."""
+    """Return the area of each score, ties counted half: (n_scores, n_draws); NaN of one class."""
     others, positives = rows[..., 0, :], rows[..., 1, :]
     below = np.cumsum(others, axis=-1) - others / 2
-    return (positives * below).sum(axis=-1) / np.maximum(
-        others.sum(axis=-1) * positives.sum(axis=-1), np.finfo(float).tiny
-    )
+    pairs = others.sum(axis=-1) * positives.sum(axis=-1)
+    areas = np.full(pairs.shape, np.nan)
+    return np.divide((positives * below).sum(axis=-1), pairs, out=areas, where=pairs > 0)
 
 
 def _mean(rows, of_others, of_own):

@@ -251,3 +251,27 @@ def test_a_class_that_no_row_has_is_left_out_of_the_auc(here, run):
     code, out, _ = scored(run, p, {"y": ["a", "b"]}, "--label", "y")
     assert code == 0
     assert "AUC           1.000" in out
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "code", "said"),
+    [
+        ({"event": [0, 0, 0], "time": [150, 250, 90]}, 0, "AUC nan"),
+        ({"event": ["ja", "nein", None], "time": [150, 20, 30]}, 1, "such as 'ja' and '150'"),
+        ({"event": [1, 0, None], "time": [150, -20, None]}, 1, "1 rows whose event"),
+    ],
+)
+def test_times_that_say_nothing_are_no_figures(here, run, outcomes, code, said):
+    curves = {"risk": [0.1, 0.3, -0.2], "survival_100": [0.9, 0.8, 0.95]}
+    pd.DataFrame(curves | {"survival_200": [0.8, 0.7, 0.9]}).to_csv("p.csv", index=False)
+    pd.DataFrame(outcomes).to_csv("t.csv", index=False)
+    found, out, err = run("score", "p.csv", "t.csv", "--event", "event", "--time", "time")
+    assert found == code, err
+    assert said in out + err
+
+
+def test_a_single_row_has_no_interval(here, run):
+    pd.DataFrame({"probability_a": [0.3], "probability_b": [0.7]}).to_csv("p.csv", index=False)
+    pd.DataFrame({"outcome": ["b"]}).to_csv("t.csv", index=False)
+    _, out, _ = run("score", "p.csv", "t.csv", "--label", "outcome")
+    assert "log loss      0.357; the frequencies alone" in out
