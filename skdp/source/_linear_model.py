@@ -1,4 +1,4 @@
-"""The interface of models, the noisy sums that they start from, and the linear model."""
+"""The interface of models, their noisy sums with the sensitivity of each, and the linear model."""
 
 from abc import ABC, abstractmethod
 from dataclasses import replace
