@@ -242,7 +242,8 @@ class PrivateEvaluation:
                 "mean_absolute_error, interval_coverage, prediction_curve or residuals."
             )
         random_state = check_random_state(0)  # noise is in the histograms already
-        # Of rows that leave early nothing is expected.
+        # Where probabilities are right, the log-ratio of events to others is the log-odds of the
+        # bin; of rows that leave early nothing is expected.
         centers = self._bins.centers
         ratios = np.stack([centers, np.zeros_like(centers)])[: self.histograms.shape[1] - 1]
         rows = [

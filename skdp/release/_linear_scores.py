@@ -347,7 +347,7 @@ def _unexplained(covariance, A, left, gone):
 
 
 def _cosine_means(basis: BasisFunctions, moments: Moments, chosen):
-    r"""Return means of cosines of normal columns for each class, (n_classes, n_chosen).
+    r"""Return means of basis functions −cos of normal columns, (n_classes, n_chosen).
 
     Of u ~ N(m, s²), cos(jπu) has the mean :math:`\cos(jπm)\, e^{-(jπs)²/2}`.
     """

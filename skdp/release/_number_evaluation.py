@@ -153,7 +153,10 @@ class NumberErrors:
         return pd.DataFrame(lines, columns=["prediction", "outcome", "low", "high", "rows"])
 
     def residuals(self):
-        """Return the shares of rows by outcome minus prediction, with their intervals."""
+        """Return the shares of rows by outcome minus prediction, with their intervals.
+
+        On a logarithmic scale residuals are shares of the scale, as they have no unit.
+        """
         steps = np.arange(1 - N_PLACES, N_PLACES)
         counts = np.array([np.trace(self.histogram, k) for k in steps])
         n = max(counts.sum(), 1e-9)

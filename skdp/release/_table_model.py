@@ -108,7 +108,7 @@ class TableModel(Model):
         """Return the warning that nothing may be predicted, or None; from noisy numbers."""
         if self.statistics.is_event:
             return time_doubt(self.hazards.concordance)
-        return super().doubt() if self.linear is not None else number_doubt(self.expected_r2)
+        return self.linear.doubt() if self.linear is not None else number_doubt(self.expected_r2)
 
     def effective_rows(self, release: Any) -> float:
         """Return the number of rows that would be as informative without noise."""

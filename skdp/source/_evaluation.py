@@ -202,11 +202,11 @@ def evaluate_privately(
     bits = private_bits("evaluate_privately", random_state)
     queries = GaussianQueries(epsilon, delta, {"histograms": share}, bits)
     guarantee = whole_guarantee(
-        f"Gaussian noise on {kind.what}",
+        f"Gaussian noise on {kind.noisy}",
         (queries.mechanism,),
         kind.shape[0] + 1,
         by_group=groups is not None,
-        covers=f"the {kind.said} of the rows and their labels",
+        covers=f"the {kind.covered} of the rows and their labels",
         excludes=f"the model, its {kind.public}; refusals of the input; that the score of a "
         "row depends on other rows, if only by rounding",
     )
@@ -244,8 +244,9 @@ class _Kind(NamedTuple):
     # How far one row changes all counts together, each in units of its scale.
     sensitivity: float
     scales: np.ndarray
-    what: str
-    said: str
+    # What the guarantee says: what gets noise, what is covered, and what is known besides.
+    noisy: str
+    covered: str
     public: str
 
 
@@ -257,7 +258,7 @@ def _kind_of(model, outcome, times):
             "The 'times' parameter of evaluate_privately is for models of a time to an event. "
             "Leave it out."
         )
-    return _of_classes(model) if outcome is None else _of_number(model, outcome)
+    return _of_classes(model) if outcome is None else _of_number(outcome)
 
 
 def _read_labels(y, frame, outcome):
@@ -271,21 +272,26 @@ def _read_labels(y, frame, outcome):
 
 
 def _of_classes(model):
+    """Return how rows are counted by class and score."""
     classes = _checked_classes(model)
     n_scores = 1 if len(classes) == 2 else len(classes)
     # All counts change by the root of the number of histograms, each by 1 in one bin.
-    counting = (n_scores, 2, SCORE_BINS.n), _counts, np.sqrt(n_scores), np.ones(1)
-    return _Kind(classes, *counting, "histograms of scores", "scores", "classes, the bins")
+    shape, sensitivity = (n_scores, 2, SCORE_BINS.n), np.sqrt(n_scores)
+    said = "histograms of scores", "scores", "classes, the bins"
+    return _Kind(classes, shape, _counts, sensitivity, np.ones(1), *said)
 
 
-def _of_number(model, outcome):
+def _of_number(outcome):
+    """Return how rows are counted by prediction and outcome, and how their errors are summed."""
+    shape, count = (1, N_PLACES, N_PLACES), partial(_number_counts, outcome=outcome)
+    # One row moves all cells and sums, in units of these, by a vector of length 1.
     scales = np.append(np.full(N_PLACES**2, CELL_SCALE), SUM_SCALES)
-    counting = (1, N_PLACES, N_PLACES), partial(_number_counts, outcome=outcome), 1.0, scales
     said = "counts and sums of errors", "predictions", "bounds, the cells"
-    return _Kind([outcome.low, outcome.high], *counting, *said)
+    return _Kind([outcome.low, outcome.high], shape, count, 1.0, scales, *said)
 
 
 def _of_times(outcome, times):
+    """Return how rows are counted at each public time; raise ValueError for other times."""
     given = outcome.horizon * np.array(DEFAULT_TIMES) if times is None else times
     try:
         at = np.asarray(given, dtype=np.float64).ravel().tolist()
@@ -299,9 +305,10 @@ def _of_times(outcome, times):
         )
     # A row is in one cell of the histogram of each time, whatever it holds: all counts change by
     # the root of the number of times.
-    counting = partial(_time_counts, outcome=outcome, times=at), np.sqrt(len(at)), np.ones(1)
+    shape, sensitivity = (len(at), N_STATES, TIME_BINS.n), np.sqrt(len(at))
+    count = partial(_time_counts, outcome=outcome, times=at)
     said = "counts of events", "probabilities", "times and horizon, the bins"
-    return _Kind(at, (len(at), N_STATES, TIME_BINS.n), *counting, *said)
+    return _Kind(at, shape, count, sensitivity, np.ones(1), *said)
 
 
 def _outcome_of(model, given):

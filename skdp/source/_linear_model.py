@@ -1,4 +1,4 @@
-"""The interface of models, the noisy sums that they start from, and the linear model."""
+"""The interface of models, their noisy sums with the sensitivity of each, and the linear model."""
 
 from abc import ABC, abstractmethod
 from dataclasses import replace
@@ -221,8 +221,10 @@ def _perturb_squares(squares, steps, queries, name):
     if not squares.size:
         return {}
     n_rows, total, square = squares
+    # The noisy mean, which is the frequency of the upper end, in steps of these sums.
     mean = round(int(steps[1]) * 2**SQUARE_BITS / _FREQUENCY_STEPS)
     deviations = np.array([square - 2 * mean * total + mean**2 * n_rows])
+    # No row is farther from the mean than the farther end.
     largest = SQUARE_ROW * max(mean, 2**SQUARE_BITS - mean) ** 2
     unit = SQUARE_ROW * 4**SQUARE_BITS
     return {

@@ -254,7 +254,7 @@ def norm_histogram(squared_norms, weights, edges):
 
 
 def noisy_radius(histogram, edges, quantile, queries, name):
-    """Return the edge below which about a fraction of the rows is."""
+    """Return the norm below which about a fraction of the rows is; spends the share ``name``."""
     noisy = queries.add(name, histogram, WEIGHT_GRID)
     below = np.cumsum(noisy)
     enough = below >= quantile * below[-1]

@@ -15,6 +15,8 @@ from skdp.tabular._check import (
 from skdp.tabular._columns import (
     CategoryColumn,
     NumericColumn,
+    cells_without_value,
+    mostly_far_outside,
 )
 from skdp.tabular._encoder import (
     TabularEncoder,
@@ -27,10 +29,8 @@ from skdp.tabular._mistakes import (
     ALIKE,
     MANY,
     MONEY,
-    cells_without_value,
     is_record_number,
     missing_marks,
-    mostly_far_outside,
     number_forms,
     number_pattern,
     same_spelling,

@@ -14,21 +14,23 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from skdp.tabular._columns import NumericColumn
+from skdp.tabular._columns import (
+    MOST,
+    NumericColumn,
+    cells_without_value,
+    mostly_far_outside,
+    values_outside,
+)
 from skdp.tabular._mistakes import (
     MANY,
-    MOST,
     PERSON_ID,
     Spelling,
     are_dates,
-    cells_without_value,
     conversions,
     is_record_number,
     letters,
     most_frequent,
-    mostly_far_outside,
     number_forms,
-    values_outside,
 )
 from skdp.tabular._outcomes import N_INTERVALS, exit_names, outcome_text
 from skdp.tabular._schema import Schema, as_schema

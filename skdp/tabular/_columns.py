@@ -1,4 +1,4 @@
-"""The two kinds of columns: their public description, encoding and decoding."""
+"""The two kinds of columns: public description, encoding, decoding, and values that do not fit."""
 
 import re
 from collections.abc import Mapping
@@ -9,13 +9,17 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdp.tabular._values import Vocabulary, ambiguity, as_number, numbers
+from skdp.tabular._values import Vocabulary, ambiguity, as_number, missing_values, numbers
+from skdp.utils._frames import as_elements
 from skdp.utils._text import composed
 
 # A value of 1 % of the upper bound is about half way up a logarithmic scale that starts at zero.
 # Of 30 to 10,000, 30 and 100 gave the best logistic regressions of the logarithmic columns of four
 # medical and economic tables (adult, flchain, actg320, actg175).
 _LOG_RESOLUTION = 100.0
+# Distance of a value beyond its public bounds, in widths of these, and share of such rows: where
+# both are exceeded, the column is probably in other units (rules of thumb).
+_FAR, MOST = 0.1, 0.5
 # Longest name of a column or category: a rule of thumb, far beyond any real one.
 _MAX_TEXT = 1000
 
@@ -368,6 +372,28 @@ class CategoryColumn:
             if self.missing:
                 codes = np.where(block[:, 1] > 0.5, last + 1, codes)
         return np.array([*self.categories, None], dtype=object)[codes]
+
+
+def values_outside(values, low, high):
+    """Return values outside bounds, infinite ones included, without missing ones."""
+    return values[(values < low) | (values > high)]
+
+
+def mostly_far_outside(values, low, high):
+    """Return whether most values lie so far outside bounds that other units are likely."""
+    margin = _FAR * (high - low)
+    return bool(
+        len(values)
+        and len(values_outside(values, low - margin, high + margin)) > MOST * len(values)
+    )
+
+
+def cells_without_value(column, values):
+    """Return which cells of a column of a schema are missing, and which others are unreadable."""
+    unread = np.isnan(column.positions(values))
+    missing = np.zeros_like(unread)
+    missing[unread] = missing_values(as_elements(values)[unread])
+    return missing, unread & ~missing
 
 
 def column_from(name, description):

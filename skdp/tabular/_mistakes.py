@@ -11,13 +11,11 @@ from difflib import get_close_matches
 
 import numpy as np
 
+from skdp.tabular._columns import MOST, values_outside
 from skdp.tabular._values import canonical, missing_values, numbers
 from skdp.utils._frames import as_elements
 from skdp.utils._validation import listed
 
-# Distance of a value beyond its public bounds, in widths of these, and share of such rows: where
-# both are exceeded, the column is probably in other units (rules of thumb).
-FAR, MOST = 0.1, 0.5
 # Share of unreadable values from which they are probably written in another way, rather than rare
 # categories that the source does not list (rule of thumb).
 MANY = 0.1
@@ -103,28 +101,6 @@ _DATE = re.compile(
 )
 # 12 mg, < 0.3, 38,5°C, ~5, 120+.
 _WITH_TEXT = re.compile(r"[<>≤≥=~≈]*\s*[+-]?\d[\d.,]*\s*(\D{0,12}|[a-zA-Zµ%°/^*0-9.\s]{0,12})")
-
-
-def values_outside(values, low, high):
-    """Return values outside bounds, infinite ones included, without missing ones."""
-    return values[(values < low) | (values > high)]
-
-
-def mostly_far_outside(values, low, high):
-    """Return whether most values lie so far outside bounds that other units are likely."""
-    margin = FAR * (high - low)
-    return bool(
-        len(values)
-        and len(values_outside(values, low - margin, high + margin)) > MOST * len(values)
-    )
-
-
-def cells_without_value(column, values):
-    """Return which cells of a column of a schema are missing, and which others are unreadable."""
-    unread = np.isnan(column.positions(values))
-    missing = np.zeros_like(unread)
-    missing[unread] = missing_values(as_elements(values)[unread])
-    return missing, unread & ~missing
 
 
 def letters(name):

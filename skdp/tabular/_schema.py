@@ -855,7 +855,10 @@ def _finite_numbers(values):
 
 
 def _step(values, low, high):
-    """Return the power of ten, 1 at most, that values and the lower bound are multiples of."""
+    """Return the power of ten, 1 at most, that values and the lower bound are multiples of.
+
+    None without one, and for two values, which show no step.
+    """
     for decimals in range(_MOST_DECIMALS + 1):
         multiples = np.append(values, low) * 10**decimals
         if np.allclose(multiples, np.rint(multiples), rtol=0, atol=_TO_A_STEP):
