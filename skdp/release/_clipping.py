@@ -6,7 +6,7 @@ c = min(1, R/‖z‖). The effect on the rows of each class, in ``_unclipped``, 
 import numpy as np
 from scipy.stats import gamma
 
-from skdp.utils._linalg import TINY
+from skdp.utils._linalg import NEGLIGIBLE, TINY
 
 # Shape of the gamma distribution of squared norms: their standard deviation is a third of their
 # mean, as that of some twenty basis functions; rule of thumb.
@@ -21,8 +21,6 @@ _SQUARE_ERROR, _FARTHEST = 0.02, 10.0
 # none of them, and of numbers whose values lie close together (measured on ten tables: up to .017
 # and .035).
 _INDICATOR_ERROR, _FORM_ERROR = 0.01, 0.03
-# Least share of a form that is used, against rounding.
-_LEAST_SHARE = 1e-9
 # Least mean square of a row, in units of its public guess: what noise may leave of it.
 _LEAST_SQUARE = 1e-4
 # Least mean of c², by whose root rows are divided (rule of thumb).
@@ -141,7 +139,7 @@ def measured_shrinkage(statistics, basis):
         (np.where(single, form, 0.0), of_single, _INDICATOR_ERROR),
         (np.where(single, 0.0, form), constant - of_single, _FORM_ERROR),
     ):
-        if size > _LEAST_SHARE * constant:
+        if size > NEGLIGIBLE * constant:
             value = (part * statistics.second).sum() / (n_rows * size)
             noise = statistics.second_sd * np.linalg.norm(part) / (n_rows * size)
             values.append(value)

@@ -50,7 +50,7 @@ from skdp.release._separation import (
     likely_variances,
 )
 from skdp.release._several_classes import scores_of_several_classes
-from skdp.utils._linalg import TINY
+from skdp.utils._linalg import NEGLIGIBLE, TINY
 
 # Prior standard deviation of a variance, in units of its public guess. On six tables at ε = 0.5
 # the AUC is .734 with 1, .737 with .3, .738 with .2, .739 with .1, which loses .001 at ε = 4.
@@ -71,8 +71,6 @@ _NODES, _PROBABILITIES = np.polynomial.hermite_e.hermegauss(61)
 _PROBABILITIES = _PROBABILITIES / _PROBABILITIES.sum()
 # Width by which a bracket of the root is extended, against rounding.
 _SLACK = 1e-6
-# The same of large scores, relative to these.
-_ROUNDING = 1e-9
 # Least frequency of a class, above rounding errors of sums of probabilities (rule of thumb).
 _LEAST_FREQUENCY = 1e-12
 # Least share of the variance of a class within a site (rule of thumb).
@@ -383,7 +381,7 @@ def calibrated_log_odds(separation, variance, unequal, frequency, slope=None):
         return (probabilities * expit(scores + intercept)).sum() - frequency
 
     middle = logit(frequency)
-    slack = max(_SLACK, _ROUNDING * np.abs(scores).max())
+    slack = max(_SLACK, NEGLIGIBLE * np.abs(scores).max())
     low, high = middle - scores.max() - slack, middle - scores.min() + slack
     return slope, float(brentq(excess, low, high))
 

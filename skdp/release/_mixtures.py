@@ -11,7 +11,7 @@ from sklearn.cluster import KMeans
 
 from skdp.release._moments import Moments, normal_root
 from skdp.release._parts import Part, array, require
-from skdp.utils._linalg import TINY, positive_definite_floor
+from skdp.utils._linalg import NEGLIGIBLE, TINY, positive_definite_floor
 
 # Steps of expectation maximization without noise; rule of thumb.
 _STEPS = 5
@@ -37,8 +37,6 @@ _PRIOR_ROWS = 0.5
 _MIN_WITHIN = 0.05
 # Smallest share of the common covariance in that of a class, in any direction; rule of thumb.
 _MIN_OF_COMMON = 0.25
-# Ratio of variances of a marginal component below which they are zero in floating point.
-_MARGINAL_PRECISION = 1e-9
 # Of a covariance matrix in a release, in units of the average variance of a direction, and of its
 # own largest one: below it a Cholesky factor may not exist in floating point.
 _SMALLEST_VARIANCE = 1e-12
@@ -604,5 +602,5 @@ def _credible_means(moments, directions):
 
 def _definite(covariance):
     symmetric = (covariance + covariance.T) / 2
-    definite = positive_definite_floor(symmetric, _MARGINAL_PRECISION, _MARGINAL_PRECISION)
+    definite = positive_definite_floor(symmetric, NEGLIGIBLE, NEGLIGIBLE)
     return (definite + definite.T) / 2

@@ -13,10 +13,7 @@ from skdp.release._parts import (
     array,
     require,
 )
-from skdp.utils._linalg import TINY, row_blocks
-
-# Smallest number of rows of a class, which variances are divided by.
-_LEAST_COUNT = 1e-9
+from skdp.utils._linalg import NEGLIGIBLE, TINY, row_blocks
 
 
 @dataclass(frozen=True)
@@ -69,8 +66,8 @@ class Moments(Part):
            [0., 0.]])
     """
 
-    class_counts: np.ndarray = array("K", least=_LEAST_COUNT)
-    effective_sizes: np.ndarray = array("K", least=_LEAST_COUNT)
+    class_counts: np.ndarray = array("K", least=NEGLIGIBLE)
+    effective_sizes: np.ndarray = array("K", least=NEGLIGIBLE)
     means: np.ndarray = array("K p", below=LARGEST_MEAN)
     covariances: np.ndarray = array("c tri(p)", below=LARGEST_VARIANCE)
     noise: np.ndarray = array("p", key="noise_variances", least=0, below=LARGEST_VARIANCE)

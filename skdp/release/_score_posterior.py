@@ -17,6 +17,8 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.special import expit
 from scipy.stats import chi2
 
+from skdp.utils._linalg import NEGLIGIBLE
+
 # Precisions of second differences of the logarithms that are compared: of the density, and of its
 # ratio, which is smoother.
 _DENSITIES = 10.0 ** np.arange(0, 5)
@@ -28,7 +30,6 @@ _TOLERANCE = 1e-6
 _LARGEST_STEP = 2.0
 # Share of the draws of a normal posterior that would be taken for implausible.
 _EXCLUDED = 1e-3
-_TINY = 1e-9
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,9 @@ def posterior_draws(histograms, ratios, deviation, n_draws, random_state):
     """
     ratios = np.atleast_2d(ratios)
     if deviation == 0:
-        return random_state.gamma(np.maximum(histograms, _TINY), size=(n_draws, *histograms.shape))
+        return random_state.gamma(
+            np.maximum(histograms, NEGLIGIBLE), size=(n_draws, *histograms.shape)
+        )
     fits = [
         _fit(histograms, ratios, deviation, density, ratio)
         for density in _DENSITIES
@@ -141,7 +144,7 @@ def _fit(histograms, ratios, deviation, density, ratio):
         curvature = slopes.T @ (slopes / variances[:, np.newaxis]) + precision
         factor = cho_factor(curvature, lower=True)
         step = cho_solve(factor, gradient)
-        step *= min(1.0, _LARGEST_STEP / max(np.abs(step).max(), _TINY))
+        step *= min(1.0, _LARGEST_STEP / max(np.abs(step).max(), NEGLIGIBLE))
         before = of_step(x)
         while of_step(x + step) > before and np.abs(step).max() > _TOLERANCE:
             step /= 2

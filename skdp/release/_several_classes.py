@@ -9,10 +9,8 @@ from scipy.special import log_softmax, ndtr, ndtri, softmax
 from skdp.release._basis import column_density
 from skdp.release._posterior import WEIGHT_SCALES, posteriors_by_scale
 from skdp.release._separation import ScoredClasses
-from skdp.utils._linalg import TINY
+from skdp.utils._linalg import NEGLIGIBLE, TINY
 
-# Added to variances of the functions of a column, in units of their guesses, to be inverted.
-_TILT_RIDGE = 1e-9
 # Simulated rows, about, and at least of a class. With 8,000 losses are the same within .003.
 _N_ROWS = 4000
 _LEAST_ROWS = 20
@@ -32,9 +30,6 @@ _PENALTY = 0.003
 # is .133, .054 and .095 on human activity, .490, .481 and .475 on adult's marital status.
 _OUTLIERS = 0.002
 _MAX_ITER = 100
-# Least variance of a direction of the scores, in units of the largest: there is none along the
-# sum of the classes.
-_PRECISION = 1e-9
 
 
 def scores_of_several_classes(population, covariance, errors, basis, shrinkage):
@@ -185,7 +180,7 @@ def _rescaling(simulated, wanted):
     In no direction does the variance become less than a share of what it was.
     """
     values, vectors = np.linalg.eigh((simulated + simulated.T) / 2)
-    some = values > _PRECISION * max(values[-1], TINY)
+    some = values > NEGLIGIBLE * max(values[-1], TINY)  # none is along the sum of the classes
     roots, vectors = np.sqrt(values[some]), vectors[:, some]
     whitened = vectors / roots
     ratios, directions = np.linalg.eigh(whitened.T @ (wanted + wanted.T) @ whitened / 2)
@@ -295,6 +290,6 @@ def _tilted(values, density, mean):
     expected = density @ values
     centered = values - expected
     covariance = (centered.T * density) @ centered
-    covariance[np.diag_indices_from(covariance)] += _TILT_RIDGE * np.ptp(values, axis=0) ** 2
+    covariance[np.diag_indices_from(covariance)] += NEGLIGIBLE * np.ptp(values, axis=0) ** 2
     tilted = density * np.maximum(1 + centered @ np.linalg.solve(covariance, mean - expected), 0)
     return tilted + TINY

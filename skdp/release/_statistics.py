@@ -16,15 +16,10 @@ from skdp.release._linear_scores import LinearScores
 from skdp.release._moments import Moments
 from skdp.release._parts import LARGEST_MEAN, Part, array, check_below, part, require
 from skdp.release._posterior import positive_mean
-from skdp.utils._linalg import TINY
+from skdp.utils._linalg import NEGLIGIBLE, TINY
 
 # Of a row more in each count: an absent class keeps a frequency.
 _HALF = 0.5
-# Smallest frequency, radius, and variance and range of a basis function, so that quotients stay
-# finite (rule of thumb).
-_LEAST = 1e-9
-# Largest deviation of the sum of frequencies of a source from 1, due to rounding.
-_ROUNDING = 1e-9
 # More rows than any table has (rule of thumb). Sums of more, in units of the norm of rows, would
 # overflow in estimates.
 _MOST_ROWS = 1e15
@@ -123,9 +118,9 @@ class NoisyStatistics(Part):
     counts: np.ndarray = array("S K", "f", below=LARGEST_MEAN)
     total: np.ndarray = array("S t", "f", below=LARGEST_MEAN)
     contrast: np.ndarray = array("K t", "f", below=LARGEST_MEAN)
-    frequencies: np.ndarray = array("S K", "f", least=_LEAST, below=LARGEST_MEAN)
+    frequencies: np.ndarray = array("S K", "f", least=NEGLIGIBLE, below=LARGEST_MEAN)
     second: np.ndarray = array("t t", "f", below=LARGEST_MEAN, symmetric=True)
-    radius: float = array("", "f", least=_LEAST, below=LARGEST_MEAN)
+    radius: float = array("", "f", least=NEGLIGIBLE, below=LARGEST_MEAN)
     count_sd: np.ndarray = array("S", "f", least=0, below=LARGEST_MEAN)
     total_sd: np.ndarray = array("S", "f", least=0, below=LARGEST_MEAN)
     contrast_sd: float = array("", "f", least=0, below=LARGEST_MEAN)
@@ -157,11 +152,11 @@ class NoisyStatistics(Part):
             f"{name}.squares",
             "must have a square_sd, and two classes",
         )
-        whole = np.abs(self.frequencies.sum(axis=1) - 1).max() <= _ROUNDING
+        whole = np.abs(self.frequencies.sum(axis=1) - 1).max() <= NEGLIGIBLE
         require(whole, f"{name}.frequencies", "must be positive and add up to 1")
         if self.of_all_columns is not None:
             _, shrinkage, widening = self.of_all_columns
-            in_range = _LEAST <= shrinkage <= 1 <= widening <= 1 / _LEAST
+            in_range = NEGLIGIBLE <= shrinkage <= 1 <= widening <= 1 / NEGLIGIBLE
             require(in_range, f"{name}.of_all_columns", "must be a bound, a share, and 1 or more")
 
     @classmethod
@@ -444,16 +439,16 @@ class Statistics(Part):
         require(once, f"{name}.basis", "must have no function of a column twice")
         curved = np.isin(basis.column[basis.order > 1], basis.column[basis.two_valued])
         require(not curved.any(), f"{name}.basis", "must have no cosines of two values")
-        divided = np.abs(basis.scale).min() >= _LEAST_SCALE and basis.variances.min() >= _LEAST
+        divided = np.abs(basis.scale).min() >= _LEAST_SCALE and basis.variances.min() >= NEGLIGIBLE
         ends = np.stack([basis.low, basis.high])
         of_column = ends[:, basis.linear][:, basis.column]
         require(
             (ends == of_column).all(), f"{name}.basis", "must have one pair of bounds a column"
         )
-        least = f"must have scales of at least {_LEAST_SCALE:g} and variances of {_LEAST:g}"
+        least = f"must have scales of at least {_LEAST_SCALE:g} and variances of {NEGLIGIBLE:g}"
         require(divided, f"{name}.basis", least)
         ranges = (np.abs(basis.scale) * (basis.high - basis.low))[basis.order == 1]
-        require(ranges.min() >= _LEAST, f"{name}.basis", "must vary between the bounds")
+        require(ranges.min() >= NEGLIGIBLE, f"{name}.basis", "must vary between the bounds")
         ends = np.abs([basis.low - basis.center, basis.high - basis.center]).max(axis=0)
         values = np.abs(basis.scale) * np.where(basis.order == 1, ends, 1 + np.abs(basis.center))
         small = max(values.max(), basis.variances.max()) <= _LARGEST_VALUE

@@ -14,12 +14,10 @@ from skdp.release._parts import (
     check_units,
     require,
 )
-from skdp.utils._linalg import TINY, principal_directions, row_blocks
+from skdp.utils._linalg import NEGLIGIBLE, TINY, principal_directions, row_blocks
 
 # Floor of the variances, in units of the uncertainty due to noise; rule of thumb.
 _FLOOR = 0.5
-# Smallest ratio of two variances of a subspace, above the precision of float32.
-_SMALLEST_RATIO = 1e-9
 # Smallest largest variance of a subspace: rows have magnitudes above 1e-12.
 _SMALLEST_SPREAD = 1e-40
 _FLOAT32 = np.finfo(np.float32)
@@ -113,7 +111,7 @@ class Subspace(Part):
         require(variances.min() > 0, f"{name}.variances", "must be positive numbers")
         check_units(self.components, f"{name}.components")
         spread = variances.max() > _SMALLEST_SPREAD
-        spread = spread and variances.min() > _SMALLEST_RATIO * variances.max()
+        spread = spread and variances.min() > NEGLIGIBLE * variances.max()
         require(spread, f"{name}.variances", "must not vanish compared with each other")
 
     def restrict(self, columns: np.ndarray, moments: Moments) -> "Subspace":

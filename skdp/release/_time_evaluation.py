@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from skdp.release._score_posterior import Bins
-from skdp.utils._linalg import TINY
+from skdp.utils._linalg import NEGLIGIBLE, TINY
 
 # Ways in which a row is at a time: there, with the event by then, or left before.
 N_STATES = 3
@@ -38,8 +38,6 @@ _PLACES = (np.arange(4) + 0.5) / 4
 _N_STEPS = 10
 # Rounds in which the course of the hazard in a bin follows from that of all rows.
 _N_COURSES = 5
-# Least survival, and hazard, so that quotients stay finite.
-_LEAST = 1e-9
 
 
 def by_event(rows, histograms):
@@ -61,7 +59,7 @@ def _hazards(totals):
     events = np.maximum(np.diff(np.maximum.accumulate(events), prepend=0), 0)
     left = np.maximum(np.diff(np.maximum.accumulate(left), prepend=0), 0)
     half = np.maximum(there + (events + left) / 2, 1)
-    return events / half + _LEAST, left / half + _LEAST
+    return events / half + NEGLIGIBLE, left / half + NEGLIGIBLE
 
 
 def _survival(rows, hazards, leaving):
@@ -88,13 +86,13 @@ def _solved(rows, course, density):
     ahead = 1 - ((ends - course)[:, np.newaxis] + np.outer(course, _PLACES)).ravel()
     weights = np.repeat(density, len(_PLACES)) / (len(_PLACES) * density.sum())
     # The distance from the solution is convex and not negative here: steps never pass it.
-    survival = np.clip((there + left) / n, _LEAST, 1)
+    survival = np.clip((there + left) / n, NEGLIGIBLE, 1)
     for _ in range(_N_STEPS):
         powers = weights[:, np.newaxis, np.newaxis] * survival ** -ahead[:, np.newaxis, np.newaxis]
         total = powers.sum(axis=0)
         slope = np.tensordot(ahead, powers, axes=1) / (survival * total**2)
         step = (n * survival - there - left / total) / np.maximum(n - left * slope, TINY)
-        survival = np.clip(survival - step, _LEAST, 1)
+        survival = np.clip(survival - step, NEGLIGIBLE, 1)
     return survival
 
 

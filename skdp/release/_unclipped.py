@@ -14,6 +14,7 @@ from scipy.special import logsumexp
 from skdp.release._basis import PLACES, regression
 from skdp.release._clipping import clipping_effect, measured_shrinkage, posterior_shrinkage
 from skdp.tabular import CategoryColumn
+from skdp.utils._linalg import NEGLIGIBLE
 
 # Ridge penalty of the parameters of a maximum-entropy distribution, with which it exists for means
 # that no distribution has (rule of thumb: far below the uncertainty due to noise).
@@ -27,7 +28,6 @@ _ROUNDS = 4
 # Nodes of a normal distribution and their weights.
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
-_TINY = 1e-9
 # Largest share of missing values (rule of thumb).
 _MOST_MISSING = 0.99
 # Relative error of E[c] of a class, and of cov(c, z); with them intervals of means of four tables
@@ -153,7 +153,7 @@ def _steps(column):
         return np.linspace(0, 1, len(column.categories)) if column.ordered else None
     if column.step is None or (column.high - column.low) / column.step >= len(PLACES):
         return None
-    n_steps = int((column.high - column.low) / column.step * (1 + _TINY))
+    n_steps = int((column.high - column.low) / column.step * (1 + NEGLIGIBLE))
     return column.positions(column.low + np.arange(n_steps + 1) * column.step)
 
 
@@ -218,7 +218,7 @@ def clipping_by_class(statistics, schema):
         for c in range(len(counts)):
             deviation = np.sqrt(norms.variances[c])
             nodes = constant + norms.means[c] + deviation * _NODES
-            lengths = np.minimum(1.0, sums.radius / np.sqrt(np.maximum(nodes, _TINY)))
+            lengths = np.minimum(1.0, sums.radius / np.sqrt(np.maximum(nodes, NEGLIGIBLE)))
             factors[c], squares[c] = _WEIGHTS @ lengths, _WEIGHTS @ lengths**2
             slopes[c] = (_WEIGHTS * lengths**2) @ _NODES / deviation
             shifts[c] = (_WEIGHTS * lengths) @ _NODES / deviation * norms.covariances[c]
@@ -243,7 +243,7 @@ def _reliable_means(sums, counts):
     class_means = (contrast + sums.frequencies.T @ sums.total) / counts[:, np.newaxis]
     excess = ((class_means - together) ** 2).sum(axis=1)
     noise = class_means.shape[1] * (sums.contrast_sd / counts) ** 2
-    reliable = np.maximum(0.0, 1 - noise / np.maximum(excess, _TINY))
+    reliable = np.maximum(0.0, 1 - noise / np.maximum(excess, NEGLIGIBLE))
     return together + reliable[:, np.newaxis] * (class_means - together)
 
 
@@ -278,7 +278,7 @@ class _SquaredNorms:
                 within_column[c, at] = p @ (values * (both - mean)[:, np.newaxis])
                 linear = values[:, 0] ** 2
                 moments += frequencies[c] * np.array([p @ (linear * (both - mean)), p @ linear])
-            with_squares[at[0]] = moments[0] / max(moments[1], _TINY)
+            with_squares[at[0]] = moments[0] / max(moments[1], NEGLIGIBLE)
             slopes[at] = regression(f.table, squares, frequencies @ distributions)
         cross = slopes @ within
         inner = 0.0
@@ -288,5 +288,8 @@ class _SquaredNorms:
             inner += block @ slopes[f.places]
         between = slopes @ within @ slopes - inner
         return cls(
-            expected, np.maximum(variances + between, _TINY), cross + within_column, with_squares
+            expected,
+            np.maximum(variances + between, NEGLIGIBLE),
+            cross + within_column,
+            with_squares,
         )

@@ -9,7 +9,7 @@ from skdp.noise import Share
 from skdp.release import Mixtures, PrincipalModel
 from skdp.source._integers import GRID, WEIGHT_GRID, IntegerMap, squared_norms
 from skdp.source._principal_model import COMMON_FRACTIONS, PRECISION, PrincipalDirectionsModel
-from skdp.utils._linalg import TINY, positive_definite_floor
+from skdp.utils._linalg import NEGLIGIBLE, TINY, positive_definite_floor
 
 # Largest number of mixture components of a class: with 3 and 6, mixtures classify 96.9 and 97.6 %
 # of the test digits of MNIST correctly without noise (pixels, 40 directions).
@@ -22,9 +22,6 @@ _BEARABLE = 0.05
 # worth (rule of thumb).
 N_STEPS = 2
 
-# Smallest variance in a mixture, relative to the largest and the average of all rows; without
-# noise a direction may have none, which has no density (rule of thumb).
-_LEAST = 1e-9
 # Smallest variance of a shrunken covariance, relative to that of its target. With 0.3, 0.5 and
 # 0.7 mixtures classify 96.5, 96.7 and 96.8 % of the test digits of MNIST correctly at ε = 8 (one
 # seed).
@@ -125,7 +122,9 @@ def lloyd_mixtures(whitened, subspace, n_classes, queries):
         indices,
         mixtures.weights,
         mixtures.means * units,
-        positive_definite_floor(mixtures.covariances * np.outer(units, units), _LEAST, _LEAST),
+        positive_definite_floor(
+            mixtures.covariances * np.outer(units, units), NEGLIGIBLE, NEGLIGIBLE
+        ),
     )
 
 

@@ -5,6 +5,8 @@ from scipy.linalg import eigh
 
 # Added to what is divided by or whose logarithm is taken, where it may be zero.
 TINY = np.finfo(np.float64).tiny
+# Relative size of what rounding leaves of nothing, and least of what must keep quotients finite.
+NEGLIGIBLE = 1e-9
 # Rows of a block that is cast to double precision: 3 MiB of 784 features. Blocks of 4,096 are no
 # faster, and raise the peak memory of DPSource by a quarter of its rows
 # (benchmarks/bench_memory.py).
