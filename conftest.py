@@ -55,33 +55,42 @@ def pytest_addoption(parser):
     )
 
 
+# The names that keys are made of, with counters: of what runs now, the innermost last.
+_running: list = []
+_process = os.getpid()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session):
+    """Draw keys by names from here on; what tests replace it by stays until they end."""
+    from skdp.noise import _randomness
+
+    _randomness.fresh_key = _fresh_key
+
+
+def _fresh_key():
+    # A process that is started from a test draws keys that nobody knows, as a copy of these would
+    # repeat the noise of its parent.
+    if not _running or os.getpid() != _process:
+        return os.urandom(32)
+    name, number = _running[-1]
+    return hashlib.sha256(f"{name}#{next(number)}".encode()).digest()
+
+
 @contextlib.contextmanager
 def _noise_of(config, name):
-    """Draw what has no seed by a name, so that what failed once fails again.
-
-    A process that is started from the test still draws keys that nobody knows, as a copy of these
-    would repeat the noise of its parent.
-    """
+    """Draw what has no seed by a name, so that what failed once fails again."""
     if config.getoption("--new-noise"):
         yield
         return
     import numpy as np
 
-    from skdp.noise import _randomness
-
-    process, unknown, number = os.getpid(), _randomness.fresh_key, itertools.count()
-
-    def fresh_key():
-        if os.getpid() != process:
-            return os.urandom(32)
-        return hashlib.sha256(f"{name}#{next(number)}".encode()).digest()
-
-    _randomness.fresh_key = fresh_key
     np.random.seed(int.from_bytes(hashlib.sha256(name.encode()).digest()[:4]))  # noqa: NPY002
+    _running.append((name, itertools.count()))
     try:
         yield
     finally:
-        _randomness.fresh_key = unknown
+        _running.pop()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,5 +1,6 @@
 import warnings
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.datasets import load_digits
 
 from skdp import DPSource, OptimalDPNoise, PrivacyLeakWarning
 from skdp.datasets import load_digits_domains
-from skdp.noise import _queries
+from skdp.noise import _queries, _randomness
 from skdp.source import _publication, _statistics_source
 from skdp.transfer import _self_training
 
@@ -125,6 +126,13 @@ def quick_noise(monkeypatch):
         return SimpleNamespace(sample=sample)
 
     monkeypatch.setattr(_queries, "_sampler", sampler)
+
+
+@pytest.fixture
+def seeded_noise(monkeypatch):
+    """Noise without a seed is the same in all runs, whatever their options and the test's name."""
+    keys = partial(np.random.RandomState(0).bytes, 32)
+    monkeypatch.setattr(_randomness, "fresh_key", keys)
 
 
 @pytest.fixture

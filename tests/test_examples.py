@@ -225,9 +225,8 @@ def test_audits_of_membership(run_example):
     assert none[2] > 2  # the audited ε
 
 
-def test_private_evaluations(run_example, monkeypatch):
+def test_private_evaluations(run_example, seeded_noise):
     # Without a seed, in one of some twenty runs the intervals at ε = 3 are as wide as at 0.1.
-    monkeypatch.setattr("os.urandom", np.random.RandomState(0).bytes)
     lines = run_example("privacy/plot_private_evaluation.py", "--draws", "4")
     [table] = [k for k, line in enumerate(lines) if "(exact: " in line]
     exact = float(lines[table].split("(exact: ")[1].rstrip(")"))

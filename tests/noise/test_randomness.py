@@ -46,6 +46,19 @@ def in_child(draw):
     return drawn
 
 
+def test_noise_that_a_fixture_replaces_stays_replaced(seeded_noise, request):
+    keys = np.random.RandomState(0)
+    assert _randomness.fresh_key() == keys.bytes(32)
+    request.getfixturevalue("tmp_path")  # draws by its own name, if at all
+    assert _randomness.fresh_key() == keys.bytes(32)
+
+
+@forks
+def test_what_a_test_starts_draws_keys_that_nobody_knows():
+    keys = [_randomness.fresh_key(), *(in_child(_randomness.fresh_key) for _ in range(2))]
+    assert len({*keys, _randomness.fresh_key()}) == 4
+
+
 def fitted_noise(generator):
     noise = OptimalDPNoise(random_state=generator).fit(X)
     return lambda: noise.transform(X)

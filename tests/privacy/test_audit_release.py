@@ -295,8 +295,7 @@ def test_canaries_are_made_of_the_ends_of_columns():
     assert labels[-1] == "centipede"
 
 
-def test_the_source_of_statistics_keeps_its_word_to_persons(monkeypatch):
-    monkeypatch.setattr("os.urandom", np.random.RandomState(0).bytes)
+def test_the_source_of_statistics_keeps_its_word_to_persons(seeded_noise):
     audit = audit_release(
         DPStatisticsSource(16.0, privacy_unit="group", classes=[0, 1]),
         ROWS,

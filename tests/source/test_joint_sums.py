@@ -299,11 +299,10 @@ def sums_of(release):
 # In the second one all forget their noise but one of those who do not collude.
 @pytest.mark.parametrize(("factors", "passes"), [((2.0, 2.0), True), ((0.0, 1.0), False)])
 def test_a_canary_is_seen_no_better_than_claimed_unless_noise_is_forgotten(
-    factors, passes, noise, monkeypatch
+    factors, passes, noise, seeded_noise, monkeypatch
 ):
     # That of the schema takes most of a fit.
     monkeypatch.setattr(_private_rows, "encoded_columns", cache(_private_rows.encoded_columns))
-    monkeypatch.setattr("os.urandom", np.random.RandomState(0).bytes)
     monkeypatch.setattr(ViewOfColluders, "noise", noise)
     monkeypatch.setattr(ViewOfColluders, "factors", factors)
     X = pd.DataFrame(np.random.RandomState(0).rand(60, 2), columns=["a", "b"])
