@@ -60,7 +60,8 @@ _running: list = []
 _process = os.getpid()
 
 
-def pytest_sessionstart(session):
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session):
     """Draw keys by names from here on; what tests replace it by stays until they end."""
     from skdp.noise import _randomness
 

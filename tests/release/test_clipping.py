@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import gamma
 
 from skdp.release import BasisFunctions, NoisyStatistics
-from skdp.release._clipping import clipping_effect, constant_form, guessed_shrinkage, steeper
+from skdp.release._clipping import clipping_effect, constant_form, guessed_shrinkage
 from skdp.release._linear_discriminant import variance_difference
 
 # Added to each noisy count.
@@ -111,7 +111,12 @@ def test_slopes_of_clipped_rows_are_corrected_by_how_their_lengths_vary(n_column
 
 
 def test_rows_of_categories_are_of_one_length():
-    assert steeper(BasisFunctions.of_columns([3, 3, 3, 1])) == 0
+    basis = BasisFunctions.of_columns([3, 3, 3, 1])
+    n, none = 100, np.zeros(len(basis.variances))
+    second = n * np.diag(basis.variances)
+    counts = np.array([n - HALF])
+    statistics = NoisyStatistics(counts, none, none, np.ones(1), second, 0.5, 0.0, 0.0, 0.0, 0.0)
+    assert clipping_effect(statistics, basis)[1] == 1
 
 
 def forms(basis, X):
