@@ -39,15 +39,16 @@ def clipping_effect(statistics, basis):
     # error. No more rows are clipped than can have a square of R² each.
     if statistics.of_all_columns is not None:
         return tuple(statistics.of_all_columns[1:].tolist())
+    tables = list(basis.numeric_tables())
     expected, square = basis.variances.sum(), statistics.radius**2
     n_rows = statistics.row_counts.sum()
     clipped = statistics.second.trace() / n_rows
     noise = np.linalg.norm(statistics.second_sd) * np.sqrt(len(basis.variances)) / n_rows
     guess, beyond = guessed_shrinkage(clipped, noise, statistics.radius, expected)
     shrinkage, _ = posterior_shrinkage(
-        guess, _CLIPPING_SPREAD, *measured_shrinkage(statistics, basis)
+        guess, _CLIPPING_SPREAD, *measured_shrinkage(statistics, basis, tables)
     )
-    widening = 1 + beyond * steeper(statistics, basis, beyond, shrinkage)
+    widening = 1 + beyond * steeper(statistics, basis, tables, beyond, shrinkage)
     clipped = max(clipped, _LEAST_SQUARE * expected)
     ends = np.abs(basis.scale * np.array([basis.low - basis.center, basis.high - basis.center]))
     longest = (np.where(basis.order == 1, ends.max(axis=0), basis.scale) ** 2).sum()
@@ -55,7 +56,7 @@ def clipping_effect(statistics, basis):
     return max(shrinkage, least), widening
 
 
-def steeper(statistics, basis, beyond, shrinkage):
+def steeper(statistics, basis, tables, beyond, shrinkage):
     """Return by how much slopes grow when all rows are brought to one length.
 
     Beyond the root of the mean of c²: rows that are long have large scores.
@@ -68,7 +69,7 @@ def steeper(statistics, basis, beyond, shrinkage):
     size, linear = basis.variances.sum(), basis.variances[basis.order == 1].sum()
     variance = covariance = 0.0
     firsts = []
-    for at, values in basis.numeric_tables():
+    for at, values in tables:
         squares = (values**2).sum(axis=1)
         squares -= squares.mean()
         variance += np.mean(squares**2) / size**2
@@ -117,7 +118,7 @@ def guessed_shrinkage(clipped, noise, radius, expected):
     return float(likely @ (after / squares)), float(likely @ clips)
 
 
-def constant_form(basis):
+def constant_form(basis, tables):
     """Return a quadratic form of basis functions that is the same for every row, nearly."""
     # Of one of two values and of the indicators of a category, the sum of squares is the same
     # whatever the value. Of a numeric column, a combination of squares and products of its linear
@@ -127,7 +128,7 @@ def constant_form(basis):
     single = basis.two_valued
     form[single, single] = 1.0
     constant = basis.variances[single].sum()
-    for at, values in basis.numeric_tables():
+    for at, values in tables:
         rows, columns = np.triu_indices(len(at))
         products = values[:, rows] * values[:, columns]
         weights = np.linalg.lstsq(products, np.ones(len(products)), rcond=None)[0]
@@ -139,11 +140,11 @@ def constant_form(basis):
     return form, float(constant)
 
 
-def measured_shrinkage(statistics, basis):
+def measured_shrinkage(statistics, basis, tables):
     """Return the measured mean of c², and the variance of its error."""
     # A quadratic form that is the same for every row is that times c² after clipping. That of
     # two-valued functions and that of numeric ones have independent noise, and other errors.
-    form, constant = constant_form(basis)
+    form, constant = constant_form(basis, tables)
     n_rows = statistics.row_counts.sum()
     single = np.isin(np.arange(len(form)), basis.two_valued)[:, np.newaxis]
     of_single = basis.variances[basis.two_valued].sum()

@@ -209,7 +209,7 @@ def clipping_by_class(statistics, schema):
     numeric = np.concatenate([f.places for f in functions] or [np.zeros(0, dtype=int)])
     # The squares of indicators of categories have, in any row, the sum of the public guesses.
     constant = np.delete(basis.variances, numeric).sum()
-    measured, variance = measured_shrinkage(sums, basis)
+    measured, variance = measured_shrinkage(sums, basis, basis.numeric_tables())
     for _ in range(_ROUNDS):
         means = (clipped - shifts) / factors[:, np.newaxis]
         within = sums.second / (counts.sum() * shrinkage) - (means.T * frequencies) @ means
