@@ -25,7 +25,7 @@ def by_draw(rows, measure):
     """Return the mean of a measure in each draw."""
     found: dict = {}
     for row in rows:
-        if measure in row:
+        if row.get(measure) is not None:
             found.setdefault(row["draw"], Values()).append(row[measure])
     return {draw: values.mean for draw, values in found.items()}
 

@@ -1,10 +1,8 @@
 """What tables show of simple results beyond their columns: columns made of others, and words."""
 
-from math import inf
-
 import numpy as np
 from _confidence_data import CHOOSING, JUDGING
-from _table import grouped, pick, table, unique, where, with_columns
+from _table import grouped, table, unique, where, with_columns
 from scipy.stats import spearmanr
 
 
@@ -34,20 +32,6 @@ MODELS = {
     "relative": lambda r: r["peak_mib"] / r["data_mib"],
     "setting": lambda r: r["setting"] + " layers" * (r["kind"] == "classifier"),
 }
-MICROSECONDS = {"microseconds": lambda r: 1e6 * r["predict_seconds"] / r["queries"]}
-INTERVALS = {
-    "half": lambda r: r["width"] / 2,
-    "place": lambda r: ("mean", "share", "missing", "deviation").index(r["kind"]),
-}
-FEDERATIONS = {
-    "framework": lambda r: {"flower": "Flower", "nvflare": "NVIDIA FLARE"}[r["case"]],
-    "owners": lambda r: len(r["bytes"]),
-    "most": lambda r: max(r["bytes"].values()),
-    "refusals": lambda r: "; ".join(
-        f"{owner}: {why if len(why) < 60 else f'{why[:60]}…'}"
-        for owner, why in r["refused"].items()
-    ),
-}
 # Models of bench_secure_sum.py, in their order.
 SUMS = ("no noise", "single", "merged", "secure sum", "secure sum, a tenth", "one release")
 SUMS += ("one release, auto",)
@@ -70,12 +54,6 @@ NEURAL = {
     "dpsgd": ("DP-SGD (Opacus)", {"0.25": 82.09, "0.5": 88.59}),
     "statistics": ("**DPStatisticsSource**", {}),
 }
-NETWORKS = {
-    "name": lambda r: NEURAL[r["model"]][0],
-    "paper": lambda r: NEURAL[r["model"]][1][r["level"]],
-    "stated": lambda r: r["guarantee"]["epsilon"] if r["guarantee"]["epsilon"] < inf else None,
-    "place": lambda r: ([*NEURAL].index(r["model"]), float(r["level"])),
-}
 
 
 def mnist(record):
@@ -87,16 +65,6 @@ def mnist(record):
         )
 
     return with_columns(record["rows"], fit=ratio("fit_seconds"), predict=ratio("predict_seconds"))
-
-
-def all_columns(record):
-    """The share of all intervals that hold their value, by kind and ε."""
-    rows = []
-    for (level, kind), some in grouped(record["rows"], "level", "kind").items():
-        held = sum(row["held"] * row["intervals"] for row in some)
-        share = held / sum(pick(some, "intervals"))
-        rows.append({"level": level, "kind": kind, "held": share})
-    return rows
 
 
 BEFORE = "c88a3bb"
@@ -131,17 +99,6 @@ def areas(record):
         **share_and_area(lambda row: row.get("low", 0) > 0.5, "others"),
     )
     return sorted(rows, key=lambda row: row["tables"], reverse=True)
-
-
-def power(record):
-    """Bounds as they are and where they refute, and of each size what the first row detects."""
-    rows = with_columns(
-        where(record["rows"], audit=("mechanism", "membership inference")),
-        refuting=lambda row: row["epsilon_lower"] if row["refuted"] else None,
-    )
-    for some in grouped(rows, "audit", "size").values():
-        some[0] |= {"detectable": some[0]["epsilon_detectable"], "limit": some[0]["epsilon_limit"]}
-    return rows
 
 
 def audits(record):

@@ -2,7 +2,7 @@
 
 from _comparisons import TITLES, Cell, by_draw, sign_of
 from _merging_data import CASES
-from _table import grouped, pick, table, unique, where, with_columns
+from _table import grouped, pick, unique, where
 
 NONE, OTHERS, ALL = "-", "others", "all"
 MEASURES = ("auc", "log_loss", "accuracy")
@@ -33,7 +33,7 @@ def best_owners(rows):
     kept, made = ("case", "variant", "level", "labels", "draw"), []
     for some in grouped(single, "case", "variant", "level").values():
         for measure in MEASURES:
-            there = [row for row in some if measure in row]
+            there = [row for row in some if row[measure] is not None]
             owners = {
                 name: sign_of(measure) * pick(there, measure, model=name).mean
                 for name in unique(there, "model")
@@ -106,12 +106,6 @@ def hospitals(record):
     return sorted(rows, key=lambda row: (names.index(row["releases"]), order(row["model"])))
 
 
-def each_hospital(record):
-    rows = where(with_best(record), case=CASES["heart"], variant=OTHERS, labels=0)
-    rows.sort(key=lambda row: (CASES["heart"].index(row["case"]), -float(row["level"])))
-    return with_columns(rows, hospital=lambda row: row["case"].partition(", ")[2])
-
-
 def cuts(record):
     """Rows of adult and of six tables, and gains of merged releases as those of more models."""
     rows = []
@@ -125,12 +119,6 @@ def cuts(record):
                 gain = compared(some, measure).gain(other, "merged")
                 rows += [{**head, measure: value} for value in gain]
     return rows
-
-
-def shortfalls(record):
-    below = violations(with_best(record))
-    header = ["cut", "ε", "measure", "model", "than", "gain"]
-    return table(header, below) if below else "Nowhere."
 
 
 FILES = {

@@ -9,7 +9,7 @@ from _table import NOTHING, Values, grouped, pick, table, unique, where, with_co
 
 NONE = "-"
 # Of each measure the largest difference that counts as none.
-MEASURES = {"log_loss": 0.01, "auc": 0.005, "calibration": 0.01, "balanced_accuracy": 0.01}
+MEASURES = {"log_loss": 0.01, "auc": 0.005}
 # What the tables call the models of bench_shift.py.
 NAMES = {
     "release": "release alone",
@@ -71,50 +71,30 @@ def outcomes(record):
     body = []
     others = [name for name in NAMES if name != "transfer"]
     labels = dict.fromkeys(map(shown, found["log_loss"]))
-    for measure, model, own in product(MEASURES, ("transfer", "class prior"), labels):
+    for measure, own in product(MEASURES, labels):
         some = [cell for cell in found[measure] if shown(cell) == own]
-        counts = [_counts(some, lambda cell: cell.better, model)]
-        counts += [_counts(some, lambda cell, name=name: name, model) for name in others]
-        body.append([TITLES[measure], NAMES[model], own, *counts])
-    header = ["measure", "model", "labels", "better side", *(NAMES[name] for name in others)]
+        counts = [_counts(some, lambda cell: cell.better)]
+        counts += [_counts(some, lambda cell, name=name: name) for name in others]
+        body.append([TITLES[measure], own, *counts])
+    header = ["measure", "labels", "better side", *(NAMES[name] for name in others)]
     return table(header, body)
 
 
-def _counts(some, other, model):
-    counts = Counter(
-        cell.outcome(other(cell), model)
-        for cell in some
-        if other(cell) in cell.values and other(cell) != model
-    )
+def _counts(some, other):
+    counts = Counter(cell.outcome(other(cell)) for cell in some if other(cell) in cell.values)
     return " / ".join(str(counts[each]) for each in OUTCOMES) if counts else "–"
-
-
-def violations(record):
-    """Say in which cells the transfer is below the better side, and how many there are."""
-    body, counts = [], []
-    for measure in ("log_loss", "auc"):
-        name, found = TITLES[measure], cells(record["rows"], measure)
-        below = [cell for cell in found if cell.outcome() == OUTCOMES[2]]
-        counts.append(f"{name}: {len(below)} of {len(found)} cells")
-        for cell in below:
-            where = place(cell, cell.place["case"])
-            body.append([name, *where, *cell.texts(NAMES, MEAN), format(cell.gain(), GAIN)])
-    header = ["measure", "target", "sources", "ε", "labels", *NAMES.values(), "gain"]
-    return table(header, body) + "\n\n" + "; ".join(counts) + "."
 
 
 def means(record):
     """Rows of the mean of each model over draws, in each measure and cell."""
     names = ("target", "sources", "ε", "labels")
     for measure in MEASURES:
-        letter = {"log_loss": "*l*", "auc": "*a*"}.get(measure)
         for cell in cells(record["rows"], measure):
             head = dict(zip(names, place(cell, cell.place["case"]), strict=True))
             head |= {"measure": TITLES[measure], "targets": TASKS[cell.place["task"]]}
             for model, name in NAMES.items():
                 values = cell.all_of(model)
-                row = {**head, "model": name, "value": values.mean if values else None}
-                yield {**row, "what": letter and f"{letter}, {name}"}
+                yield {**head, "model": name, "value": values.mean if values else None}
 
 
 def labels(record):

@@ -91,32 +91,43 @@ def locked(folder):
 def write(path, record):
     """Replace a file by a record, one row a line; the caller holds the lock."""
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    columns = list(dict.fromkeys(name for row in record["rows"] for name in row))
+    rows = [[row.get(name) for name in columns] for row in record["rows"]]
+    head = {**record, "columns": columns}
+    del head["rows"]
+    lines = [f"{json.dumps(key)}: {_text(value)}" for key, value in head.items()]
+    lines.append('"rows": [\n' + ",\n".join(map(_text, rows)) + "\n]")
     try:
-        temporary.write_text(_text(record))
+        temporary.write_text("{\n" + ",\n".join(lines) + "\n}\n")
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
 
 
-def _text(record):
-    return (
-        "{\n" + ",\n".join(f" {json.dumps(k)}: {_value(v)}" for k, v in record.items()) + "\n}\n"
-    )
+def read(path):
+    """Return the record of a file; each row has all columns, None where it has no value."""
+    record = json.loads(path.read_text())
+    columns = record.pop("columns")
+    return {**record, "rows": [dict(zip(columns, row, strict=True)) for row in record["rows"]]}
 
 
-def _value(value):
-    rows = isinstance(value, list) and value and all(isinstance(row, dict) for row in value)
-    if not rows:
-        return json.dumps(value, default=float, ensure_ascii=False)
-    lines = (json.dumps(row, default=float, ensure_ascii=False) for row in value)
-    return "[\n  " + ",\n  ".join(lines) + "\n ]"
+def _text(value):
+    return json.dumps(_rounded(value), default=float, ensure_ascii=False, separators=(",", ":"))
+
+
+def _rounded(value):
+    """Keep six digits of numbers, which is more than any page shows."""
+    if isinstance(value, dict):
+        return {name: _rounded(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_rounded(each) for each in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 class Results:
     """Rows of one table, kept in one file.
 
     ``runs`` says how rows were made: each row has the position of its run and its commit.
-    ``superseded`` keeps the rows that others with their keys have replaced.
     """
 
     def __init__(self, name, command, folder=RESULTS):
@@ -126,9 +137,9 @@ class Results:
         self.reload()
 
     def reload(self):
-        self.record = {"command": self.command, "runs": [], "rows": [], "superseded": []}
+        self.record = {"command": self.command, "runs": [], "rows": []}
         if self.path.exists():
-            self.record |= json.loads(self.path.read_text()) | {"command": self.command}
+            self.record |= read(self.path) | {"command": self.command}
         self.keys = {key_of(row): i for i, row in enumerate(self.record["rows"])}
 
     def __contains__(self, row):
@@ -157,8 +168,4 @@ class Results:
 
     def _put(self, row):
         here = self.keys.setdefault(key_of(row), len(self.record["rows"]))
-        if here == len(self.record["rows"]):
-            self.record["rows"].append(row)
-        else:
-            self.record["superseded"].append(self.record["rows"][here])
-            self.record["rows"][here] = row
+        self.record["rows"][here : here + 1] = [row]

@@ -1,7 +1,5 @@
 """The tables of exact sums over many rows: time, memory, feeding, and the way to 10⁹ rows."""
 
-from _table import where, with_columns
-
 # What the cases of the scale of exact sums are.
 SCALE = {
     "digits": "fit of 60,000 digits",
@@ -25,19 +23,6 @@ COLUMNS = {
 }
 
 
-def feeds(record):
-    """Four ways from Parquet files to sums, with their ratios to pandas."""
-    rows = where(record["rows"], case=tuple(FEEDS))
-    seconds, peak = rows[0]["seconds"], rows[0]["peak_above_start_mib"]
-    return with_columns(
-        rows,
-        title=lambda row: FEEDS[row["case"]],
-        time_ratio=lambda row: row["seconds"] / seconds,
-        peak_ratio=lambda row: row["peak_above_start_mib"] / peak,
-        rate=lambda row: row["rows"] / row["seconds"],
-    )
-
-
 # What is to be reached on paper, and the price of an hour of a core in US dollars (an assumption).
 ROWS, CORES, PRICE = 10**9, 64, 0.05
 ROWS_OF_A_PERSON, HOUR = 5, 3600
@@ -59,18 +44,3 @@ def computing(record):
             each |= {"mib": size * 1e6, "tib": size * ROWS / 2**20, "rate": rate}
         found.append(each)
     return found
-
-
-def moving(record):
-    """What passes between workers, and what memory they take."""
-    rows = {row["case"]: row for row in record["rows"]}
-    worker, persons, many = rows["dask-4"], rows["persons"], rows["many"]
-    chunk, sent = worker["rows"] / worker["chunks"], worker["sent_mib"] / worker["chunks"]
-    rate = many["chunks"] / many["wall_seconds"]
-    n_persons = persons["rows"] / ROWS_OF_A_PERSON
-    person = (persons["peak_mib"] - rows["dask-0"]["peak_mib"]) / n_persons
-    row = {"many": many["chunks"], "chunk": chunk, "sent": sent, "rate": rate}
-    row |= {"chunks": ROWS / chunk, "minutes": ROWS / chunk / rate / 60}
-    row |= {"sums": worker["sums_mib"], "peak": worker["peak_mib"], "start": worker["start_mib"]}
-    row |= {"all_sent": sent * ROWS / chunk / 2**10, "person": person * 2**20}
-    return [{**row, "all_persons": person * ROWS / ROWS_OF_A_PERSON / 2**10}]

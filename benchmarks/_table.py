@@ -1,10 +1,9 @@
 """Tables of rows: which rows make a line, and what format strings show of them."""
 
-import json
 import re
 from itertools import chain
 
-from _store import RESULTS
+from _store import RESULTS, read
 
 NOTHING = "–"
 ENOUGH = 3  # fits, for a mean that stands for a variant; rule of thumb
@@ -15,7 +14,7 @@ def exists(name):
 
 
 def load(name):
-    return json.loads((RESULTS / f"{name}.json").read_text())
+    return read(RESULTS / f"{name}.json")
 
 
 def how_made(name):

@@ -11,74 +11,16 @@ from pathlib import Path
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
-from _table import Values, load, pick, where
+from _table import Values, load, pick
 from _tables_peers import TABLES
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "doc" / "images"
 # Examples whose figure is on a page too, which CI builds without the gallery.
-EXAMPLES = ("privacy/noise_information", "privacy/leakage", "tables/transferability")
-# Where names of models stand that would cover each other.
-BESIDE = {
-    "WideCDMMAClassifier, 1 layer": ((0, -13), "left"),
-    "the same, n_probe=4": ((-2, -13), "right"),
-    "SVC": ((-6, 4), "right"),
-    "statistics of gradients": ((-6, -3), "right"),
-}
+EXAMPLES = ("privacy/leakage", "tables/transferability")
 # Okabe and Ito's colors, which most color-blind readers tell apart.
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
 PINK, GRAY = "#CC79A7", "#666666"
-
-
-def curves(axes, rows, y, lines):
-    """Draw columns of rows over their size."""
-    for key, color, label in lines:
-        sizes, values = ([row[name] for row in rows] for name in ("size", key))
-        axes.loglog(sizes, values, "o-", color=color, label=label)
-    axes.set(xlabel="training rows", ylabel=y)
-    axes.legend(frameon=False)
-
-
-def growth():
-    """Seconds over rows, and memory over rows."""
-    rows = where(load("growth")["rows"], what="rows")
-    figure, (seconds, memory) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
-    times = [
-        ("fit_seconds", GRAY, "fit"),
-        ("predict_seconds", BLUE, "predict 10,000 rows, all subsets"),
-        ("predict_4_seconds", ORANGE, "the same, n_probe=4"),
-    ]
-    curves(seconds, rows, "seconds of one core", times)
-    sizes = [
-        ("data_mib", GRAY, "the data, single precision"),
-        ("fit_peak_above_data_mib", BLUE, "peak of fit above the data"),
-        ("model_mib", ORANGE, "of which the model"),
-    ]
-    curves(memory, rows, "MiB", sizes)
-    figure.savefig(IMAGES / "growth.png", dpi=120)
-
-
-def digits_models():
-    """Accuracy over seconds a query, without privacy and with it."""
-    rows = [r for r in load("digits_models")["rows"] if r["rows"] == 60_000]
-    figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
-    for r in rows:
-        level = r["model"].rpartition("ε = ")[2] if "ε" in r["model"] else None
-        color = {None: GRAY, "8": BLUE, "1": ORANGE}[level]
-        microseconds = 1e6 * r["predict_seconds"] / r["queries"]
-        place = microseconds, 100 * r["accuracy"]
-        axes.plot(*place, "o", color=color)
-        name = r["model"].rpartition(", ε")[0] or r["model"]
-        offset, side = BESIDE.get(name, ((5, 4), "left"))
-        style = {"fontsize": 8, "color": color, "ha": side}
-        axes.annotate(name, place, offset, textcoords="offset points", **style)
-    axes.set(xscale="log", xlabel="microseconds a query", ylabel="accuracy, %")
-    low = min(r["accuracy"] for r in rows if r["accuracy"] > 0.5)
-    axes.set_ylim(100 * low - 0.5, 100)
-    for label, color in (("not private", GRAY), ("ε = 8", BLUE), ("ε = 1", ORANGE)):
-        axes.plot([], [], "o", color=color, label=label)
-    axes.legend(frameon=False, loc="lower right")
-    figure.savefig(IMAGES / "digits_models.png", dpi=120)
 
 
 def peers():
@@ -129,5 +71,3 @@ if __name__ == "__main__":
         examples()
     else:
         peers()
-        growth()
-        digits_models()

@@ -27,7 +27,7 @@ MOVED = {
     "privacy": "concepts/privacy",
     "information": "concepts/information",
     "sharp_edges": "concepts/pitfalls",
-    "scale": "benchmarks/scale",
+    "scale": "benchmarks/privacy",
     "auto_examples/plot_private_statistics": "auto_examples/tables/plot_private_statistics",
     "auto_examples/plot_transferability": "auto_examples/tables/plot_transferability",
     "auto_examples/plot_noise_information": "auto_examples/privacy/plot_noise_information",

@@ -322,9 +322,8 @@ def plan_release(
 
     Notes
     -----
-    Properties of tables that the schema does not state were chosen on four hospitals. On six other
-    tables the planned areas differ from those of releases by .02 on average; see
-    :doc:`/howto/planning`.
+    Properties of tables that the schema does not state were chosen on four hospitals. :doc:`/benchmarks/owners`
+    compares plans with releases of ten other tables.
 
     Examples
     --------

@@ -585,9 +585,7 @@ def schema_from(
         Columns of numbers get bounds, rounded outwards; those of text, categories, booleans or
         objects get their values as categories, in sorted order or in that of their dtype. Numbers
         of up to three decimals get their step. Columns with only two whole numbers, such as 0 and
-        1, become categories too: as numbers they would need much more budget (area under the
-        ROC curve at ε = 1 without and with this rule: whas500 .747 and .806, actg320 .643 and
-        .718).
+        1, become categories too: as numbers they would need much more budget.
 
     public : bool
         True states that the rows are public or the target's own. Anything else is refused.
