@@ -44,7 +44,7 @@ def peers(record):
 
 
 def differences(record):
-    """By how much "auto" is above each peer, and whether a table is below the best of them."""
+    """By how much "auto" is above each peer, and in which tables it is below it."""
     rows, cases = _ours(record)
     names = [name for name, method in METHODS.items() if "clear" not in method.levels]
     body = []
@@ -52,10 +52,13 @@ def differences(record):
         some, budget = where(rows, level=level), level.removeprefix("record ")
         for methods in (*([name] for name in names), names):
             cells = [less_best(where(some, case=c), "auto", methods, "value")[0] for c in cases]
-            title, good = methods[0], cells[0] and cells[0].mean > 0
-            if len(methods) > 1:
-                title = "best of each column"
-                good = all(cell.mean >= -ENOUGH for cell in cells[1:] if cell)
+            title = methods[0] if len(methods) == 1 else "best of each column"
+            ahead = "yes" if cells[0].mean > 0 else "**no**"
+            below = [
+                c for c, cell in zip(cases[1:], cells[1:], strict=True) if cell.mean < -ENOUGH
+            ]
             shown = (f"{values:+.3f ±e}" for values in cells)
-            body.append([title, budget, *shown, "yes" if good else "**no**"])
-    return table(["less", "ε", *cases, "ahead; no table .01 below"], body)
+            body.append(
+                [title, budget, *shown, ahead, f"**{', '.join(below)}**" if below else "none"]
+            )
+    return table(["less", "ε", *cases, "ahead in the mean", "tables .01 below"], body)

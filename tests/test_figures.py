@@ -1,4 +1,4 @@
-"""Figures in texts: those of closed form are computed again, measured ones are on generated pages."""
+"""Figures in texts: of closed form computed again, measured ones on generated pages alone."""
 
 import re
 from pathlib import Path

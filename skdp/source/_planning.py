@@ -322,8 +322,8 @@ def plan_release(
 
     Notes
     -----
-    Properties of tables that the schema does not state were chosen on four hospitals. :doc:`/benchmarks/owners`
-    compares plans with releases of ten other tables.
+    Properties of tables that the schema does not state were chosen on four hospitals.
+    :doc:`/benchmarks/owners` compares plans with releases of ten other tables.
 
     Examples
     --------

@@ -138,8 +138,8 @@ class DPTransferSurvival(BaseEstimator):
     is constant at first, and the level is that of the outcomes.
 
     **What to expect.** The target may be worse than the better one of the release alone and of a
-    penalized Cox regression of the outcomes alone, for example where a column decides that hardly matters at the source
-    (:doc:`/benchmarks/times`).
+    penalized Cox regression of the outcomes alone, for example
+    where a column decides that hardly matters at the source (:doc:`/benchmarks/times`).
 
     Examples
     --------

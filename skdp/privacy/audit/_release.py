@@ -243,8 +243,8 @@ def audit_release(
     these rows, and about the output of ``statistics``, which it names. Leaks that only another
     canary would reveal, in numbers that are not examined, or too small to detect, are not found.
     Relative to μ, the bound is closest for a claim of ε about 10 (at δ = 1e-5): with the default
-    number of fits it detects errors of a few percent in μ, at ε = 1 large ones only. As a source is the
-    same program at any ε, audit it at that ε.
+    number of fits it detects errors of a few percent in μ, at ε = 1 large ones only. As a source
+    is the same program at any ε, audit it at that ε.
 
     Parameters
     ----------
