@@ -25,7 +25,6 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "sphinx_copybutton",
     "sphinx_design",
-    "sphinx_sitemap",
     "myst_parser",
     "site_tools",
 ]
@@ -36,12 +35,10 @@ default_role = None
 # --- Appearance -----------------------------------------------------------------------------
 html_theme = "pydata_sphinx_theme"
 html_title = "skdp"
-html_baseurl = "https://skdp.readthedocs.io/en/stable/"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
-sitemap_url_scheme = "{link}"
 html_theme_options = {
     "logo": {"text": "skdp", "alt_text": "skdp: front page"},
     "header_links_before_dropdown": 8,

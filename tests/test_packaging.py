@@ -19,8 +19,6 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PROJECT = PYPROJECT["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 NOXFILE = (ROOT / "noxfile.py").read_text()
-# Where conda has another name.
-CONDA = {"matplotlib-base": "matplotlib"}
 
 
 def load(name):
@@ -30,13 +28,12 @@ def load(name):
 def requirements(lines):
     """Return the version that each package is required to have, without extras of its own."""
     found = [re.fullmatch(r"([\w.-]+)(?:\[.*\])? ?(.*)", line.split(";")[0]) for line in lines]
-    return {CONDA.get(each[1], each[1]): each[2] for each in found}
+    return {each[1]: each[2] for each in found}
 
 
 def test_version_is_the_same_everywhere():
     assert "version" in PROJECT["dynamic"]  # which setuptools reads of skdp/__init__.py
     assert load("CITATION.cff")["version"] == VERSION
-    assert load("recipe/recipe.yaml")["context"]["version"] == VERSION
     newest = re.search(r"^## (\S+) \(", (ROOT / "CHANGELOG.md").read_text(), flags=re.M)
     assert newest[1] == VERSION
 
@@ -46,47 +43,6 @@ def test_changelog_keeps_to_its_sections():
     sections = set(re.findall(r"^### (.*)", text, flags=re.M))
     allowed = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
     assert {"Added", "Changed", "Fixed"} <= sections <= allowed
-
-
-def test_recipe_requires_what_the_project_requires():
-    recipe = load("recipe/recipe.yaml")
-    needed = requirements(recipe["requirements"]["run"])
-    assert needed.pop("python") == ">=${{ python_min }}"
-    assert needed == requirements(PROJECT["dependencies"])
-    assert f">={recipe['context']['python_min']}" == PROJECT["requires-python"]
-    optional = requirements(recipe["requirements"]["run_constraints"])
-    named = requirements(
-        line for name in ("dask", "excel", "parquet", "plot") for line in EXTRAS[name]
-    )
-    assert optional == named
-    [command] = PROJECT["scripts"].items()
-    assert recipe["build"]["python"]["entry_points"] == [" = ".join(command)]
-    about = recipe["about"]
-    assert (about["license"], about["license_file"], about["summary"]) == (
-        PROJECT["license"],
-        PROJECT["license-files"],
-        PROJECT["description"],
-    )
-
-
-def test_recipe_builds_by_what_pyproject_says():
-    host = requirements(load("recipe/recipe.yaml")["requirements"]["host"])
-    assert requirements(PYPROJECT["build-system"]["requires"]).items() <= host.items()
-
-
-def test_addresses_are_those_of_the_project():
-    urls = PROJECT["urls"]
-    about, citation = load("recipe/recipe.yaml")["about"], load("CITATION.cff")
-    assert about["homepage"] == citation["url"] == urls["Homepage"]
-    assert about["documentation"] == urls["Documentation"]
-    assert about["repository"] == citation["repository-code"] == urls["Source"]
-    assert urls["Issues"].startswith(urls["Source"])
-    assert urls["Changelog"].startswith(urls["Source"])
-    for path in (*ROOT.glob("*.md"), *(ROOT / "doc").rglob("*.rst")):
-        for address in re.findall(
-            r"https://[^\s/]*skdp[^\s/]*|https://github.com/skdp", path.read_text()
-        ):
-            assert urls["Homepage"].startswith(address) or urls["Source"].startswith(address), path
 
 
 def test_oldest_versions_are_the_lower_bounds():

