@@ -6,6 +6,7 @@ import hashlib
 import io
 import itertools
 import os
+from importlib.metadata import version
 from importlib.util import find_spec
 
 import pytest
@@ -53,6 +54,12 @@ def pytest_addoption(parser):
         action="store_true",
         help="draw noise that is not seeded anew in each run, instead of by the test's name",
     )
+
+
+def pytest_report_header():
+    """Say which versions these tests are about."""
+    names = ("numpy", "scipy", "scikit-learn", "pandas", "joblib", "cryptography")
+    return ", ".join(f"{name} {version(name)}" for name in names)
 
 
 # The names that keys are made of, with counters: of what runs now, the innermost last.
