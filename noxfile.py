@@ -39,10 +39,11 @@ def lint(session):
 
 @nox.session
 def oldest(session):
-    """scikit-learn's common checks against the oldest supported versions."""
-    session.install("pytest>=9", "pytest-xdist>=3.5", *OLDEST)
+    """scikit-learn's common checks against the oldest supported versions, and what needs NumPy 1."""
+    session.install("pytest>=9", "pytest-xdist>=3.5", "dp-accounting>=0.4.4", *OLDEST)
     session.install("--no-deps", ".")
-    session.run("pytest", "-q", "-n", "2", "tests/test_common.py", env={"OMP_NUM_THREADS": "1"})
+    files = ("tests/test_common.py", "tests/privacy/test_accounting.py")
+    session.run("pytest", "-q", "-n", "2", *files, env={"OMP_NUM_THREADS": "1"})
 
 
 @nox.session

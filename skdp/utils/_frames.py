@@ -49,10 +49,13 @@ def as_frame(X, name="X", *, text_as_categories=True):
 
 def as_column(values):
     """Return labels or groups of any library as scikit-learn reads them without a change."""
-    # It would convert whole numbers and booleans of pandas' own types to floats, and fails on NA:
-    # these types become objects, with None for missing values.
+    # It would convert whole numbers and booleans of pandas' own types to floats, and fails on NA,
+    # which objects may hold too: these become objects, with None for missing values.
     values = as_frame(values, "y")
-    if not isinstance(values, pd.Series) or isinstance(values.dtype, np.dtype):
+    if not isinstance(values, pd.Series):
+        return values
+    objects = values.dtype == object and any(value is pd.NA for value in values)
+    if isinstance(values.dtype, np.dtype) and not objects:
         return values
     return np.where(values.isna(), None, as_elements(values))
 

@@ -219,6 +219,11 @@ ADVERSARIES = [
 
 
 def _readers():
+    # Before its version 3, pandas reads the last bit of a number in two ways, of which one differs
+    # from what the cell says; its reader in Python has that one only.
+    is_exact = int(pd.__version__.split(".")[0]) >= 3
+    exactly = {} if is_exact else {"float_precision": "round_trip"}
+
     def pandas(**settings):
         return lambda path: pd.read_csv(path, **settings)
 
@@ -234,17 +239,17 @@ def _readers():
 
     def arrow_types(path):
         pytest.importorskip("pyarrow")
-        return pd.read_csv(path, dtype_backend="pyarrow")
+        return pd.read_csv(path, dtype_backend="pyarrow", **exactly)
 
     return {
         "command line": read_table,
-        "pandas": pandas(),
+        "pandas": pandas(**exactly),
         "pandas, text": pandas(dtype=str),
         "pandas, text only": pandas(dtype=str, keep_default_na=False),
         "pandas, objects": pandas(dtype=object),
-        "pandas, in Python": pandas(engine="python"),
+        **({"pandas, in Python": pandas(engine="python")} if is_exact else {}),
         "pandas, categories": pandas(dtype="category"),
-        "pandas, nullable": pandas(dtype_backend="numpy_nullable"),
+        "pandas, nullable": pandas(dtype_backend="numpy_nullable", **exactly),
         "pandas, Arrow's types": arrow_types,
         "pandas, by Arrow": arrow_engine,
         "pandas, by Arrow, nullable": lambda p: arrow_engine(p, dtype_backend="numpy_nullable"),

@@ -276,7 +276,8 @@ def test_record_numbers_are_no_features(source, target):
     assert "'Unnamed: 0'" in text
     assert "'patient_id'" in text
     for rows in (X, numbered[::-1]):
-        assert_array_equal(model.predict_proba(rows), expected.predict_proba(rows[[*X]]))
+        # Tables of other columns have others in memory, whose sums differ in their last bits.
+        assert_allclose(model.predict_proba(rows), expected.predict_proba(rows[[*X]]), rtol=1e-11)
     assert_array_equal(model.feature_names_in_, X.columns)
     # Measurements of as many different whole numbers are used, here too.
     costs = X.assign(cost=(np.arange(40) * 997) % 10_007)
