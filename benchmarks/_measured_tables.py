@@ -39,15 +39,6 @@ INTERVALS = {
     "half": lambda r: r["width"] / 2,
     "place": lambda r: ("mean", "share", "missing", "deviation").index(r["kind"]),
 }
-FEDERATIONS = {
-    "framework": lambda r: {"flower": "Flower", "nvflare": "NVIDIA FLARE"}[r["case"]],
-    "owners": lambda r: len(r["bytes"]),
-    "most": lambda r: max(r["bytes"].values()),
-    "refusals": lambda r: "; ".join(
-        f"{owner}: {why if len(why) < 60 else f'{why[:60]}…'}"
-        for owner, why in r["refused"].items()
-    ),
-}
 # Models of bench_secure_sum.py, in their order.
 SUMS = ("no noise", "single", "merged", "secure sum", "secure sum, a tenth", "one release")
 SUMS += ("one release, auto",)
