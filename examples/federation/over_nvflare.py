@@ -143,13 +143,15 @@ class ReleaseController(Controller):
         self.release_path = release_path
         self.report_path = report_path
         self.timeout = timeout
-        self.settings = {"schema": schema, "disjoint": disjoint, "max_rows": max_rows}
+        self.schema = schema  # where a job is exported, arguments are read by their names
+        self.disjoint = disjoint
+        self.max_rows = max_rows
         self.secure_sum = secure_sum
         self.plan, self.sites, self.answers = None, [], {}
 
     def start_controller(self, fl_ctx):
         """Check the parameters, before anybody is asked, and register all sites."""
-        collect_answers({}, **self.settings)
+        self.collect({})
         self.plan = SecureSum.load(self.secure_sum) if self.secure_sum else None
         self.sites = [site.name for site in fl_ctx.get_engine().get_clients()]
 
@@ -167,11 +169,17 @@ class ReleaseController(Controller):
             return dict(self.answers)  # later answers are ignored
 
         if self.plan is None:
-            collected = collect_answers(ask(self.sites, b"", RELEASE), **self.settings)
+            collected = self.collect(ask(self.sites, b"", RELEASE))
         else:
             collected = summed(self.plan, self.sites, lambda *asked: ask(*asked, SUM))
         self.log_info(fl_ctx, str(collected))
         collected.save(self.release_path, self.report_path)
+
+    def collect(self, answers):
+        """Return the merged releases."""
+        return collect_answers(
+            answers, disjoint=self.disjoint, schema=self.schema, max_rows=self.max_rows
+        )
 
     def receive(self, client_task, fl_ctx):
         """Keep an answer."""

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -178,7 +178,8 @@ def running(folder, name, *words):
         try:
             yield process
         finally:
-            os.killpg(process.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it has ended
+                os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
 
@@ -206,12 +207,11 @@ def test_a_federation_of_processes(tmp_path):
             node = ("flower-supernode", "--insecure", "--superlink", f"127.0.0.1:{link}")
             words = (*node, "--port", port, "--node-config", config)
             stack.enter_context(running(tmp_path, owner, *words))
-        time.sleep(10)  # until somebody listens
+        end = time.monotonic() + 120
+        while socket.socket().connect_ex(("127.0.0.1", int(link))) and time.monotonic() < end:
+            time.sleep(0.5)
         app = running(tmp_path, "run", "flwr", "run", "app", "here", "--stream")
-        stack.enter_context(app)
-        end = time.monotonic() + 600
-        while not (tmp_path / "merged.skdp").exists() and time.monotonic() < end:
-            time.sleep(1)
+        stack.enter_context(app).wait(600)
     report = json.loads((tmp_path / "report.json").read_text())
     assert (set(report["n_bytes"]), report["refused"]) == ({"Cleveland", "Budapest"}, {})
     own = [Release.load(tmp_path / f"{owner}.skdp") for owner in ("Budapest", "Cleveland")]

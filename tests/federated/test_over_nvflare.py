@@ -21,6 +21,7 @@ pytest.importorskip("nvflare", reason="NVIDIA FLARE is not installed; nox -s nvf
 
 from nvflare.apis.fl_constant import ReturnCode
 from nvflare.apis.shareable import Shareable, make_reply
+from nvflare.job_config.api import FedJob
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "federation"
 SECRET = "patient 17 has cholesterol 603"
@@ -96,6 +97,20 @@ def test_other_tasks_are_refused(nvflare):
 def test_wrong_settings_are_refused_before_anybody_is_asked(run, settings):
     with pytest.raises((ValueError, OSError)):
         run(["north"], **settings)
+
+
+def test_a_job_that_is_exported_keeps_its_arguments_and_has_no_code(nvflare, tmp_path):
+    job = FedJob("hospitals", min_clients=1)
+    job.set_app_packages(["skdp", "over_nvflare"])
+    given = {"timeout": 60, "schema": "a.json", "disjoint": True, "max_rows": 9, "secure_sum": "p"}
+    controller = nvflare.ReleaseController("merged.skdp", "report.json", **given)
+    job.to_server(controller, id="releases")
+    job.to_clients(nvflare.ReleaseExecutor(), tasks=["release"])
+    job.export_job(str(tmp_path))
+    [path] = tmp_path.rglob("config_fed_server.json")
+    args = json.loads(path.read_text())["workflows"][0]["args"]
+    assert args == {"release_path": "merged.skdp", "report_path": "report.json", **given}
+    assert not list(tmp_path.rglob("*.py"))
 
 
 OWNERS = ("Budapest", "Cleveland", "Long-Beach")
