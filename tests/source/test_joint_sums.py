@@ -174,6 +174,28 @@ def test_people_at_several_owners_cost_noise_or_an_assumption(noise):
     assert of_records[0].assumes == "that each record is at one owner"
 
 
+EVENT = {"type": "event", "horizon": 365}
+NUMBER = {"type": "number", "low": 0, "high": 80}
+
+
+@pytest.mark.parametrize("outcome", [None, NUMBER, EVENT], ids=["classes", "number", "event"])
+@pytest.mark.parametrize("most", [100, 2**40, 2**63 - 1])
+def test_what_owners_derive_alike_is_in_whole_steps_whatever_a_liar_answers(outcome, most):
+    schema = {"version": 1, "columns": SCHEMA}
+    schema |= {"classes": CLASSES} if outcome is None else {"outcome": outcome}
+    sums = JointSums(DPStatisticsSource(encoder=schema, model="linear"), 2, 1, disjoint=True)
+    counts = np.random.RandomState(0).randint(-most, most, sums.size(0))
+    numbers = np.frombuffer(sums.derived([counts]), "<i8")
+    n_classes = 3 if outcome is None else 2
+    codes, frequencies = np.split(numbers, [-n_classes])
+    # Each class, or way to leave, counts once in all classes of the contrast; so do frequencies.
+    assert (codes.reshape(n_classes, -1).sum(axis=0) == 2**14).all()
+    assert frequencies.sum() == 2**14
+    assert frequencies.min() >= 1
+    assert sums.derived([]) == b""  # only what follows from the first round is derived
+    assert sums.derived([2 * counts, counts]) == b""
+
+
 class Recorder:
     """Queries that have the counts of all owners, and keep what this one is asked."""
 
