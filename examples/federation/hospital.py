@@ -7,7 +7,8 @@ from skdp.datasets import load_heart_disease
 def rows(owner):
     """Return the rows of a hospital, whose name has no spaces here."""
     heart = load_heart_disease()
-    here = heart.hospital == owner.replace("-", " ")
+    names = {name.replace(" ", "-"): name for name in heart.hospital_names}
+    here = heart.hospital == names[owner]
     return heart.data[here], heart.target[here]
 
 

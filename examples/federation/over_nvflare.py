@@ -71,7 +71,7 @@ class ReleaseExecutor(Executor):
             reply[KEY] = {"message": self.message(shareable.get(KEY), name)}
         except BaseException:  # whose text may quote a row, and would be sent
             if error_path:
-                with open(error_path, "a", encoding="utf-8") as file:
+                with open(error_path, "a", encoding="utf-8", opener=private) as file:
                     traceback.print_exc(file=file)
             reply[KEY] = {"error": "no message"}
         return reply
@@ -86,6 +86,11 @@ class ReleaseExecutor(Executor):
         if request:
             return self.owner.answer(request)
         return self.owner.join(disjoint=configured("disjoint", name) == "true")
+
+
+def private(path, flags):
+    """Open a file, readable by its owner only if it is new."""
+    return os.open(path, flags, 0o600)
 
 
 def configured(key, name):

@@ -162,6 +162,7 @@ def test_nothing_is_answered_for_a_plan_that_no_owner_approved(
     assert not (tmp_path / "merged.skdp").exists()
     assert spent(tmp_path) == [0, 0, 0]
     assert "ValueError" in (tmp_path / "Budapest.txt").read_text()
+    assert (tmp_path / "Budapest.txt").stat().st_mode & 0o077 == 0
 
 
 CLASSES = ["over_nvflare.ReleaseController", "over_nvflare.ReleaseExecutor"]
