@@ -150,27 +150,22 @@ def neural(session):
 
 
 def federation(session, framework, package):
-    """Install one framework, and run what needs it: its tests, and a federation of processes."""
+    """Install one framework, and run the example over it, also in processes."""
     try:
-        session.install("-e", f".[{framework}]", "pytest>=9")
+        session.install("-e", ".", "pytest>=9", package)
     except nox.command.CommandFailed:
         session.skip(f"{package} cannot be installed here")
-    one = {"OMP_NUM_THREADS": "1"}
-    session.run("pytest", "-q", "tests/federated", env=one)
-    with TemporaryDirectory() as folder:
-        script = "benchmarks/bench_federation.py"
-        session.run("python", script, framework, "--folder", folder, "--check", env=one)
-        words = ("benchmarks/bench_secure_sum_network.py", framework, "--owners", "4")
-        session.run("python", *words, "--folder", folder, "--check", env=one)
+    test = f"tests/federated/test_over_{framework}.py"
+    session.run("pytest", "-q", test, env={"OMP_NUM_THREADS": "1"})
 
 
 @nox.session(python="3.11")
 def flower(session):
-    """A federation over Flower; not by default: it takes minutes."""
-    federation(session, "flower", "flwr 1.41")
+    """The example over Flower; not by default: it takes minutes."""
+    federation(session, "flower", "flwr==1.41.*")
 
 
 @nox.session(python="3.11")
 def nvflare(session):
-    """A federation over NVIDIA FLARE; not by default: it takes minutes."""
-    federation(session, "nvflare", "nvflare 2.9")
+    """The example over NVIDIA FLARE; not by default: it takes minutes."""
+    federation(session, "nvflare", "nvflare==2.9.*")

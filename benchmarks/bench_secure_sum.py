@@ -7,7 +7,6 @@ is, but for "one release, auto". "single" is the release of one owner, the mean 
 """
 
 import functools
-from tempfile import TemporaryDirectory
 
 import _bench
 import numpy as np
@@ -75,32 +74,15 @@ def secure_sum(X, y, schema, parts, epsilon, n_colluding):
     public = [identity.public for identity in identities]
     plan = SecureSum.create(schema, public, epsilon=epsilon, delta=DELTA, n_colluding=n_colluding)
 
-    def sums(owner, plan):
-        rows, accumulator = parts[int(owner.split()[1])], plan.accumulator()
+    owners = []
+    for identity, rows in zip(identities, parts, strict=True):
+        accumulator = plan.accumulator()
         accumulator.add(X.iloc[rows], y[rows])
-        return accumulator
-
-    with TemporaryDirectory() as folder:
-        return in_this_process(plan, identities, folder, sums)
-
-
-def in_this_process(plan, identities, folder, sums, seed=lambda owner: None):
-    """Return the release of all parties in this process, and the bytes that one sent and got.
-
-    ``sums(owner, plan)`` returns those of an owner, and ``seed(owner)`` the seed of its noise.
-    """
-    owners = {
-        identity.name: SecureSumOwner(
-            *(plan, identity, f"{folder}/here-{identity.name}"),
-            ledger=PrivacyLedger(),
-            random_state=seed(identity.name),
-        )
-        for identity in identities
-    }
-    joined = [owner.join() for owner in owners.values()]
+        owners.append(SecureSumOwner(plan, identity, accumulator, ledger=PrivacyLedger()))
+    joined = [owner.join() for owner in owners]
     sent, got, request = len(joined[0]), 0, plan.combine(joined)
     for _ in range(2):
-        answers = [owner.answer(request, sums(name, plan)) for name, owner in owners.items()]
+        answers = [owner.answer(request) for owner in owners]
         sent, got = sent + len(answers[0]), got + len(request)
         request = plan.combine([request, *answers])
     return request, {"sent": sent, "received": got}

@@ -31,21 +31,18 @@ from skdp.utils._files import write_whole
 from skdp.utils._validation import listed
 
 # Arguments that name files to be read.
-_INPUTS = (
-    *("release", "table", "predictions", "schema", "common", "compare", "ledger", "audit"),
-    *("plan", "request", "messages", "owners", "identity"),
-)
+_INPUTS = ("release", "table", "predictions", "schema", "common", "compare", "ledger", "audit")
 
 
-def add_commands(parser, commands, metavar):
-    """Add commands: each has NAME, HELP, add_arguments, and run unless it adds commands."""
-    choices = parser.add_subparsers(metavar=metavar, required=True)
+def add_commands(parser, commands):
+    """Add commands: each has NAME, HELP, add_arguments and run."""
+    choices = parser.add_subparsers(metavar="COMMAND", required=True)
     for command in commands:
         about, _, example = command.HELP.partition("\n\n")
         added = choices.add_parser(
             command.NAME, help=about.splitlines()[0], description=about, epilog=example
         )
-        added.set_defaults(run=getattr(command, "run", None), parser=added)
+        added.set_defaults(run=command.run, parser=added)
         command.add_arguments(added)
 
 
@@ -276,12 +273,6 @@ def people(frame, arguments):
 
 def add_budget(parser, unit, *, required=True):
     """Add the privacy loss of a command for a protected unit, and the ledger that is charged."""
-    add_loss(parser, unit, required=required)
-    add_ledger(parser)
-
-
-def add_loss(parser, unit, *, required=True):
-    """Add epsilon and delta for a protected unit."""
     parser.add_argument(
         "--epsilon",
         required=required,
@@ -292,13 +283,9 @@ def add_loss(parser, unit, *, required=True):
     parser.add_argument(
         "--delta", metavar="NUMBER", type=_small(), default=1e-5, help="slack (default: 1e-5)"
     )
-
-
-def add_ledger(parser, *, required=False):
-    """Add the ledger that a command charges."""
     ledger = parser.add_argument_group("budget", "the account of what these rows have spent")
     text = "charged before noise is drawn (.json)"
-    ledger.add_argument("--ledger", required=required, metavar="FILE", help=text)
+    ledger.add_argument("--ledger", metavar="FILE", help=text)
     ledger.add_argument(
         "--budget-epsilon",
         metavar="NUMBER",
@@ -351,13 +338,21 @@ def opened_ledger(arguments, note):
         note("adding noise")
         yield None
         return
-    ledger = ledger_of(arguments)
+    ledger = _ledger_of(arguments)
     note(f"charging {arguments.ledger!r}, then adding noise")
-    with spending_shown(ledger, note):
+    before = len(ledger.entries)
+    try:
         yield ledger
+    finally:
+        total = ledger.total
+        if total is not None and len(ledger.entries) > before:
+            note(
+                f"spent so far: epsilon {total.epsilon:g} of {_limit(ledger.epsilon)}, delta "
+                f"{total.delta:g} of {_limit(ledger.delta)}"
+            )
 
 
-def ledger_of(arguments):
+def _ledger_of(arguments):
     """Return the ledger of a file, which is begun if its limits are stated."""
     limits = {"epsilon": arguments.budget_epsilon, "delta": arguments.budget_delta}
     unstated = [f"--budget-{name}" for name, limit in limits.items() if limit is None]
@@ -371,21 +366,6 @@ def ledger_of(arguments):
         return PrivacyLedger(**limits, path=arguments.ledger)
     except ValueError as error:
         raise ValueError(f"--ledger {arguments.ledger!r}, --budget-...: {error}") from None
-
-
-@contextmanager
-def spending_shown(ledger, note):
-    """Report the budget spent, if a block charges the ledger."""
-    before = len(ledger.entries)
-    try:
-        yield
-    finally:
-        total = ledger.total
-        if total is not None and len(ledger.entries) > before:
-            note(
-                f"spent so far: epsilon {total.epsilon:g} of {_limit(ledger.epsilon)}, delta "
-                f"{total.delta:g} of {_limit(ledger.delta)}"
-            )
 
 
 def _limit(value):

@@ -34,15 +34,10 @@ def add_arguments(parser):
 
 def add_private_rows(parser):
     """Add private rows, their schema, and the columns of the outcome and of people."""
-    add_labeled_rows(parser)
-    parser.add_argument("--schema", required=True, metavar="FILE", help="public schema (.json)")
-
-
-def add_labeled_rows(parser, default="that of the schema"):
-    """Add private rows, and the columns of the outcome and of people."""
     add_table(parser)
-    add_outcome(parser, "column with the labels", default)
+    add_outcome(parser, "column with the labels")
     add_people(parser)
+    parser.add_argument("--schema", required=True, metavar="FILE", help="public schema (.json)")
 
 
 def run(arguments, note):
@@ -58,12 +53,6 @@ def schema_of(arguments, *, label_required=False):
     with_outcome = label_required or arguments.label is not None
     schema = read_schema(arguments.schema, "--schema ", with_outcome=with_outcome)
     where = f"--schema {arguments.schema!r}"
-    check_features(schema, arguments, where, label_required=label_required)
-    return schema
-
-
-def check_features(schema, arguments, where, *, label_required=True):
-    """Raise ValueError where the column of the outcome, or of people, is one of the schema's."""
     columns = outcome_columns(arguments, schema.outcome, where, required=label_required)
     for option, name in (columns | {"--group": arguments.group}).items():
         if name in schema.names:
@@ -72,6 +61,7 @@ def check_features(schema, arguments, where, *, label_required=True):
                 f"{option} {name!r} is also a column of {where}. Delete it there: {what} is no "
                 "feature."
             )
+    return schema
 
 
 def checked_rows(arguments, schema, note, where):

@@ -21,7 +21,6 @@ from skdp.commands import (
     _schema,
     _score,
     _select,
-    _sum,
 )
 from skdp.commands._arguments import add_commands
 from skdp.privacy import BudgetExceededError
@@ -30,7 +29,7 @@ from skdp.utils._validation import inline
 # In the order in which an owner, and then a target, needs them.
 _COMMANDS = (
     *(_schema, _bounds, _check, _plan, _release, _describe, _report, _evaluate, _merge),
-    *(_sum, _select, _predict, _score, _sample),
+    *(_select, _predict, _score, _sample),
 )
 _ABOUT = """Private rows in, a release out, and predictions from it.
 
@@ -129,7 +128,7 @@ def _parser():
     parser = _Parser(prog="skdp", description=_ABOUT, epilog=_EXIT_CODES)
     version = importlib.import_module("skdp").__version__
     parser.add_argument("--version", action="version", version=f"skdp {version}")
-    add_commands(parser, _COMMANDS, "COMMAND")
+    add_commands(parser, _COMMANDS)
     return parser
 
 

@@ -203,19 +203,6 @@ def _check_parameters(answers, disjoint, max_rows):
         )
 
 
-def true_or_false(key, value):
-    """Return a value of a configuration as a bool; raise ValueError, naming its key, for others.
-
-    Any text that is not empty would count as true, "false" included.
-    """
-    texts = {"true": True, "false": False}
-    if isinstance(value, bool):
-        return value
-    if not isinstance(value, str) or value not in texts:
-        raise ValueError(f"The {key!r} of the configuration must be true or false, got {value!r}.")
-    return texts[value]
-
-
 def _by_name(answers):
     """Return answers by names that can be printed and differ, in the order of the names.
 

@@ -3,7 +3,6 @@
 import os
 import traceback
 from collections.abc import Callable
-from importlib import import_module
 from math import isinf
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -84,39 +83,14 @@ def owner_answer(
         _check_release(Release.load(path))
         return Path(path).read_bytes()
 
-    return answered("release", release_file, error_path)
-
-
-def answered(key, make, error_path=None):
-    """Return what ``make`` returns, by a key; whatever fails, the same answer without a reason."""
     try:
-        return {key: make()}
+        return {"release": release_file()}
     except KeyboardInterrupt:
         raise KeyboardInterrupt from None
     except BaseException as error:  # even SystemExit may quote a row
         if error_path is not None:
             _keep(error, error_path)
         return {"error": "no release"}
-
-
-def loaded_answer(loader, owner, *, path, error_path=None):
-    """Return the answer of an owner whose own function loads the source and the rows.
-
-    ``"module:function"`` returns ``(source, X, y)``, or with ``groups``, from the owner's name.
-    """
-
-    def make_release():
-        source, *rows = loaded(loader)(owner)
-        _check_source(source)  # before it charges a ledger
-        return source.fit(*rows)
-
-    return owner_answer(make_release, path=path, error_path=error_path)
-
-
-def loaded(loader):
-    """Return the function that ``"module:function"`` names."""
-    module, _, function = loader.partition(":")
-    return getattr(import_module(module), function)
 
 
 def _make_once(make_release, path):

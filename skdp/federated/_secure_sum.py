@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 from skdp.federated._transcript import ANSWERS, Transcript
 from skdp.privacy import PrivacyGuarantee
 from skdp.release import Release
-from skdp.secure import Agreement, PublicIdentity, check_distinct
+from skdp.secure import Agreement, PublicIdentity, check_distinct, check_nonce
 from skdp.source import DPStatisticsSource, JointSums, StatisticsAccumulator
 from skdp.tabular import Schema, as_schema
 
@@ -32,9 +32,10 @@ class SecureSum(Agreement):
     (Kairouz, Liu and Steinke, 2021).
 
     **The course.** Whoever organizes it makes a plan by :meth:`create`; the owners compare its
-    ``digest``. Each makes a :class:`SecureSumOwner` and sends the message of its ``join``.
-    :meth:`combine` makes a request of these; each owner answers it; ``combine`` makes
-    the second request of the answers; each owner answers that; ``combine`` makes the release.
+    ``digest``. Each makes a :class:`SecureSumOwner`, which agrees to the plan, and to its
+    ``disjoint``, by the message of its ``join``. :meth:`combine` makes a request of these; each
+    owner answers it; ``combine`` makes the second request of the answers; each owner answers that;
+    ``combine`` makes the release.
     Messages are bytes, signed by their owners. Whoever combines them needs no secret, and
     anybody who has them can repeat it.
 
@@ -42,7 +43,8 @@ class SecureSum(Agreement):
     they know, and whoever combines the messages may do so too and may lie about who takes part.
     Masks are secret as far as X25519, HKDF-SHA256 and ChaCha20 are. An owner who sends wrong sums
     can spoil the release, as with any other protocol for sums. If an owner does not answer, the
-    sum cannot be unmasked: begin a new one with the others, for which all are charged again.
+    sum cannot be unmasked: begin a new one with the others, for which all are charged again. An
+    owner has at most 2\ :sup:`28`/S rows, or people, and refuses to answer with more.
 
     Parameters
     ----------
@@ -68,7 +70,7 @@ class SecureSum(Agreement):
     disjoint : bool
         With ``privacy_unit="group"``, whether nobody has rows at two owners. Otherwise the noise
         is larger by the number of owners, as one person's rows may change the sums of all. With
-        "record" it has no effect: each record is at one owner.
+        "record" it has no effect: each record is at one owner, as the guarantee says.
 
     radius : float
         Largest norm of an encoded row, see :class:`~skdp.DPStatisticsSource`.
@@ -77,7 +79,7 @@ class SecureSum(Agreement):
         Fractions of the budget of the queries.
 
     nonce : str
-        Random hexadecimal string, which makes each plan a session of its own.
+        32 random hexadecimal digits, which make each plan a session of its own.
 
     Attributes
     ----------
@@ -104,7 +106,6 @@ class SecureSum(Agreement):
 
     Examples
     --------
-    >>> from tempfile import TemporaryDirectory
     >>> from skdp.privacy import PrivacyLedger
     >>> from skdp.datasets import load_heart_disease
     >>> from skdp.federated import SecureSum, SecureSumOwner
@@ -112,24 +113,17 @@ class SecureSum(Agreement):
     >>> heart = load_heart_disease()
     >>> wards = [Identity.generate(name) for name in ("ward 1", "ward 2", "ward 3")]
     >>> plan = SecureSum.create(heart.schema, [ward.public for ward in wards], epsilon=1.0)
-    >>> folders = [TemporaryDirectory() for _ in wards]
-    >>> owners = [
-    ...     SecureSumOwner(plan, ward, folder.name, ledger=PrivacyLedger(1.0, 1e-5))
-    ...     for ward, folder in zip(wards, folders)
-    ... ]
+    >>> owners = []
+    >>> for i, ward in enumerate(wards):  # each owner's own
+    ...     rows = plan.accumulator()
+    ...     rows.add(heart.data[i::3], heart.target[i::3])
+    ...     owners.append(SecureSumOwner(plan, ward, rows, ledger=PrivacyLedger(1.0, 1e-5)))
     >>> request = plan.combine([owner.join() for owner in owners])
-    >>> rows = []
-    >>> for i in range(3):  # each owner's own
-    ...     accumulator = plan.accumulator()
-    ...     accumulator.add(heart.data[i::3], heart.target[i::3])
-    ...     rows.append(accumulator)
     >>> for _ in range(2):
-    ...     answers = [owner.answer(request, own) for owner, own in zip(owners, rows)]
+    ...     answers = [owner.answer(request) for owner in owners]
     ...     request = plan.combine([request, *answers])
     >>> request  # the release
     Release(2 classes, 34 features, (1, 1e-05)-DP per labeled record, add/remove)
-    >>> for folder in folders:
-    ...     folder.cleanup()
     """
 
     schema: Any
@@ -153,6 +147,7 @@ class SecureSum(Agreement):
                 "the 'public' attribute of each owner's Identity."
             )
         check_distinct("SecureSum", self.owners)
+        check_nonce("SecureSum", self.nonce)
         counts = (self.n_colluding, self.least_owners)
         whole = all(type(count) is int for count in counts)
         if not whole or not 1 <= self.n_colluding < self.least_owners <= len(self.owners):
@@ -182,9 +177,12 @@ class SecureSum(Agreement):
                 )
 
     def __repr__(self) -> str:
+        unit = "record, each at one owner" if self.privacy_unit == "record" else "person"
+        if self.privacy_unit == "group":
+            unit += ", nobody at two owners" if self.disjoint else ", at any number of owners"
         return (
-            f"<SecureSum of {len(self.owners)} owners, ({self.epsilon:g}, {self.delta:g})-DP, "
-            f"at most {self.n_colluding} colluding>"
+            f"<SecureSum of {len(self.owners)} owners, ({self.epsilon:g}, {self.delta:g})-DP per "
+            f"{unit}, at most {self.n_colluding} colluding>"
         )
 
     @classmethod
@@ -233,7 +231,7 @@ class SecureSum(Agreement):
         >>> from skdp.secure import Identity
         >>> wards = [Identity.generate(name).public for name in ("ward 1", "ward 2", "ward 3")]
         >>> SecureSum.create(load_heart_disease().schema, wards, epsilon=2.0)
-        <SecureSum of 3 owners, (2, 1e-05)-DP, at most 1 colluding>
+        <SecureSum of 3 owners, (2, 1e-05)-DP per record, each at one owner, at most 1 colluding>
         """
         schema, members = as_schema(schema), list(owners)
         source = _source(epsilon, delta, schema, privacy_unit, radius)
@@ -406,16 +404,14 @@ class SecureSum(Agreement):
 
         Examples
         --------
-        >>> from tempfile import TemporaryDirectory
         >>> from skdp.privacy import PrivacyLedger
         >>> from skdp.datasets import load_heart_disease
         >>> from skdp.federated import SecureSum, SecureSumOwner
         >>> from skdp.secure import Identity
         >>> wards = [Identity.generate(name) for name in ("ward 1", "ward 2")]
         >>> plan = SecureSum.create(load_heart_disease().schema, [w.public for w in wards])
-        >>> with TemporaryDirectory() as folder:
-        ...     one = SecureSumOwner(plan, wards[0], folder, ledger=PrivacyLedger(1.0, 1e-5))
-        ...     plan.combine([one.join()])
+        >>> one = SecureSumOwner(plan, wards[0], plan.accumulator, ledger=PrivacyLedger())
+        >>> plan.combine([one.join()])
         Traceback (most recent call last):
         ...
         ValueError: Only 1 of at least 2 owners have joined. Missing: 'ward 2'. ...

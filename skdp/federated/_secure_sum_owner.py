@@ -1,7 +1,8 @@
 """An owner in a secure sum: its keys, its answers, and what it refuses to answer."""
 
 import os
-from pathlib import Path
+from collections.abc import Callable
+from threading import Lock
 
 from skdp.federated._masks import mask, new_key
 from skdp.federated._secure_sum import SecureSum
@@ -9,19 +10,16 @@ from skdp.federated._transcript import ANSWERS, KEY, Transcript
 from skdp.privacy import PrivacyLedger
 from skdp.secure import Identity, read_message, write_message
 from skdp.source import StatisticsAccumulator
-from skdp.utils._files import PRIVATE, locked, write_whole
-
-# Seconds to wait for another process that answers for the same owner (rule of thumb).
-_PATIENCE = 600.0
 
 
 class SecureSumOwner:
-    """Owner of private rows in a secure sum.
+    """Owner of private rows in a secure sum, for as long as its process lives.
 
-    It answers each round once: what it has sent is in its folder, and is sent again, unchanged,
-    to the same request. It refuses requests with fewer owners than the plan demands, with owners
-    who are not of the plan, without its own messages, or with other messages than those it has
-    answered. A crashed process continues where it was.
+    It answers each round once, of the same rows, and sends the same bytes to the same request. It
+    refuses requests with fewer owners than the plan demands, with owners who are not of the plan,
+    without its own messages, or with other messages than those it has answered; no row is read
+    for these. Its key is in memory alone, and deleted with the last answer: a process that ends
+    before aborts the sum for all owners, and what was charged stays charged.
 
     Parameters
     ----------
@@ -31,9 +29,9 @@ class SecureSumOwner:
     identity : Identity
         The owner's.
 
-    folder : str or path-like
-        A folder for this plan alone, which only its owner may read: it has a private key until the
-        last answer is sent. Made if there is none.
+    rows : StatisticsAccumulator or callable
+        The owner's rows, in what :meth:`SecureSum.accumulator` made, as they are when the owner
+        joins. A function without arguments that returns it is called for the first valid request.
 
     ledger : PrivacyLedger, str or path-like
         The privacy ledger of the rows, charged with the first answer. The second answer belongs to
@@ -53,24 +51,30 @@ class SecureSumOwner:
 
     Examples
     --------
-    >>> from tempfile import TemporaryDirectory
     >>> from skdp.privacy import PrivacyLedger
     >>> from skdp.datasets import load_heart_disease
     >>> from skdp.federated import SecureSum, SecureSumOwner
     >>> from skdp.secure import Identity
+    >>> heart = load_heart_disease()
     >>> wards = [Identity.generate(name) for name in ("ward 1", "ward 2")]
-    >>> plan = SecureSum.create(load_heart_disease().schema, [ward.public for ward in wards])
-    >>> with TemporaryDirectory() as folder:
-    ...     owner = SecureSumOwner(plan, wards[0], folder, ledger=PrivacyLedger(1.0, 1e-5))
-    ...     owner.join() == owner.join()
-    True
+    >>> plan = SecureSum.create(heart.schema, [ward.public for ward in wards])
+    >>> owners = []
+    >>> for ward, half in zip(wards, (slice(0, 400), slice(400, None))):
+    ...     rows = plan.accumulator()
+    ...     rows.add(heart.data[half], heart.target[half])
+    ...     owners.append(SecureSumOwner(plan, ward, rows, ledger=PrivacyLedger(1.0, 1e-5)))
+    >>> owners[0]  # doctest: +NORMALIZE_WHITESPACE
+    <SecureSumOwner 'ward 1' of <SecureSum of 2 owners, (1, 1e-05)-DP per record, each at one
+    owner, at most 1 colluding>>
+
+    Examples of methods go on from here.
     """
 
     def __init__(
         self,
         plan: SecureSum,
         identity: Identity,
-        folder: str | os.PathLike[str],
+        rows: StatisticsAccumulator | Callable[[], StatisticsAccumulator],
         *,
         ledger: PrivacyLedger | str | os.PathLike[str],
         random_state: int | None = None,
@@ -84,15 +88,25 @@ class SecureSumOwner:
             ledger = PrivacyLedger.open(ledger)
         self.plan = plan
         self.identity = identity
-        self.folder = Path(folder)
+        self.rows = rows
         self.ledger = ledger
         self.random_state = random_state
+        self._private, self._public = new_key()
+        # The key that was sent, and the answers.
+        self._sent: list[bytes] = []
+        # Sums without noise, from the first answer to the last.
+        self._sums = None
+        self._lock = Lock()
 
-    def join(self) -> bytes:
+    def join(self, *, disjoint: bool = False) -> bytes:
         """Return the message by which the owner joins, and agrees to the plan.
 
-        It holds a new public key, signed together with the digest of the plan. No rows are read,
-        and nothing is charged.
+        It holds a new public key, signed together with the digest of the plan. Nothing is charged.
+
+        Parameters
+        ----------
+        disjoint : bool, default=False
+            What the plan says: True where all owners agree that nobody has rows at two of them.
 
         Returns
         -------
@@ -102,52 +116,34 @@ class SecureSumOwner:
         Raises
         ------
         ValueError
-            If the folder was used for another plan, or by another owner.
+            If the plan says otherwise, or the rows are not those of the plan, none, or too many.
 
         Examples
         --------
-        >>> from tempfile import TemporaryDirectory
-        >>> from skdp.privacy import PrivacyLedger
-        >>> from skdp.datasets import load_heart_disease
-        >>> from skdp.federated import SecureSum, SecureSumOwner
-        >>> from skdp.secure import Identity
-        >>> wards = [Identity.generate(name) for name in ("ward 1", "ward 2")]
-        >>> plan = SecureSum.create(load_heart_disease().schema, [ward.public for ward in wards])
-        >>> with TemporaryDirectory() as folder:
-        ...     owner = SecureSumOwner(plan, wards[0], folder, ledger=PrivacyLedger(1.0, 1e-5))
-        ...     type(owner.join())
-        <class 'bytes'>
+        >>> owners[0].join() == owners[0].join()
+        True
         """
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with self._locked():
-            path = self._path(KEY)
-            if not path.exists():
-                self._forget_key()  # of a process that died in between
-                private, public = new_key()
-                with write_whole(self._private, overwrite=False, mode=PRIVATE) as file:
-                    file.write(private)
-                message = write_message(KEY, self.plan, self.identity, [public], key_id="")
-                with write_whole(path, overwrite=False, mode=PRIVATE) as file:
-                    file.write(message)
-            message = path.read_bytes()
-            sender = read_message(message, KEY, self.plan).sender  # not of another plan
-            if sender != self.identity.name:
-                raise ValueError(
-                    f"{str(self.folder)!r} is the folder of {sender!r}, not of "
-                    f"{self.identity.name!r}. Give each owner a folder of its own."
-                )
-            return message
+        if disjoint is not self.plan.disjoint:
+            raise ValueError(
+                f"The 'disjoint' parameter of SecureSumOwner.join must be {self.plan.disjoint}, "
+                f"as in the plan, got {disjoint!r:.100}. True agrees that nobody has rows at two "
+                "owners: otherwise ask for another plan."
+            )
+        with self._lock:
+            if not self._sent:
+                if not callable(self.rows):  # before anybody is charged
+                    self._sums = self._read()
+                key = write_message(KEY, self.plan, self.identity, [self._public], key_id="")
+                self._sent.append(key)
+            return self._sent[0]
 
-    def answer(self, request: bytes, accumulator: StatisticsAccumulator) -> bytes:
+    def answer(self, request: bytes) -> bytes:
         """Return the owner's masked answer to a request; charges the ledger in the first round.
 
         Parameters
         ----------
         request : bytes
             From :meth:`SecureSum.combine`.
-
-        accumulator : StatisticsAccumulator
-            Of the owner's rows, from :meth:`SecureSum.accumulator`; the same rows in both rounds.
 
         Returns
         -------
@@ -158,33 +154,18 @@ class SecureSumOwner:
         ------
         ValueError
             If the request is not one that the plan allows, or differs from what the owner has
-            sent and answered before. Nothing is charged.
+            sent and answered before, and no row is read; or if the rows are not those of the
+            plan, or too many. Nothing is charged.
 
         BudgetExceededError
             When the ledger does not allow it; no noise is drawn.
 
         Examples
         --------
-        >>> from tempfile import TemporaryDirectory
-        >>> from skdp.privacy import PrivacyLedger
-        >>> from skdp.datasets import load_heart_disease
-        >>> from skdp.federated import SecureSum, SecureSumOwner
-        >>> from skdp.secure import Identity
-        >>> heart = load_heart_disease()
-        >>> wards = [Identity.generate(name) for name in ("ward 1", "ward 2")]
-        >>> plan = SecureSum.create(heart.schema, [ward.public for ward in wards])
-        >>> folders = [TemporaryDirectory() for _ in wards]
-        >>> owners = [
-        ...     SecureSumOwner(plan, ward, folder.name, ledger=PrivacyLedger(1.0, 1e-5))
-        ...     for ward, folder in zip(wards, folders)
-        ... ]
         >>> request = plan.combine([owner.join() for owner in owners])
-        >>> accumulator = plan.accumulator()
-        >>> accumulator.add(heart.data[:100], heart.target[:100])
-        >>> len(owners[0].answer(request, accumulator)) < 1000
-        True
-        >>> for folder in folders:
-        ...     folder.cleanup()
+        >>> answers = [owner.answer(request) for owner in owners]
+        >>> len(answers[0]) < 1000, owners[0].ledger.total.epsilon
+        (True, 1.0)
         """
         transcript = Transcript(self.plan, [request])
         number = len(transcript.answers)
@@ -193,84 +174,50 @@ class SecureSumOwner:
                 "The 'request' parameter has the answers of all rounds. Combine them into the "
                 "release by SecureSum.combine."
             )
-        if not self._path(KEY).exists():
-            raise ValueError(
-                f"{self.identity.name!r} has not joined: there is no key in {str(self.folder)!r}. "
-                "Join first, and ask for a request with that message."
-            )
-        with self._locked():
+        with self._lock:
             self._check_own(transcript)
-            path = self._path(ANSWERS[number])
-            if not path.exists():
-                self._write_answer(transcript, accumulator, path)
-            if number + 1 == len(ANSWERS):
-                self._forget_key()  # whoever reads it later could remove the masks
-            message = path.read_bytes()
-            read_message(message, ANSWERS[number], self.plan, transcript.context)
-            return message
+            if len(self._sent) == number + 1:
+                self._sent.append(self._answer(transcript))
+            message = self._sent[number + 1]
+        read_message(message, ANSWERS[number], self.plan, transcript.context)
+        return message
 
-    def _write_answer(self, transcript, accumulator, path):
-        """Write an answer into the folder; nothing that can fail follows the charge."""
-        number = len(transcript.answers)
-        if not self._private.exists():
-            raise ValueError(
-                f"The private key in {str(self.folder)!r} is gone, without which "
-                f"{self.identity.name!r} cannot answer. Begin a new secure sum."
-            )
-        masks = mask(
-            self._private.read_bytes(),
-            transcript.public_keys,
-            self.identity.name,
-            transcript.context,
-            transcript.sums.size(number),
-        )
+    def _answer(self, transcript):
+        """Return a new answer; what can fail comes before the charge, and rows come last."""
+        number, name = len(transcript.answers), self.identity.name
         sums = self.plan.sums(len(transcript.owners), self.random_state)
-        with write_whole(path, overwrite=False, mode=PRIVATE) as file:
-            answer = sums.answer(
-                transcript.totals,
-                accumulator,
-                masks,
-                ledger=self.ledger,
-                name=f"secure sum {self.plan.digest[:12]}",
-            )
-            message = write_message(
-                ANSWERS[number],
-                self.plan,
-                self.identity,
-                [answer.astype("<u8").tobytes()],
-                key_id=transcript.context,
-            )
-            file.write(message)
+        keys, size = transcript.public_keys, sums.size(number)
+        masks = mask(self._private, keys, name, transcript.context, size)
+        if self._sums is None:
+            self._sums = self._read()
+        answer = sums.answer(
+            transcript.totals,
+            self._sums,
+            masks,
+            ledger=self.ledger,
+            name=f"secure sum {self.plan.digest[:12]}",
+        )
+        if number + 1 == len(ANSWERS):  # whoever reads the key later could remove the masks
+            self._private = self._sums = None
+        parts = [answer.astype("<u8").tobytes()]
+        return write_message(
+            ANSWERS[number], self.plan, self.identity, parts, key_id=transcript.context
+        )
+
+    def _read(self):
+        """Return sums without noise, in which no later row counts."""
+        rows = self.rows() if callable(self.rows) else self.rows
+        return self.plan.sums(len(self.plan.owners)).exact_sums(rows)
 
     def _check_own(self, transcript):
         """Raise ValueError unless a transcript has exactly what this owner has sent."""
-        name = self.identity.name
-        sent = [self._path(kind) for kind in (KEY, *ANSWERS)][: len(transcript.answers) + 1]
-        same = name in transcript.owners and all(
-            path.exists() and path.read_bytes() == transcript.message_of(name, number)
-            for number, path in enumerate(sent)
-        )
-        if not same:
+        name, n_sent = self.identity.name, len(transcript.answers) + 1
+        given = [transcript.message_of(name, k) for k in range(n_sent)]
+        if not self._sent or given != self._sent[:n_sent]:
             raise ValueError(
-                f"The 'request' parameter lacks what {name!r} has sent, as it is in "
-                f"{str(self.folder)!r}, or has something else. Ask for a request with it."
+                f"The 'request' parameter lacks what {name!r} has sent, or has something else. "
+                "Join first, and ask for a request with it; a new process needs a new secure sum."
             )
-
-    def _path(self, kind):
-        """Return the file of the owner's message of a kind."""
-        return self.folder / f"{kind.replace(' ', '-')}.msg"
-
-    @property
-    def _private(self):
-        return self.folder / "private.key"
-
-    def _forget_key(self):
-        """Delete the private key, also what a process left that died while it wrote it."""
-        for path in self.folder.glob(f"*{self._private.name}*"):
-            path.unlink(missing_ok=True)
-
-    def _locked(self):
-        return locked(self.folder / "lock", _PATIENCE)
 
     def __repr__(self) -> str:
         return f"<SecureSumOwner {self.identity.name!r} of {self.plan!r}>"

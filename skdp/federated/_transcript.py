@@ -35,7 +35,7 @@ class Transcript:
         Of each finished round, by owner.
 
     context : str
-        Digest of the plan and of all of the messages.
+        Digest of the plan, of all of the messages, and of what follows from them for each owner.
 
     Raises
     ------
@@ -86,9 +86,10 @@ class Transcript:
         stacked = [np.stack(list(answers.values())) for answers in self.answers]
         return [answers.sum(axis=0, dtype=np.uint64).view(np.int64) for answers in stacked]
 
-    def message_of(self, name: str, number: int) -> bytes:
-        """Return the message of an owner: its key, number 0, or its answer to a round from 1."""
-        return self._messages[number * len(self.owners) + self.owners.index(name)]
+    def message_of(self, name: str, number: int) -> bytes | None:
+        """Return the key of an owner, number 0, or its answer to a round from 1; None without."""
+        place = self.owners.index(name) if name in self.owners else None
+        return None if place is None else self._messages[number * len(self.owners) + place]
 
     def _add_round(self, kind, messages, n_bytes):
         """Add the answers of a round, of all who take part."""
@@ -115,6 +116,7 @@ class Transcript:
             content, _ = received[name]
             digest.update(hashlib.sha256(content).digest())
             self._messages.append(content)
+        digest.update(self.sums.derived(self.totals))
         self.context = digest.hexdigest()
 
 

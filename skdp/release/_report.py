@@ -65,6 +65,16 @@ _TRUST = (
     "cannot be seen from the file that the owner used the software unaltered, without a seed for "
     "the noise, and by a schema that was known without a look at the rows."
 )
+# Of a release whose guarantee assumes something: that of a secure sum, alone or merged.
+_TRUST_SEVERAL = (
+    "Several owners, who held the rows. Each owner added a part of the noise, and a mask, before "
+    "anything left, on a machine that nobody else could read: the part of one is less than the "
+    "guarantee needs, and the owners protect each other. The guarantee rests on what it assumes: "
+    "{assumes}. It also rests on the software of the owners: skdp, with the libraries and the "
+    "random numbers of the systems that it runs on; not on trust in whoever receives the file. It "
+    "cannot be seen from the file that the owners used the software unaltered, without a seed for "
+    "the noise, and by a schema that was known without a look at the rows."
+)
 
 
 class ReportPage:
@@ -205,7 +215,7 @@ def report_page(
         "<h2>The guarantee in numbers</h2>",
         _numbers(release),
         "<h2>Who was trusted</h2>",
-        f"<p>{_TRUST}</p>",
+        f"<p>{_trusted(release.guarantee)}</p>",
         "<h2>Columns and their public bounds</h2>",
         _columns(release),
         "<h2>Budget</h2>",
@@ -246,6 +256,12 @@ def _frame(release, file, owner, date):
     version = importlib.import_module("skdp").__version__
     when = "" if file is None else " When the release was made is not in its file."
     yield "When", f"This page was made on {date}, by skdp {version}.{when}"
+
+
+def _trusted(guarantee):
+    """Return whom the guarantee of a release trusts."""
+    assumes = as_html(guarantee.assumes)
+    return _TRUST_SEVERAL.format(assumes=assumes) if assumes else _TRUST
 
 
 def _numbers(release):

@@ -8,7 +8,7 @@ from skdp.secure._session import Session
 # isort: split
 # Shared within skdp, undocumented.
 from skdp.secure._messages import read_message, split_messages, write_message
-from skdp.secure._session import Agreement, check_distinct
+from skdp.secure._session import Agreement, check_distinct, check_nonce
 
 __all__ = [
     "Identity",

@@ -18,6 +18,9 @@ SIGNATURE_BYTES = 64
 _MAGIC = b"skdp-id1"
 # Characters of a name (rule of thumb).
 LONGEST_NAME = 200
+# The curve −x² + y² = 1 + D x² y² modulo P, of which Ed25519 keys are points (RFC 8032).
+_P = 2**255 - 19
+_D = -121665 * pow(121666, -1, _P) % _P
 
 
 @dataclass(frozen=True)
@@ -57,8 +60,7 @@ class PublicIdentity:
             )
         try:
             raw = bytes.fromhex(self.key)
-            Ed25519PublicKey.from_public_bytes(raw)
-            sound = raw.hex() == self.key
+            sound = raw.hex() == self.key and _is_key(raw)
         except (TypeError, ValueError):
             sound = False
         if not sound:
@@ -93,6 +95,19 @@ class PublicIdentity:
         except InvalidSignature:
             return False
         return True
+
+
+def _is_key(raw):
+    """Return whether bytes are a point of the curve, of an order above 8.
+
+    The library takes any 32 bytes, and with points of low order forged signatures are valid.
+    """
+    y = int.from_bytes(raw, "little") & (2**255 - 1)
+    numerator, denominator = y * y - 1, _D * y * y + 1  # of x²
+    # Of order 1 or 2, 4, or 8, where doubling gives y = 0.
+    low = numerator * y * (_D * y**4 + 2 * y * y - 1) % _P == 0
+    is_square = pow(numerator * denominator, (_P - 1) // 2, _P) == 1
+    return len(raw) == 32 and y < _P and is_square and not low
 
 
 class Identity:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -168,6 +169,15 @@ def check_distinct(owner: str, parties: Sequence[PublicIdentity]) -> None:
             )
 
 
+def check_nonce(owner: str, nonce: Any) -> None:
+    """Raise ValueError unless a nonce may make each agreement one of its own."""
+    if not isinstance(nonce, str) or not re.fullmatch("[0-9a-f]{32}", nonce):
+        raise ValueError(
+            f"The 'nonce' of a {owner} must be 32 hexadecimal digits, got {nonce!r:.100}. Make it "
+            f"with {owner}.create."
+        )
+
+
 @dataclass(frozen=True)
 class Session(Agreement):
     """Agreement of all parties on classes, scale and circuit: public, and equal for all.
@@ -199,7 +209,7 @@ class Session(Agreement):
         Public description of the circuit by the backend's library, made by ``create``.
 
     nonce : str
-        Random hexadecimal string, made by ``create``.
+        32 random hexadecimal digits, made by ``create``.
 
     Attributes
     ----------
@@ -251,11 +261,12 @@ class Session(Agreement):
             fits = {name: described[name] for name in expected} == expected
         except (KeyError, TypeError, ValueError, RecursionError):
             fits = False
-        if not fits or not isinstance(self.nonce, str):
+        if not fits:
             raise ValueError(
                 "The 'circuit' of the Session is not for its participants and classes. Make "
                 "sessions with Session.create."
             )
+        check_nonce("Session", self.nonce)
         make_backend(self.backend)
 
     def __repr__(self) -> str:

@@ -11,12 +11,15 @@ import numpy as np
 
 from skdp.noise import JointQueries, private_bits
 from skdp.release import warn_of_doubt
-from skdp.source._linear_model import perturb_sums
+from skdp.source._integers import ROW
+from skdp.source._linear_model import frequency_steps, perturb_counts, perturb_sums
 from skdp.source._private_rows import SummedRows, one_pass_plan
 from skdp.source._publication import default_settings, publish
 
 # Sums that are larger than this were not unmasked: noise has at most 2^56 times some deviations.
 _LARGEST_SUM = 2**61
+# Most rows of all owners together: their sums, of squares at most 2^32 each, and noise are less.
+_MOST_ROWS = 2**28
 
 
 class JointSums:
@@ -24,7 +27,8 @@ class JointSums:
 
     The noise of all but ``n_colluding`` of ``n_owners`` is that of one release. A person may have
     rows at all of them unless they are ``disjoint``. ``guarantee`` is that of the release, which
-    is charged with an owner's first answer; ``fractions`` are those of the budget by query.
+    is charged with an owner's first answer; ``fractions`` are those of the budget by query;
+    ``max_rows`` are the most rows, or people, that an owner may have.
     """
 
     def __init__(self, source, n_owners, n_colluding, *, disjoint, assumes=""):
@@ -42,34 +46,63 @@ class JointSums:
         self._rounds = (("counts",), tuple(name for name in self._shares if name != "counts"))
         self.radius = self._plan.grid.radius
         self.fractions = {name: share.fraction for name, share in self._shares.items()}
-        by_one = disjoint or source.privacy_unit == "record"
+        of_records = source.privacy_unit == "record"
+        self.max_rows = _MOST_ROWS // n_owners
         self._noise = {
             "n_owners": n_owners,
             "n_colluding": n_colluding,
-            "overlap": 1 if by_one else n_owners,
+            "overlap": 1 if of_records or disjoint else n_owners,
         }
         stated = source._guarantee(self._plan, self._queries([]))
-        covers = stated.covers
-        if by_one and source.privacy_unit == "group":
-            assumes += "; that nobody has rows at two owners, which they have agreed on"
-        elif source.privacy_unit == "group":
+        covers, apart = stated.covers, ""
+        if of_records:
+            apart = "that each record is at one owner"
+        elif disjoint:
+            apart = "that nobody has rows at two owners, which they have agreed on"
+        else:
             covers += ", at all owners where a person has any"
+        assumes = "; ".join(filter(None, (assumes, apart)))
         self.guarantee = replace(stated, assumes=assumes, covers=covers)
 
     def size(self, number):
         """Return how many integers the answer of a round has."""
         return sum(self._shares[name].numbers for name in self._rounds[number])
 
-    def answer(self, earlier, accumulator, mask, *, ledger=None, name=""):
+    def exact_sums(self, accumulator):
+        """Return an owner's sums **without noise**, which its answers to all rounds are of."""
+        self._source._plan_of(accumulator)
+        accumulator._refuse_untouched()
+        sums = accumulator.unprotected_sums().sums
+        if (sums.counts / ROW).sum() > self.max_rows:
+            raise ValueError(
+                f"An owner of this secure sum may have {self.max_rows:,} rows or people at most, "
+                "and this one has more. Make a release of its own, and merge it with that of the "
+                "others."
+            )
+        return sums
+
+    def derived(self, answers):
+        """Return what every owner must derive alike of earlier answers, as bytes.
+
+        The contrast is about class frequencies, computed in floating point: whole numbers.
+        """
+        if len(answers) != 1:
+            return b""
+        grid, counts = self._plan.grid, self._plan.no_sums.counts
+        with default_settings():
+            counts, deviation, codes, _ = perturb_counts(
+                counts, grid, self._queries(answers), "counts"
+            )
+            steps = frequency_steps(counts, deviation)
+        return np.concatenate([codes.ravel(), steps]).astype("<i8").tobytes()
+
+    def answer(self, earlier, sums, mask, *, ledger=None, name=""):
         """Return an owner's answer to the round after some earlier ones, with a mask; uint64.
 
-        ``earlier`` are the sums of all owners' answers to these, which are public. The first
-        answer is charged to the ledger, for all rounds.
+        ``earlier`` are the sums of all owners' answers to these, which are public, and ``sums``
+        this owner's, by :meth:`exact_sums`. The first answer is charged, for all rounds.
         """
-        plan = self._source._plan_of(accumulator)
-        accumulator._refuse_untouched()
-        sums, number = accumulator.unprotected_sums().sums, len(earlier)
-        zero = plan.no_sums
+        plan, number = self._plan, len(earlier)
 
         def make(sums, queries, asked, mask):
             perturb_sums(sums, plan.grid, queries)
@@ -80,7 +113,7 @@ class JointSums:
         for last in range(number, len(self._rounds)):
             blank = [np.zeros(self.size(r), np.int64) for r in range(number, last)]
             nothing = self._queries([*earlier, *blank]).rehearsal()
-            rehearsals.append((zero, nothing, self._rounds[last], np.uint64(0)))
+            rehearsals.append((plan.no_sums, nothing, self._rounds[last], np.uint64(0)))
         return publish(
             "The answer to a secure sum",
             self.guarantee,

@@ -143,16 +143,7 @@ def perturb_sums(sums, grid, queries, first=None):
     t = sums.sums.shape[1]
     ending = "" if first is None else AGAIN
     names = {name: f"{name}{ending}" for name in _NOISE_OF}
-    if grid.exits is None:
-        counts = queries.add(names["counts"], sums.counts, ROW) / ROW
-        count_sd, exits = queries.deviation(names["counts"], 1.0), {}
-        # Of each class of the sums, how much of it counts in each class of the contrast.
-        codes = _FREQUENCY_STEPS * np.eye(len(counts), dtype=np.int64)
-    else:
-        exits = _perturb_exits(sums.counts, queries, names["counts"])
-        places = exits["exit_places"]
-        codes = np.rint(np.array([1 - places, places]) * _FREQUENCY_STEPS).astype(np.int64)
-        counts, count_sd = exits.pop("counts"), exits.pop("count_sd")
+    counts, count_sd, codes, exits = perturb_counts(sums.counts, grid, queries, names["counts"])
     if first is None:
         steps = frequency_steps(counts, count_sd)
     else:
@@ -186,6 +177,20 @@ def perturb_sums(sums, grid, queries, first=None):
         **exits,
     )
     return statistics if first is None else _mean(first, statistics)
+
+
+def perturb_counts(counts, grid, queries, name):
+    """Return noisy counts of the classes, their deviation, codes, and what is known of exits.
+
+    Of each class of the sums, codes are the steps of it in each class of the contrast.
+    """
+    if grid.exits is None:
+        codes = _FREQUENCY_STEPS * np.eye(len(counts), dtype=np.int64)
+        return queries.add(name, counts, ROW) / ROW, queries.deviation(name, 1.0), codes, {}
+    exits = _perturb_exits(counts, queries, name)
+    places = exits["exit_places"]
+    codes = np.rint(np.array([1 - places, places]) * _FREQUENCY_STEPS).astype(np.int64)
+    return exits.pop("counts"), exits.pop("count_sd"), codes, exits
 
 
 def _perturb_exits(counts, queries, name):

@@ -207,30 +207,3 @@ def test_a_plan_of_classes_has_no_r2(folder, run):
     code, _, err = run("plan", "classes.json", "--rows", 500, "--r2", 0.3)
     assert code == 1
     assert "--r2 is for an outcome that is a number" in err
-
-
-def test_a_secure_sum_of_numbers(folder, run):
-    """Two owners of the same table, in the whole course."""
-    owners = ("a", "b")
-    for owner in owners:
-        run("sum", "identity", owner, "-o", f"{owner}.id")
-    plan = ("sum", "plan", "schema.json", "a.pub", "b.pub", "--epsilon", 4, "-o", "plan.json")
-    assert run(*plan)[0] == 0
-    for owner in owners:
-        secrets = ("--identity", f"{owner}.id", "--folder", f"{owner}-sum")
-        assert run("sum", "join", "plan.json", *secrets, "-o", f"{owner}0.msg")[0] == 0
-    files = ["a0.msg", "b0.msg"]
-    for number, output in ((1, "r1.msg"), (2, "r2.msg"), (3, "all.skdp")):
-        code, _, err = run("sum", "combine", "plan.json", *files, "-o", output)
-        assert code == 0, err
-        if number == 3:
-            break
-        files = [output]
-        for owner in owners:
-            secrets = ("--identity", f"{owner}.id", "--folder", f"{owner}-sum")
-            budget = ("--ledger", f"{owner}.json", "--budget-epsilon", 9, "--budget-delta", 1e-4)
-            answer = ("sum", "answer", "plan.json", output, "rows.csv", "--label", "progression")
-            done = run(*answer, *secrets, *budget, "-o", f"{owner}{number}.msg")
-            assert done[0] == 0, done[2]
-            files.append(f"{owner}{number}.msg")
-    assert "a number" in repr(Release.load(folder / "all.skdp"))

@@ -292,31 +292,3 @@ def test_synthetic_rows_have_events_and_times(folder, run):
     code, _, err = run(*sample, "--event", "age", "--time", "t", "-o", "synthetic.csv")
     assert code == 1
     assert "--event 'age' is a column of 'first.skdp' already" in err
-
-
-def test_a_secure_sum_of_times(folder, run):
-    """Two owners, who call the columns differently, in the whole course."""
-    owners = {"a": ("rows.csv",), "b": ("test.csv", "--event", "dead", "--time", "followed")}
-    secrets = {name: ("--identity", f"{name}.id", "--folder", f"{name}-sum") for name in owners}
-    for name in owners:
-        run("sum", "identity", name, "-o", f"{name}.id")
-    plan = ("sum", "plan", "schema.json", "a.pub", "b.pub", "--epsilon", 20, "-o", "plan.json")
-    assert run(*plan)[0] == 0
-    for name in owners:
-        assert run("sum", "join", "plan.json", *secrets[name], "-o", f"{name}0.msg")[0] == 0
-    files = ["a0.msg", "b0.msg"]
-    for number, output in ((1, "r1.msg"), (2, "r2.msg"), (3, "all.skdp")):
-        code, _, err = run("sum", "combine", "plan.json", *files, "-o", output)
-        assert code == 0, err
-        if number == 3:
-            break
-        files = [output]
-        for name, table in owners.items():
-            budget = ("--ledger", f"{name}.json", "--budget-epsilon", 30, "--budget-delta", 1e-4)
-            answer = ("sum", "answer", "plan.json", output, *table, *secrets[name], *budget)
-            done = run(*answer, "-o", f"{name}{number}.msg")
-            assert done[0] == 0, done[2]
-            files.append(f"{name}{number}.msg")
-    exits = Release.load("all.skdp").statistics.sums.exits.sum(axis=0)
-    assert exits[:20].sum() == pytest.approx(96, abs=15)
-    assert exits.sum() == pytest.approx(299, abs=15)

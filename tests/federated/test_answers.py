@@ -1,11 +1,9 @@
 """What owners answer and a server makes of it, without any framework."""
 
 import json
-import sys
 import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,7 +11,6 @@ import pytest
 
 from skdp import DPStatisticsSource, Release
 from skdp.federated import CollectedReleases, collect_answers, owner_answer
-from skdp.federated._owner import loaded_answer
 from skdp.privacy import PrivacyLedger
 from skdp.utils._storage import load_arrays, save_arrays
 
@@ -405,7 +402,7 @@ def test_only_releases_are_sent(answer):
 
 
 @pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
-def test_releases_that_protect_nobody_are_not_sent(answer, tmp_path, monkeypatch):
+def test_releases_that_protect_nobody_are_not_sent(answer, tmp_path):
     exact = DPStatisticsSource(np.inf, classes=[0, 1])
     assert answer(lambda: exact.fit(*rows(0))) == {"error": "no release"}
     assert answer(lambda: exact.fit(*rows(0)).release_) == {"error": "no release"}
@@ -413,14 +410,6 @@ def test_releases_that_protect_nobody_are_not_sent(answer, tmp_path, monkeypatch
     assert owner_answer(owner(0), path=tmp_path / "exact.skdp") == {"error": "no release"}
     for seed in (0, np.random.RandomState(0)):
         assert answer(owner(0, random_state=seed)) == {"error": "no release"}
-    # A source that is loaded is refused before it charges a ledger.
-    ledger = PrivacyLedger()
-    source = DPStatisticsSource(classes=[0, 1], random_state=0, ledger=ledger)
-    hospital = SimpleNamespace(load=lambda name: (source, *rows(0)))
-    monkeypatch.setitem(sys.modules, "hospital_of_a_test", hospital)
-    path = tmp_path / "own.skdp"
-    assert loaded_answer("hospital_of_a_test:load", "north", path=path) == {"error": "no release"}
-    assert ledger.entries == []
 
 
 def test_names_and_reasons_stay_in_their_line(answer):

@@ -1,20 +1,19 @@
-"""The course of a secure sum: its release, its files, and what survives a crash."""
+"""The course of a secure sum: its release, its noise, and what ends it."""
 
-import os
-import stat
+import pickle
 import threading
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from skdp import Release
 from skdp.federated import SecureSum, SecureSumOwner, _secure_sum_owner
 from skdp.federated._masks import mask
 from skdp.federated._transcript import Transcript
 from skdp.noise import _queries
 from skdp.privacy import BudgetExceededError, PrivacyLedger
 from skdp.secure import Identity
+from skdp.source import _joint_sums
 
 from .conftest import CLASSES, Owners, people, private_table
 
@@ -22,13 +21,13 @@ pytestmark = pytest.mark.filterwarnings("ignore:This release")
 
 
 @pytest.mark.parametrize("unit", ["record", "group"])
-def test_without_noise_the_release_is_that_of_all_rows(unit, tmp_path, monkeypatch, no_doubts):
+def test_without_noise_the_release_is_that_of_all_rows(unit, monkeypatch, no_doubts):
     class NoNoise:
         def sample(self, n, bits):
             return np.zeros(n, dtype=np.int64)
 
     monkeypatch.setattr(_queries, "_sampler", lambda deviation: NoNoise())
-    owners = Owners(tmp_path, 3, privacy_unit=unit)
+    owners = Owners(3, privacy_unit=unit)
     release = owners.course().release
     tables, labels = zip(*map(private_table, range(3)), strict=True)
     source = owners.plan.source()
@@ -54,33 +53,29 @@ def test_anybody_who_has_the_messages_makes_the_same_requests_and_release(owners
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-def test_fewer_owners_than_all_make_a_release_where_the_plan_allows_it(tmp_path, quick_noise):
-    owners = Owners(tmp_path, least_owners=3)
-    present, rows = owners.owners[1:], owners.rows[1:]
+def test_fewer_owners_than_all_make_a_release_where_the_plan_allows_it(quick_noise):
+    owners = Owners(least_owners=3)
+    present = owners.owners[1:]
     request = owners.plan.combine([owner.join() for owner in present])
-    first = [o.answer(request, own) for o, own in zip(present, rows, strict=True)]
+    first = [owner.answer(request) for owner in present]
     late = owners.owners[0].join()
     with pytest.raises(ValueError, match="made with other keys of this session"):
         owners.plan.combine([request, late, *first])
     request = owners.plan.combine([request, *first])
-    second = [o.answer(request, own) for o, own in zip(present, rows, strict=True)]
-    release = owners.plan.combine([request, *second])
+    release = owners.plan.combine([request, *(owner.answer(request) for owner in present)])
     assert "at most 1 of the 3 owners" in release.guarantee.assumes
     assert owners.entries == [0, 1, 1, 1]
 
 
-def test_what_a_colluding_owner_knows_leaves_the_noise_that_is_claimed(tmp_path):
+def test_what_a_colluding_owner_knows_leaves_the_noise_that_is_claimed():
     columns = {f"c{i:02}": {"type": "numeric", "low": 0, "high": 1} for i in range(24)}
     schema = {"columns": columns, "classes": CLASSES, "version": 1}
     frame = pd.DataFrame(np.full((1, 24), 0.5), columns=list(columns))
     # The sums are zero: what an owner answers is its noise.
-    owners = Owners(tmp_path, schema=schema, table=lambda i: (frame, ["of no class"]))
-    private = {}
+    owners = Owners(schema=schema, table=lambda i: (frame, ["of no class"]))
     request = owners.plan.combine(owners.join())
-    for owner in owners.owners:
-        private[owner.identity.name] = (owner.folder / "private.key").read_bytes()
-    first = owners.answer(request)
-    second_request = owners.plan.combine([request, *first])
+    private = {owner.identity.name: owner._private for owner in owners.owners}
+    second_request = owners.plan.combine([request, *owners.answer(request)])
     transcript = Transcript(owners.plan, [second_request])
     answers = owners.answer(second_request)
     release = owners.plan.combine([second_request, *answers])
@@ -105,96 +100,79 @@ def test_what_a_colluding_owner_knows_leaves_the_noise_that_is_claimed(tmp_path)
     assert two.var() == pytest.approx(claimed**2 / 2, rel=0.2)
 
 
-@pytest.mark.parametrize("path", ["key.msg", "first-answer.msg", "second-answer.msg"])
-def test_files_are_readable_by_their_owner_alone(owners, path):
-    owners.join()
-    folder = owners.owners[0].folder
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert stat.S_IMODE((folder / "private.key").stat().st_mode) == 0o600
-    owners.course()
-    assert stat.S_IMODE((folder / path).stat().st_mode) == 0o600
-    assert {file.name for file in folder.iterdir()} == {
-        *("key.msg", "first-answer.msg", "second-answer.msg"),
-    }
+def test_both_rounds_are_of_the_same_rows_which_are_read_once(quick_noise, monkeypatch):
+    owners, read = Owners(2), []
+
+    def rows():
+        read.append(len(read))
+        return owners.accumulator(len(read) - 1)  # others at each reading
+
+    kept = owners.accumulator(1)
+    owners.owners = [owners.owner(0, rows), owners.owner(1, kept)]
+    exact, publish = [], _joint_sums.publish
+
+    def kept_sums(*args, private, **settings):
+        exact.append(private[0])
+        return publish(*args, private=private, **settings)
+
+    monkeypatch.setattr(_joint_sums, "publish", kept_sums)
+    request = owners.plan.combine(owners.join())
+    assert read == []
+    kept.add(*private_table(5))  # of a table that is still written to
+    answers = owners.answer(request)
+    assert owners.answer(request) == answers
+    kept.add(*private_table(6))
+    owners.answer(owners.plan.combine([request, *answers]))
+    assert read == [0]
+    for i in range(2):
+        first, second = exact[i::2]
+        assert first is second
+        np.testing.assert_array_equal(
+            first.second, owners.accumulator(i).unprotected_sums().sums.second
+        )
+
+
+def test_the_key_and_the_sums_are_gone_with_the_last_answer(owners):
+    owner = owners.owners[0]
+    assert len(owner._private) == 32
+    with pytest.raises(TypeError, match="pickle"):
+        pickle.dumps(owner)
+    course = owners.course()
+    assert owner._private is owner._sums is None
+    # What was sent is sent again, and nothing else is answered.
+    assert [owner.answer(request) for request in course.requests] == [a[0] for a in course.answers]
+    assert owners.entries == [1, 1, 1, 1]
+
+
+def test_a_new_process_has_another_key_and_answers_nothing(owners):
+    request = owners.plan.combine(owners.join())
+    new = owners.owner(0)
+    for joins in (False, True):
+        if joins:
+            assert new.join() != owners.owners[0].join()
+        with pytest.raises(ValueError, match=r"lacks what 'ward 0' has sent, .* new secure sum"):
+            new.answer(request)
+    assert new.ledger.entries == []
 
 
 class Crash(BaseException):
     """A process that dies: nothing catches it."""
 
 
-def crash(*args, **settings):
-    raise Crash
+def test_an_answer_that_fails_after_the_charge_stays_charged(owners):
+    def crash(*args, **settings):
+        raise Crash
 
-
-def again(owners, i=0):
-    """Return an owner in a new process: the same files, and a ledger of its own file."""
-    old = owners.owners[i]
-    return SecureSumOwner(owners.plan, old.identity, old.folder, ledger=old.ledger)
-
-
-def test_an_owner_that_dies_before_it_has_answered_is_charged_again(tmp_path, quick_noise):
-    owners = Owners(tmp_path, budget=2.0)
     request = owners.plan.combine(owners.join())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_secure_sum_owner, "write_message", crash)
         with pytest.raises(Crash):
-            owners.owners[0].answer(request, owners.rows[0])
-    # Nothing has left it, and what was drawn is lost: with other noise it may be charged again.
+            owners.owners[0].answer(request)
+    # Nothing has left it: with other noise it would be charged again.
     assert owners.entries == [1, 0, 0, 0]
-    assert not (owners.owners[0].folder / "first-answer.msg").exists()
-    owners.owners[0] = again(owners)
-    answers = owners.answer(request)
-    assert owners.entries == [2, 1, 1, 1]
-    assert again(owners).answer(request, owners.rows[0]) == answers[0]
-    assert owners.entries == [2, 1, 1, 1]
-
-
-@pytest.mark.parametrize("number", [0, 1])
-def test_an_owner_that_dies_after_it_has_written_sends_the_same_bytes(owners, number, monkeypatch):
-    request = owners.plan.combine(owners.join())
-    if number:
-        request = owners.plan.combine([request, *owners.answer(request)])
-    path = owners.owners[0].folder / ("second-answer.msg" if number else "first-answer.msg")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("skdp.utils._files._sync_folder", crash)
-        with pytest.raises(Crash):
-            owners.owners[0].answer(request, owners.rows[0])
-    assert path.exists()
-    owners.owners[0] = again(owners)
-    answers = owners.answer(request)
-    assert answers[0] == path.read_bytes()
-    assert owners.entries == [1, 1, 1, 1]
-    assert owners.plan.combine([request, *answers])
-    # Without the private key, once the last answer is there.
-    assert (owners.owners[0].folder / "private.key").exists() == (number == 0)
-
-
-def crash_at_draft(path, missing_ok=False):
-    """Delete a file, unless it is the draft of a private key, which stays."""
-    if path.name.startswith(".private"):
-        crash()
-    if not missing_ok or path.exists():
-        os.unlink(path)
-
-
-@pytest.mark.parametrize(
-    ("target", "replacement"),
-    [
-        ("pathlib.Path.unlink", crash_at_draft),
-        (f"{_secure_sum_owner.__name__}.write_message", crash),
-    ],
-)
-def test_a_process_that_dies_while_it_joins_joins_again_and_leaves_no_key(
-    target, replacement, owners
-):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(target, replacement)
-        with pytest.raises(Crash):
-            owners.owners[0].join()
-    assert len(list(owners.owners[0].folder.glob("*private*"))) >= 1
-    owners.owners[0] = again(owners)
-    assert isinstance(owners.course().release, Release)
-    assert not list(owners.owners[0].folder.glob("*private*"))
+    with pytest.raises(BudgetExceededError):
+        owners.owners[0].answer(request)
+    assert owners.entries == [1, 0, 0, 0]
 
 
 def test_simultaneous_calls_give_one_answer_and_one_charge(owners):
@@ -202,9 +180,8 @@ def test_simultaneous_calls_give_one_answer_and_one_charge(owners):
     start, answers = threading.Barrier(4), []
 
     def answer():
-        owner = again(owners)
         start.wait()
-        answers.append(owner.answer(request, owners.rows[0]))
+        answers.append(owners.owners[0].answer(request))
 
     threads = [threading.Thread(target=answer) for _ in range(4)]
     for thread in threads:
@@ -216,36 +193,48 @@ def test_simultaneous_calls_give_one_answer_and_one_charge(owners):
     assert owners.entries == [1, 0, 0, 0]
 
 
-def test_a_ledger_that_is_spent_ends_it_before_anything_is_written(owners, tmp_path):
+def test_a_ledger_that_is_spent_ends_it(owners):
     owners.course()
-    other = Owners(tmp_path / "again", identities=owners.identities)
+    other = Owners(identities=owners.identities)
     other.owners[0].ledger = owners.owners[0].ledger  # that of the same rows
     request = other.plan.combine(other.join())
     with pytest.raises(BudgetExceededError, match="above the 1 of the ledger"):
-        other.owners[0].answer(request, other.rows[0])
+        other.owners[0].answer(request)
     assert owners.entries == [1, 1, 1, 1]
-    folder = other.owners[0].folder
-    assert {path.name for path in folder.iterdir()} == {"key.msg", "private.key"}
 
 
-def test_folders_are_for_one_owner_of_one_plan(owners, tmp_path):
-    owners.join()
-    folder = owners.owners[0].folder
-    other = Owners(tmp_path / "other", identities=owners.identities)
-    with pytest.raises(ValueError, match="belongs to another session"):
-        other.owner(0, folder).join()
-    with pytest.raises(ValueError, match="is the folder of 'ward 0', not of 'ward 1'"):
-        owners.owner(1, folder).join()
+def test_an_owner_is_of_the_plan(owners):
     stranger = Identity.generate("ward 0")  # of the same name
     with pytest.raises(ValueError, match="'ward 0', is no owner of this plan"):
-        SecureSumOwner(owners.plan, stranger, tmp_path, ledger=PrivacyLedger())
+        SecureSumOwner(owners.plan, stranger, owners.plan.accumulator, ledger=PrivacyLedger())
 
 
-def test_an_owner_without_its_key_says_what_is_missing(owners, tmp_path):
+@pytest.mark.parametrize("disjoint", [False, True])
+def test_owners_agree_by_joining_to_nobody_being_at_two_of_them(disjoint):
+    owners = Owners(2, privacy_unit="group", disjoint=disjoint)
+    for other in (not disjoint, None, "true", int(disjoint)):
+        with pytest.raises(ValueError, match=f"'disjoint' parameter .* must be {disjoint}, as in"):
+            owners.owners[0].join(disjoint=other)
+    owners.owners[0].join(disjoint=disjoint)
+
+
+def test_too_many_rows_are_refused_before_anybody_is_charged(owners, monkeypatch):
+    monkeypatch.setattr(_joint_sums, "_MOST_ROWS", 4 * 60)
     request = owners.plan.combine(owners.join())
-    with pytest.raises(ValueError, match="'ward 0' has not joined: there is no key in"):
-        owners.owner(0, tmp_path / "new").answer(request, owners.rows[0])
-    (owners.owners[0].folder / "private.key").unlink()
-    with pytest.raises(ValueError, match=r"private key in .* is gone.* Begin a new secure sum"):
-        owners.owners[0].answer(request, owners.rows[0])
-    assert owners.entries == [0, 0, 0, 0]
+    owners.owners[0].answer(request)
+    monkeypatch.setattr(_joint_sums, "_MOST_ROWS", 4 * 60 - 1)
+    with pytest.raises(ValueError, match="may have 59 rows or people at most"):
+        owners.owner(0, owners.accumulator(0)).join()
+    late = Owners(2)
+    monkeypatch.setattr(_joint_sums, "_MOST_ROWS", 2 * 60 - 1)
+    request = late.plan.combine(late.join())
+    with pytest.raises(ValueError, match="may have 59 rows or people at most"):
+        late.owners[0].answer(request)
+    assert late.entries == [0, 0]
+
+
+def test_the_most_rows_of_all_owners_stay_below_what_counts_as_not_unmasked(owners):
+    """Sums of squares of 2^32 a row, and sixteen deviations of the largest noise there is."""
+    most = owners.plan.sums(4).max_rows
+    assert 4 * most * 2**32 + 16 * 2**56 <= _joint_sums._LARGEST_SUM
+    assert 4 * most > 200e6

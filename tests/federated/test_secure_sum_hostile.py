@@ -11,6 +11,7 @@ from skdp.federated._transcript import ANSWERS, KEY, Transcript
 from skdp.privacy import BudgetExceededError
 from skdp.release import Release
 from skdp.secure import Identity, write_message
+from skdp.source import _joint_sums
 
 from .conftest import Owners
 
@@ -19,14 +20,21 @@ pytestmark = pytest.mark.filterwarnings("ignore:This release")
 N_HOSTILE = 350
 
 
+def untouched():
+    """Stand for rows that must not be read."""
+    raise AssertionError("A row was read.")
+
+
 def refused(owners, request, reason, i=0):
-    """Check that an owner refuses a request with a reason, writes nothing, and charges nothing."""
-    before = owners.entries
-    files = {path.name: path.read_bytes() for path in owners.owners[i].folder.iterdir()}
+    """Check that an owner refuses a request with a reason, reads no row, and charges nothing."""
+    before, owner = owners.entries, owners.owners[i]
+    sent, rows = list(owner._sent), owner.rows
+    owner.rows = untouched
     with pytest.raises(ValueError, match=reason):
-        owners.owners[i].answer(request, owners.rows[i])
+        owner.answer(request)
+    owner.rows = rows
     assert owners.entries == before
-    assert files == {path.name: path.read_bytes() for path in owners.owners[i].folder.iterdir()}
+    assert owner._sent == sent
 
 
 def key_of(owners, i, public=None, **changes):
@@ -42,9 +50,9 @@ def key_of(owners, i, public=None, **changes):
 
 
 @pytest.fixture
-def some(tmp_path, quick_noise):
+def some(quick_noise):
     """Four owners who have joined, of whom three are enough."""
-    owners = Owners(tmp_path, least_owners=3)
+    owners = Owners(least_owners=3)
     owners.keys = owners.join()
     return owners
 
@@ -88,15 +96,15 @@ def test_keys_that_are_none(some, public):
     refused(some, b"".join([*some.keys[:3], key_of(some, 3, public)]), reason)
 
 
-def test_other_plans_and_sessions(some, tmp_path):
+def test_other_plans_and_sessions(some):
     others = {
         "the same but for the nonce": {},
         "an altered list": {"identities": [*some.identities[:3], Identity.generate("mallory")]},
         "an altered budget": {"epsilon": 2.0},
     }
-    for name, settings in others.items():
+    for settings in others.values():
         settings = {"identities": some.identities, "least_owners": 3, **settings}
-        other = Owners(tmp_path / name, **settings)
+        other = Owners(**settings)
         keys = other.join()
         refused(some, b"".join(keys), "belongs to another session")
         refused(some, b"".join([*some.keys[:3], keys[3]]), "belongs to another session")
@@ -135,7 +143,7 @@ def test_old_rounds(some):
 def test_missing_and_superfluous_answers(some):
     some.keys = some.keys[:3]
     request = some.plan.combine(some.keys)
-    answers = [some.owners[i].answer(request, some.rows[i]) for i in range(3)]
+    answers = [some.owners[i].answer(request) for i in range(3)]
     for missing in range(3):
         rest = answers[:missing] + answers[missing + 1 :]
         with pytest.raises(ValueError, match=f"first answer is missing of 'ward {missing}'. Wait"):
@@ -149,7 +157,7 @@ def test_missing_and_superfluous_answers(some):
 def test_owners_who_see_different_keys_never_unmask(some):
     """A coordinator and an owner who collude show two keys of that owner to the others."""
     seen = [b"".join(some.keys), b"".join([*some.keys[:3], key_of(some, 3)])]
-    answers = [some.owners[i].answer(seen[i % 2], some.rows[i]) for i in range(3)]
+    answers = [some.owners[i].answer(seen[i % 2]) for i in range(3)]
     for request in seen:
         with pytest.raises(ValueError, match="made with other keys of this session"):
             some.plan.combine([request, *answers])
@@ -170,12 +178,9 @@ def test_an_owner_answers_no_second_request_of_another_transcript(some):
     context = Transcript(some.plan, [request]).context
     lie = write_message(ANSWERS[0], some.plan, some.identities[3], [bytes(16)], key_id=context)
     second = [some.plan.combine([request, *answers[:3], last]) for last in (answers[3], lie)]
-    sent = some.owners[0].answer(second[0], some.rows[0])
-    assert sent == some.owners[0].answer(second[0], some.rows[0])
-    (some.owners[1].folder / "first-answer.msg").rename(some.owners[1].folder / "kept")
-    refused(some, second[0], "lacks what 'ward 1' has sent", i=1)
-    (some.owners[1].folder / "kept").rename(some.owners[1].folder / "first-answer.msg")
-    some.owners[1].answer(second[1], some.rows[1])
+    sent = some.owners[0].answer(second[0])
+    assert sent == some.owners[0].answer(second[0])
+    some.owners[1].answer(second[1])
     refused(some, second[1], "made with other keys")
     refused(some, second[0], "made with other keys", i=1)
     refused(some, second[1], "lacks what 'ward 3' has sent", i=3)
@@ -185,16 +190,36 @@ def test_an_owner_answers_no_second_request_of_another_transcript(some):
 def test_rows_that_are_not_of_the_plan(some):
     request = b"".join(some.keys)
     wrong = {
-        None: "must be a StatisticsAccumulator",
+        "a table": "must be a StatisticsAccumulator",
         some.plan.accumulator(): "Nothing was added",
-        Owners(some.owners[0].folder, radius=1.0).rows[0]: "source with other parameters",
-        Owners(some.owners[0].folder, privacy_unit="group").rows[0]: "other parameters",
+        Owners(radius=1.0).accumulator(0): "source with other parameters",
+        Owners(privacy_unit="group").accumulator(0): "other parameters",
     }
     for rows, reason in wrong.items():
         with pytest.raises(ValueError, match=reason):
-            some.owners[0].answer(request, rows)
+            some.owner(0, rows).join()  # before anybody is charged
+        some.owners[0].rows = lambda rows=rows: rows
+        with pytest.raises(ValueError, match=reason):
+            some.owners[0].answer(request)
     assert some.entries == [0, 0, 0, 0]
-    assert {path.name for path in some.owners[0].folder.iterdir()} == {"key.msg", "private.key"}
+
+
+def test_owners_whose_platforms_derive_other_frequencies_never_unmask(some, monkeypatch):
+    """Whole numbers that differ by one step in one of 2^14 are in the keys of the masks."""
+    first = some.plan.combine(some.keys)
+    second = some.plan.combine([first, *some.answer(first)])
+    answers = [owner.answer(second) for owner in some.owners[1:]]
+    steps = _joint_sums.frequency_steps
+    with monkeypatch.context() as patch:
+        one = np.array([1, -1])
+        patch.setattr(_joint_sums, "frequency_steps", lambda *args: steps(*args) + one)
+        other = some.owners[0].answer(second)
+    with pytest.raises(ValueError, match="'ward 0' was made with other keys of this session"):
+        some.plan.combine([second, other, *answers])
+    n = Transcript(some.plan, [second]).sums.size(1)
+    numbers = [np.frombuffer(answer[-64 - 8 * n : -64], "<u8") for answer in [other, *answers]]
+    left = np.abs(np.sum(numbers, axis=0, dtype=np.uint64).view(np.int64) / 2**61)
+    assert (left > 1).mean() > 0.5  # as of uniform numbers, three quarters
 
 
 def altered(rng, messages, owners, foreign, contexts):
@@ -248,38 +273,47 @@ def tried(call, secrets):
     return None
 
 
-# The owner has joined; has answered the first request; has answered the second one too.
+# An owner who has joined; who has answered the first request; who has answered the second one too.
 @pytest.mark.parametrize("stage", [0, 1, 2])
-def test_a_thousand_hostile_messages_to_each_party(stage, some, tmp_path):
+def test_a_thousand_hostile_messages_to_each_party(stage, some):
     request = some.plan.combine(some.keys)
-    answers, victim = some.answer(request), some.owners[0]
-    second = some.plan.combine([request, *answers])
-    genuine = [some.keys, some.keys + answers]
+    victim = some.owners[0]
     if stage == 0:
-        victim = some.owner(0, tmp_path / "victim")
-        genuine[0] = [victim.join(), *some.keys[1:]]
+        victim = some.owner(0, untouched)
+        some.keys[0] = victim.join()
+        request = some.plan.combine(some.keys)
+        answers = [some.owners[i].answer(request) for i in range(1, 4)]
+    else:
+        answers = some.answer(request)
+    genuine = [some.keys, some.keys + answers]
+    second = some.plan.combine([request, *answers]) if stage else b""
     if stage == 2:
         genuine.append(genuine[1] + some.answer(second))
-    contexts = [Transcript(some.plan, [content]).context for content in (request, second)]
-    other = Owners(tmp_path / "other", identities=some.identities, least_owners=3).course()
+    requests = [request, second] if stage else [request]
+    contexts = [Transcript(some.plan, [content]).context for content in requests]
+    other = Owners(identities=some.identities, least_owners=3).course()
     foreign = [*other.keys, *other.answers[0], key_of(some, 3), b"", bytes(200)]
-    keys = [path.read_bytes() for path in tmp_path.glob("*/private.key")]
-    secrets = [text for key in keys for text in (key.hex(), repr(key))]
+    sent, keys = list(victim._sent), [owner._private for owner in [victim, *some.owners]]
+    secrets = [text for key in filter(None, keys) for text in (key.hex(), repr(key))]
     rng, n_refused = np.random.RandomState(stage), 0
+    if stage:
+        victim.rows = untouched
     for _ in range(N_HOSTILE):
         chosen = genuine[rng.randint(len(genuine))]
         messages = altered(rng, chosen, some, foreign, contexts)
-        answer = tried(partial(victim.answer, b"".join(messages), some.rows[0]), secrets)
-        sent = [path.read_bytes() for path in victim.folder.glob("*-answer.msg")]
-        assert answer in [None, *sent]
         combined = tried(partial(some.plan.combine, messages), secrets)
         assert isinstance(combined, bytes | Release | None)
+        # In another order, or twice; or another one that keeps to the plan.
+        if combined in requests or (stage == 0 and some.keys[0] in (combined or b"")):
+            continue
+        answer = tried(partial(victim.answer, b"".join(messages)), secrets)
+        assert answer in [None, *sent[1:]]
         n_refused += (answer is None) + (combined is None)
     assert n_refused > N_HOSTILE
     # Nobody was charged but for one sum, of which each round was answered once.
-    assert some.entries == [1, 1, 1, 1]
-    assert len(victim.ledger.entries) <= 1
-    assert len(sent) <= 2
+    assert some.entries == ([1] * 4 if stage else [0, 1, 1, 1])
+    assert victim._sent == sent
+    assert len(victim.ledger.entries) == min(stage, 1)
 
 
 @pytest.mark.parametrize("content", [None, 3, "text", bytearray(b"skdp-sec"), [b""], ()])

@@ -10,6 +10,7 @@ from skdp import DPStatisticsSource, Release
 from skdp.commands import main
 from skdp.federated import SecureSum
 from skdp.privacy import PrivacyLedger
+from skdp.release import report_page
 from skdp.secure import Identity
 
 from .conftest import CLASSES, SCHEMA, Owners, people, private_table
@@ -70,6 +71,7 @@ WRONG = {
     "disjoint": [None, 1],
     "radius": [None, "1", 0, 10**400, []],
     "shares": [None, {}, {"counts": 1.0}],
+    "nonce": [None, "", {}, 3, "0" * 31, "0" * 33, "G" * 32, "A" * 32, "0" * 31 + "\n"],
     "format": ["skdp.secure session", None],
     "version": [2, None],
     "another": [1],
@@ -118,7 +120,7 @@ def test_parameters_that_do_not_fit_are_refused_by_name():
 
 @pytest.mark.filterwarnings("ignore:(This release|Release 1 has so much noise)")
 def test_what_a_guarantee_assumes_is_said_wherever_it_goes(tmp_path, quick_noise, capsys):
-    owners = Owners(tmp_path, privacy_unit="group", disjoint=True)
+    owners = Owners(privacy_unit="group", disjoint=True)
     release = owners.course().release
     assumed = release.guarantee.assumes
     assert assumed == owners.plan.guarantee().assumes
@@ -152,3 +154,31 @@ def test_what_a_guarantee_assumes_is_said_wherever_it_goes(tmp_path, quick_noise
         assert "nobody has rows at two owners" in " ".join(text.split())
     assert "What it assumes" in str(again.summary())
     assert "two owners" not in create(privacy_unit="group").guarantee().assumes
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({}, "per record, each at one owner,"),
+        ({"privacy_unit": "group"}, "per person, at any number of owners,"),
+        ({"privacy_unit": "group", "disjoint": True}, "per person, nobody at two owners,"),
+    ],
+)
+def test_a_plan_says_who_may_be_at_several_owners(settings, said):
+    owners = Owners(2, **settings)
+    for shown in (owners.plan, owners.owners[0]):
+        assert said in repr(shown)
+    assumed = owners.plan.guarantee().assumes
+    assert ("each record is at one owner" in assumed) == (settings == {})
+
+
+@pytest.mark.filterwarnings("ignore:This release may")
+def test_a_report_trusts_no_single_owner_where_the_noise_is_that_of_several(owners):
+    page = report_page(owners.course().release).html
+    assert "at most 1 of the 4 owners reveal what they know" in page
+    assert "each record is at one owner" in page
+    assert "Each owner added a part of the noise" in page
+    alone = owners.plan.source().fit(*private_table(9)).release_
+    assert "Each owner" not in report_page(alone).html
+    assert "added the noise before anything left" in report_page(alone).html
+    assert "added the noise before anything left" not in page

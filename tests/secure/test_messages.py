@@ -5,6 +5,7 @@ import struct
 
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from skdp.secure import Identity, Participant, PublicIdentity, Server, Session
 from skdp.secure._messages import read_message, write_message
@@ -181,6 +182,61 @@ def test_identities_survive_their_files(tmp_path):
 def test_public_identities(name, key):
     with pytest.raises(ValueError, match=r"'(name|key)' parameter"):
         PublicIdentity(name, key)
+
+
+P = 2**255 - 19
+D = -121665 * pow(121666, -1, P) % P
+
+
+def x_of(y):
+    """Return a coordinate x of a point with this y, None where there is none (RFC 8032, 5.1.3)."""
+    square = (y * y - 1) * pow(D * y * y + 1, -1, P) % P
+    x = pow(square, (P + 3) // 8, P)
+    roots = [root for root in (x, x * pow(2, (P - 1) // 4, P) % P) if root * root % P == square]
+    return roots[0] if roots else None
+
+
+def added(one, other):
+    """Return the sum of two points."""
+    (a, b), (x, y) = one, other
+    both = D * a * b * x * y
+    first = (a * y + b * x) * pow(1 + both, -1, P) % P
+    return first, (b * y + a * x) * pow(1 - both, -1, P) % P
+
+
+def multiple(n, point):
+    """Return n times a point."""
+    total = (0, 1)
+    for bit in f"{n:b}":
+        total = added(total, total)
+        total = added(total, point) if bit == "1" else total
+    return total
+
+
+def is_taken(y, sign=0):
+    try:
+        return bool(PublicIdentity("a", (y | sign << 255).to_bytes(32, "little").hex()))
+    except ValueError:
+        return False
+
+
+def test_keys_are_points_of_the_curve_that_no_signature_can_be_forged_for():
+    rng = np.random.RandomState(0)
+    ys = [int.from_bytes(rng.bytes(32), "little") % P for _ in range(100)]
+    assert 30 < sum(x_of(y) is None for y in ys) < 70
+    # There are 8 times a prime of points: multiples of the prime are of order 8 or less.
+    prime = 2**252 + 27742317777372353535851937790883648493
+    points = [(x_of(y), y) for y in ys if x_of(y) is not None]
+    small = {multiple(prime, point)[1] for point in points[:40]}
+    assert len(small) == 5
+    assert all(multiple(8, (x_of(y), y)) == (0, 1) for y in small)
+    for sign in (0, 1):
+        assert [is_taken(y, sign) for y in ys] == [x_of(y) is not None for y in ys]
+        assert not any(is_taken(y, sign) for y in small)
+        assert not any(is_taken(P + y, sign) for y in range(19))  # another form of y
+    # The library takes the neutral one, for which this is a signature of anything.
+    neutral = (1).to_bytes(32, "little")
+    Ed25519PublicKey.from_public_bytes(neutral).verify(neutral + bytes(32), b"anything")
 
 
 def test_an_unaltered_round_passes(plain):

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -86,6 +87,12 @@ def test_circuit_of_other_parties_is_refused():
     for circuit in (json.dumps({"participants": 3, "classes": 2}), "[]", "", "{"):
         with pytest.raises(ValueError, match=r"no skdp\.secure session"):
             Session.from_bytes(json.dumps({**fields, "circuit": circuit}).encode())
+
+
+@pytest.mark.parametrize("nonce", [None, "", {}, 3, "0" * 31, "G" * 32, "0" * 32 + "\n"])
+def test_a_nonce_that_makes_no_session_of_its_own_is_refused(nonce):
+    with pytest.raises(ValueError, match="'nonce' of a Session must be 32 hexadecimal digits"):
+        replace(create(), nonce=nonce)
 
 
 def test_backends():

@@ -248,7 +248,7 @@ def released_together(source, accumulators):
     sums, totals = JointSums(source, len(accumulators), 1, disjoint=True), []
     for number in range(2):
         blank = np.zeros(sums.size(number), dtype=np.uint64)
-        answers = [sums.answer(totals, each, blank) for each in accumulators]
+        answers = [sums.answer(totals, sums.exact_sums(a), blank) for a in accumulators]
         totals.append(np.sum(answers, axis=0, dtype=np.uint64).view(np.int64))
     return sums.release(totals)
 
