@@ -9,7 +9,7 @@ from hashlib import sha256
 from itertools import combinations
 from math import isfinite
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, BinaryIO, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -795,12 +795,12 @@ class PrivateEvaluation:
             first.has_intervals,
         )
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    def save(self, path: str | os.PathLike[str] | BinaryIO, *, overwrite: bool = False) -> None:
         """Write a JSON file.
 
         Parameters
         ----------
-        path : str or path-like
+        path : str, path-like or binary file
 
         overwrite : bool, default=False
             Whether an existing file may be replaced.
@@ -830,7 +830,7 @@ class PrivateEvaluation:
         if self.sums is not None:
             document["sums"] = self.sums.tolist()
             document["has_intervals"] = self.has_intervals
-        with write_whole(Path(path), overwrite=overwrite) as file:
+        with write_whole(path, overwrite=overwrite) as file:
             file.write(json.dumps(document).encode())
 
     @classmethod

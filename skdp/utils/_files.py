@@ -22,6 +22,8 @@ except ImportError:  # Windows
 # Permissions of a new file, before the umask: the usual ones, and those of files that only their
 # owner can read.
 _USUAL, PRIVATE = 0o666, 0o600
+# Characters of a name of a file that every system takes, whatever they are.
+_SHORT_NAME = 60
 # Bytes of an array that are hashed together; arrays in another order are copied block by block.
 _HASHED_AT_ONCE = 2**20
 
@@ -30,8 +32,12 @@ _HASHED_AT_ONCE = 2**20
 def write_whole(path, *, overwrite=True, mode=_USUAL):
     """Open a binary file that replaces its target, or the target of a link, once it is on disk.
 
-    Without ``overwrite`` no file is replaced, not even one that was created in the meantime.
+    Without ``overwrite`` no file is replaced, not even one that was created in the meantime. What
+    is an open binary file already is only written to.
     """
+    if hasattr(path, "write"):
+        yield path
+        return
     # A new file has the permissions ``mode``, before the umask; a replaced one keeps its own.
     # After a failure the old file is unchanged, and there is no temporary file. A process that has
     # the old file open or mapped into memory continues to read the old content.
@@ -40,13 +46,18 @@ def write_whole(path, *, overwrite=True, mode=_USUAL):
         raise FileNotFoundError(f"There is no folder {str(target.parent)!r} to write to.")
     if not overwrite and os.path.lexists(path):
         raise _exists(path)
-    old = target.stat() if target.exists() else None
-    if old is not None:
+    try:
+        old = os.stat(target)  # of a name that is too long an error
+    except FileNotFoundError:
+        old = None
+    else:
         if not stat.S_ISREG(old.st_mode):
             raise OSError(errno.EINVAL, "This is not a regular file", str(target))
         mode = PRIVATE
-    # A random name, so that nobody can place a link to another file there.
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    # A random name, so that nobody can place a link to another file there; of a long name not a
+    # longer one, which a system may refuse.
+    name = f".{secrets.token_hex(8)}.{target.name}"[: max(_SHORT_NAME, len(target.name))]
+    draft = target.with_name(name)
     try:
         with open(draft, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             yield file

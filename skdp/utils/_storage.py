@@ -46,7 +46,10 @@ _MOST_CHARACTERS = 2**20
 
 
 def save_arrays(path, kind, header, arrays, *, overwrite=True):
-    """Write arrays of any dtype but object, and a header that JSON can hold, to one file."""
+    """Write arrays of any dtype but object, and a header that JSON can hold, to one file.
+
+    ``path`` may be an open binary file.
+    """
     header = {**header, "format": _FORMAT, "version": _VERSION, "kind": kind}
     header["sha256"] = checksum(header, arrays)
     text = np.frombuffer(to_json(header), dtype=np.uint8)

@@ -125,6 +125,16 @@ def test_what_appears_meanwhile_is_not_replaced(tmp_path, monkeypatch, links):
     assert only_file(tmp_path) == path
 
 
+@pytest.mark.parametrize("name", [255 * "n", 127 * "ü", 63 * "𝒏"])
+def test_a_draft_is_made_of_the_longest_names(tmp_path, name):
+    put(tmp_path / name)
+    assert only_file(tmp_path).read_bytes() == b"new"
+    entered = []
+    with pytest.raises(OSError, match="too long"), write_whole(tmp_path / (name + "nnnn")):
+        entered.append(True)
+    assert entered == []  # nothing is computed for a file that cannot be
+
+
 def test_what_is_there_is_refused_before_anything_is_written(there):
     with pytest.raises(FileExistsError, match=r"There is such a file already.*there"):
         put(there, overwrite=False)
