@@ -16,6 +16,7 @@ os.environ |= {"PIP_COMPILE": "0", "PYTHONDONTWRITEBYTECODE": ""}
 # The lower bounds of pyproject.toml.
 OLDEST = [
     "cryptography==41.0.0",
+    "filelock==3.30.0",
     "joblib==1.3.0",
     "numpy==1.26.0",
     "pandas==2.1.1",

@@ -70,7 +70,8 @@ class PrivacyLedger:
         every entry, under a lock, so that several ledgers on one file are one account; an entry
         is on disk before the release is made. The path is resolved once. A new file is readable
         by its owner only; an existing one keeps its permissions. It must not be deleted,
-        truncated or replaced by an older copy later.
+        truncated or replaced by an older copy later. The empty file with ".lock" after its name,
+        by which processes wait for each other, stays beside it.
 
     Attributes
     ----------
@@ -180,6 +181,7 @@ class PrivacyLedger:
         ledger = cls()
         ledger._file = file = _LedgerFile(path)
         try:
+            os.stat(file.path)  # before there is a file for its lock
             with file.lock():
                 ledger._limits, ledger._entries = file.read()
         except FileNotFoundError as error:

@@ -350,7 +350,7 @@ def test_repeated_requests_spend_once(tmp_path):
     assert ledger.total.epsilon == pytest.approx(2.0)
     other = owner_answer(owner(0, ledger=ledger), path=tmp_path / "other.skdp")
     assert other == {"error": "no release"}
-    assert [file.name for file in tmp_path.iterdir()] == ["own.skdp"]
+    assert [file.name for file in tmp_path.glob("*.skdp")] == ["own.skdp"]
 
 
 def test_simultaneous_requests_spend_once(tmp_path):
