@@ -32,7 +32,7 @@ from skdp.release._time_evaluation import (
     times_fault,
 )
 from skdp.tabular import EventOutcome, NumericColumn, outcome_description, outcome_from
-from skdp.utils._files import write_whole
+from skdp.utils._files import OtherVersionError, write_whole
 from skdp.utils._html import definitions
 
 # Log loss and Brier score use the log-odds in the middle of a row's bin, with an error of at most
@@ -857,8 +857,10 @@ class PrivateEvaluation:
             content = file.read(_MOST_CHARACTERS + 1)
         try:
             document = json.loads(content.decode())
-            if document["kind"] != _KIND or document["version"] != _VERSION:
-                raise ValueError("it is of another kind or version")
+            if document["kind"] != _KIND:
+                raise ValueError("it is of another kind")
+            if document["version"] != _VERSION:
+                raise OtherVersionError(repr(str(path)), document["version"], _VERSION)
             more = set(document) - _KEYS
             if not set(document) >= _KEYS or more not in (set(), _TIME_KEYS, _NUMBER_KEYS):
                 raise ValueError("it has other keys")
@@ -878,6 +880,8 @@ class PrivateEvaluation:
                 raise ValueError("its 'outcome' is no number")
             sums = np.array(document["sums"], dtype=np.float64)
             return cls(*given, outcome, sums, document["has_intervals"])
+        except OtherVersionError:
+            raise
         except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
             reason = str(error) if isinstance(error, ValueError) else "something is missing"
             raise ValueError(

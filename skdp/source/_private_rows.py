@@ -233,7 +233,12 @@ class SummationPlan:
 
     def release(self, model: Any, guarantee: PrivacyGuarantee) -> Release:
         """Return the release of what was learned from the rows."""
-        columns = self.columns
+        columns, schema = self.columns, self.columns.schema
+        if schema is not None and self.outcome is not None:
+            schema = replace(schema, outcome=self.outcome)
+        elif schema is not None and schema.classes is not None:
+            if not set(self.classes.tolist()) <= set(schema.classes):  # those of the source
+                schema = replace(schema, classes=self.classes)
         return Release(
             classes=self.classes,
             n_features=columns.n_features,
@@ -241,7 +246,7 @@ class SummationPlan:
             guarantee=guarantee,
             feature_names=columns.names,
             bounds=columns.bounds,
-            encoder=columns.schema,
+            encoder=schema,
             model=model,
             outcome=self.outcome,
         )

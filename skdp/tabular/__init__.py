@@ -41,6 +41,7 @@ from skdp.tabular._outcomes import (
     INTERVAL_ENDS,
     EventOutcome,
     Outcome,
+    exit_names,
     outcome_description,
     outcome_from,
     outcome_text,

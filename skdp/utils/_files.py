@@ -126,6 +126,16 @@ def locked(path, patience):
         yield
 
 
+class OtherVersionError(ValueError):
+    """Error of a file of a format that this version of skdp does not know."""
+
+    def __init__(self, what, version, known):
+        super().__init__(
+            f"{what} was made by another version of skdp: it has format version {version!r:.20}, "
+            f"this skdp reads {known}. Update skdp, or use the version that made it."
+        )
+
+
 def to_json(content):
     """Return content as canonical JSON: the same bytes for any order of its keys."""
     # NumPy's numbers are converted for JSON.

@@ -489,6 +489,13 @@ def test_other_files_are_refused(tmp_path, text):
         PrivacyLedger(path=tmp_path / "ledger.json")
 
 
+def test_a_file_of_another_version_is_not_called_damaged(tmp_path):
+    (tmp_path / "ledger.json").write_text('{"format": "skdp ledger", "version": 3, "sha512": ""}')
+    said = r"ledger.json' was made by another version of skdp.* 3, this skdp reads 1 and 2"
+    with pytest.raises(ValueError, match=said):
+        PrivacyLedger(path=tmp_path / "ledger.json")
+
+
 def test_no_digit_of_a_file_changes_unseen(X, tmp_path):
     path = tmp_path / "ledger.json"
     PrivacyLedger(epsilon=1.0, path=path).release(OptimalDPNoise(0.75), X)
