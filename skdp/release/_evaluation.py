@@ -31,7 +31,14 @@ from skdp.release._time_evaluation import (
     time_table,
     times_fault,
 )
-from skdp.tabular import EventOutcome, NumericColumn, outcome_description, outcome_from
+from skdp.tabular import (
+    EventOutcome,
+    NumericColumn,
+    outcome_description,
+    outcome_difference,
+    outcome_from,
+    without_names,
+)
 from skdp.utils._files import OtherVersionError, write_whole
 from skdp.utils._html import definitions
 
@@ -642,7 +649,7 @@ class PrivateEvaluation:
         True
         """
         lines = [
-            f"evaluated on about {self.n_rows.value:,.0f} rows, "
+            f"evaluated on about {self.n_rows.value:,.0f} {self.guarantee.counted}, "
             f"({self.guarantee.epsilon:g}, {self.guarantee.delta:g})-DP per {self.guarantee.unit}"
         ]
         if isinstance(self.outcome, NumericColumn):
@@ -687,7 +694,8 @@ class PrivateEvaluation:
     def _repr_html_(self):
         first, *lines = self.summary().split("\n")
         pairs = [line.strip().split("  ", 1) for line in lines]
-        return definitions([("rows", first), *((name, text.strip()) for name, text in pairs)])
+        stated = [(name, text.strip()) for name, text in pairs]
+        return definitions([(self.guarantee.counted, first), *stated])
 
     def __repr__(self) -> str:
         about = f"{len(self.classes)} classes" if self.outcome is None else "a number"
@@ -765,11 +773,16 @@ class PrivateEvaluation:
             )
         first = evaluations[0]
         for evaluation in evaluations[1:]:
-            other_number = evaluation.outcome != first.outcome
-            if other_number or evaluation.has_intervals != first.has_intervals:
+            if without_names(evaluation.outcome) != without_names(first.outcome):
+                outcomes = outcome_difference(first.outcome, evaluation.outcome, "classes")
                 raise ValueError(
-                    "Evaluations of other outcomes cannot be merged: they must be of one model, "
-                    "by the same public bounds."
+                    f"Evaluations of other outcomes cannot be merged: {outcomes}. They must be of "
+                    "one model, by the same public bounds."
+                )
+            if evaluation.has_intervals != first.has_intervals:
+                raise ValueError(
+                    "Evaluations with and without intervals cannot be merged: they must be of "
+                    "one model."
                 )
             if evaluation.classes != first.classes:
                 raise ValueError(

@@ -236,9 +236,9 @@ class SummationPlan:
         columns, schema = self.columns, self.columns.schema
         if schema is not None and self.outcome is not None:
             schema = replace(schema, outcome=self.outcome)
-        elif schema is not None and schema.classes is not None:
-            if not set(self.classes.tolist()) <= set(schema.classes):  # those of the source
-                schema = replace(schema, classes=self.classes)
+        listed = None if schema is None else schema.classes
+        if listed is not None and not set(self.classes.tolist()) <= set(listed):
+            schema = replace(schema, classes=self.classes)  # those of the source
         return Release(
             classes=self.classes,
             n_features=columns.n_features,
