@@ -99,11 +99,12 @@ def check_outcome(release):
     schema = release.encoder
     if schema is not None:
         require(schema.outcome == outcome, "outcome", "must be that of the encoder")
-        listed, classes = (
-            None if labels is None else set(map(canonical, labels))
-            for labels in (schema.classes, release.classes.tolist())
-        )
-        require(listed is None or classes <= listed, "classes", "must be among the encoder's")
+        if schema.classes is not None:
+            listed, classes = (
+                map(canonical, schema.classes),
+                map(canonical, release.classes.tolist()),
+            )
+            require(set(classes) <= set(listed), "classes", "must be among the encoder's")
     in_rows = release.guarantee.unit in FEATURE_UNITS
     fits = "must be per value where the noise is in rows, and per record or group elsewhere"
     require(in_rows == release.model.noise_in_rows, "guarantee", fits)

@@ -234,11 +234,11 @@ class SummationPlan:
     def release(self, model: Any, guarantee: PrivacyGuarantee) -> Release:
         """Return the release of what was learned from the rows."""
         columns, schema = self.columns, self.columns.schema
+        classes = self.classes.tolist()
         if schema is not None and self.outcome is not None:
             schema = replace(schema, outcome=self.outcome)
-        listed = None if schema is None else schema.classes
-        if listed is not None and not set(self.classes.tolist()) <= set(listed):
-            schema = replace(schema, classes=self.classes)  # those of the source
+        elif schema is not None and not set(classes) <= set(schema.classes or classes):
+            schema = replace(schema, classes=tuple(classes))  # those of the source
         return Release(
             classes=self.classes,
             n_features=columns.n_features,

@@ -6,8 +6,9 @@ import json
 import os
 import secrets
 import stat
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from filelock import FileLock, Timeout
@@ -39,11 +40,10 @@ def write_whole(path, *, overwrite=True, mode=_USUAL):
         raise FileNotFoundError(f"There is no folder {str(target.parent)!r} to write to.")
     if not overwrite and os.path.lexists(path):
         raise _exists(path)
-    try:
+    old: Any = None
+    with suppress(FileNotFoundError):
         old = os.stat(target)  # of a name that is too long an error
-    except FileNotFoundError:
-        old = None
-    else:
+    if old is not None:
         if not stat.S_ISREG(old.st_mode):
             raise OSError(errno.EINVAL, "This is not a regular file", str(target))
         mode = PRIVATE
