@@ -16,6 +16,7 @@ os.environ |= {"PIP_COMPILE": "0", "PYTHONDONTWRITEBYTECODE": ""}
 # The lower bounds of pyproject.toml.
 OLDEST = [
     "cryptography==41.0.0",
+    "filelock==3.30.0",
     "joblib==1.3.0",
     "numpy==1.26.0",
     "pandas==2.1.1",
@@ -39,7 +40,7 @@ def lint(session):
 
 @nox.session
 def oldest(session):
-    """scikit-learn's common checks against the oldest supported versions, and what needs NumPy 1."""
+    """The common checks against the oldest supported versions, and what needs NumPy 1."""
     session.install("pytest>=9", "pytest-xdist>=3.5", "dp-accounting>=0.4.4", *OLDEST)
     session.install("--no-deps", ".")
     files = ("tests/test_common.py", "tests/privacy/test_accounting.py")

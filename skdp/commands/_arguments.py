@@ -2,11 +2,15 @@
 
 import argparse
 import importlib
+import secrets
 import shlex
-from contextlib import contextmanager
+from base64 import encodebytes
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from io import BytesIO
 from math import inf
 from pathlib import Path
+from tempfile import gettempdir
 
 from skdp.commands._tables import (
     add_column,
@@ -253,7 +257,7 @@ def drawn(plot, target, arguments):
 
 
 def write_schema(schema, target, arguments):
-    """Write a schema as JSON."""
+    """Write a schema as JSON to a path, or a file that is open."""
     with write_whole(target, overwrite=arguments.force) as file:
         file.write(f"{schema.to_json()}\n".encode())
 
@@ -330,26 +334,63 @@ def check_budget(arguments):
         )
 
 
+class UnsavedError(ValueError):
+    """Error of an output that could be written nowhere; it has the result as a text."""
+
+    def __init__(self, failure, content, target):
+        is_text = target.suffix == ".json"
+        self.result = (content if is_text else encodebytes(content)).decode().rstrip()
+        super().__init__(f"{failure}{'as it is' if is_text else 'decode it by base64'}.")
+
+
 @contextmanager
-def opened_ledger(arguments, note):
-    """Yield the ledger that a command charges, or None; report the budget spent."""
-    if arguments.ledger is None:
-        note("warning: without --ledger the costs of several releases are not added up")
-        note("adding noise")
-        yield None
-        return
-    ledger = _ledger_of(arguments)
-    note(f"charging {arguments.ledger!r}, then adding noise")
-    before = len(ledger.entries)
+def charged_output(arguments, target, note):
+    """Yield the ledger that a command charges, or None, and a file for the result.
+
+    The output is opened before the charge, and written before anything is said of either.
+    """
+    with ExitStack() as last, _kept(target, arguments.force) as file:
+        if arguments.ledger is None:
+            note("warning: without --ledger the costs of several releases are not added up")
+            note("adding noise")
+            yield None, file
+            return
+        ledger = _ledger_of(arguments)
+        note(f"charging {arguments.ledger!r}, then adding noise")
+        last.enter_context(_spending_shown(ledger, note))
+        yield ledger, file
+
+
+@contextmanager
+def _kept(target, overwrite):
+    """Yield a file whose content is written to ``target``, or elsewhere where that fails."""
+    file = BytesIO()
     try:
-        yield ledger
-    finally:
-        total = ledger.total
-        if total is not None and len(ledger.entries) > before:
-            note(
-                f"spent so far: epsilon {total.epsilon:g} of {_limit(ledger.epsilon)}, delta "
-                f"{total.delta:g} of {_limit(ledger.delta)}"
-            )
+        with write_whole(target, overwrite=overwrite) as output:
+            yield file
+            output.write(file.getvalue())
+    except BaseException as error:
+        result = file.getvalue()
+        if not result:
+            raise
+        why = getattr(error, "strerror", None) or type(error).__name__
+        failure = f"--output {str(target)!r} could not be written ({why}). The result, which is"
+        other = _saved_elsewhere(result, target)
+        if other is not None:
+            raise ValueError(f"{failure} charged, was saved as {str(other)!r}.") from None
+        raise UnsavedError(f"{failure} charged, is on the screen: ", result, target) from None
+
+
+def _saved_elsewhere(content, target):
+    """Return a new file near another one, or for temporary files; None where it has no place."""
+    name = f"{target.stem[:40]}-{secrets.token_hex(4)}{target.suffix}"
+    for folder in (lambda: target.parent, gettempdir):
+        with suppress(OSError):
+            other = Path(folder(), name)
+            with write_whole(other, overwrite=False) as file:
+                file.write(content)
+            return other
+    return None
 
 
 def _ledger_of(arguments):
@@ -366,6 +407,22 @@ def _ledger_of(arguments):
         return PrivacyLedger(**limits, path=arguments.ledger)
     except ValueError as error:
         raise ValueError(f"--ledger {arguments.ledger!r}, --budget-...: {error}") from None
+
+
+@contextmanager
+def _spending_shown(ledger, note):
+    """Report the budget spent, if a block charges the ledger."""
+    before = len(ledger.entries)
+    try:
+        yield
+    finally:
+        with suppress(OSError, ValueError):  # whatever became of the file, the result is there
+            total = ledger.total
+            if total is not None and len(ledger.entries) > before:
+                note(
+                    f"spent so far: epsilon {total.epsilon:g} of {_limit(ledger.epsilon)}, delta "
+                    f"{total.delta:g} of {_limit(ledger.delta)}"
+                )
 
 
 def _limit(value):

@@ -5,9 +5,9 @@ from skdp.commands._arguments import (
     add_output,
     add_people,
     add_table,
+    charged_output,
     check_budget,
     checked_output,
-    opened_ledger,
     people,
     read_rows,
     read_schema,
@@ -54,7 +54,8 @@ def run(arguments, note):
     frame = read_rows(arguments, note)
     check_columns(frame, arguments.numeric, arguments.table, "--numeric")
     check_columns(frame, arguments.category, arguments.table, "--category")
-    with opened_ledger(arguments, note) as ledger:
+    groups = people(frame, arguments)
+    with charged_output(arguments, target, note) as (ledger, file):
         bounds = quantile_bounds(
             frame,
             arguments.numeric,
@@ -63,12 +64,12 @@ def run(arguments, note):
             delta=arguments.delta,
             schema=public,
             classes=arguments.classes,
-            groups=people(frame, arguments),
+            groups=groups,
             ledger=ledger,
             name=target.name,
         )
-    if bounds.schema is None:
-        return f"{bounds.summary()}\nNothing was written: no column was found.", 1
-    write_schema(bounds.schema, target, arguments)
+        if bounds.schema is None:
+            raise ValueError(f"No column was found, and nothing written.\n{bounds.summary()}")
+        write_schema(bounds.schema, file, arguments)
     said = f"Wrote {str(target)!r}, which may be published, and is part of releases."
     return f"{bounds.summary()}\n{said}"

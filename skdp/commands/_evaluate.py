@@ -7,9 +7,9 @@ from skdp.commands._arguments import (
     add_people,
     add_release,
     add_table,
+    charged_output,
     check_budget,
     checked_output,
-    opened_ledger,
     outcome_columns,
     outcome_values,
     people,
@@ -63,18 +63,19 @@ def run(arguments, note):
     columns = outcome_columns(arguments, release.outcome, where, required=True)
     frame = read_rows(arguments, note, columns)
     rows = _rows(frame, release, arguments)
-    with opened_ledger(arguments, note) as ledger:
+    groups = people(frame, arguments)
+    with charged_output(arguments, target, note) as (ledger, file):
         evaluation = evaluate_privately(
             release,
             rows,
             outcome_values(frame, columns, release.outcome),
             arguments.epsilon,
             arguments.delta,
-            groups=people(frame, arguments),
+            groups=groups,
             ledger=ledger,
             name=target.name,
         )
-    evaluation.save(target, overwrite=arguments.force)
+        evaluation.save(file)
     return f"{evaluation.summary()}\nWrote {str(target)!r}. Only this file may be published."
 
 

@@ -22,7 +22,7 @@ from skdp.commands import (
     _score,
     _select,
 )
-from skdp.commands._arguments import add_commands
+from skdp.commands._arguments import UnsavedError, add_commands
 from skdp.privacy import BudgetExceededError
 from skdp.utils._validation import inline
 
@@ -64,6 +64,8 @@ def main(argv=None):
             result = arguments.run(arguments, note)
         except (ValueError, BudgetExceededError) as error:
             note(f"error: {error}")
+            if isinstance(error, UnsavedError):
+                _tell(error.result)
         except OSError as error:
             named = error.strerror is not None and error.filename is not None
             note(f"error: {error.filename!r}: {error.strerror}" if named else f"error: {error}")

@@ -1,16 +1,11 @@
 """``skdp release``: a release of noisy statistics, of whole records or people."""
 
-import secrets
-from contextlib import suppress
-from pathlib import Path
-from tempfile import gettempdir
-
 from skdp.commands._arguments import (
     add_budget,
     add_output,
+    charged_output,
     check_budget,
     checked_output,
-    opened_ledger,
 )
 from skdp.commands._check import add_accept, add_private_rows, checked_rows, schema_of
 from skdp.release import result_lines
@@ -50,7 +45,7 @@ def add_arguments(parser):
 
 
 def run(arguments, note):
-    """Check all that can be checked; charge the ledger; draw noise; write the release."""
+    """Check all that can be checked, open the output, charge the ledger, draw noise, and write."""
     check_budget(arguments)
     target = checked_output(arguments, ".skdp")
     schema = schema_of(arguments, label_required=True)
@@ -63,14 +58,13 @@ def run(arguments, note):
         model=arguments.model,
         privacy_unit="record" if groups is None else "group",
     )
-    with opened_ledger(arguments, note) as ledger:
+    with charged_output(arguments, target, note) as (ledger, file):
         if ledger is None:
             source.fit(frame, labels, groups=groups)
         else:
             ledger.release(source, frame, labels, groups=groups, name=target.name)
-    said = _result(source.release_, target)
-    _save(source.release_, target, arguments.force)
-    return said
+        source.release_.save(file)
+    return _result(source.release_, target)
 
 
 def _result(release, target):
@@ -81,22 +75,3 @@ def _result(release, target):
         f"private.\nRead the guarantee: skdp describe {target.name}"
     )
     return "\n".join(lines)
-
-
-def _save(release, target, force):
-    """Write a release; elsewhere where that fails, since its budget is spent."""
-    try:
-        release.save(target, overwrite=force)
-    except OSError as error:
-        name = f"{target.stem}-{secrets.token_hex(4)}{target.suffix}"
-        for folder in (target.parent, Path(gettempdir())):
-            other = folder / name
-            with suppress(OSError):
-                release.save(other, overwrite=False)
-                break
-        else:
-            raise
-        raise ValueError(
-            f"--output {str(target)!r} could not be written ({error.strerror or error}). The "
-            f"release, which is charged, was saved as {str(other)!r}."
-        ) from None

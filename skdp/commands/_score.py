@@ -59,13 +59,14 @@ The first table is what skdp predict wrote, the second has the outcomes: of the 
 same order, or found by the column of --id. Options of reading are for the second. Rows whose
 outcome is empty are left out. Leave out rows whose labels skdp predict was given, too: it learned
 from these, and they look better than new rows will. The figures have no noise: they are for
-whoever the rows belong to."""
+whoever may see the rows."""
 # Bootstrap samples of an interval, and the most rows of each.
 _DRAWS, _MOST_ROWS = 200, 2000
 # By how much written probabilities may miss 1 when they are added up (rule of thumb).
 _ROUNDING = 0.01
 _NOTHING = (
-    "No privacy budget was spent: the outcomes are your own, and these figures have no noise."
+    "No privacy budget was spent: the outcomes are your own, and these figures have no noise.\n"
+    "Show them only to those who may see the rows; skdp evaluate makes figures for others."
 )
 
 

@@ -145,7 +145,7 @@ class ReleaseDisplay(Display):
             When matplotlib is not installed (extra ``plot``).
         """
         tables = {
-            _draw_counts: self.counts,
+            self._draw_counts: self.counts,
             self._draw_trade_off: self.trade_off,
             _draw_areas: self.areas,
             _draw_places: self.places,
@@ -159,6 +159,13 @@ class ReleaseDisplay(Display):
             draw(panel, table)
             panel.spines[["top", "right"]].set_visible(False)
         return self
+
+    def _draw_counts(self, ax, counts):
+        _draw_intervals(ax, counts["class"].map(_text).tolist(), counts, OKABE_ITO[0])
+        ax.set_xlim(left=0)
+        counted = self.guarantee.counted
+        noise = " (95 % interval of the noise)" if counts["low"].notna().any() else ""
+        ax.set(title=f"{counted.capitalize()} of each class", xlabel=counted + noise)
 
     def _draw_trade_off(self, ax, trade_off):
         rates, most = trade_off["false_positives"], trade_off["true_positives"]
@@ -309,14 +316,6 @@ class ShapeFunctionsDisplay(Display):
         for panel in self.axes_[:, 0] if self.axes_.ndim == 2 else axes[:1]:
             panel.set_ylabel(f"adds to {self.adds_to}")
         return self
-
-
-def _draw_counts(ax, counts):
-    _draw_intervals(ax, counts["class"].map(_text).tolist(), counts, OKABE_ITO[0])
-    ax.set_xlim(left=0)
-    noisy = counts["low"].notna().any()
-    xlabel = "rows (95 % interval of the noise)" if noisy else "rows"
-    ax.set(title="Rows of each class", xlabel=xlabel)
 
 
 def _draw_areas(ax, areas):

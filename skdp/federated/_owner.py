@@ -3,9 +3,9 @@
 import os
 import traceback
 from collections.abc import Callable
+from io import BytesIO
 from math import isinf
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from skdp.release import Release
@@ -34,7 +34,8 @@ def owner_answer(
         another one, which would spend ε and δ again: requests are repeated, for instance after
         a broken connection, and the mean of many releases has little noise. Of simultaneous
         requests, one makes it and the others wait. Remove the file, or use another path, for a new
-        release. If it cannot be written, ``make_release`` is not called.
+        release. If it cannot be created, ``make_release`` is not called; a release that cannot be
+        written, as on a full disk, is sent nevertheless.
 
     error_path : str, path-like or None, default=None
         The owner's file for errors with their tracebacks, which may quote rows. None: they are
@@ -78,8 +79,9 @@ def owner_answer(
     def release_file():
         if not path:
             raise ValueError("The 'path' of the owner's release is needed. Configure a file.")
-        if not os.path.lexists(path):
-            _make_once(make_release, path)
+        unsaved = None if os.path.lexists(path) else _make_once(make_release, path, error_path)
+        if unsaved is not None:
+            return unsaved
         _check_release(Release.load(path))
         return Path(path).read_bytes()
 
@@ -88,27 +90,32 @@ def owner_answer(
     except KeyboardInterrupt:
         raise KeyboardInterrupt from None
     except BaseException as error:  # even SystemExit may quote a row
-        if error_path is not None:
-            _keep(error, error_path)
+        _keep(error, error_path)
         return {"error": "no release"}
 
 
-def _make_once(make_release, path):
-    """Write the release, unless somebody else did in the meantime."""
+def _make_once(make_release, path, error_path):
+    """Write the release, unless somebody else did in the meantime; return it if that fails."""
     lock = Path(f"{os.path.realpath(path)}.lock")
     # A request waits for one that makes the release, as long as servers wait for an answer.
     with locked(lock, 600.0):
         if os.path.lexists(path):
-            return
-        # Both are opened first, so that nothing fails once a ledger is charged.
-        with TemporaryDirectory() as folder, write_whole(path, overwrite=False) as file:
-            made = make_release()
-            _check_source(made)
-            release = getattr(made, "release_", made)
-            _check_release(release)
-            draft = Path(folder, "release.skdp")
-            release.save(draft)
-            file.write(draft.read_bytes())
+            return None
+        content = BytesIO()
+        try:
+            with write_whole(path, overwrite=False) as file:  # opened before a ledger is charged
+                made = make_release()
+                _check_source(made)
+                release = getattr(made, "release_", made)
+                _check_release(release)
+                release.save(content)
+                file.write(content.getvalue())
+        except OSError as error:
+            if not content.tell():
+                raise
+            _keep(error, error_path)
+            return content.getvalue()
+        return None
 
 
 def _check_source(source):
@@ -130,7 +137,9 @@ def _check_release(release):
 
 
 def _keep(error, path):
-    """Append the traceback to the owner's file; the answer is sent even if that fails."""
+    """Append the traceback to the owner's file, if any; the answer is sent even if that fails."""
+    if path is None:
+        return
     try:
         with open(path, "a", encoding="utf-8", errors="replace", opener=_private) as file:
             file.writelines(traceback.format_exception(error))

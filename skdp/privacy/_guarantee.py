@@ -697,6 +697,11 @@ class PrivacyGuarantee:
         return replace(self, mechanisms=tuple(m.repeat(k) for m in self.mechanisms))
 
     @property
+    def counted(self) -> str:
+        """What noisy counts are of: "people" where these are protected, otherwise "rows"."""
+        return "people" if self.unit == "group" else "rows"
+
+    @property
     def noun(self) -> str:
         """str: the unit in one word, such as "person"."""
         return UNITS[self.unit].noun

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from skdp.privacy._guarantee import PrivacyGuarantee, pack_guarantee, unpack_guarantee
-from skdp.utils._files import PRIVATE, checksum, locked, write_whole
+from skdp.utils._files import PRIVATE, OtherVersionError, checksum, locked, write_whole
 from skdp.utils._frames import as_frame
 from skdp.utils._html import as_html, grid
 from skdp.utils._validation import inline
@@ -70,7 +70,8 @@ class PrivacyLedger:
         every entry, under a lock, so that several ledgers on one file are one account; an entry
         is on disk before the release is made. The path is resolved once. A new file is readable
         by its owner only; an existing one keeps its permissions. It must not be deleted,
-        truncated or replaced by an older copy later.
+        truncated or replaced by an older copy later. The empty file with ".lock" after its name,
+        by which processes wait for each other, stays beside it.
 
     Attributes
     ----------
@@ -180,6 +181,7 @@ class PrivacyLedger:
         ledger = cls()
         ledger._file = file = _LedgerFile(path)
         try:
+            os.stat(file.path)  # before there is a file for its lock
             with file.lock():
                 ledger._limits, ledger._entries = file.read()
         except FileNotFoundError as error:
@@ -585,7 +587,9 @@ class _LedgerFile:
                 "keep the old account when a new one is written. Delete one of the two."
             )
         try:
-            return _parse(text)
+            return _parse(text, f"The ledger file {str(self.path)!r}")
+        except OtherVersionError:
+            raise
         except (
             *(ArithmeticError, AttributeError, LookupError),
             *(RecursionError, TypeError, ValueError),
@@ -629,14 +633,16 @@ def _check_limit(name, limit):
     return number
 
 
-def _parse(text):
+def _parse(text, what):
     """Return limits and entries of a file; raise if it holds anything else."""
     content = json.loads(text)
     if not isinstance(content, dict):
         raise ValueError("it is no ledger of skdp")
+    if content["format"] != "skdp ledger":
+        raise ValueError("it is no ledger of skdp")
+    if content["version"] not in (1, 2):
+        raise OtherVersionError(what, content["version"], "1 and 2")
     stated = content.pop("sha256")
-    if content["format"] != "skdp ledger" or content["version"] not in (1, 2):
-        raise ValueError("not version 1 or 2 of a ledger of skdp")
     if stated != checksum(content):
         raise ValueError("its checksum does not match")
     limits = {name: content["limits"][name] for name in ("epsilon", "delta")}

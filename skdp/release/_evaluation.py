@@ -9,7 +9,7 @@ from hashlib import sha256
 from itertools import combinations
 from math import isfinite
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, BinaryIO, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -31,8 +31,15 @@ from skdp.release._time_evaluation import (
     time_table,
     times_fault,
 )
-from skdp.tabular import EventOutcome, NumericColumn, outcome_description, outcome_from
-from skdp.utils._files import write_whole
+from skdp.tabular import (
+    EventOutcome,
+    NumericColumn,
+    outcome_description,
+    outcome_difference,
+    outcome_from,
+    without_names,
+)
+from skdp.utils._files import OtherVersionError, write_whole
 from skdp.utils._html import definitions
 
 # Log loss and Brier score use the log-odds in the middle of a row's bin, with an error of at most
@@ -642,7 +649,7 @@ class PrivateEvaluation:
         True
         """
         lines = [
-            f"evaluated on about {self.n_rows.value:,.0f} rows, "
+            f"evaluated on about {self.n_rows.value:,.0f} {self.guarantee.counted}, "
             f"({self.guarantee.epsilon:g}, {self.guarantee.delta:g})-DP per {self.guarantee.unit}"
         ]
         if isinstance(self.outcome, NumericColumn):
@@ -687,7 +694,8 @@ class PrivateEvaluation:
     def _repr_html_(self):
         first, *lines = self.summary().split("\n")
         pairs = [line.strip().split("  ", 1) for line in lines]
-        return definitions([("rows", first), *((name, text.strip()) for name, text in pairs)])
+        stated = [(name, text.strip()) for name, text in pairs]
+        return definitions([(self.guarantee.counted, first), *stated])
 
     def __repr__(self) -> str:
         about = f"{len(self.classes)} classes" if self.outcome is None else "a number"
@@ -765,11 +773,16 @@ class PrivateEvaluation:
             )
         first = evaluations[0]
         for evaluation in evaluations[1:]:
-            other_number = evaluation.outcome != first.outcome
-            if other_number or evaluation.has_intervals != first.has_intervals:
+            if without_names(evaluation.outcome) != without_names(first.outcome):
+                outcomes = outcome_difference(first.outcome, evaluation.outcome, "classes")
                 raise ValueError(
-                    "Evaluations of other outcomes cannot be merged: they must be of one model, "
-                    "by the same public bounds."
+                    f"Evaluations of other outcomes cannot be merged: {outcomes}. They must be of "
+                    "one model, by the same public bounds."
+                )
+            if evaluation.has_intervals != first.has_intervals:
+                raise ValueError(
+                    "Evaluations with and without intervals cannot be merged: they must be of "
+                    "one model."
                 )
             if evaluation.classes != first.classes:
                 raise ValueError(
@@ -795,12 +808,12 @@ class PrivateEvaluation:
             first.has_intervals,
         )
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    def save(self, path: str | os.PathLike[str] | BinaryIO, *, overwrite: bool = False) -> None:
         """Write a JSON file.
 
         Parameters
         ----------
-        path : str or path-like
+        path : str, path-like or binary file
 
         overwrite : bool, default=False
             Whether an existing file may be replaced.
@@ -830,7 +843,7 @@ class PrivateEvaluation:
         if self.sums is not None:
             document["sums"] = self.sums.tolist()
             document["has_intervals"] = self.has_intervals
-        with write_whole(Path(path), overwrite=overwrite) as file:
+        with write_whole(path, overwrite=overwrite) as file:
             file.write(json.dumps(document).encode())
 
     @classmethod
@@ -857,8 +870,10 @@ class PrivateEvaluation:
             content = file.read(_MOST_CHARACTERS + 1)
         try:
             document = json.loads(content.decode())
-            if document["kind"] != _KIND or document["version"] != _VERSION:
-                raise ValueError("it is of another kind or version")
+            if document["kind"] != _KIND:
+                raise ValueError("it is of another kind")
+            if document["version"] != _VERSION:
+                raise OtherVersionError(repr(str(path)), document["version"], _VERSION)
             more = set(document) - _KEYS
             if not set(document) >= _KEYS or more not in (set(), _TIME_KEYS, _NUMBER_KEYS):
                 raise ValueError("it has other keys")
@@ -878,6 +893,8 @@ class PrivateEvaluation:
                 raise ValueError("its 'outcome' is no number")
             sums = np.array(document["sums"], dtype=np.float64)
             return cls(*given, outcome, sums, document["has_intervals"])
+        except OtherVersionError:
+            raise
         except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
             reason = str(error) if isinstance(error, ValueError) else "something is missing"
             raise ValueError(

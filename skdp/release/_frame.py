@@ -13,6 +13,7 @@ from skdp.tabular import (
     EventOutcome,
     NumericColumn,
     Schema,
+    canonical,
     fitted_encoder,
     outcome_description,
     outcome_from,
@@ -95,8 +96,18 @@ def check_outcome(release):
         if is_event:
             n_cells = statistics.sums.exits.shape[1]
             require(n_cells == outcome.n_cells, "exits", "must have all intervals")
-    if release.encoder is not None and release.encoder.outcome is not None:
-        require(release.encoder.outcome == outcome, "outcome", "must be that of the encoder")
+    schema = release.encoder
+    if schema is not None:
+        require(schema.outcome == outcome, "outcome", "must be that of the encoder")
+        if schema.classes is not None:
+            listed, classes = (
+                map(canonical, schema.classes),
+                map(canonical, release.classes.tolist()),
+            )
+            require(set(classes) <= set(listed), "classes", "must be among the encoder's")
+    in_rows = release.guarantee.unit in FEATURE_UNITS
+    fits = "must be per value where the noise is in rows, and per record or group elsewhere"
+    require(in_rows == release.model.noise_in_rows, "guarantee", fits)
 
 
 def _check_bounds(bounds, p):

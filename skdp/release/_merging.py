@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from skdp.tabular import outcome_difference, without_names
 from skdp.utils._warnings import warn
 
+_ONE_SCHEMA = "Agree on one schema before anybody makes a release."
 # Most columns that an error lists.
 _MOST = 5
 # Standard deviations of noise by which a number may exceed what rows add up to: more than that
@@ -80,33 +82,42 @@ def rows_problem(release, max_rows):
 
 def _difference(first, release):
     """Return a difference from the first release in what must agree, or None."""
-    if first.outcome != release.outcome:
-        return (
-            "their outcomes are different: classes, numbers between other bounds, or times up to "
-            "other horizons. "
-            "Agree on one schema before anybody makes a release."
-        )
-    if first.classes.tolist() != release.classes.tolist():
-        return f"their classes are {first.classes.tolist()} and {release.classes.tolist()}."
+    if without_names(first.outcome) != without_names(release.outcome):
+        outcomes = outcome_difference(first.outcome, release.outcome, "classes")
+        return f"their outcomes are different: {outcomes}. {_ONE_SCHEMA}"
+    if first.outcome is None and first.classes.tolist() != release.classes.tolist():
+        classes = f"{first.classes.tolist()!r:.200} and {release.classes.tolist()!r:.200}"
+        return f"their classes are {classes}. {_ONE_SCHEMA}"
     for name in ("unit", "relation"):
         of_first, other = getattr(first.guarantee, name), getattr(release.guarantee, name)
         if of_first != other:
-            return f"their guarantees are about {name}={of_first!r} and {name}={other!r}."
+            return (
+                f"their guarantees are about {name}={of_first!r} and {name}={other!r}. Pass them "
+                "as a list, DPTransferClassifier([...]), which weighs them."
+            )
+    for what in ("encoder", "feature_names"):
+        if (getattr(first, what) is None) != (getattr(release, what) is None):
+            return f"one has {what!r}, and the other one none. {_ONE_SCHEMA}"
     lines = _column_differences(first, release)
     if lines:
         more = f"; and {len(lines) - _MOST} more" if len(lines) > _MOST else ""
         return (
-            f"{'; '.join(lines[:_MOST])}{more}. Their sums are of other functions of the columns. "
-            "Leave these columns out of both by Release.restrict; before anybody makes a release, "
-            "agree on one schema, as Schema.common makes it."
+            f"{'; '.join(lines[:_MOST])}{more}. Both must describe columns alike. Leave these "
+            "columns out of both by Release.restrict; before anybody makes a release, agree on "
+            "one schema, as Schema.common makes it."
         )
     if first.feature_names is not None:
         release = release.restrict(names_to_restrict_by(first))
-    if not first.statistics.is_like(release.statistics):
+    sums, others = first.statistics.sums, release.statistics.sums
+    if (sums.of_all_columns is None) != (others.of_all_columns is None):
+        return "one was restricted to some of its columns. Merge before you restrict."
+    if sums.radius != others.radius:
         return (
-            "their rows were clipped to other norms, or one was restricted to some of its columns "
-            "and the other one not. Use the same 'radius', and merge before you restrict."
+            f"their rows were clipped to other norms, {sums.radius:.6g} and {others.radius:.6g}. "
+            "Use the same 'radius'."
         )
+    if not first.statistics.is_like(release.statistics):
+        return "their sums are of other functions of the columns. Use one 'model'."
     shapes = first.shapes, release.shapes
     if None not in shapes and not shapes[0].has_bins_of(shapes[1]):
         return (
@@ -140,8 +151,6 @@ def _column_differences(first, release):
     if None not in encoders:
         schema, other = (replace(encoder, classes=None, outcome=None) for encoder in encoders)
         return schema.difference(other)
-    if encoders != (None, None):
-        return ("one is of tables that a schema encodes, and the other one of numbers",)
     bounds, other = _bounds(first), _bounds(release)
     return tuple(
         f"{name!r:.100}: {bounds.get(name, 'not there')} here; "

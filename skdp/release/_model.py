@@ -130,9 +130,8 @@ class Model(Part):
                     class_names(release), self.moments.class_counts, strict=True
                 )
             )
-            what = "people" if release.guarantee.unit == "group" else "rows"
             note = "as the release has them" if self.noise_in_rows else "noisy; these may be shown"
-            lines.append(f"{what} of each class ({note}): {counts}")
+            lines.append(f"{release.guarantee.counted} of each class ({note}): {counts}")
         return lines if self.linear is None else lines + self.linear.result_lines(release)
 
     def pack_file(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

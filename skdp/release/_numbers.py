@@ -52,13 +52,13 @@ def _mean(release):
 def number_lines(release):
     """Return lines of the summary about a number; they are noisy and may be shown."""
     sums = release.statistics.sums
-    what = "people" if release.guarantee.unit == "group" else "rows"
     n = round(float(sums.row_counts.sum()))
     [mean] = in_units(release.outcome, np.array([_mean(release)]))
     r2, low, high = release.model.expected_r2
     name = "mean" if not release.outcome.log else "mean on the logarithmic scale"
     return [
-        f"{what} (noisy; may be shown): {n:,}; {name} of the outcome: {mean:.4g}",
+        f"{release.guarantee.counted} (noisy; may be shown): {n:,}; {name} of the outcome: "
+        f"{mean:.4g}",
         f"expected R² on rows like these (0: the mean): {r2:.2f} (80 %: {low:.2f} to {high:.2f})",
     ]
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, NoReturn, Self
+from typing import Any, BinaryIO, NoReturn, Self
 
 import numpy as np
 import pandas as pd
@@ -214,12 +214,12 @@ class Release:
         with well_formed(path, KIND):
             return cls(**unpack(header, arrays))
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
+    def save(self, path: str | os.PathLike[str] | BinaryIO, *, overwrite: bool = True) -> None:
         """Write the release to a file that holds arrays and text, and no code.
 
         Parameters
         ----------
-        path : str or path-like
+        path : str, path-like or binary file
             Used as given, whatever its ending.
         overwrite : bool, default=True
             Whether an existing file may be replaced (otherwise FileExistsError is raised); the

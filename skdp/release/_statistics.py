@@ -449,6 +449,9 @@ class Statistics(Part):
         require(divided, f"{name}.basis", least)
         ranges = (np.abs(basis.scale) * (basis.high - basis.low))[basis.order == 1]
         require(ranges.min() >= NEGLIGIBLE, f"{name}.basis", "must vary between the bounds")
+        if release.bounds is not None:
+            same = np.array_equal(release.bounds, ends[:, basis.linear])
+            require(same, "bounds", f"must be those of {name}.basis")
         ends = np.abs([basis.low - basis.center, basis.high - basis.center]).max(axis=0)
         values = np.abs(basis.scale) * np.where(basis.order == 1, ends, 1 + np.abs(basis.center))
         small = max(values.max(), basis.variances.max()) <= _LARGEST_VALUE

@@ -113,11 +113,11 @@ def large_delta(release):
     n = float(moments.class_counts.sum())
     if n * guarantee.delta < 1:
         return ""
-    what = "people" if guarantee.unit == "group" else "rows"
     return (
-        f"delta = {guarantee.delta:g} is above 1/n for about {n:,.0f} {what} (a noisy count): a "
-        f"delta as large would even allow one of them to be published. Use a delta far below 1/n, "
-        f"such as {10.0 ** floor(log10(0.1 / n)):g}; the noise grows slowly as delta falls."
+        f"delta = {guarantee.delta:g} is above 1/n for about {n:,.0f} {guarantee.counted} (a "
+        "noisy count): a delta as large would even allow one of them to be published. Use a delta "
+        f"far below 1/n, such as {10.0 ** floor(log10(0.1 / n)):g}; the noise grows slowly as "
+        "delta falls."
     )
 
 

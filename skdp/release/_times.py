@@ -106,12 +106,11 @@ def time_lines(release):
     """Return lines of the summary about a time; they are noisy and may be shown."""
     model, outcome = release.model, release.outcome
     exits = model.statistics.exits
-    what = "people" if release.guarantee.unit == "group" else "rows"
     left = 1 - np.exp(-np.cumsum(exits.hazards)[-1])
     c, low, high = model.hazards.concordance
     return [
-        f"{what} (noisy; may be shown): {round(exits.n_rows):,}; with the event by time "
-        f"{outcome.horizon:g}: {left:.0%}",
+        f"{release.guarantee.counted} (noisy; may be shown): {round(exits.n_rows):,}; with the "
+        f"event by time {outcome.horizon:g}: {left:.0%}",
         f"expected concordance on rows like these (.5: chance): {c:.2f} (80 %: {low:.2f} to "
         f"{high:.2f})",
     ]

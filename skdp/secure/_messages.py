@@ -10,7 +10,7 @@ import struct
 from typing import NamedTuple
 
 from skdp.secure._identity import LONGEST_NAME, SIGNATURE_BYTES
-from skdp.utils._files import to_json
+from skdp.utils._files import OtherVersionError, to_json
 
 _MAGIC = b"skdp-sec"
 # Magic, version, and the lengths of the header and of all parts.
@@ -141,10 +141,7 @@ def _header(message, kind):
         raise ValueError(foreign)
     _, version, n_header, n_parts = _START.unpack_from(message)
     if version != 1:
-        raise ValueError(
-            f"The message has format version {version}, this skdp reads 1. Use the same "
-            "skdp everywhere."
-        )
+        raise OtherVersionError("The message", version, 1)
     start = _START.size + n_header
     if n_header > _MOST_HEADER or len(message) != start + n_parts + SIGNATURE_BYTES:
         raise ValueError(foreign)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from skdp.secure._backends import make_backend
 from skdp.secure._identity import PublicIdentity
 from skdp.secure._scale import ScoreScale
-from skdp.utils._files import checksum, to_json, write_whole
+from skdp.utils._files import OtherVersionError, checksum, to_json, write_whole
 
 # Largest size of a file in bytes (rule of thumb): parsed text takes up to thirty times its size,
 # and a session of 100 participants and 100 classes has less than a twentieth.
@@ -95,9 +95,13 @@ class Agreement:
             raise ValueError(foreign)
         try:
             fields = json.loads(content)
-            if fields.pop("format") != cls._format or fields.pop("version") != 1:
+            if fields.pop("format") != cls._format:
                 raise ValueError(foreign)
+            if (version := fields.pop("version")) != 1:
+                raise OtherVersionError(f"The {cls._format}", version, 1)
             return cls._read(fields)
+        except OtherVersionError:
+            raise
         except _UNREADABLE as error:
             raise ValueError(foreign) from error
 

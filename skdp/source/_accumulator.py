@@ -14,6 +14,7 @@ from skdp.source._dask_rows import sum_dask
 from skdp.source._integers import ExactSums, refuse_shared_persons
 from skdp.source._parquet import parquet_batches
 from skdp.source._private_rows import SummationPlan
+from skdp.tabular import exit_names
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -128,7 +129,7 @@ class StatisticsAccumulator:
     def add_parquet(
         self,
         path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-        label: str,
+        label: str | None = None,
         group: str | None = None,
         *,
         batch_size: int = 65_536,
@@ -143,8 +144,9 @@ class StatisticsAccumulator:
             A file, a folder of them, or several files. Folders named as ``year=2020`` become a
             column too.
 
-        label : str
-            Name of the column of classes.
+        label : str or None, default=None
+            Name of the column of classes, or numbers. None where the outcome is a time to an
+            event, whose two columns it names itself.
 
         group : str or None, default=None
             Name of the column of people's IDs, as ``groups`` in :meth:`add`. All
@@ -172,8 +174,15 @@ class StatisticsAccumulator:
                 "The 'batch_size' parameter of StatisticsAccumulator.add_parquet must be a whole "
                 f"number above 0, got {batch_size!r:.100}."
             )
+        labels = exit_names(self.plan.outcome, label, "StatisticsAccumulator.add_parquet")
+        if not labels and label is None:
+            raise ValueError(
+                "The 'label' parameter of StatisticsAccumulator.add_parquet must name the column "
+                "of the labels, got None."
+            )
         apart = StatisticsAccumulator(self.plan)
-        for batch in parquet_batches(self.plan.columns, path, label, group, int(batch_size)):
+        columns = self.plan.columns
+        for batch in parquet_batches(columns, path, labels or [label], group, int(batch_size)):
             apart.add(*batch)
         self.add_unprotected_sums(apart.unprotected_sums())
 
@@ -248,8 +257,8 @@ class StatisticsAccumulator:
         """
         if not self.plan.is_same(sums.plan):
             raise ValueError(
-                "The 'sums' parameter is of an accumulator with other columns, classes or "
-                "privacy unit. Make all accumulators by sources of the same parameters."
+                "The 'sums' parameter is of an accumulator with other columns, classes, outcome, "
+                "radius or privacy unit. Make all accumulators by sources of the same parameters."
             )
         self._take(sums.sums)
 

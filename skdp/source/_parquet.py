@@ -10,8 +10,8 @@ from skdp.utils._text import matched
 from skdp.utils._validation import listed
 
 
-def parquet_batches(columns, path, label, group, batch_size):
-    """Yield tables of private rows, their labels and IDs, without splitting people.
+def parquet_batches(columns, path, labels, group, batch_size):
+    """Yield tables of private rows, a column or table of their labels, and IDs, of whole people.
 
     Each file is read with its own types: the meaning of a cell depends on no other file.
     """
@@ -21,11 +21,12 @@ def parquet_batches(columns, path, label, group, batch_size):
             "files are found. Make it by accumulator(feature_names=...), or with an 'encoder'."
         )
     inputs = list(columns.input_names)
-    names = list(dict.fromkeys([*inputs, label, *([] if group is None else [group])]))
+    names = list(dict.fromkeys([*inputs, *labels, *([] if group is None else [group])]))
     tables = _tables(_fragments(path, names), names, batch_size)
     for table in tables if group is None else _whole_persons(tables, group):
         groups = None if group is None else table[group]
-        yield table.select(inputs), table[label], groups
+        y = table.select(labels) if len(labels) > 1 else table[labels[0]]
+        yield table.select(inputs), y, groups
 
 
 def _fragments(path, names):

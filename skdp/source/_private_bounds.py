@@ -94,7 +94,11 @@ class PrivateBounds:
         if self.left_out:
             names = ", ".join(f"{name!r:.100}" for name in self.left_out)
             lines.append(f"Left out, because noise hides their values: {names}.")
-        noise = f"{self.deviation:.3g} rows" if self.deviation else "nothing at all"
+        noise = (
+            f"{self.deviation:.3g} {self.guarantee.counted}"
+            if self.deviation
+            else "nothing at all"
+        )
         lines.append(
             f"Counts had noise of standard deviation {noise}; ({self.guarantee.epsilon:g}, "
             f"{self.guarantee.delta:g})-DP per {self.guarantee.unit}."

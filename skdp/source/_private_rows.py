@@ -233,7 +233,12 @@ class SummationPlan:
 
     def release(self, model: Any, guarantee: PrivacyGuarantee) -> Release:
         """Return the release of what was learned from the rows."""
-        columns = self.columns
+        columns, schema = self.columns, self.columns.schema
+        classes = self.classes.tolist()
+        if schema is not None and self.outcome is not None:
+            schema = replace(schema, outcome=self.outcome)
+        elif schema is not None and not set(classes) <= set(schema.classes or classes):
+            schema = replace(schema, classes=tuple(classes))  # those of the source
         return Release(
             classes=self.classes,
             n_features=columns.n_features,
@@ -241,7 +246,7 @@ class SummationPlan:
             guarantee=guarantee,
             feature_names=columns.names,
             bounds=columns.bounds,
-            encoder=columns.schema,
+            encoder=schema,
             model=model,
             outcome=self.outcome,
         )

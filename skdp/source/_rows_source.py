@@ -48,7 +48,7 @@ from skdp.utils._frames import as_frame
 from skdp.utils._kernel_regression import COUNT_OR_FRACTION
 from skdp.utils._labels import stratified_folds
 from skdp.utils._private_data import PrivateParametersMixin
-from skdp.utils._sklearn import HasMethods, Interval, StrOptions, fit_context, refuse_scorers
+from skdp.utils._sklearn import HasMethods, Interval, StrOptions, fit_context
 from skdp.utils._validation import check_magnitude, forget_fit
 
 # Directions of the subspace for each component of the codes. Rule of thumb: 60 directions for
@@ -358,7 +358,6 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
             When neither ``bounds`` nor ``sensitivity`` is given, or ``epsilon`` is infinite.
         """
         forget_fit(self)  # whatever fails below, no old result is taken for a new one
-        refuse_scorers(self)
         self._validate_params()  # even if scikit-learn is configured to skip it
         warn_of_range(self)
         with default_settings():

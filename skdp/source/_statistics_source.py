@@ -25,7 +25,7 @@ from skdp.source._private_rows import (
 from skdp.source._publication import default_settings, kept_ledger, publish, whole_guarantee
 from skdp.tabular import Schema, TabularEncoder
 from skdp.utils._private_data import PrivateParametersMixin
-from skdp.utils._sklearn import Interval, StrOptions, fit_context, refuse_scorers
+from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._validation import forget_fit, listed
 
 
@@ -278,7 +278,6 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             above 1 over the noisy number of rows, or the list of classes is taken from y.
         """
         forget_fit(self)  # whatever fails below, no old result is taken for a new one
-        refuse_scorers(self)
         self._validate_params()  # even if scikit-learn is configured to skip it
         with default_settings():
             plan, rows = read_private_rows(self, X, y, groups)

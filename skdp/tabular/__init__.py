@@ -4,7 +4,7 @@ Everything here depends on the schema and on one row at a time, never on other r
 categories of private rows are private themselves.
 """
 
-from skdp.tabular._agreement import column_texts
+from skdp.tabular._agreement import column_texts, outcome_difference
 from skdp.tabular._check import (
     COLUMN_KINDS,
     TABLE_KINDS,
@@ -41,9 +41,11 @@ from skdp.tabular._outcomes import (
     INTERVAL_ENDS,
     EventOutcome,
     Outcome,
+    exit_names,
     outcome_description,
     outcome_from,
     outcome_text,
+    without_names,
 )
 from skdp.tabular._quality import TableComparison, compare_tables
 from skdp.tabular._schema import Schema, as_schema, rounded_bounds, schema_from, unfit_columns

@@ -41,14 +41,14 @@ def column_difference(first, second):
     return text + _note(first.categories, second.categories)
 
 
-def outcome_difference(first, second):
+def outcome_difference(first, second, none="none"):
     """Return both descriptions of an outcome, of which one may be None, as a text."""
-    return f"{_outcome_text(first)} here; {_outcome_text(second)} there"
+    return f"{_outcome_text(first, none)} here; {_outcome_text(second, none)} there"
 
 
-def _outcome_text(outcome):
+def _outcome_text(outcome, none="none"):
     if not isinstance(outcome, EventOutcome):
-        return "none" if outcome is None else column_text(outcome)
+        return none if outcome is None else column_text(outcome)
     names = shortened((outcome.event, outcome.time))
     return f"{outcome_text(outcome)}, in the columns {names}"
 

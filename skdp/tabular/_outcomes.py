@@ -1,7 +1,7 @@
 """Outcomes that are no classes: a number between public bounds, or a time to an event."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -179,6 +179,13 @@ def outcome_description(outcome: Outcome) -> dict[str, Any]:
     names = {name: getattr(outcome, name) for name in ("event", "time")}
     own = {name: value for name, value in names.items() if value != name}
     return {"type": "event", "horizon": outcome.horizon} | own
+
+
+def without_names(outcome: Outcome | None) -> Outcome | None:
+    """Return an outcome with the usual names of its columns: sums do not depend on names."""
+    if isinstance(outcome, NumericColumn):
+        return replace(outcome, name="outcome")
+    return None if outcome is None else EventOutcome(outcome.horizon)
 
 
 def outcome_text(outcome: Outcome) -> str:

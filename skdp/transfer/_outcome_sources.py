@@ -1,11 +1,9 @@
 """The releases of a target whose outcome is a number or a time: columns, outcome and shares."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from skdp.release import TARGET_ADVICE, warn_of_doubt
-from skdp.tabular import NumericColumn
+from skdp.tabular import NumericColumn, without_names
 from skdp.transfer._number_candidates import TARGET, Terms
 from skdp.transfer._sources import check_columns, merged_groups
 
@@ -34,12 +32,9 @@ def common_outcome(estimator, releases):
     if not releases:
         return None
     first = releases[0].outcome
-    number = isinstance(first, NumericColumn)
-    # Names of columns may differ.
-    names = {"name": first.name} if number else {"event": first.event, "time": first.time}
-    same = "bounds and scale" if number else "horizon"
+    same = "bounds and scale" if isinstance(first, NumericColumn) else "horizon"
     for k, release in enumerate(releases):
-        if replace(release.outcome, **names) != first:
+        if without_names(release.outcome) != without_names(first):
             raise ValueError(
                 f"The 'source' parameter of {type(estimator).__name__} holds releases about "
                 f"different outcomes: source 0 about {first}, source {k} about {release.outcome}. "

@@ -6,22 +6,18 @@ import json
 import os
 import secrets
 import stat
-import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-fcntl: Any
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None
+from filelock import FileLock, Timeout
 
 # Permissions of a new file, before the umask: the usual ones, and those of files that only their
-# owner can read.
-_USUAL, PRIVATE = 0o666, 0o600
+# owner can read. And those of an empty file that locks, of people who share a ledger.
+_USUAL, PRIVATE, _OF_GROUP = 0o666, 0o600, 0o660
+# Characters of a name of a file that every system takes, whatever they are.
+_SHORT_NAME = 60
 # Bytes of an array that are hashed together; arrays in another order are copied block by block.
 _HASHED_AT_ONCE = 2**20
 
@@ -30,8 +26,12 @@ _HASHED_AT_ONCE = 2**20
 def write_whole(path, *, overwrite=True, mode=_USUAL):
     """Open a binary file that replaces its target, or the target of a link, once it is on disk.
 
-    Without ``overwrite`` no file is replaced, not even one that was created in the meantime.
+    Without ``overwrite`` no file is replaced, not even one that was created in the meantime. What
+    is an open binary file already is only written to.
     """
+    if hasattr(path, "write"):
+        yield path
+        return
     # A new file has the permissions ``mode``, before the umask; a replaced one keeps its own.
     # After a failure the old file is unchanged, and there is no temporary file. A process that has
     # the old file open or mapped into memory continues to read the old content.
@@ -40,13 +40,17 @@ def write_whole(path, *, overwrite=True, mode=_USUAL):
         raise FileNotFoundError(f"There is no folder {str(target.parent)!r} to write to.")
     if not overwrite and os.path.lexists(path):
         raise _exists(path)
-    old = target.stat() if target.exists() else None
+    old: Any = None
+    with suppress(FileNotFoundError):
+        old = os.stat(target)  # of a name that is too long an error
     if old is not None:
         if not stat.S_ISREG(old.st_mode):
             raise OSError(errno.EINVAL, "This is not a regular file", str(target))
         mode = PRIVATE
-    # A random name, so that nobody can place a link to another file there.
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    # A random name, so that nobody can place a link to another file there; of a long name not a
+    # longer one, which a system may refuse.
+    name = f".{secrets.token_hex(8)}.{target.name}"[: max(_SHORT_NAME, len(target.name))]
+    draft = target.with_name(name)
     try:
         with open(draft, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             yield file
@@ -109,52 +113,27 @@ def _sync_folder(folder):
 def locked(path, patience):
     """Hold a lock among all processes and threads that ask for it by the same path.
 
-    TimeoutError if it is held for longer than ``patience`` seconds.
+    TimeoutError if it is held for longer than ``patience`` seconds. The empty file stays; that it
+    is there locks nothing.
     """
-    # The operating system releases the lock of a process that dies, so that the file of such a
-    # lock blocks nobody. Without ``fcntl`` the file itself is the lock.
-    deadline = time.monotonic() + patience
-    while (descriptor := _take(path)) is None:
-        if time.monotonic() > deadline:
-            dead = "" if fcntl else " If none does any more, delete it."
-            raise TimeoutError(f"Another process holds {str(path)!r} for {patience:g} s.{dead}")
-        time.sleep(0.01)
+    os.stat(os.path.join(os.path.dirname(path), ""))  # which filelock would create
     try:
+        held = FileLock(path, patience, mode=_OF_GROUP).acquire()
+    except Timeout:
+        message = f"Another process holds {str(path)!r} for {patience:g} s. Try again later."
+        raise TimeoutError(message) from None
+    with held:
         yield
-    finally:
-        if fcntl is None:
-            os.close(descriptor)
-            path.unlink(missing_ok=True)
-        else:
-            path.unlink(missing_ok=True)  # while it is held; whoever waits opens a new one
-            fcntl.flock(descriptor, fcntl.LOCK_UN)  # a forked process may have the file open too
-            os.close(descriptor)
 
 
-def _take(path):
-    """Return the descriptor of the file of a lock that is held from now on, or None."""
-    exclusive = os.O_EXCL if fcntl is None else os.O_NOFOLLOW
-    try:
-        descriptor = os.open(path, os.O_CREAT | os.O_RDWR | exclusive, PRIVATE)
-    except FileExistsError:
-        return None
-    except PermissionError:
-        if os.path.lexists(path):  # another user holds it
-            return None
-        raise
-    if fcntl is None:
-        return descriptor
-    held = False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # Unless whoever held it has deleted the file since it was opened here.
-        held = os.path.samestat(os.fstat(descriptor), os.lstat(path))
-    except (BlockingIOError, FileNotFoundError):
-        pass
-    finally:
-        if not held:
-            os.close(descriptor)
-    return descriptor if held else None
+class OtherVersionError(ValueError):
+    """Error of a file of a format that this version of skdp does not know."""
+
+    def __init__(self, what, version, known):
+        super().__init__(
+            f"{what} was made by another version of skdp: it has format version {version!r:.20}, "
+            f"this skdp reads {known}. Update skdp, or use the version that made it."
+        )
 
 
 def to_json(content):

@@ -20,7 +20,7 @@ from typing import Literal
 
 import numpy as np
 
-from skdp.utils._files import checksum, to_json, write_whole
+from skdp.utils._files import OtherVersionError, checksum, to_json, write_whole
 
 _FORMAT = "skdp"
 _VERSION = 1
@@ -46,7 +46,10 @@ _MOST_CHARACTERS = 2**20
 
 
 def save_arrays(path, kind, header, arrays, *, overwrite=True):
-    """Write arrays of any dtype but object, and a header that JSON can hold, to one file."""
+    """Write arrays of any dtype but object, and a header that JSON can hold, to one file.
+
+    ``path`` may be an open binary file.
+    """
     header = {**header, "format": _FORMAT, "version": _VERSION, "kind": kind}
     header["sha256"] = checksum(header, arrays)
     text = np.frombuffer(to_json(header), dtype=np.uint8)
@@ -65,20 +68,21 @@ def load_arrays(path, kind, mmap_mode=None):
     )
     with open(path, "rb") as file:
         try:
-            arrays = read_archive(file, mmap_mode)
-            text = arrays.pop("header")
-            allowed = _HEADER_BYTES + os.fstat(file.fileno()).st_size // _HEADER_FRACTION
-            require(text.nbytes <= allowed, "header")
+            size = os.fstat(file.fileno()).st_size
+            members = _stored_members(file, size)
+            text = _read_array(file, *members.pop("header"))
+            require(text.nbytes <= _HEADER_BYTES + size // _HEADER_FRACTION, "header")
             header = json.loads(text.tobytes())
             require(header.get("format") == _FORMAT, "format")
-            version, stored_kind = int(header["version"]), header["kind"]
-            sound = header.pop("sha256") == checksum(header, arrays)
+            version = int(header["version"])
+            if version == _VERSION:  # of others, nothing else is known
+                arrays = _arrays(file, members, mmap_mode)
+                stored_kind = header["kind"]
+                sound = header.pop("sha256") == checksum(header, arrays)
         except Exception as error:  # parsers may raise anything for an untrusted file
             raise ValueError(foreign) from error
     if version != _VERSION:
-        raise ValueError(
-            f"{str(path)!r} has format version {version}, this skdp reads {_VERSION}. Update skdp."
-        )
+        raise OtherVersionError(repr(str(path)), version, _VERSION)
     if not sound:
         raise ValueError(foreign)
     if stored_kind != kind:
@@ -149,8 +153,11 @@ def read_archive(file, mmap_mode=None):
 
     Errors are of nearly any kind if the file is no such archive; callers say what they mean.
     """
-    size = os.fstat(file.fileno()).st_size
-    members = _stored_members(file, size)
+    return _arrays(file, _stored_members(file, os.fstat(file.fileno()).st_size), mmap_mode)
+
+
+def _arrays(file, members, mmap_mode):
+    """Return the arrays of some members by their names."""
     return {
         name: _read_array(file, start, end, mmap_mode) for name, (start, end) in members.items()
     }
@@ -188,7 +195,7 @@ def _stored_members(file, size):
     return members
 
 
-def _read_array(file, start, end, mmap_mode):
+def _read_array(file, start, end, mmap_mode=None):
     """Return the array between two positions."""
     file.seek(start)
     version = np.lib.format.read_magic(file)

@@ -4,7 +4,7 @@ import inspect
 import os
 import threading
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
@@ -74,5 +74,6 @@ def show_warnings(told):
         place = warning.category, warning.filename, warning.lineno
         try:
             warnings.warn_explicit(warning.message, *place, registry=_registry)
-        except Warning:
-            warnings.showwarning(warning.message, *place)
+        except Exception:
+            with suppress(Exception):  # whoever replaced it may raise
+                warnings.showwarning(warning.message, *place)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import skdp
-from skdp import Release
-from skdp.commands import _describe, _predict, _release, _schema, main
+from skdp import DPStatisticsSource, Release
+from skdp.commands import _describe, _predict, _schema, main
 from skdp.privacy import PrivacyLedger
 
 
@@ -232,7 +232,7 @@ def test_a_file_that_appears_meanwhile_is_left_as_it_is(
     limits = ("--ledger", "budget.json", "--budget-epsilon", 9, "--budget-delta", 1e-4)
     module, name, command = {
         "drawn.json": (_schema, "drafted", ("schema", "draft.csv", "--public", "-o", output)),
-        "hospital.skdp": (_release, "result_lines", (*release_command, *limits)),
+        "hospital.skdp": (DPStatisticsSource, "fit", (*release_command, *limits)),
         "p.csv": (_predict, "write_table", ("predict", "source.skdp", "target.csv", "-o", output)),
     }[output]
     original = getattr(module, name)

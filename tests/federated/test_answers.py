@@ -1,6 +1,7 @@
 """What owners answer and a server makes of it, without any framework."""
 
 import json
+import os
 import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
@@ -346,7 +347,7 @@ def test_repeated_requests_spend_once(tmp_path):
     assert ledger.total.epsilon == pytest.approx(2.0)
     other = owner_answer(owner(0, ledger=ledger), path=tmp_path / "other.skdp")
     assert other == {"error": "no release"}
-    assert [file.name for file in tmp_path.iterdir()] == ["own.skdp"]
+    assert [file.name for file in tmp_path.glob("*.skdp")] == ["own.skdp"]
 
 
 def test_simultaneous_requests_spend_once(tmp_path):
@@ -367,7 +368,7 @@ def no_folder(tmp_path):
 
 
 def long_name(tmp_path):
-    return tmp_path / ("n" * 240)  # for which a lock can be made, and no draft
+    return tmp_path / ("n" * 256)
 
 
 def dangling(tmp_path):
@@ -383,6 +384,21 @@ def test_without_a_file_to_write_no_row_is_read(tmp_path, path):
     called = []
     assert owner_answer(lambda: called.append(1), path=path(tmp_path)) == {"error": "no release"}
     assert called == []
+
+
+def test_a_release_that_cannot_be_written_is_sent(tmp_path, monkeypatch):
+    ledger, own = PrivacyLedger(), tmp_path / ("n" * 250)  # no draft may have a longer name
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        answer = owner_answer(owner(0, ledger=ledger), path=own, error_path=tmp_path / "errors")
+    assert not own.exists()
+    assert "No space left on device" in (tmp_path / "errors").read_text()
+    [(_, charged)] = ledger.entries
+    assert read(answer, tmp_path).guarantee == charged
 
 
 def test_a_path_is_needed():

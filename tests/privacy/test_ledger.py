@@ -33,6 +33,8 @@ from skdp.privacy._ledger import _LedgerFile
 from skdp.utils._files import checksum, locked
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+# Of a ledger that is in use, or was.
+FILES = ["ledger.json", "ledger.json.lock"]
 posix = pytest.mark.skipif(os.name != "posix", reason="locks of POSIX")
 
 
@@ -145,7 +147,7 @@ def test_opening_never_makes_a_ledger(X, tmp_path, monkeypatch):
     monkeypatch.setattr(_LedgerFile, "lock", vanishing)
     with pytest.raises(FileNotFoundError, match="There is no ledger"):
         PrivacyLedger.open(path)  # a new one would have no limits
-    assert list(tmp_path.iterdir()) == []
+    assert not path.exists()
 
 
 def test_an_opened_ledger_without_limits_warns(X, tmp_path):
@@ -226,7 +228,7 @@ def test_two_ledgers_on_one_file_are_one_account(X, tmp_path):
         second.release(OptimalDPNoise(0.6), X)
     second.release(OptimalDPNoise(0.3), X)
     assert_allclose(PrivacyLedger(path=path).total.epsilon, 0.9)
-    assert [file.name for file in tmp_path.iterdir()] == ["ledger.json"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == FILES
 
 
 @pytest.mark.parametrize("on_file", [False, True])
@@ -255,16 +257,16 @@ def test_a_lock_that_is_held_is_named(X, tmp_path, monkeypatch):
 
 
 @posix
-def test_a_lock_that_an_old_version_left_blocks_nobody(X, tmp_path):
+def test_the_file_of_a_lock_blocks_nobody(X, tmp_path):
     (tmp_path / "ledger.json.lock").touch()
     ledger = PrivacyLedger(path=tmp_path / "ledger.json")
     assert ledger.release(OptimalDPNoise(0.3), X).shape == np.shape(X)
-    assert [file.name for file in tmp_path.iterdir()] == ["ledger.json"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == FILES
 
 
 @forks
 @pytest.mark.filterwarnings("ignore:This process")
-def test_a_killed_process_leaves_no_lock(tmp_path):
+def test_the_lock_of_a_killed_process_blocks_nobody(tmp_path):
     path = tmp_path / "ledger.json"
     child = os.fork()
     if not child:
@@ -273,7 +275,7 @@ def test_a_killed_process_leaves_no_lock(tmp_path):
     os.waitpid(child, 0)
     assert (tmp_path / "ledger.json.lock").exists()
     assert PrivacyLedger(epsilon=1.0, path=path).entries == []
-    assert [file.name for file in tmp_path.iterdir()] == ["ledger.json"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == FILES
 
 
 def test_totals_do_not_depend_on_the_order(X):
@@ -487,6 +489,13 @@ def test_other_files_are_refused(tmp_path, text):
         PrivacyLedger(path=tmp_path / "ledger.json")
 
 
+def test_a_file_of_another_version_is_not_called_damaged(tmp_path):
+    (tmp_path / "ledger.json").write_text('{"format": "skdp ledger", "version": 3, "sha512": ""}')
+    said = r"ledger.json' was made by another version of skdp.* 3, this skdp reads 1 and 2"
+    with pytest.raises(ValueError, match=said):
+        PrivacyLedger(path=tmp_path / "ledger.json")
+
+
 def test_no_digit_of_a_file_changes_unseen(X, tmp_path):
     path = tmp_path / "ledger.json"
     PrivacyLedger(epsilon=1.0, path=path).release(OptimalDPNoise(0.75), X)
@@ -534,7 +543,7 @@ def test_nothing_is_granted_before_it_is_on_disk(X, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
         ledger.release(OptimalDPNoise(0.4), X)
-    assert [file.name for file in tmp_path.glob("*.lock")] == []
+    assert sorted(file.name for file in tmp_path.iterdir()) == FILES
     assert_allclose(ledger.total.epsilon, 0.4)
 
 
@@ -758,7 +767,7 @@ def test_no_link_beside_the_file_is_written_through(X, tmp_path):
     ledger.release(OptimalDPNoise(0.5), X)
     assert victim.read_text() == "precious"
     names = sorted(file.name for file in tmp_path.iterdir())
-    assert names == ["ledger.json", "ledger.json.new", "victim"]
+    assert names == [*FILES, "ledger.json.new", "victim"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs permissions of files")
@@ -773,6 +782,8 @@ def test_a_new_file_is_private_and_an_old_one_keeps_its_permissions(X, tmp_path)
         path.chmod(0o640)
         ledger.release(OptimalDPNoise(0.25), X)
         assert path.stat().st_mode & 0o777 == 0o640
+        lock = tmp_path / "ledger.json.lock"  # people of one group can share a ledger
+        assert (lock.stat().st_mode & 0o777, lock.stat().st_size) == (0o660, 0)
     finally:
         os.umask(before)
 
@@ -786,7 +797,7 @@ def test_a_draft_that_fails_is_removed(X, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match=r"'path' parameter.*No space left"):
         ledger.release(OptimalDPNoise(0.4), X)
-    assert [file.name for file in tmp_path.iterdir()] == ["ledger.json"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == FILES
 
 
 @pytest.mark.parametrize(

@@ -248,7 +248,7 @@ def test_names_in_files_may_have_their_letters_in_two_characters(tmp_path):
     rows = [
         batch.to_pylist()
         for batch, _, _ in parquet_batches(
-            source.accumulator().plan.columns, tmp_path, "\u00f6", None, 10
+            source.accumulator().plan.columns, tmp_path, ["\u00f6"], None, 10
         )
     ]
     assert rows[0][0] == {"\u00e4": 0.25, "j\u00e4hr": 1}
@@ -286,13 +286,15 @@ def test_batches_hold_whole_persons_and_no_more_rows_than_asked_for(rng, tmp_pat
     table = pa.table({"a": rng.rand(40), "b": rng.rand(40), "y": [0, 1] * 20, "who": ids})
     folder = parquet(tmp_path / "x", [table])
     columns = numeric().plan.columns
-    batches = [len(X) for X, *_ in parquet_batches(columns, folder, "y", None, 16)]
+    batches = [len(X) for X, *_ in parquet_batches(columns, folder, ["y"], None, 16)]
     assert batches == [16, 16, 8]
-    found = [groups.to_pylist() for *_, groups in parquet_batches(columns, folder, "y", "who", 16)]
+    found = [
+        groups.to_pylist() for *_, groups in parquet_batches(columns, folder, ["y"], "who", 16)
+    ]
     assert np.concatenate(found).tolist() == ids.tolist()
     assert [sorted(set(each)) for each in found] == [[1], [2, 3, 4], [5]]
     assert all(
-        X.column_names == ["a", "b"] for X, *_ in parquet_batches(columns, folder, "y", None, 9)
+        X.column_names == ["a", "b"] for X, *_ in parquet_batches(columns, folder, ["y"], None, 9)
     )
 
 
@@ -306,6 +308,36 @@ def test_each_file_is_read_with_its_own_types(tmp_path):
         expected.add(plain(part)[["age", "ward"]], part["y"])
     accumulator.add_parquet(parquet(tmp_path / "visits", parts), label="y")
     assert_same(accumulator, expected)
+
+
+@pytest.mark.parametrize("group", [None, "person"])
+def test_times_are_found_by_the_names_of_the_outcome(rng, tmp_path, group):
+    table = table_of(rng, 3000).select(["age", "visits", "person"])
+    events = pa.array(np.where(rng.rand(3000) < 0.6, "yes", "no"))
+    table = table.append_column("died", events).append_column(
+        "day", pa.array(rng.rand(3000) * 400)
+    )
+    outcome = {"type": "event", "horizon": 365, "event": "died", "time": "day"}
+    columns = {name: SCHEMA[name] for name in ("age", "visits")}
+    schema = {"version": 1, "columns": columns, "outcome": outcome}
+    source = DPStatisticsSource(
+        encoder=schema, privacy_unit="record" if group is None else "group"
+    )
+    expected, accumulator, of_dask = (source.accumulator() for _ in range(3))
+    frame = plain(table)
+    rows = (
+        frame[["age", "visits"]],
+        frame[["died", "day"]],
+        None if group is None else frame[group],
+    )
+    expected.add(*rows)
+    accumulator.add_parquet(parquet(tmp_path / "all", [table]), group=group, batch_size=64)
+    assert_same(accumulator, expected)
+    dd = pytest.importorskip("dask.dataframe", reason="sums chunks where they are")
+    of_dask.add_dask(*(part if part is None else dd.from_pandas(part, 4) for part in rows))
+    assert_same(of_dask, expected)
+    with pytest.raises(ValueError, match=r"'label' parameter of .*add_parquet must be None"):
+        accumulator.add_parquet(tmp_path / "all", "died")
 
 
 def test_names_of_folders_are_columns(rng, tmp_path):
@@ -355,6 +387,8 @@ def test_what_cannot_be_found_is_named(rng, tmp_path):
     folder = parquet(tmp_path / "one", [table])
     with pytest.raises(ValueError, match=r"lacks the columns 'label'.*'label' and 'group'"):
         numeric().add_parquet(folder, "label")
+    with pytest.raises(ValueError, match=r"'label' parameter of .*add_parquet must name"):
+        numeric().add_parquet(folder)
     with pytest.raises(ValueError, match="have no names"):
         DPStatisticsSource(classes=[0, 1]).accumulator(2).add_parquet(folder, "y")
     (tmp_path / "empty").mkdir()

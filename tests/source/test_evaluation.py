@@ -251,7 +251,6 @@ class TestCurvesAndFiles:
         "change",
         [
             {"kind": "other"},
-            {"version": 2},
             {"classes": ["no"]},
             {"classes": [["no"], ["yes"]]},
             {"histograms": [[[1.0]]]},
@@ -270,6 +269,17 @@ class TestCurvesAndFiles:
         evaluation.save(path)
         path.write_text(json.dumps(json.loads(path.read_text()) | change))
         with pytest.raises(ValueError, match="holds no evaluation of skdp"):
+            PrivateEvaluation.load(path)
+
+    def test_a_file_of_another_version_says_so(self, evaluation, tmp_path):
+        path = tmp_path / "evaluation.json"
+        evaluation.save(path)
+        later = {"kind": json.loads(path.read_text())["kind"], "version": 2, "areas": []}
+        path.write_text(json.dumps(later))
+        said = (
+            r"evaluation.json' was made by another version of skdp.* 2, this skdp reads 1\. Update"
+        )
+        with pytest.raises(ValueError, match=said):
             PrivateEvaluation.load(path)
 
     def test_what_is_no_json_is_refused(self, tmp_path):

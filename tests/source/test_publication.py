@@ -12,7 +12,7 @@ import pytest
 from sklearn import config_context, set_config
 from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
-from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
+from sklearn.model_selection import GridSearchCV
 
 from skdp import (
     DPSource,
@@ -433,14 +433,3 @@ def test_a_ledger_that_makes_a_release_is_not_charged_where_warnings_stop_it(sma
         with pytest.raises(PrivacyLeakWarning):
             ledger.release(source, *small)
     assert ledger.entries == []
-
-
-@sources
-def test_a_search_by_scores_of_predictions_is_refused_before_the_charge(small, make):
-    ledger = PrivacyLedger()
-    with pytest.raises(ValueError, match=r"makes a release, and predicts nothing.*scoring=lambda"):
-        cross_val_score(make(ledger=ledger), *small, scoring="accuracy", error_score="raise")
-    assert ledger.entries == []
-    with pytest.raises(ValueError, match="predicts nothing"):
-        cross_validate(make(), *small, scoring=["accuracy", "roc_auc"], error_score="raise")
-    assert np.isfinite(cross_val_score(make(), *small, scoring=accuracy, cv=2)).all()

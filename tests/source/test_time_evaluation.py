@@ -320,6 +320,13 @@ class TestValue:
         with pytest.raises(ValueError, match="holds no evaluation"):
             PrivateEvaluation.load(path)
 
+    def test_names_of_columns_need_not_agree(self):
+        X, y = rows(100, 1)
+        first = exact(Known(), *rows(100, 0))
+        other = exact(Known(), X, y, outcome={**OUTCOME, "event": "died", "time": "days"})
+        merged = PrivateEvaluation.merge([first, other], disjoint=True)
+        assert (merged.histograms == first.histograms + other.histograms).all()
+
     def test_other_outcomes_are_not_merged(self):
         first = exact(Known(), *rows(100, 0))
         horizon = exact(Known(), *rows(100, 1), outcome={**OUTCOME, "horizon": 12}, times=TIMES)

@@ -1,13 +1,14 @@
 """A warning names the line of whoever called skdp, however deep it arose."""
 
 import inspect
+import warnings
 
 import pytest
 from sklearn.pipeline import make_pipeline
 
 import skdp
 from skdp import MembershipMapping, PrivacyLeakWarning
-from skdp.utils._warnings import warn
+from skdp.utils._warnings import recorded_warnings, show_warnings, warn
 
 
 def test_a_warning_names_the_line_that_led_here():
@@ -30,3 +31,18 @@ def test_folders_whose_names_only_begin_alike_are_not_passed_over():
     with pytest.warns(UserWarning, match="words") as caught:
         exec(compile("warn('words')", path, "exec"), {"warn": warn})
     assert caught[0].filename == path
+
+
+@pytest.mark.parametrize("error", [RuntimeError, UserWarning])
+def test_what_is_shown_at_last_never_raises(monkeypatch, error):
+    """A result, and what it cost, would be lost."""
+
+    def fails(*_):
+        raise error
+
+    with warnings.catch_warnings():
+        with recorded_warnings() as told:
+            warnings.warn("doubt", stacklevel=1)
+        warnings.simplefilter("always")
+        monkeypatch.setattr(warnings, "showwarning", fails)
+        show_warnings(told)
