@@ -85,9 +85,9 @@ class PrivateEvaluation:
     Everything is computed from the histograms, so whoever has this object can compute it
     without further privacy cost. Values are medians of the posterior, and intervals contain 95 %
     of it: for the performance of the model on more rows of this kind. Figures are NaN, "n/a" in
-    the summary, where the noisy counts do not show that there are 20 rows for them, with a
-    confidence of 97.5 %: rows of a class for its AUC and its sensitivity, rows that are still
-    followed at a time for its figures.
+    the summary, where the noisy counts do not show, with a confidence of 95 %, that there are 20
+    rows for them: rows of a class for its AUC and its sensitivity, rows that are still followed
+    at a time for its figures.
 
     Parameters
     ----------

@@ -362,19 +362,24 @@ class TestWhereNobodyIsFollowed:
         assert np.isnan([*nothing.auc(), *nothing.brier_score(), *nothing.log_loss()]).all()
         assert nothing.summary().count("n/a: fewer than 20 rows, or noise hides them") == 3
 
-    @pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
     def test_nor_behind_noise_that_looks_like_rows(self):
-        X, y = rows(1000, 9, latest=4.0)
+        found, rng = exact(Known(), *rows(1000, 9, latest=4.0)), np.random.default_rng(0)
+        sigma = np.sqrt(3) * gaussian_sigma(1.0, 1e-5)
         known = np.array(
             [
-                evaluate_privately(Known(), X, y, outcome=OUTCOME, random_state=seed)._known[0]
-                for seed in range(100)
+                replace(
+                    found,
+                    histograms=found.histograms + rng.normal(0, sigma, found.histograms.shape),
+                    deviation=sigma,
+                    parts=(),
+                )._known[0]
+                for _ in range(1000)
             ]
         )
-        # Noise alone is as large as 29 rows, and passes for 20 of them in 4 of 1,000 sums.
+        # Noise alone is as large as 29 rows, and passes for 20 of them in 10 of 1,000 sums.
         assert known[:, 0].all()
-        assert known[:, 1].sum() <= 3
-        assert not known[:, 2].any()
+        assert known[:, 1].sum() <= 25
+        assert known[:, 2].sum() <= 2
 
     def test_few_events_have_no_auc(self):
         X, y = rows(1000, 10, latest=1e6)
