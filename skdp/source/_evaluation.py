@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from inspect import signature
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -489,7 +488,8 @@ def _digests(X):
             values[:, j] = column
             continue
         for i, value in enumerate(column.tolist()):
-            if isinstance(value, Real) and not abs(value) > _LARGEST:
+            number = isinstance(value, float | int | np.integer | np.floating)
+            if number and not abs(value) > _LARGEST:
                 values[i, j] = value
             else:
                 texts[i] += f"{j}:{value!r};"
