@@ -23,14 +23,14 @@ parser.add_argument("--draws", type=int, default=10, help="evaluations at each �
 options = parser.parse_args()
 
 # %%
-# One organization publishes a release. Another, with 1,000 private rows that the release has not
+# One organization publishes a release. Another, with 5,000 private rows that the release has not
 # seen, wants to know how good it is there.
 
 census = load_adult(random_state=0)
 X, y = census.data, census.target
 source = DPStatisticsSource(epsilon=2.0, encoder=census.schema)
 release = source.fit(X.iloc[census.source[:4000]], y[census.source[:4000]]).release_
-mine = census.learning[:1000]
+mine = census.source[4000:9000]
 
 # %%
 # The evaluation spends from the budget of these rows, once; everything that it can tell is
@@ -74,12 +74,12 @@ for epsilon in epsilons:
         label="mean, and mean interval of 95 %" if first else None,
     )
 axes.axhline(exact, color="0.3", linestyle="--", label="exact, not private")
-axes.set(xscale="log", xlabel="ε of a record (log scale)", ylabel="AUC on 1,000 private rows")
+axes.set(xscale="log", xlabel="ε of a record (log scale)", ylabel="AUC on 5,000 private rows")
 axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
 axes.minorticks_off()
 axes.legend(loc="lower right")
 figure.set_label(
-    "Private evaluations of the AUC over ε scatter widely at ε = 0.1 and lie close to the exact "
+    "Private evaluations of the AUC over ε scatter at ε = 0.1 and lie close to the exact "
     "value, a little below it, at ε = 3; their intervals shrink likewise and contain it."
 )
 plt.show()

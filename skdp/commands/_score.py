@@ -35,7 +35,7 @@ from skdp.commands._tables import (
     read_table,
 )
 from skdp.displays import CalibrationDisplay, EvaluationDisplay, PredictionErrorDisplay
-from skdp.release import HALF_WIDTH, StepFunction
+from skdp.release import HALF_WIDTH, LEAST_ROWS, StepFunction
 from skdp.source import evaluate_privately
 from skdp.tabular import (
     EventOutcome,
@@ -177,6 +177,8 @@ def _of_classes(predictions, truth, p, columns, named, arguments):
     p = p[known] / p[known].sum(axis=1, keepdims=True)
     shares = np.tile(y.mean(axis=0), (len(y), 1))
     scored = [1] if len(classes) == 2 else range(len(classes))
+    of_each = y.sum(axis=0)
+    rarest = min((n for n in (*of_each, *(len(y) - of_each)) if n), default=0)
 
     def auc(y, p):
         present = [k for k in scored if 0 < y[:, k].sum() < len(y)]
@@ -190,7 +192,7 @@ def _of_classes(predictions, truth, p, columns, named, arguments):
 
     lines = [
         _first_line(known, truth),
-        _line("AUC", auc, (y, p), "chance", 0.5),
+        _line("AUC", auc, (y, p), "chance", 0.5, f"{rarest} rows of a class", rarest),
         _line("log loss", log_loss, (y, p), "the frequencies alone", log_loss(y, shares)),
         _line("Brier score", brier, (y, p), "the frequencies alone", brier(y, shares)),
         _line("accuracy", accuracy, (y, p), "the most frequent class", accuracy(y, shares)),
@@ -275,11 +277,18 @@ def _of_times(predictions, truth, values, columns, named, arguments):
     followed = events[known], left[known], values[known, 0]
     lines = [
         _first_line(known, truth),
-        _line("concordance", concordance_index, followed, "chance", 0.5),
+        _line(
+            *("concordance", concordance_index, followed, "chance", 0.5),
+            *(f"{followed[0].sum()} events", followed[0].sum()),
+        ),
     ]
     for line in evaluation.summary().split("\n")[1:]:
         lines += wrap(line, text_width(100), subsequent_indent=" " * 21)
-    return lines, [EvaluationDisplay.from_evaluation(evaluation)]
+    # The last time that has an ROC curve, if any has.
+    area = evaluation.at_times()["auc"]
+    last = area.last_valid_index()
+    index = len(area) - 1 if last is None else last
+    return lines, [EvaluationDisplay.from_evaluation(evaluation, class_index=index)]
 
 
 def _plotted(displays):
@@ -295,7 +304,7 @@ def _first_line(known, truth):
     return f"{known.sum():,} rows with an outcome, of {len(truth):,}"
 
 
-def _line(name, measure, columns, other, reference):
+def _line(name, measure, columns, other, reference, rare="", n_rare=LEAST_ROWS):
     """Return a figure with its interval, and that of a simple prediction."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of samples with one class only
@@ -310,6 +319,8 @@ def _line(name, measure, columns, other, reference):
         return f"  {name:<12}  unknown, of rows with one outcome only"
     form = _short if name == "mean error" else "{:.3f}".format
     interval = f" (95 %: {form(low)} to {form(high)})" if n > 1 else ""
+    if n_rare < LEAST_ROWS:
+        interval = f" ({rare}: too few for an interval)"
     return f"  {name:<12}  {form(value)}{interval}; {other}: {form(reference)}"
 
 

@@ -384,6 +384,8 @@ class EvaluationDisplay(Display):
         [self.line_] = left.plot(x, roc["true_positives"], color=OKABE_ITO[0])
         left.fill_between(x, roc["low"], roc["high"], color=OKABE_ITO[0], alpha=0.2, lw=0)
         left.plot([0, 1], [0, 1], color=GREY, ls=":", lw=1)
+        if roc["true_positives"].isna().all():
+            left.text(0.5, 0.25, "too few rows", ha="center")
         left.set(xlabel="false-positive rate", ylabel="true-positive rate", aspect=1)
         self.calibration.plot(right)
         return self

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from itertools import combinations
-from math import isfinite
+from math import isfinite, isnan, nan
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Self
 
@@ -20,7 +20,7 @@ from skdp.displays import EvaluationDisplay, PredictionErrorDisplay
 from skdp.privacy import WHOLE, PrivacyGuarantee, pack_guarantee, unpack_guarantee
 from skdp.release._merging import merged_guarantee
 from skdp.release._number_evaluation import N_PLACES, SUM_SCALES, NumberErrors
-from skdp.release._score_posterior import Bins, posterior_draws
+from skdp.release._score_posterior import LEAST_ROWS, Bins, enough_rows, posterior_draws
 from skdp.release._time_evaluation import (
     N_STATES,
     TIME_BINS,
@@ -91,7 +91,10 @@ class PrivateEvaluation:
 
     Everything is computed from the histograms, so whoever has this object can compute it
     without further privacy cost. Values are medians of the posterior, and intervals contain 95 %
-    of it: for the performance of the model on more rows of this kind.
+    of it: for the performance of the model on more rows of this kind. Figures are NaN, "n/a" in
+    the summary, where the noisy counts do not show, with a confidence of 95 %, that there are 20
+    rows for them: rows of a class for its AUC and its sensitivity, rows that are still followed
+    at a time for its figures.
 
     Parameters
     ----------
@@ -243,11 +246,7 @@ class PrivateEvaluation:
     @cached_property
     def _draws(self):
         """Expected rows by score, class and bin, (n_scores, n_draws, 2, n_bins)."""
-        if isinstance(self.outcome, NumericColumn):
-            raise ValueError(
-                "This PrivateEvaluation is about a number, which has no classes. Use r2, "
-                "mean_absolute_error, interval_coverage, prediction_curve or residuals."
-            )
+        self._refuse_numbers()
         random_state = check_random_state(0)  # noise is in the histograms already
         # Where probabilities are right, the log-ratio of events to others is the log-odds of the
         # bin; of rows that leave early nothing is expected.
@@ -259,6 +258,13 @@ class PrivateEvaluation:
         ]
         return self._by_class(np.stack(rows))
 
+    def _refuse_numbers(self):
+        if isinstance(self.outcome, NumericColumn):
+            raise ValueError(
+                "This PrivateEvaluation is about a number, which has no classes. Use r2, "
+                "mean_absolute_error, interval_coverage, prediction_curve or residuals."
+            )
+
     def _by_class(self, rows):
         """Return rows without and with each class, or event, from rows as they are counted."""
         return by_event(rows, self.histograms) if self.outcome is not None else rows
@@ -268,20 +274,40 @@ class PrivateEvaluation:
 
         Without noise the value is that of the histograms as they are.
         """
-        drawn = measure(self._draws)
-        low, value, high = np.quantile(drawn, [0.025, 0.5, 0.975], axis=0)
-        if self.deviation == 0:
-            value = measure(self._by_class(self.histograms[:, np.newaxis]))[0]
+        with np.errstate(invalid="ignore"):
+            drawn = measure(self._draws)
+            low, value, high = np.quantile(drawn, [0.025, 0.5, 0.975], axis=0)
+            if self.deviation == 0:
+                value = measure(self._by_class(self.histograms[:, np.newaxis]))[0]
         return value, low, high
 
-    def _over_scores(self, measure, weights):
-        """Return the weighted sum over scores of a function of rows, with its interval."""
+    def _over_scores(self, measure, known, mean=True):
+        """Return the sum, or mean, over known scores of a function of rows, with its interval."""
+        if not known.any():
+            return _UNKNOWN
         if self.outcome is None:
-            return _of_numbers(self._estimate(lambda rows: weights @ measure(rows)))
+            weights = np.full(known.sum(), 1 / known.sum() if mean else 1.0)
+            return _of_numbers(self._estimate(lambda rows: weights @ measure(rows)[known]))
         # The same rows are counted at all times, which err in one direction: the mean of the ends
         # of the intervals is never narrower than the interval of the mean.
         ends = self._estimate(lambda rows: measure(rows).T)
-        return _of_numbers(end @ mean_weights(self.classes) for end in ends)
+        weights = mean_weights(np.array(self.classes)[known])
+        return _of_numbers(end[known] @ weights for end in ends)
+
+    @cached_property
+    def _known(self):
+        """Whether enough rows have a score, are of other classes, are of its own; by score."""
+        self._refuse_numbers()
+        states = enough_rows(self.histograms, self.deviation, axis=-1)
+        if self.outcome is None:
+            return np.full(len(states), self.n_rows.low >= LEAST_ROWS), *states.T
+        # Who is followed at a time was followed before.
+        followed = np.logical_and.accumulate(states[:, 0])
+        return followed, followed, followed & states[:, 1]
+
+    @property
+    def _has_area(self):
+        return self._known[1] & self._known[2]
 
     @property
     def positives(self) -> tuple[Any, ...]:
@@ -318,7 +344,7 @@ class PrivateEvaluation:
         >>> low < value < high
         True
         """
-        return self._over_scores(_areas, np.full(len(self.histograms), 1 / len(self.histograms)))
+        return self._over_scores(_areas, self._has_area)
 
     def brier_score(self) -> Estimate:
         """Return the Brier score: the mean squared distance of probabilities from the labels.
@@ -330,7 +356,7 @@ class PrivateEvaluation:
         -------
         score : Estimate
         """
-        return self._over_scores(self._squares, np.ones(len(self.histograms)))
+        return self._over_scores(self._squares, self._known[0], mean=False)
 
     def log_loss(self) -> Estimate:
         """Return the mean negative log-probability of the true class, in nats.
@@ -345,8 +371,9 @@ class PrivateEvaluation:
         p = self._bins.probabilities
         two = len(self.classes) == 2 or self.outcome is not None
         miss = -np.log1p(-p) if two else np.zeros_like(p)
-        weights = np.ones(len(self.histograms))
-        return self._over_scores(lambda rows: _mean(rows, miss, -np.log(p)), weights)
+        return self._over_scores(
+            lambda rows: _mean(rows, miss, -np.log(p)), self._known[0], mean=False
+        )
 
     def _squares(self, rows):
         """Return the mean squared distance of scores from what happened, (n_scores, n_draws)."""
@@ -360,8 +387,9 @@ class PrivateEvaluation:
         -------
         table : DataFrame
             A line for each ``time``, with ``auc``, ``brier_score`` and the share ``event`` of rows
-            that have the event by then, each with ``_low`` and ``_high``; and ``predicted``, the
-            mean predicted probability of it.
+            that have the event by then, each with ``_low`` and ``_high``; ``predicted``, the
+            mean predicted probability of it; and ``followed``, the number of rows that are still
+            there. NaN from the first time on at which too few are.
 
         Raises
         ------
@@ -393,10 +421,18 @@ class PrivateEvaluation:
             "brier_score": lambda rows: self._squares(rows).T,
             "event": event_shares,
         }
-        table = time_table(self.classes, {k: self._estimate(m) for k, m in measures.items()})
         p = self._bins.probabilities
-        expected = self._estimate(lambda rows: _mean(rows, p, p).T)
-        return table.assign(predicted=expected[0])
+        measures["predicted"] = lambda rows: _mean(rows, p, p).T
+        figures = {
+            name: np.where(
+                self._has_area if name == "auc" else self._known[0],
+                self._estimate(measure),
+                np.nan,
+            )
+            for name, measure in measures.items()
+        }
+        table = time_table(self.classes, figures).drop(columns=["predicted_low", "predicted_high"])
+        return table.assign(followed=np.maximum(self.histograms[:, 0].sum(axis=-1), 0.0))
 
     def roc_curve(self, class_index: int = -1) -> pd.DataFrame:
         """Return the ROC curve of a class against the others.
@@ -417,7 +453,7 @@ class PrivateEvaluation:
         >>> evaluation.roc_curve().columns.tolist()
         ['threshold', 'false_positives', 'true_positives', 'low', 'high']
         """
-        rows = self._draws[class_index]
+        rows = np.where(self._has_area[class_index], self._draws[class_index], np.nan)
         shares = np.cumsum((rows / rows.sum(axis=-1, keepdims=True))[..., ::-1], axis=-1)
         low, middle, high = np.quantile(shares, [0.025, 0.5, 0.975], axis=0)
         return pd.DataFrame(
@@ -467,6 +503,9 @@ class PrivateEvaluation:
             in_group = group == number
             hits = rows[:, 1, in_group].sum(axis=1) / rows[:, :, in_group].sum(axis=(1, 2))
             low, frequency, high = np.quantile(hits, [0.025, 0.5, 0.975])
+            counts = self.histograms[class_index][:, in_group]
+            if not (self._known[0][class_index] and enough_rows(counts, self.deviation)):
+                low, frequency, high = _UNKNOWN
             share = total[in_group].sum()
             probability = total[in_group] @ self._bins.probabilities[in_group] / share
             lines.append((probability, frequency, low, high, share / total.sum()))
@@ -529,11 +568,18 @@ class PrivateEvaluation:
             *("true positive", "false positive", "false negative", "true negative"),
             *("accuracy", "sensitivity", "specificity"),
         )
-        columns = zip(*self._estimate(shares), strict=True)
+        rows, others, own = (known[class_index] for known in self._known)
+        known = [*[rows] * 5, own, others]
+        columns = zip(*self._estimate(shares), known, strict=True)
         return {
-            name: Estimate(*map(float, estimate))
-            for name, estimate in zip(names, columns, strict=True)
+            name: _of_numbers(estimate) if enough else _UNKNOWN
+            for name, (*estimate, enough) in zip(names, columns, strict=True)
         }
+
+    def _of_errors(self, measure):
+        """Return a figure about a number, which needs enough rows."""
+        errors = self._errors
+        return _of_numbers(measure(errors)) if self.n_rows.low >= LEAST_ROWS else _UNKNOWN
 
     def r2(self) -> Estimate:
         """Return R² of a number: the share of its variance that is explained.
@@ -552,7 +598,7 @@ class PrivateEvaluation:
         >>> low < 0.7 < high
         True
         """
-        return _of_numbers(self._errors.r2())
+        return self._of_errors(NumberErrors.r2)
 
     def mean_absolute_error(self) -> Estimate:
         """Return the mean absolute error of a number, in its unit.
@@ -567,7 +613,7 @@ class PrivateEvaluation:
         >>> low < 0.8 < high
         True
         """
-        return _of_numbers(self._errors.mean_absolute_error())
+        return self._of_errors(NumberErrors.mean_absolute_error)
 
     def interval_coverage(self) -> Estimate:
         """Return the share of the numbers inside the 80 % intervals of their predictions.
@@ -584,13 +630,12 @@ class PrivateEvaluation:
         ValueError
             When the model predicts no standard deviations.
         """
-        errors = self._errors
-        if not self.has_intervals:
+        if isinstance(self.outcome, NumericColumn) and not self.has_intervals:
             raise ValueError(
                 "The model of this PrivateEvaluation has no intervals: its predict has no "
                 "return_std. Evaluate a Release, or a regressor that has it."
             )
-        return _of_numbers(errors.coverage())
+        return self._of_errors(NumberErrors.coverage)
 
     def prediction_curve(self, n_groups: int = 8) -> pd.DataFrame:
         """Return the mean of a number among rows of similar predictions.
@@ -655,21 +700,23 @@ class PrivateEvaluation:
         if isinstance(self.outcome, NumericColumn):
             return "\n".join([*lines, *self._number_lines()])
         mean = "" if self.outcome is None else "mean "
+        rows = self._known[0]
         figures = {
-            f"{mean}AUC": self.auc(),
-            f"{mean}log loss": self.log_loss(),
-            f"{mean}Brier score": self.brier_score(),
+            f"{mean}AUC": (self.auc(), self._has_area),
+            f"{mean}log loss": (self.log_loss(), rows),
+            f"{mean}Brier score": (self.brier_score(), rows),
         }
         if mean:
             lines += time_lines(self.at_times())
         if len(self.classes) == 2 and self.outcome is None:
             decisions = self.confusion()
-            figures |= {k: decisions[k] for k in ("accuracy", "sensitivity", "specificity")}
-        lines += [
-            f"  {name:<{12 + len(mean)}}  {estimate.value:.3f} (95 %: {estimate.low:.3f} to "
-            f"{estimate.high:.3f})"
-            for name, estimate in figures.items()
-        ]
+            figures |= {
+                k: (decisions[k], rows) for k in ("accuracy", "sensitivity", "specificity")
+            }
+        of = "times" if mean else "classes"
+        for name, (estimate, enough) in figures.items():
+            part = "" if enough.all() else f", over {enough.sum()} of {len(enough)} {of}"
+            lines.append(f"  {name:<{12 + len(mean)}}  {_text(estimate, '.3f', part)}")
         return "\n".join(lines)
 
     def _number_lines(self):
@@ -680,13 +727,11 @@ class PrivateEvaluation:
         }
         if self.has_intervals:
             figures["in intervals"] = (self.interval_coverage(), ".3f")
-        lines = [
-            f"  {name:<12}  {value:{form}} (95 %: {low:{form}} to {high:{form}})"
-            for name, ((value, low, high), form) in figures.items()
+        right = "; 0.8 is right"
+        return [
+            f"  {name:<12}  {_text(estimate, form, right if name == 'in intervals' else '')}"
+            for name, (estimate, form) in figures.items()
         ]
-        if self.has_intervals:
-            lines[-1] += "; 0.8 is right"
-        return lines
 
     def __str__(self) -> str:
         return self.summary()
@@ -903,8 +948,19 @@ class PrivateEvaluation:
             ) from None
 
 
+_UNKNOWN = Estimate(nan, nan, nan)
+
+
 def _of_numbers(estimate):
     return Estimate(*(float(number) for number in estimate))
+
+
+def _text(estimate, form, more=""):
+    """Return a figure with its interval, or that there is none."""
+    if isnan(estimate.value):
+        return f"n/a: fewer than {LEAST_ROWS} rows, or noise hides them"
+    value, low, high = (format(number, form) for number in estimate)
+    return f"{value} (95 %: {low} to {high}){more}"
 
 
 def _areas(rows):

@@ -17,6 +17,7 @@ import pandas as pd
 from sklearn.utils import check_random_state
 
 from skdp.release._numbers import in_units
+from skdp.release._score_posterior import enough_rows
 
 # Places between the bounds about which rows are counted (rule of thumb).
 N_PLACES = 16
@@ -148,6 +149,8 @@ class NumberErrors:
             means = np.where(n > 0, mean / n, np.nan)
             ends = self._interval(means, exact, 0.0, 1.0)
             prediction = total[group] @ _PLACES[group] / total[group].sum()
+            if not enough_rows(self.histogram[group], self.deviation):
+                ends = np.full(3, np.nan)
             in_order = in_units(self.outcome, np.array([prediction, *np.clip(ends, 0, 1)]))
             lines.append((*in_order, total[group].sum() / total.sum()))
         return pd.DataFrame(lines, columns=["prediction", "outcome", "low", "high", "rows"])

@@ -18,6 +18,7 @@ their ROC curve is that of cumulative cases and dynamic controls.
 """
 
 from itertools import pairwise
+from math import isnan
 
 import numpy as np
 import pandas as pd
@@ -121,15 +122,20 @@ def time_table(times, figures):
 def time_lines(table):
     """Return the lines of a summary about a table of times."""
     lines = []
+    names = {"auc": "AUC", "brier_score": "Brier score", "event": "event"}
     for line in table.to_dict("records"):
         figures = [
-            f"{said} {line[name]:.3f} ({line[f'{name}_low']:.3f} to {line[f'{name}_high']:.3f})"
-            for name, said in (("auc", "AUC"), ("brier_score", "Brier score"), ("event", "event"))
+            f"{said} {line[k]:.3f} ({line[f'{k}_low']:.3f} to {line[f'{k}_high']:.3f})"
+            for k, said in names.items()
+            if not isnan(line[k])
         ]
-        lines.append(
-            f"  {'by ' + format(line['time'], 'g'):<17}  {', '.join(figures)}, "
-            f"predicted {line['predicted']:.3f}"
-        )
+        if len(figures) == len(names) - 1:
+            figures.insert(0, "AUC n/a: too few events")
+        figures.append(f"predicted {line['predicted']:.3f}")
+        if isnan(line["event"]):
+            figures = ["n/a: too few rows are left"]
+        figures.append(f"about {line['followed']:,.0f} followed")
+        lines.append(f"  {'by ' + format(line['time'], 'g'):<17}  {', '.join(figures)}")
     return lines
 
 

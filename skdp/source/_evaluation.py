@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from hashlib import sha256
 from inspect import signature
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from skdp.release import (
     SUM_SCALES,
     TIME_BINS,
     PrivateEvaluation,
+    Release,
     cell_of,
     times_fault,
 )
@@ -41,8 +43,8 @@ from skdp.utils._frames import as_frame
 # Outcomes that messages show.
 _NUMBER = {"type": "number", "low": 0, "high": 80}
 _EVENT = {"type": "event", "horizon": 1825}
-# Rows of which a model makes curves together, for their memory.
-_CHUNK = 8192
+# Largest number that is compared as one with those of other types.
+_LARGEST = 1e300
 
 
 def evaluate_privately(
@@ -85,7 +87,9 @@ def evaluate_privately(
     people, each of whose k rows counts 1/k. The model is not covered: a model that was trained on
     these rows without protection reveals them by itself, and its evaluation on them is
     optimistic. The score of a row must depend on this row alone, as that of a fitted classifier
-    does except for the last digits, which in some libraries depend on the other rows of a call.
+    does but for its last digits, which depend on the place of a row in a call and on how many rows
+    there are. So the model is called with 256 rows at a time, copies among them, at places that
+    depend on each row alone; and equal rows are scored once.
 
     Parameters
     ----------
@@ -197,18 +201,19 @@ def evaluate_privately(
         labels = _read_labels(y, frame, judged)
         weights = row_weights(read_persons(groups, len(frame), "evaluate_privately"), len(frame))
     with sealed("evaluate_privately"):
-        counts = kind.count(model, frame, labels, weights).ravel()
+        counts = kind.count(model, _readable(model, frame), labels, weights).ravel()
     share = Share(1.0, counts.size, ROW * kind.sensitivity)
     bits = private_bits("evaluate_privately", random_state)
     queries = GaussianQueries(epsilon, delta, {"histograms": share}, bits)
+    known = isinstance(model, Release)
+    foreign = "" if known else "; that the model scores a row by the values of others"
     guarantee = whole_guarantee(
         f"Gaussian noise on {kind.noisy}",
         (queries.mechanism,),
         kind.shape[0] + 1,
         by_group=groups is not None,
         covers=f"the {kind.covered} of the rows and their labels",
-        excludes=f"the model, its {kind.public}; refusals of the input; that the score of a "
-        "row depends on other rows, if only by rounding",
+        excludes=f"the model, its {kind.public}; refusals of the input{foreign}",
     )
 
     def make(counts, queries):
@@ -345,6 +350,14 @@ def _outcome_of(model, given):
     return outcome
 
 
+def _readable(model, X):
+    """Return rows as a model reads them, each on its own."""
+    if isinstance(model, Release):
+        return model.encode(X)
+    # One text in a list of numbers would make all of them text.
+    return X if hasattr(X, "shape") else np.array(X, dtype=object)
+
+
 def _has_deviations(model):
     """Tell whether a model predicts the standard deviations of its errors."""
     return "return_std" in signature(model.predict).parameters
@@ -352,26 +365,32 @@ def _has_deviations(model):
 
 def _number_counts(model, X, labels, weights, outcome):
     """Return exact weights by cell, and sums over rows, in one array: **private**."""
-    found = model.predict(X, return_std=True) if _has_deviations(model) else (model.predict(X),)
-    if any(np.shape(values) != labels.shape for values in found):
-        raise ValueError("predict returned another shape")
+    has_deviations = _has_deviations(model)
+    middle = (outcome.low + outcome.high) / 2
+
+    def predictions(rows):
+        found = model.predict(rows, return_std=True) if has_deviations else [model.predict(rows)]
+        if any(np.shape(values) != (len(rows),) for values in found):
+            raise ValueError("predict returned another shape")
+        values, *deviations = (np.asarray(values, dtype=np.float64) for values in found)
+        values = np.clip(np.nan_to_num(values, nan=middle), outcome.low, outcome.high)
+        # Without deviations no distance is inside.
+        half = HALF_WIDTH * deviations[0] if deviations else np.full(len(rows), -1.0)
+        return np.column_stack([values, outcome.positions(values), half])
+
     places = outcome.positions(labels)
     known = ~np.isnan(places)
     places, weights = places[known], weights[known]
-    middle = (outcome.low + outcome.high) / 2
-    predictions, *deviations = (np.asarray(values, np.float64)[known] for values in found)
-    predictions = np.clip(np.nan_to_num(predictions, nan=middle), outcome.low, outcome.high)
-    predicted = outcome.positions(predictions)
+    predicted, predicted_places, half = _row_by_row(predictions, X, 3)[known].T
     truth = np.clip(numbers(labels)[known], outcome.low, outcome.high)
-    distances = np.abs(truth - predictions)
-    half = HALF_WIDTH * deviations[0] if deviations else 0.0
-    inside = np.asarray(distances <= half) & bool(deviations)
+    distances = np.abs(truth - predicted)
+    inside = distances <= half
     terms = (
-        *(inside, ~inside, distances / (outcome.high - outcome.low), (places - predicted) ** 2),
-        *(places - 0.5, (places - 0.5) ** 2),
+        *(inside, ~inside, distances / (outcome.high - outcome.low)),
+        *((places - predicted_places) ** 2, places - 0.5, (places - 0.5) ** 2),
     )
     histogram = np.zeros((N_PLACES, N_PLACES), dtype=np.int64)
-    np.add.at(histogram, (cell_of(predicted), cell_of(places)), weights)
+    np.add.at(histogram, (cell_of(predicted_places), cell_of(places)), weights)
     # Rounded toward zero, so that no row counts for more than its weight.
     sums = [np.trunc(weights * np.clip(term, -1, 1)).astype(np.int64).sum() for term in terms]
     return np.append(histogram, sums)
@@ -396,35 +415,92 @@ def _checked_classes(model):
 
 def _counts(model, X, labels, weights):
     """Return exact weights by score, class and bin, (n_scores, 2, n_bins): **private**."""
-    probabilities = np.asarray(model.predict_proba(X), dtype=np.float64)
     K = len(model.classes_)
-    if probabilities.shape != (len(labels), K):
-        raise ValueError("predict_proba returned another shape")
+    scored = [1] if K == 2 else list(range(K))
+
+    def bins(rows):
+        probabilities = np.asarray(model.predict_proba(rows), dtype=np.float64)
+        if probabilities.shape != (len(rows), K):
+            raise ValueError("predict_proba returned another shape")
+        return SCORE_BINS.of(probabilities[:, scored])
+
+    places = _row_by_row(bins, X, len(scored)).astype(np.int64)
     codes = Vocabulary(np.asarray(model.classes_).tolist()).codes(labels)
     has_class = codes >= 0
-    scored = [1] if K == 2 else range(K)
     counts = np.zeros((len(scored), 2, SCORE_BINS.n), dtype=np.int64)
     for number, c in enumerate(scored):
-        cells = ((codes == c).astype(np.int64), SCORE_BINS.of(probabilities[:, c]))
+        cells = ((codes == c).astype(np.int64), places[:, number])
         np.add.at(counts[number], tuple(index[has_class] for index in cells), weights[has_class])
     return counts
 
 
 def _time_counts(model, X, labels, weights, outcome, times):
     """Return exact weights by time, state and bin, (n_times, 3, n_bins): **private**."""
-    states = outcome.states(*labels, times)
-    counts = np.zeros((len(times), N_STATES, TIME_BINS.n), dtype=np.int64)
-    for start in range(0, len(weights), _CHUNK):
-        rows = slice(start, start + _CHUNK)
-        part = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
-        functions = model.predict_survival_function(part)
+
+    def bins(rows):
+        functions = model.predict_survival_function(rows)
         # A curve goes on beyond the last of its times as it is there.
         curves = [curve(np.clip(times, *curve.domain)) for curve in functions]
         probabilities = 1 - np.array(curves, dtype=np.float64)
-        if probabilities.shape != (len(weights[rows]), len(times)):
+        if probabilities.shape != (len(rows), len(times)):
             raise ValueError("predict_survival_function returned another shape")
-        for k, state in enumerate(states[:, rows]):
-            known = state >= 0
-            cells = state[known], TIME_BINS.of(probabilities[known, k])
-            np.add.at(counts[k], cells, weights[rows][known])
+        return TIME_BINS.of(probabilities)
+
+    places = _row_by_row(bins, X, len(times)).astype(np.int64)
+    counts = np.zeros((len(times), N_STATES, TIME_BINS.n), dtype=np.int64)
+    for k, state in enumerate(outcome.states(*labels, times)):
+        known = state >= 0
+        np.add.at(counts[k], (state[known], places[known, k]), weights[known])
     return counts
+
+
+def _row_by_row(say, X, n_numbers):
+    """Return what ``say`` makes of each row, (n_samples, n_numbers), bit for bit of it alone.
+
+    Products of matrices and vectorized functions round a row by its place in a block and by the
+    size of the block, whatever the other places hold. So each row is shown in a block of 256 at
+    the place that a digest of its own values says, and equal rows are shown once.
+    """
+    first: dict = {}
+    alike = [first.setdefault(digest, i) for i, digest in enumerate(_digests(X))]
+    shown = np.array(list(first.values()), dtype=np.int64)
+    places = np.array([digest[0] for digest in first], dtype=np.int64)
+    turns = pd.Series(places).groupby(places).cumcount().to_numpy()
+    blocks = np.full((turns.max(initial=-1) + 1, 256), -1)
+    blocks[turns, places] = shown
+    said = np.zeros((len(alike), n_numbers))
+    for block in blocks:
+        taken = block >= 0
+        rows = np.where(taken, block, block.max())
+        said[block[taken]] = say(_at(X, rows))[taken]
+    return said[alike]
+
+
+def _digests(X):
+    """Return a digest of each row. Numbers count by value, as other rows may change their type."""
+    if not isinstance(X, pd.DataFrame):
+        X = np.asarray(X)
+        X = pd.DataFrame(X.reshape(len(X), int(np.prod(X.shape[1:]))))
+    values, texts = np.full(X.shape, np.nan), [""] * len(X)
+    for j in range(X.shape[1]):
+        column = X.iloc[:, j].to_numpy()
+        if np.can_cast(column.dtype, np.float64):
+            values[:, j] = column
+            continue
+        for i, value in enumerate(column.tolist()):
+            number = isinstance(value, float | int | np.integer | np.floating)
+            if number and not abs(value) > _LARGEST:
+                values[i, j] = value
+            else:
+                texts[i] += f"{j}:{value!r};"
+    return [
+        sha256(row.tobytes() + text.encode(errors="backslashreplace")).digest()
+        for row, text in zip(values, texts, strict=True)
+    ]
+
+
+def _at(X, rows):
+    """Return some of the rows, in a memory layout that does not depend on how many there are."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows].set_axis(range(len(rows))).copy()
+    return X.take(rows, axis=0) if isinstance(X, np.ndarray) else X[rows]

@@ -259,7 +259,7 @@ def test_a_class_that_no_row_has_is_left_out_of_the_auc(here, run):
 @pytest.mark.parametrize(
     ("outcomes", "code", "said"),
     [
-        ({"event": [0, 0, 0], "time": [150, 250, 90]}, 0, "AUC nan"),
+        ({"event": [0, 0, 0], "time": [150, 250, 90]}, 0, "n/a: too few rows are left, about 2"),
         ({"event": ["ja", "nein", None], "time": [150, 20, 30]}, 1, "such as 'ja' and '150'"),
         ({"event": [1, 0, None], "time": [150, -20, None]}, 1, "1 rows whose event"),
     ],
@@ -278,3 +278,34 @@ def test_a_single_row_has_no_interval(here, run):
     pd.DataFrame({"outcome": ["b"]}).to_csv("t.csv", index=False)
     _, out, _ = run("score", "p.csv", "t.csv", "--label", "outcome")
     assert "log loss      0.357; the frequencies alone" in out
+
+
+def test_times_at_which_nobody_is_followed_have_no_figures(here, run):
+    rng = np.random.RandomState(0)
+    risk = rng.normal(size=1000)
+    times, left = rng.exponential(300 * np.exp(-risk)), rng.uniform(0, 120, 1000)
+    curves = {f"survival_{t:g}": np.exp(-t / 300 * np.exp(risk)) for t in (91, 182, 273, 364)}
+    pd.DataFrame({"risk": risk, **curves}).to_csv("p.csv", index=False)
+    truth = {"event": (times <= left).astype(int), "time": np.minimum(times, left)}
+    pd.DataFrame(truth).to_csv("t.csv", index=False)
+    plotted = ("--plot", "c.png") if pytest.importorskip("matplotlib") else ()
+    code, out, err = run("score", "p.csv", "t.csv", *plotted)
+    assert code == 0, err
+    assert out.count("n/a: too few rows are left, about 0 followed") == 3
+    assert " ".join(out.split()).count(", over 1 of 4 times") == 3
+    there = np.sum(truth["time"] >= 91)
+    assert f"about {there} followed" in " ".join(out.split())
+
+
+def test_few_rows_of_a_class_and_few_events_have_no_interval(here, run):
+    predictions, truth = of_classes()
+    truth.loc[3:, "outcome"] = "home"
+    truth.loc[:2, "outcome"] = "died"
+    code, out, _ = scored(run, predictions, truth, "--label", "outcome")
+    assert code == 0
+    assert "(3 rows of a class: too few for an interval); chance: 0.500" in out
+    risk = np.arange(40.0)
+    outcome = {"event": (risk == 30).astype(int), "time": 1.0 + (risk < 35)}
+    code, out, _ = scored(run, {"risk": risk, "survival_2": np.full(40, 0.5)}, outcome)
+    assert code == 0
+    assert "(1 events: too few for an interval); chance: 0.500" in out

@@ -346,3 +346,40 @@ def test_a_release_and_a_scikit_learn_model_are_judged_alike():
     ]
     expected = roc_auc_score(y[1500:], model.predict_proba(X[1500:])[:, 1])
     assert areas == pytest.approx([expected] * 2, abs=0.04)
+
+
+class TestWhereTheRowsSayNothing:
+    """Values would be those of the prior: .84 for the AUC of rows none of which has the class."""
+
+    @pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
+    @pytest.mark.parametrize("epsilon", [1.0, np.inf])
+    def test_a_class_without_rows_has_no_auc_and_no_sensitivity(self, epsilon):
+        X = np.random.default_rng(0).beta(1, 3, (1000, 1))
+        found = evaluate_privately(Known([0, 1]), X, np.zeros(1000), epsilon, random_state=1)
+        decisions = found.confusion()
+        for unknown in (found.auc(), decisions["sensitivity"]):
+            assert np.isnan(unknown).all()
+        for known in (found.log_loss(), found.brier_score(), decisions["specificity"]):
+            assert np.isfinite(known).all()
+        assert "AUC           n/a: fewer than 20 rows, or noise hides them" in found.summary()
+        assert found.roc_curve()["low"].isna().all()
+        assert found.calibration_curve(4)["frequency"].notna().all()
+
+    def test_the_mean_auc_is_that_of_classes_with_rows(self):
+        X, y = scored(2000, 1, classes=3)
+        y[y == 2] = 0
+        y[:19] = 2
+        found = exact(Known(range(3)), X, y)
+        areas = [roc_auc_score(y == k, X[:, k]) for k in (0, 1)]
+        assert found.auc().value == pytest.approx(np.mean(areas), abs=3e-3)
+        assert ", over 2 of 3 classes" in found.summary()
+        y[19] = 2
+        assert ", over" not in exact(Known(range(3)), X, y).summary()
+
+    def test_few_rows_have_no_figure(self):
+        found = evaluate_privately(Known([0, 1]), np.full((30, 1), 0.4), np.arange(30) % 2)
+        assert found.summary().count("n/a") == 6
+        assert (
+            found.calibration_curve(3).drop(columns=["probability", "rows"]).isna().all(axis=None)
+        )
+        assert "n/a" not in exact(Known([0, 1]), *scored(60, 0)).summary()

@@ -299,3 +299,16 @@ class TestValue:
         X, y = rows(100, 0)
         frame = pd.DataFrame(X, columns=["prediction", "deviation"])
         assert exact(Known(), frame, pd.Series(y)).n_rows.value == pytest.approx(100)
+
+
+def test_few_rows_have_no_figure():
+    few = exact(Known(), *rows(19, 0))
+    for unknown in (few.r2(), few.mean_absolute_error(), few.interval_coverage()):
+        assert np.isnan(unknown).all()
+    assert few.summary().count("n/a: fewer than 20 rows, or noise hides them") == 3
+    assert few.prediction_curve(2)["outcome"].isna().all()
+    assert "n/a" not in exact(Known(), *rows(20, 0)).summary()
+    # Thirty rows are hidden by noise as large as 17 of them, and 400 are not.
+    hidden = evaluate_privately(Known(), *rows(30, 0), outcome=OUTCOME)
+    assert np.isnan(hidden.mean_absolute_error()).all()
+    assert np.isfinite(evaluate_privately(Known(), *rows(400, 0), outcome=OUTCOME).r2()).all()

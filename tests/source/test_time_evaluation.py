@@ -343,6 +343,70 @@ class TestValue:
         plt.close(axes[0].figure)
 
 
+class TestWhereNobodyIsFollowed:
+    """Rows that all leave by day 4, and times up to day 7.5: only by 2.5 something is known."""
+
+    def test_there_is_no_figure_and_the_summary_says_why(self):
+        X, y = rows(1000, 9, latest=4.0)
+        found = exact(Known(), X, y)
+        table = found.at_times()
+        assert table["followed"].tolist() == [(y["time"] >= time).sum() for time in TIMES]
+        figures = table.drop(columns=["time", "followed"])
+        assert figures.iloc[0].notna().all()
+        assert figures.iloc[1:].isna().all(axis=None)
+        # What is known is right, and means are of that.
+        area, brier, event = slow(X, y, 2.5)
+        assert table["auc"][0] == found.auc().value == pytest.approx(area, abs=0.02)
+        assert table["brier_score"][0] == pytest.approx(brier, abs=0.005)
+        assert table["event"][0] == pytest.approx(event, abs=0.01)
+        said = found.summary()
+        assert said.count("n/a: too few rows are left, about 0 followed") == 2
+        assert said.count(", over 1 of 3 times") == 3
+        assert found.roc_curve(1)["true_positives"].isna().all()
+        assert found.calibration_curve(class_index=2)["frequency"].isna().all()
+        assert np.isnan(found.confusion(class_index=1)["accuracy"].value)
+        nothing = exact(Known(), X, y, times=[5.0, 7.5])
+        assert np.isnan([*nothing.auc(), *nothing.brier_score(), *nothing.log_loss()]).all()
+        assert nothing.summary().count("n/a: fewer than 20 rows, or noise hides them") == 3
+
+    def test_nor_behind_noise_that_looks_like_rows(self):
+        found, rng = exact(Known(), *rows(1000, 9, latest=4.0)), np.random.default_rng(0)
+        sigma = np.sqrt(3) * gaussian_sigma(1.0, 1e-5)
+        known = np.array(
+            [
+                replace(
+                    found,
+                    histograms=found.histograms + rng.normal(0, sigma, found.histograms.shape),
+                    deviation=sigma,
+                    parts=(),
+                )._known[0]
+                for _ in range(1000)
+            ]
+        )
+        # Noise alone is as large as 29 rows, and passes for 20 of them in 10 of 1,000 sums.
+        assert known[:, 0].all()
+        assert known[:, 1].sum() <= 25
+        assert known[:, 2].sum() <= 2
+
+    def test_few_events_have_no_auc(self):
+        X, y = rows(1000, 10, latest=1e6)
+        y["event"] &= (y["time"] > 3) | (np.arange(1000) < 20)
+        y["time"] = np.where(y["event"], y["time"], 1e6)
+        found = exact(Known(), X, y)
+        table = found.at_times()
+        assert found.histograms[0, 1].sum() < 20
+        assert table["auc"].notna().tolist() == [False, True, True]
+        assert table["event"].notna().all()
+        assert "AUC n/a: too few events, Brier score" in found.summary()
+        assert found.auc().value == pytest.approx(table["auc"][1:].mean())
+
+    def test_it_is_drawn_without_a_curve(self):
+        plt = pytest.importorskip("matplotlib.pyplot")
+        axes = exact(Known(), *rows(1000, 9, latest=4.0)).plot()
+        assert [text.get_text() for text in axes[0].texts] == ["too few rows"]
+        plt.close(axes[0].figure)
+
+
 class TestRefusals:
     def test_no_message_quotes_a_row(self):
         class Failing(Known):
