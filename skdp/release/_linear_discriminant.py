@@ -26,8 +26,8 @@ log-odds in these steps, whose numbers stand in the code:
 9. Log-odds of a row that is not clipped: :math:`a \sqrt{s}\, u^T z + b`, s the mean of
    :math:`c^2` where clipping made rows cz.
 
-More than two classes have the weights of step 5, each against the rest, and a map of all scores
-that is learned on simulated rows (``scores_of_several_classes``).
+More than two classes have the posterior of steps 5 and 6, each against the rest, and a map of all
+scores that is learned on simulated rows (``scores_of_several_classes``).
 """
 
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ from skdp.release._separation import (
     ScoredClasses,
     Separation,
     d_primes,
-    likely_scales,
+    likely_posteriors,
     likely_variances,
 )
 from skdp.release._several_classes import scores_of_several_classes
@@ -272,10 +272,7 @@ def _within_covariance(statistics, population, guesses):
 
 def _direction(posteriors, covariance):
     """Return a direction of unit variance, and the posterior mean of how two classes differ."""
-    likely = likely_scales(  # step 6
-        np.array([posterior.d_prime for posterior in posteriors]),
-        np.array([posterior.log_evidence for posterior in posteriors]),
-    )
+    likely = likely_posteriors(posteriors)  # step 6
     direction = likely @ [posterior.weights for posterior in posteriors]
     direction /= np.sqrt(max(direction @ covariance @ direction, TINY))
     return direction, likely @ [posterior.difference for posterior in posteriors]

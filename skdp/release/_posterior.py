@@ -99,9 +99,15 @@ class ScaledPosterior:
         """Return the prior covariance of the difference of the means, times a vector."""
         return self._tau**2 * (self._square @ vector)
 
-    def solve(self, vector):
-        """Return the inverse covariance of the noisy difference, times a vector."""
-        return self._scale * _cholesky_solve(self._factor, self._scale * vector)
+    @property
+    def covariance(self):
+        """Return the posterior covariance of the difference of the means."""
+        between = self._tau**2 * self._square
+        return between - between @ self.solve(between)
+
+    def solve(self, columns):
+        """Return the inverse covariance of the noisy difference, times a vector or columns."""
+        return (self._scale * _cholesky_solve(self._factor, (self._scale * columns.T).T).T).T
 
 
 def posteriors_by_scale(difference, covariance, errors, noise, size):
@@ -141,5 +147,5 @@ def _cholesky(matrix):
 
 
 def _cholesky_solve(factor, right):
-    """Return the inverse of the factored matrix, times a vector."""
+    """Return the inverse of the factored matrix, times a vector or columns."""
     return dpotrs(factor, np.asarray_chkfinite(right), lower=True)[0]

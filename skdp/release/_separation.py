@@ -49,6 +49,8 @@ _DISTANCE_NODES = np.polynomial.hermite_e.hermegauss(9)
 _SCORE_NODES = np.polynomial.hermite_e.hermegauss(31)
 # Least share of all rows' variance within classes (rule of thumb).
 _LEAST_SHARE = 1e-3
+# Least probability of a scale whose covariance counts (rule of thumb).
+_LEAST_LIKELY = 1e-3
 # Least guess of a variance: of scores that are all the same.
 _LEAST_GUESS = 1e-12
 # Least probability of a distance and a variance that are looked at.
@@ -156,6 +158,26 @@ class Distances:
 def likely_scales(d_primes, log_evidence):
     """Return probabilities of scales d', by the evidence for them and by what tables have."""
     return softmax(log_evidence + _log_prior_of_scales(d_primes, 1.0))
+
+
+def likely_posteriors(posteriors):
+    """Return these probabilities of a list of ScaledPosterior."""
+    return likely_scales(
+        np.array([posterior.d_prime for posterior in posteriors]),
+        np.array([posterior.log_evidence for posterior in posteriors]),
+    )
+
+
+def mean_posterior(posteriors):
+    """Return mean weights and difference over these, and the covariance of the difference."""
+    likely = likely_posteriors(posteriors)
+    means = np.array([posterior.difference for posterior in posteriors])
+    apart = means - likely @ means
+    covariance = (apart.T * likely) @ apart
+    for p, posterior in zip(likely, posteriors, strict=True):
+        if p > _LEAST_LIKELY:
+            covariance += p * posterior.covariance
+    return likely @ [posterior.weights for posterior in posteriors], likely @ means, covariance
 
 
 def _log_prior_of_scales(d_primes, unit):

@@ -11,6 +11,7 @@ from scipy.stats import multivariate_normal
 from skdp.release import positive_mean
 from skdp.release._posterior import (
     WEIGHT_SCALES,
+    ScaledPosterior,
     posterior_weights,
     posteriors_by_scale,
     shrunk_correlations,
@@ -59,6 +60,15 @@ def test_weights_are_the_posterior_mean(rng):
     assert_allclose(np.exp(evidence) / (2 * np.pi) ** (t / 2), likelihood, rtol=1e-6)
     for posterior, mean in zip(posteriors, means, strict=True):
         assert_allclose(posterior.weights, mean, rtol=1e-6, atol=1e-12)
+
+
+def test_the_difference_has_the_spread_of_normal_numbers_given_their_sum(rng):
+    A, B = rng.randn(2, 4, 4)
+    prior, noise = A @ A.T, B @ B.T
+    posterior = ScaledPosterior.of(2.0, prior, noise, rng.randn(4), np.eye(4))
+    # By precisions; the code has the covariance form.
+    expected = np.linalg.inv(np.linalg.inv(4 * prior) + np.linalg.inv(noise))
+    assert_allclose(posterior.covariance, expected, atol=1e-6)
 
 
 def test_weights_without_noise_are_those_of_the_discriminant(rng):

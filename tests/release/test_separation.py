@@ -23,6 +23,7 @@ from skdp.release._separation import (
     d_primes,
     likely_scales,
     likely_variances,
+    mean_posterior,
 )
 
 
@@ -92,6 +93,27 @@ def test_frequency_is_learned_from_the_difference(rng):
         found = Distances.along(mean, posteriors, (joint, variance))
         assert found.frequency(0.5, variance) == pytest.approx(expected, abs=0.02)
     assert found.frequency(0.5, 0.0) == 0.5
+
+
+def test_the_mean_posterior_has_the_moments_of_what_is_drawn_from_all(rng):
+    W, errors = problem(rng)
+    _, noisy = drawn(rng, W, 0.1, 100.0)
+    posteriors = difference_posteriors(noisy, W, errors, 0.1 * np.eye(6), 100.0)
+    likely = softmax(
+        [p.log_evidence for p in posteriors]
+        + np.log(likely_scales(np.array([p.d_prime for p in posteriors]), np.zeros(28)))
+    )
+    chosen = rng.choice(28, 100_000, p=likely)
+    differences = np.concatenate(
+        [
+            rng.multivariate_normal(p.difference, p.covariance, n)
+            for p, n in zip(posteriors, np.bincount(chosen, minlength=28), strict=True)
+        ]
+    )
+    weights, mean, covariance = mean_posterior(posteriors)
+    assert_allclose(weights, sum(s * p.weights for s, p in zip(likely, posteriors, strict=True)))
+    assert_allclose(mean, differences.mean(axis=0), atol=0.005)
+    assert_allclose(covariance, np.cov(differences.T), atol=0.002)
 
 
 @pytest.mark.parametrize("noise", [0.01, 0.3])

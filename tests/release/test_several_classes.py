@@ -1,5 +1,7 @@
 """Scores of more than two classes: calibrated on rows that are simulated from noisy sums."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -9,11 +11,12 @@ from scipy.stats import beta, norm
 
 from skdp.release import BasisFunctions, NoisyStatistics, linear_scores
 from skdp.release._basis import column_density
+from skdp.release._linear_discriminant import _population
 from skdp.release._several_classes import (
     _LEAST_RATIO,
     _OUTLIERS,
     RowSimulator,
-    _posterior_offsets,
+    _posterior_of_classes,
     _rescaling,
     _Simulation,
     _softmax_map,
@@ -105,22 +108,71 @@ def test_far_classes_keep_a_share_of_outliers():
     assert_allclose(found, (1 - _OUTLIERS) * np.eye(3) + _OUTLIERS / 3, atol=2e-3)
 
 
-def test_offsets_are_those_of_bayes_rule(rng):
-    # A ridge: of a prior N(0, τ²) and noise of variance v the mean is τ²/(τ² + v) of the offset.
-    class Population:
-        frequencies = np.full(4, 0.25)
-        sizes = np.full(4, np.inf)
-        differences = rng.randn(4, 50_000 // 1000) * 2
-        noise = np.broadcast_to(np.eye(50), (4, 50, 50))
+def of_means(rng, counts, means, noise):
+    """Return the sums of rows of classes with these means, and their basis."""
+    counts, (K, t) = np.asarray(counts), means.shape
+    n, pi = counts.sum(), np.maximum(counts, 1) / np.maximum(counts, 1).sum()
+    y = np.repeat(np.arange(K), counts)
+    z = means[y] + np.sqrt(0.05) * rng.randn(n, t)
+    upper = np.triu(rng.randn(t, t) / np.sqrt(2), 1)
+    second = z.T @ z + noise * (upper + upper.T + np.diag(rng.randn(t)))
+    exact = counts, z.sum(axis=0), (np.eye(K)[y] - pi).T @ z
+    sums = [array + noise * rng.randn(*array.shape) for array in exact]
+    statistics = NoisyStatistics(*sums, pi, second, 9.0, noise, noise, noise, noise)
+    return statistics, BasisFunctions.of_columns([0] * t, orders=()), z, y
 
-    raw = 0.75 * Population.differences
-    v = 0.75**2
-    prior = (raw**2).mean() - v
-    coefficients = rng.randn(4, 50)
-    offsets, uncertainty = _posterior_offsets(Population, np.eye(50), coefficients)
-    gain = prior / (prior + v)
-    assert_allclose(offsets, gain * raw)
-    assert_allclose(uncertainty[2], gain * v * coefficients @ coefficients.T)
+
+def probabilities(linear, Z, some=slice(None)):
+    scores = Z @ linear.coefficients[some].T + linear.intercepts[some]
+    return softmax(scores, axis=1)
+
+
+def test_rare_classes_do_not_erase_the_others(rng):
+    # With one prior of all class means, from their noisy lengths, the probabilities of one draw
+    # were the frequencies.
+    counts, spreads, gains = [900, 700, 382, 8, 4, 4, 2], [], []
+    pi = np.array(counts) / 2000
+    for _ in range(6):
+        statistics, basis, Z, y = of_means(rng, counts, 0.08 * rng.randn(7, 12), 25.0)
+        p = probabilities(linear_scores(statistics, basis), Z)
+        spreads.append(np.ptp(p[:, 0]))
+        gains.append(np.log(p[np.arange(2000), y]).mean() - pi @ np.log(pi))
+    assert min(spreads) > 0.8
+    assert min(gains) > 0.1
+
+
+@pytest.mark.parametrize("noise", [0.01, 1.0, 12.0])
+def test_a_class_without_rows_hardly_changes_the_others(rng, noise):
+    means = np.vstack([0.15 * rng.randn(3, 12), np.zeros(12)])
+    of_all, basis, Z, _ = of_means(rng, [900, 700, 400, 0], means, noise)
+    left, pi = slice(3), of_all.frequencies[:, :3]
+    fewer = {"counts": of_all.counts[:, left], "contrast": of_all.contrast[left]}
+    without = replace(of_all, **fewer, frequencies=pi / pi.sum())
+    expected = probabilities(linear_scores(without, basis), Z)
+    assert np.ptp(expected[:, 0]) > 0.9
+    found = probabilities(linear_scores(of_all, basis), Z, left)
+    assert np.abs(found - expected).mean() < 0.015
+
+
+def test_many_classes_whose_counts_are_noise(rng):
+    counts, means = [900, 700, 400, *[0] * 20], 0.15 * rng.randn(23, 12)
+    for _ in range(3):
+        statistics, basis, Z, y = of_means(rng, counts, means, 12.0)
+        p = probabilities(linear_scores(statistics, basis), Z)
+        assert np.ptp(p[:, 0]) > 0.9
+        assert p[:, 3:].sum(axis=1).mean() < 0.2
+        assert (p.argmax(axis=1) == y).mean() > 0.7
+
+
+def test_without_noise_weights_are_those_of_the_discriminant(rng):
+    means, counts = 0.3 * rng.randn(5, 4), [80_000, 60_000, 40_000, 20_000, 9_000]
+    statistics, basis, *_ = of_means(rng, counts, means, 0.0)
+    population = _population(statistics, basis.variances)
+    W, none = 0.05 * np.eye(4), np.zeros((4, 4))
+    weights, offsets, uncertainty = _posterior_of_classes(population, W, none)
+    assert_allclose(offsets, means - population.frequencies @ means, atol=0.01)
+    assert_allclose(weights - weights[0], (means - means[0]) / 0.05, atol=0.2)
+    assert np.abs(uncertainty).max() < 1e-3
 
 
 def test_rescaling_gives_another_covariance_but_for_its_floor(rng):
