@@ -104,7 +104,7 @@ def _checked(frame, schema, arguments):
 
 def add_accept(parser):
     """Add the option to accept stops."""
-    text = "accept this stop of skdp check, such as age:units; repeatable"
+    text = "accept this stop of skdp check, such as age:clipped; repeatable"
     add_column(parser, "--accept", text, metavar="COLUMN:KIND", repeatable=True)
 
 

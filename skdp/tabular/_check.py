@@ -24,13 +24,13 @@ from skdp.tabular._columns import (
 from skdp.tabular._mistakes import (
     MANY,
     PERSON_ID,
-    Spelling,
     are_dates,
-    conversions,
+    described,
     is_record_number,
     letters,
     most_frequent,
     number_forms,
+    spellings,
 )
 from skdp.tabular._outcomes import N_INTERVALS, exit_names, outcome_text
 from skdp.tabular._schema import Schema, as_schema
@@ -41,7 +41,7 @@ from skdp.utils._validation import listed
 
 # Kinds of findings, by which stops are accepted: of a column, and of the whole table.
 COLUMN_KINDS = (
-    *("units", "codes", "clipped", "narrow", "decimals", "unread", "spelling", "unlisted"),
+    *("codes", "clipped", "narrow", "decimals", "unread", "spelling", "unlisted"),
     *("missing", "constant", "classes", "bound", "ids", "negative", "events"),
 )
 TABLE_KINDS = ("duplicates", "people", "few-rows")
@@ -52,23 +52,16 @@ _FEW, _LEAST = 0.01, 5
 # Rows of a class below which noise at ε = 1, about 4 in a count, hides its existence, and
 # below which hardly anything can be learned about it (rules of thumb).
 _NO_CLASS, _SMALL_CLASS = 5, 30
-# Share of the horizon below which all times may be in another unit, and the shares of it that the
-# latest time in the right unit may be (rules of thumb). How units of time relate.
-_EARLY, _LATEST = 0.05, (0.2, 20.0)
-_UNITS = {
-    **{"minutes to hours": 1 / 60, "hours to days": 1 / 24, "days to weeks": 1 / 7},
-    **{"days to months": 1 / 30.44, "days to years": 1 / 365.25, "months to years": 1 / 12},
-    **{"hours to minutes": 60.0, "days to hours": 24.0, "weeks to days": 7.0},
-    **{"months to days": 30.44, "years to days": 365.25, "years to months": 12.0},
-}
+# Share of the horizon below which nearly all times may be in another unit, and share of times that
+# may be below it where the others are beyond (rules of thumb).
+_EARLY = 0.05
 # Share of the range below which nearly all values may be in another unit, and the quantile for
 # "nearly all" (rules of thumb).
 _NARROW, _INSIDE = 0.02, 0.995
 # Of lines of a report at most, in characters (rule of thumb).
 _WIDTH = 90
-# Smallest number of different rows, or IDs, for which a pattern in their frequencies is evidence,
-# and the share of them that must agree (rules of thumb).
-_DIFFERENT, _AGREE = 10, 0.95
+# Smallest number of different rows, or IDs, for which their frequencies are evidence.
+_DIFFERENT = 10
 
 
 @dataclass(frozen=True)
@@ -81,9 +74,8 @@ class TableFinding:
         Name of the column; None for the whole table.
 
     kind : str
-        A public code: "units", "codes", "clipped", "narrow", "decimals", "unread", "spelling",
-        "unlisted", "missing", "constant", "classes", "bound", "ids", "negative" or "events" of a
-        column;
+        A public code: "codes", "clipped", "narrow", "decimals", "unread", "spelling", "unlisted",
+        "missing", "constant", "classes", "bound", "ids", "negative" or "events" of a column;
         "duplicates", "people" or "few-rows" of the table.
 
     text : str
@@ -96,8 +88,8 @@ class TableFinding:
     Examples
     --------
     >>> from skdp.tabular import TableFinding
-    >>> TableFinding("age", "units", "590 of 600 values lie outside 18 to 110.", True).name
-    'age:units'
+    >>> TableFinding("age", "clipped", "590 of 600 values lie outside 18 to 110.", True).name
+    'age:clipped'
     """
 
     column: str | None
@@ -272,9 +264,9 @@ def check_table(
     >>> table = pd.DataFrame({"temperature": np.linspace(96, 104, 200)})  # °F
     >>> report = check_table(table, schema)
     >>> [finding.name for finding in report.stops]
-    ['temperature:units']
-    >>> print(report.stops[0].text.split(". ")[1])
-    They would lie inside if they were converted from °F to °C.
+    ['temperature:clipped']
+    >>> print(report.stops[0].text)
+    200 of 200 values (100.0 %) lie outside 30 to 45. Are they in other units?
     """
     schema = as_schema(schema)
     of_exits = exit_names(schema.outcome, label, "check_table")
@@ -381,24 +373,19 @@ def _number_findings(name, values):
 
 def _clipped_finding(column, values, outside):
     """Return a finding that says why values may lie outside the bounds of a column."""
-    name, low, high = column.name, column.low, column.high
-    n, count, kind, tolerated = len(values), len(outside), "clipped", MANY
+    low, high, n, count = column.low, column.high, len(values), len(outside)
     text = f"{_of(count, n)} lie outside {low:g} to {high:g}."
-    # A few values just beyond a bound are extreme, not in other units.
-    maybe_units = _is_many(count, n, MANY) or mostly_far_outside(outside, low, high)
-    if maybe_units and (ways := conversions(name, outside, low, high)):
-        text += f" They would lie inside if they were {', or '.join(ways)}."
-        kind = "units" if count > MOST * n else kind
-    elif mostly_far_outside(values, low, high):
-        kind, text = "units", f"{text} Are they in other units?"
     distinct, times = np.unique(outside, return_counts=True)
-    if kind == "clipped" and times.max() >= _LEAST and times.max() > MOST * count:
-        kind, tolerated = "codes", _FEW
+    most, code = times.max(), distinct[times.argmax()]
+    if mostly_far_outside(values, low, high):
+        text += " Are they in other units?"
+    elif most >= _LEAST and most > MOST * count:
         text += (
-            f" {times.max():,} of these are {distinct[times.argmax()]:g}: if this is a code for "
-            f"missing values, empty these cells, or add --missing={distinct[times.argmax()]:g}."
+            f" {most:,} of these are {code:g}: if this is a code for missing values, empty these "
+            f"cells, or add --missing={code:g}."
         )
-    return TableFinding(name, kind, text, _is_many(count, n, tolerated))
+        return TableFinding(column.name, "codes", text, _is_many(count, n, _FEW))
+    return TableFinding(column.name, "clipped", text, _is_many(count, n, MANY))
 
 
 def _unread_findings(name, cells, n):
@@ -426,18 +413,19 @@ def _date_hint(cells):
 
 def _listing_findings(name, cells, n, listing, fate):
     """Yield what is wrong with cells that are not listed as categories, or as classes."""
-    spelling = Spelling(cells, listing)
-    if spelling.n_alike:
+    alike, other = spellings(cells, listing)
+    n_alike, n_other = (sum(count for _, count, _ in texts) for texts in (alike, other))
+    if n_alike:
         text = (
-            f"{_of(spelling.n_alike, n)} differ from a listed one in case, white space or "
-            f"punctuation, and {fate}: {spelling.alike}."
+            f"{_of(n_alike, n)} differ from a listed one in case, white space or "
+            f"punctuation, and {fate}: {described(alike)}."
         )
-        yield TableFinding(name, "spelling", text, _is_many(spelling.n_alike, n, _FEW))
-    if spelling.n_other:
-        text = f"{_of(spelling.n_other, n)} are not listed, and {fate}: {spelling.other}."
-        if spelling.n_other == n:
+        yield TableFinding(name, "spelling", text, _is_many(n_alike, n, _FEW))
+    if n_other:
+        text = f"{_of(n_other, n)} are not listed, and {fate}: {described(other)}."
+        if n_other == n:
             text += f" Listed are {listed(listing)}."
-        yield TableFinding(name, "unlisted", text, _is_many(spelling.n_other, n, MANY))
+        yield TableFinding(name, "unlisted", text, _is_many(n_other, n, MANY))
 
 
 def _absence_findings(column, missing):
@@ -562,19 +550,11 @@ def _horizon_findings(outcome, times, of_events):
     """Yield what is wrong with times of which all are far from the horizon, or beyond it."""
     if len(times) < _LEAST:
         return
-    horizon, (first, last) = outcome.horizon, np.quantile(times, [1 - _AGREE, _INSIDE])
+    horizon, (first, last) = outcome.horizon, np.quantile(times, [_EARLY, _INSIDE])
     if last < _EARLY * horizon or first > horizon:
         side = "beyond" if first > horizon else f"below {_EARLY:.0%}".replace("%", " %") + " of"
-        text = f"Nearly all times are {side} the horizon {horizon:g}."
-        low, high = (share * horizon for share in _LATEST)
-        ways = [
-            way
-            for way, factor in _UNITS.items()
-            if (factor < 1) == (first > horizon) and low <= last * factor <= high / 10
-        ]
-        if ways:
-            text += f" They would not be if they were converted from {', or '.join(ways)}."
-        yield TableFinding(outcome.time, "units", text, True)
+        text = f"Nearly all times are {side} the horizon {horizon:g}. Are they in its unit?"
+        yield TableFinding(outcome.time, "bound", text, True)
     elif late := int((of_events > horizon).sum()):
         text = (
             f"{_of(late, len(of_events), 'events')} are after the horizon {horizon:g}: their rows "
@@ -668,24 +648,22 @@ def _row_findings(frame, schema):
     """Yield what is wrong with the rows as wholes: copies, and how many they are."""
     cells = [_comparable(frame.iloc[:, i]) for i in range(frame.shape[1])]
     rows = pd.DataFrame(dict(enumerate(cells)))
-    hashes, times = np.unique(pd.util.hash_pandas_object(rows, index=False), return_counts=True)
-    n, different = len(frame), len(hashes)
+    hashes = pd.util.hash_pandas_object(rows, index=False).to_numpy()
+    n, different = len(frame), len(np.unique(hashes))
     copies = n - different
-    if copies:
-        # Of rows that agree by chance some occur an odd number of times.
-        multiple = max((np.mean(times % k == 0) for k in (2, 3, 4, 5)), default=0)
-        systematic = different >= _DIFFERENT and multiple >= _AGREE
-        distinct = max(rows[i].nunique() for i in rows)
+    if copies > MANY * n:
         # Copies are no chance where a column distinguishes nearly all rows, as IDs and
-        # measurements of many digits do (rule of thumb).
-        unlikely = distinct > 0.9 * different and different >= _DIFFERENT
-        stop = (systematic or unlikely) and _is_many(copies, n, MANY)
+        # measurements of many digits do, or where most lie equally far behind the row that they
+        # repeat, as in a table that was pasted twice (rules of thumb).
+        distinct = max(rows[i].nunique() for i in rows)
+        apart = pd.Series(np.arange(n)).groupby(hashes).diff()
+        pasted = apart[apart > 1].value_counts().max() > MOST * copies
+        stop = different >= _DIFFERENT and (pasted or distinct > 0.9 * different)
         text = (
             f"{_of(copies, n, 'rows')} are copies of others in all columns. Whoever is in the "
             "table twice is protected half as well, and counts twice."
         )
-        if stop or copies > MANY * n:
-            yield TableFinding(None, "duplicates", text, bool(stop))
+        yield TableFinding(None, "duplicates", text, bool(stop and copies >= _LEAST))
     # With fewer, noise at ε = 1 exceeds most differences of means (rule of thumb).
     wanted = 10 * len(schema.encoded_names)
     if n < wanted:

@@ -1,4 +1,4 @@
-"""Causes of values that a schema does not allow: units, decimal signs, spelling.
+"""Causes of values that a schema does not allow: decimal signs, dates, IDs, spelling.
 
 Each function reads private values and returns text for their owner, which must stay private.
 """
@@ -7,11 +7,10 @@ import re
 import unicodedata
 from collections import Counter
 from datetime import date
-from difflib import get_close_matches
 
 import numpy as np
 
-from skdp.tabular._columns import MOST, values_outside
+from skdp.tabular._columns import MOST
 from skdp.tabular._values import canonical, missing_values, numbers
 from skdp.utils._frames import as_elements
 from skdp.utils._validation import listed
@@ -19,46 +18,8 @@ from skdp.utils._validation import listed
 # Share of unreadable values from which they are probably written in another way, rather than rare
 # categories that the source does not list (rule of thumb).
 MANY = 0.1
-# Numbers of conversions and of values that a text names.
-_CONVERSIONS, _SHOWN = 3, 5
-# Similarity of texts, from 0 to 1 by difflib, that suggests a typing error, and the smallest
-# length for which it does (rules of thumb).
-_SIMILAR, _LONG = 0.8, 4
-# Conversions between two units of one quantity: the factor, the quantity and the two units. Its
-# words are searched in the name of the column, to prefer matching conversions.
-_FACTORS = (
-    (88.4, "creatinine", "µmol/l", "mg/dl"),
-    (18.016, "glucose", "mg/dl", "mmol/l"),
-    (38.67, "cholesterol", "mg/dl", "mmol/l"),
-    (88.57, "triglycerides", "mg/dl", "mmol/l"),
-    (17.104, "bilirubin", "µmol/l", "mg/dl"),
-    (59.48, "uric acid or urate", "µmol/l", "mg/dl"),
-    (2.801, "urea (bun)", "mg/dl", "mmol/l"),
-    (4.008, "calcium", "mg/dl", "mmol/l"),
-    (7.50062, "pressure", "mmHg", "kPa"),
-    (2.54, "height or length", "cm", "inches"),
-    (30.48, "height or length", "cm", "feet"),
-    (2.20462, "weight (wt)", "pounds", "kg"),
-    (365.25, "age or time", "days", "years"),
-    (30.4375, "age or time", "days", "months"),
-    (12.0, "age or time", "months", "years"),
-    (7.0, "time", "days", "weeks"),
-    (24.0, "time", "hours", "days"),
-    (60.0, "time", "minutes", "hours"),
-)
-# Factors of metric units, and of lost decimal signs, for any quantity.
-_DECIMAL = (
-    (10.0, "g/l and g/dl, mm and cm"),
-    (100.0, "percent and shares, cm and m"),
-    (1000.0, "mg and g, g and kg"),
-)
-# Degrees: (x + before)·scale + after.
-_DEGREES = (
-    ("from °F to °C", -32.0, 1 / 1.8, 0.0),
-    ("from °C to °F", 0.0, 1.8, 32.0),
-    ("from kelvin to °C", -273.15, 1.0, 0.0),
-    ("from °C to kelvin", 0.0, 1.0, 273.15),
-)
+# Number of values that a text names.
+_SHOWN = 5
 # Fewest different numbers that are evidence of record numbers, and the probability that so many
 # draws from their range all differ, below which they are (rules of thumb).
 _RECORDS, _BY_CHANCE = 20, 1e-3
@@ -123,49 +84,6 @@ def is_record_number(name, values):
     return bool(dense) or _RECORD_ID.fullmatch(letters(name)) is not None
 
 
-def conversions(name, values, low, high):
-    """Return conversions of units that bring nearly all outside values into the public bounds.
-
-    At most three texts, to follow "if they were"; those of the quantity that the name says first.
-    """
-    candidates = [
-        (f"converted {text}", "temperature fever", (values + before) * scale + after)
-        for text, before, scale, after in _DEGREES
-    ]
-    for factor, what, unit, other in _FACTORS:
-        candidates += [
-            (f"divided by {factor:.6g} ({what} in {unit} for {other})", what, values / factor),
-            (f"multiplied by {factor:.6g} ({what} in {other} for {unit})", what, values * factor),
-        ]
-    for factor, what in _DECIMAL:
-        text = f"by {factor:g} ({what}, a lost decimal sign)"
-        candidates += [
-            (f"divided {text}", "", values / factor),
-            (f"multiplied {text}", "", values * factor),
-        ]
-    fits = [
-        (text, words)
-        for text, words, converted in candidates
-        if len(values_outside(converted, low, high)) <= (1 - 0.98) * len(values)  # rule of thumb
-    ]
-    about = [text for text, words in fits if _is_about(name, words)]
-    general = [text for text, words in fits if not words]
-    others = [] if about else [text for text, words in fits if words]
-    return [*about, *general, *others][:_CONVERSIONS]
-
-
-def _is_about(name, words):
-    """Return whether a column's name has a word of a quantity, or the beginning of one."""
-    of_quantity = re.findall(r"[a-z]{2,}", words)
-    parts = re.findall(r"[a-z]+", name.casefold())
-    return any(
-        part == word or (len(part) >= _LONG and (part.startswith(word) or word.startswith(part)))
-        for part in parts
-        for word in of_quantity
-        if word != "or"
-    )
-
-
 def number_forms(values):
     """Count texts that people read as numbers, but programs do not, and say how commands do.
 
@@ -220,46 +138,28 @@ def same_spelling(text):
     return "".join(c for c in plain if c.isalnum() or c in "+<>=%") or str(text)
 
 
-class Spelling:
-    """Values that are not listed in a schema, and the listed ones that may be meant.
+def spellings(values, listing):
+    """Return values that are not listed, with their counts, in two lists.
 
-    ``alike`` differ from one in case, white space and punctuation alone, ``other`` in more.
+    Those that differ from a listed one in case, white space and punctuation alone, with that one;
+    and the others.
     """
-
-    def __init__(self, values, listing):
-        self._by_form: dict = {}  # by what remains of it; None where several agree
-        for value in listing:
-            form = same_spelling(value)
-            self._by_form[form] = None if form in self._by_form else value
-        counts = Counter(_as_text(value) for value in as_elements(values).tolist())
-        alike: list = []
-        other: list = []
-        for text, count in counts.most_common():
-            sure = self._by_form.get(same_spelling(text))
-            if sure is not None:
-                alike.append((text, count, sure))
-            else:
-                near = self._near(text) if len(other) < 200 else None  # of the most frequent ones
-                other.append((text, count, near))
-        self.n_alike, self.n_other = (sum(n for _, n, _ in texts) for texts in (alike, other))
-        self.alike, self.other = _described(alike), _described(other)
-
-    def _near(self, text):
-        """Return the listed value that a text abbreviates or misspells, or None."""
-        form = same_spelling(text)
-        matches = [other for other in self._by_form if other.startswith(form)]
-        if len(matches) != 1 and len(form) >= _LONG:
-            matches = get_close_matches(form, self._by_form, n=1, cutoff=_SIMILAR)
-        return self._by_form[matches[0]] if len(matches) == 1 else None
+    by_form: dict = {}  # None where several agree
+    for value in listing:
+        form = same_spelling(value)
+        by_form[form] = None if form in by_form else value
+    counts = Counter(_as_text(value) for value in as_elements(values).tolist())
+    counted = [(text, n, by_form.get(same_spelling(text))) for text, n in counts.most_common()]
+    return [c for c in counted if c[2] is not None], [c for c in counted if c[2] is None]
 
 
 def most_frequent(values):
     """Return the most frequent values as text, with their counts."""
     counts = Counter(_as_text(value) for value in as_elements(values).tolist())
-    return _described([(text, count, None) for text, count in counts.most_common()])
+    return described([(text, count, None) for text, count in counts.most_common()])
 
 
-def _described(counted):
+def described(counted):
     """Return the first values with their counts and the listed values that may be meant."""
 
     def show(value):
