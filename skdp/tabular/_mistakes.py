@@ -9,26 +9,54 @@ from collections import Counter
 from datetime import date
 
 import numpy as np
+import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
-from skdp.tabular._columns import MOST
-from skdp.tabular._values import canonical, missing_values, numbers
+from skdp.tabular._columns import LEAST, MOST
+from skdp.tabular._values import canonical, missing_values, numbers, person_ids
 from skdp.utils._frames import as_elements
 from skdp.utils._validation import listed
 
 # Share of unreadable values from which they are probably written in another way, rather than rare
 # categories that the source does not list (rule of thumb).
 MANY = 0.1
+# And of those that are mistakes for sure.
+FEW = 0.01
 # Number of values that a text names.
 _SHOWN = 5
 # Fewest different numbers that are evidence of record numbers, and the probability that so many
 # draws from their range all differ, below which they are (rules of thumb).
 _RECORDS, _BY_CHANCE = 20, 1e-3
+# Fewest different IDs of people (rule of thumb).
+_PEOPLE = 10
+_DIGIT = re.compile(r"\d")
 # Names of columns with IDs of people, without separators between words, and with record numbers.
 _WHO = "patients?|persons?|people|subjects?|participants?|customers?|clients?|members?|users?"
 _ID = "id|ids|uid|pid|mrn|ssn|pseudonym"
-_KEY = f"{_ID}|nr|no|num|number|code|key"
-PERSON_ID = re.compile(rf"(?:{_ID})|(?:{_WHO})(?:{_KEY})?")
-_RECORD_ID = re.compile(rf"(?:{_ID})|(?:{_WHO}|records?|rows?|cases?)(?:{_KEY})|unnamed|index")
+_KEY = f"{_ID}|nr|no|num|number|nummer|code|key"
+_THEIRS = "cases?|study|records?|pat|patienten|kunden|fall"
+_PERSON_ID = re.compile(rf"(?:{_ID})|(?:{_WHO})(?:{_KEY})?|(?:{_THEIRS})(?:{_KEY})")
+_RECORD_ID = re.compile(rf"(?:{_ID})|(?:{_WHO}|{_THEIRS}|rows?)(?:{_KEY})|unnamed|index")
+# Names of what is known only after the outcome, without separators between words.
+_AFTER = re.compile(
+    r"time|tte|los|lenfol|exit|t?stop|(?:last)?fu[p]?(?:time|days|months|years)?|.*followup.*|.*survival.*"
+    r"|(?:time|days|months|years)(?:to|until|survived).*|(?:date|time|cause)(?:of|at)?death"
+    r"|lengthofstay|discharge.*"
+)
+# Cells of rows that are no records.
+_TOTALS = {
+    "total",
+    "totals",
+    "grand total",
+    "subtotal",
+    "sum",
+    "summe",
+    "gesamt",
+    "gesamtsumme",
+} | {
+    *("insgesamt", "zwischensumme", "somme", "suma", "totale", "totaal", "average", "mean"),
+    *("mittelwert", "durchschnitt"),
+}
 # Signs of money, and signs between thousands that look alike.
 MONEY = "$€£"
 ALIKE = {"'": "'’", " ": " \u00a0\u202f"}
@@ -60,8 +88,10 @@ _MARKS = {"ka", "na", "unbekannt", "keineangabe", "unknown", "notavailable", "mi
 _DATE = re.compile(
     r"\s*(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3\d{2}(\d{2})?)([T ].*)?\s*"
 )
-# 12 mg, < 0.3, 38,5°C, ~5, 120+.
-_WITH_TEXT = re.compile(r"[<>≤≥=~≈]*\s*[+-]?\d[\d.,]*\s*(\D{0,12}|[a-zA-Zµ%°/^*0-9.\s]{0,12})")
+# 12 mg, < 0.3, 38,5°C, ~5, 120+, EUR 3,000.
+_WITH_TEXT = re.compile(
+    r"([<>≤≥=~≈]*|[A-Z]{2,3}(?=\s))\s*[+-]?\d[\d.,]*\s*(\D{0,12}|[a-zA-Zµ%°/^*0-9.\s]{0,12})"
+)
 
 
 def letters(name):
@@ -106,17 +136,126 @@ def number_forms(values):
 
 def missing_marks(values):
     """Return values of a public column that probably mark missing cells: 'k.A.', -99."""
-    given = numbers(values)
-    known = np.unique(given[np.isfinite(given)])
-    marks = []
-    for ordered in (known, -known):  # a number of nines, farther from others than these reach
-        least, *others = np.sort(ordered)[:2].tolist() if len(known) > 2 else [0.0]
-        if set(f"{abs(least):g}") == {"9"} and others[0] - least > np.ptp(np.sort(ordered)[1:]):
-            marks.append(f"{least if ordered is known else -least:g}")
     cells = as_elements(values)[~missing_values(values)]
-    texts = {v for v in cells.tolist() if isinstance(v, str) and not any(map(str.isdigit, v))}
-    in_numbers = np.isfinite(given).sum() > MOST * len(cells)
-    return marks + sorted(t for t in texts if in_numbers or same_spelling(t) in _MARKS)
+    is_number = ~np.isnan(numbers(cells))
+    texts = {v for v in cells[~is_number].tolist() if isinstance(v, str) and not _DIGIT.search(v)}
+    in_numbers = is_number.sum() > MOST * len(cells)
+    marks = sorted(t for t in texts if in_numbers or same_spelling(t) in _MARKS)
+    return [*nines(values), *marks]
+
+
+def nines(values):
+    """Return numbers of nines at an end of a column that lie apart from all others: 9, -99."""
+    # Farther than these reach; or repeated, and alone below 0 or twice as far as any two of them
+    # (rules of thumb).
+    given = numbers(values)
+    known, times = np.unique(given[np.isfinite(given)], return_counts=True)
+    gaps, found = np.diff(known), []
+    for end, gap, others in ((0, gaps[:1], gaps[1:]), (-1, gaps[-1:], gaps[:-1])):
+        if len(others) and set(f"{abs(known[end]):g}") == {"9"}:
+            apart = gap[0] > 2 * others.max() or known[0] < 0 <= known[1]
+            if (apart and times[end] >= LEAST) or gap[0] > others.sum():
+                found.append(f"{known[end]:g}")
+    return found
+
+
+def odd_numbers(values):
+    """Return texts such as '<5', '12 %' and '#DIV/0!' among numbers, or in place of many."""
+    cells = as_elements(values)[~missing_values(values)]
+    is_number = ~np.isnan(numbers(cells))
+    texts = {str(v).strip() for v in cells[~is_number].tolist()}
+    odd = sorted(t for t in texts if _WITH_TEXT.fullmatch(t) or t.startswith("#"))
+    return odd if is_number.sum() > MOST * len(cells) or len(odd) > _RECORDS else []
+
+
+def respelled(listing):
+    """Return listed texts that differ from others in case, white space or punctuation alone."""
+    forms = Counter(map(same_spelling, listing))
+    return [value for value in listing if forms[same_spelling(value)] > 1]
+
+
+def is_known_after(name):
+    """Return whether a column is named like the time of follow-up, or the length of a stay."""
+    return _AFTER.fullmatch(letters(name)) is not None
+
+
+def said_of_ids(name, values):
+    """Return why a column, by its name, may hold IDs of people with several rows; "" where not."""
+    if not _PERSON_ID.fullmatch(letters(name)):
+        return ""
+    ids = id_texts(values)
+    people, n = ids.nunique(), len(ids)
+    # A column of that name is believed up to 100 rows of a person, on average (rule of thumb).
+    if people < max(_PEOPLE, n / 100) or n - people < LEAST or n - people <= FEW * n:
+        return ""
+    return (
+        f"The column {name!r:.100} has {people:,} different values in {n:,} rows. If these "
+        "are people, a release protects single rows of theirs, not them: name the column as that "
+        "of the groups (--group), and leave it out of the schema."
+    )
+
+
+def id_texts(values):
+    """Return the IDs in a column that are there, as text."""
+    values = as_elements(values)
+    given = values[~missing_values(values)]
+    return pd.Series(person_ids(np.asarray(given, dtype=object)), dtype=object).map(str)
+
+
+def repeats_like_people(values):
+    """Return whether values stand together, or are equally frequent, as IDs in several rows."""
+    given = as_elements(values)[~missing_values(values)]
+    x = numbers(given)
+    if np.isfinite(x).all() and (x % 1).any():
+        return False
+    codes, different = pd.factorize(id_texts(given))
+    n, times = len(different), np.bincount(codes)
+    if not (_RECORDS <= n < len(codes) <= _RECORDS * n):
+        return False
+    return bool(np.ptp(times) == 0 or np.count_nonzero(np.diff(codes)) == n - 1)
+
+
+def start_of(frame, stop):
+    """Return the column in which rows begin where the row before ended; None without one."""
+    ends = numbers(frame[stop])
+    for name in frame.columns:
+        starts = np.full(len(ends), np.nan) if name == stop else numbers(frame[name])
+        joined = np.count_nonzero(starts[1:] == ends[:-1])
+        if joined >= LEAST and joined > MANY * len(ends) and not (starts >= ends).any():
+            return name
+    return None
+
+
+def odd_rows(frame):
+    """Return what is to be said of rows that are no records, and whether some surely are none.
+
+    Totals, names of columns, and rows with one cell at most, as headings and footnotes.
+    """
+    (n, p), columns = frame.shape, [frame.iloc[:, k] for k in range(frame.shape[1])]
+    filled = np.sum([~missing_values(column) for column in columns], axis=0)
+    usual, is_last = np.median(filled), np.arange(n) == n - 1
+    names, totals = np.zeros(n, dtype=int), np.zeros(n, dtype=bool)
+    for name, column in zip(frame.columns, columns, strict=True):
+        x, texts = numbers(column), {}
+        if not is_numeric_dtype(column.dtype):
+            given = enumerate(as_elements(column).tolist())
+            texts = {i: text.strip(" :.") for i, text in given if isinstance(text, str)}
+        names[[i for i, text in texts.items() if text == name]] += 1
+        words = [i for i, text in texts.items() if text.casefold() in _TOTALS]
+        totals[words] |= len(words) == 1
+        others = x[:-1][np.isfinite(x[:-1])]
+        if len(others) >= _PEOPLE and others.sum() > others.max() > 0:
+            totals |= is_last & np.isclose(x[-1], others.sum(), rtol=1e-9)
+    surely = (totals & ((filled < usual) | is_last)) | (names > p / 2)
+    sparse = (filled <= 1) & (usual > 1) & (p > 2)
+    rows = np.flatnonzero(surely | (sparse if sparse.sum() <= MANY * n else False))
+    cells = [[c for c in frame.iloc[i] if not missing_values([c])[0]] for i in rows[:_SHOWN]]
+    shown = [f"{i + 1} ({str(*row[:1])!r:.40})" for i, row in zip(rows, cells, strict=False)]
+    text = (
+        f"{len(rows):,} rows seem to be totals, headings or notes rather than records, such as "
+        f"{', '.join(shown)}: delete them."
+    )
+    return text if len(rows) else "", bool(surely.any())
 
 
 def are_dates(values):
