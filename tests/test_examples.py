@@ -114,7 +114,7 @@ def test_four_hospitals_on_the_embedded_patients(run_example, tmp_path):
 
 def test_a_schema_and_a_check(run_example):
     lines = run_example("tables/plot_schema.py")
-    for stop in ("age:units", "marital-status:spelling", "hours-per-week:units"):
+    for stop in ("age:clipped", "marital-status:spelling", "hours-per-week:clipped"):
         assert f"  {stop}" in lines
     right, spelled, wrong = (
         found_by(lines, f"{name} AUC")[0] for name in ("no mistake", "lower case", "all three")

@@ -61,9 +61,8 @@ print(schema_from(public, public=True).summary())
 
 # %%
 # **Check the private rows.** Three mistakes that are easily made: the year of birth in place of
-# the age, words in lower case, and hours a month in place of hours a week. The report names them,
-# and guesses conversions, of which only the owner can know the right one. It is private:
-# it stays on the owner's screen.
+# the age, words in lower case, and hours a month in place of hours a week. The report names them.
+# It is private: it stays on the owner's screen.
 
 rows = X.iloc[private]
 mistakes = {

@@ -28,6 +28,7 @@ from skdp.tabular import (
     missing_marks,
     missing_values,
     number_forms,
+    odd_rows,
     schema_from,
     unfit_columns,
 )
@@ -214,7 +215,7 @@ def drafted(frame, note, **settings):
         drop = " ".join(f"--drop {shlex.quote(str(name))}" for name in faults)
         lines.append(f"Leave out what is not needed: {drop}")
     if lines:
-        raise ValueError("\n".join(lines))
+        raise ValueError("\n".join(filter(None, [*lines, odd_rows(frame)[0]])))
     return schema_from(frame, public=True, **settings)
 
 

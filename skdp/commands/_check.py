@@ -14,7 +14,7 @@ from skdp.commands._arguments import (
     with_columns,
 )
 from skdp.commands._tables import add_column, check_columns
-from skdp.tabular import COLUMN_KINDS, TABLE_KINDS, check_table
+from skdp.tabular import COLUMN_KINDS, TABLE_KINDS, EventOutcome, check_table
 
 NAME = "check"
 HELP = """Check private rows against a schema before a release; for their owner only.
@@ -73,8 +73,11 @@ def checked_rows(arguments, schema, note, where):
     frame = _rows_of(arguments, schema, note, where)
     groups = people(frame, arguments)
     refuse_stops(frame, schema, arguments)
-    columns = outcome_columns(arguments, schema.outcome, where)
-    return frame[list(schema.names)], outcome_values(frame, columns, schema.outcome), groups
+    outcome, columns = schema.outcome, outcome_columns(arguments, schema.outcome, where)
+    labels = outcome_values(frame, columns, outcome)
+    if isinstance(outcome, EventOutcome):  # what cannot be read was accepted, or is in few cells
+        labels = labels.mask(outcome.unread(labels[outcome.event], labels[outcome.time]).T, None)
+    return frame[list(schema.names)], labels, groups
 
 
 def _rows_of(arguments, schema, note, where):
@@ -94,7 +97,7 @@ def _checked(frame, schema, arguments):
 
 def add_accept(parser):
     """Add the option to accept stops."""
-    text = "accept this stop of skdp check, such as age:units; repeatable"
+    text = "accept this stop of skdp check, such as age:clipped; repeatable"
     add_column(parser, "--accept", text, metavar="COLUMN:KIND", repeatable=True)
 
 

@@ -27,6 +27,7 @@ from skdp.tabular import (
     missing_values,
     number_forms,
     numbers,
+    odd_rows,
     spelled_as,
 )
 from skdp.transfer import (
@@ -36,6 +37,7 @@ from skdp.transfer import (
     DPTransferSurvival,
 )
 from skdp.utils._text import named_like
+from skdp.utils._warnings import warn
 
 NAME = "predict"
 HELP = """Predict the class, number or time of each row of a table, by releases and labels.
@@ -52,7 +54,8 @@ line for each row, in the same order: the column of --id, the class, and the pro
 class. Where the outcome is a number: the prediction, and the standard deviation of the outcome
 about it. Where it is a time to an event: the risk score, the probabilities to be without the event
 at four times up to the horizon, and the median time to the event, if it is not after the horizon.
-Known times are in the columns of --event and --time, empty where they are unknown."""
+Known times are in the columns of --event and --time, or those that the release names, empty where
+they are unknown."""
 # Shares of the horizon at which the probability to be without the event is written.
 _PLACES = (0.25, 0.5, 0.75, 1.0)
 
@@ -62,7 +65,7 @@ def add_arguments(parser):
     add_release(parser, "file of a release (.skdp), or of several", nargs="+")
     add_table(parser, "the target's rows")
     text = "column with the labels that are known; other cells are empty"
-    add_outcome(parser, text, default="")
+    add_outcome(parser, text, "that of the release, if the table has it")
     add_column(parser, "--id", "column that is copied to the output, first")
     parser.add_argument(
         "--label-sampling",
@@ -97,8 +100,7 @@ def run(arguments, note):
             f"--class-prior is for classes, and the outcome is a {kind}. Leave it out."
         )
     elif isinstance(outcome, EventOutcome):
-        known = columns if arguments.event is not None else {}
-        predictions = _times(releases, known, arguments, note)
+        predictions = _times(releases, columns, arguments, note)
     else:
         predictions = _numbers(releases, arguments, note)
     said = f"Wrote {str(target)!r}: {', '.join(predictions)}; one line for each row, in order."
@@ -154,16 +156,21 @@ def _numbers(releases, arguments, note):
 def _times(releases, columns, arguments, note):
     """Return the risk of each row, and its curve of survival at public times.
 
-    ``columns`` are those of known events and times, by the options that name them.
+    ``columns`` are those of known events and times, which the table may lack where no option
+    names them.
     """
     outcome = releases[0].outcome
     times = [outcome.horizon * place for place in _PLACES]
     names = ("risk", *(f"survival_{time:g}" for time in times), "median_survival")
-    frame = read_rows(arguments, note, columns)
+    frame = read_rows(arguments, note, columns if arguments.event is not None else None)
     ids = _ids(frame, names, arguments)
-    known = outcome_values(frame, columns, outcome) if columns else None
+    known, n_known = None, 0
+    if set(columns.values()) <= set(frame.columns):
+        check_columns(frame, columns.values(), arguments.table, "the outcome")
+        known = outcome_values(frame, columns, outcome)
+        n_known = int((~known.apply(missing_values)).all(axis=1).sum())
     rows = _rows(frame, releases, arguments)
-    note(f"learning from {_named(releases)} and {len(rows):,} rows")
+    note(f"learning from {_named(releases)} and {len(rows):,} rows, {n_known:,} with an outcome")
     model = DPTransferSurvival(_source(releases)).fit(rows, known)
     curves = model.predict_survival_function(rows, return_array=True)
     reached = curves <= 0.5
@@ -307,6 +314,8 @@ def known_labels(frame, classes, arguments):
 
 def _rows(frame, releases, arguments):
     """Return the columns that the releases know, in the types that they expect."""
+    if text := odd_rows(frame)[0]:
+        warn(text)
     release = releases[0]
     where = "the releases" if len(releases) > 1 else f"the release {arguments.release[0]!r}"
     if release.encoder is not None:

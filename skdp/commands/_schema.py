@@ -59,6 +59,12 @@ def add_arguments(parser):
         type=between(0, inf, "it is in the unit of --time, such as 365 days"),
         help="public time up to which rows are followed (default: the largest time, rounded)",
     )
+    parser.add_argument(
+        "--event-value",
+        metavar="VALUE",
+        help="how --event is written, such as 2 or dead; other values are censored (default: 1, "
+        "true or yes)",
+    )
     add_output(parser, "the schema", ".json")
 
 
@@ -84,14 +90,17 @@ def run(arguments, note):
             f"--label {arguments.label!r} is for classes and numbers, and --event for times. "
             "Leave one of them out."
         )
-    if arguments.horizon is not None and arguments.event is None:
-        raise ValueError("--horizon is of a time to an event. Name --event and --time too.")
+    of_times = {name: getattr(arguments, name) for name in ("horizon", "event_value")}
+    if arguments.event is None and set(of_times.values()) != {None}:
+        raise ValueError(
+            "--horizon and --event-value are of a time to an event. Name --event and --time too."
+        )
     target = checked_output(arguments, ".json")
     outcome = {name: getattr(arguments, name) for name in ("label", "event", "time")}
     frame = read_rows(arguments, note, {f"--{name}": column for name, column in outcome.items()})
     if not frame.columns.is_unique:
         raise ValueError(f"{arguments.table!r} has columns of the same name. Rename one of them.")
-    schema = drafted(inferred(frame), note, **outcome, horizon=arguments.horizon)
+    schema = drafted(inferred(frame), note, **outcome, **of_times)
     for column in schema.columns:
         # Rule of thumb.
         if isinstance(column, CategoryColumn) and len(column.categories) > 50:
@@ -136,9 +145,9 @@ def _note_outcome(schema, arguments, note):
 def _common(arguments, note):
     """Write the schema that several owners can use, and return what changes for each of them."""
     paths = arguments.common
-    for name in ("table", "public", "label", "event", "time", "horizon"):
+    for name in ("table", "public", "label", "event", "time", "horizon", "event_value"):
         if getattr(arguments, name) not in (None, False):
-            spelled = "TABLE" if name == "table" else f"--{name}"
+            spelled = "TABLE" if name == "table" else f"--{name.replace('_', '-')}"
             raise ValueError(
                 f"{spelled} is for a draft from rows, and --common reads only schemas. Leave one "
                 "of them out."

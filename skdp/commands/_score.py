@@ -1,6 +1,7 @@
 """``skdp score``: how good predictions were, by the outcomes of the user's own rows."""
 
 import warnings
+from dataclasses import replace
 from math import inf, isnan, nan
 from numbers import Integral
 from textwrap import wrap
@@ -25,6 +26,7 @@ from skdp.commands._arguments import (
     outcome_columns,
     outcome_values,
     read_rows,
+    read_schema,
 )
 from skdp.commands._predict import known_labels, known_outcomes
 from skdp.commands._tables import (
@@ -35,15 +37,15 @@ from skdp.commands._tables import (
     read_table,
 )
 from skdp.displays import CalibrationDisplay, EvaluationDisplay, PredictionErrorDisplay
-from skdp.release import HALF_WIDTH, LEAST_ROWS, StepFunction
+from skdp.release import HALF_WIDTH, LEAST_ROWS, Release, StepFunction
 from skdp.source import evaluate_privately
 from skdp.tabular import (
     EventOutcome,
     canonical,
     missing_values,
     numbers,
+    outcome_description,
     person_ids,
-    truths,
 )
 from skdp.utils._survival import concordance_index
 from skdp.utils._text import text_width
@@ -74,7 +76,12 @@ def add_arguments(parser):
     """Add the arguments of the command."""
     add_table(parser, "what skdp predict wrote", "predictions", "PREDICTIONS")
     add_table(parser, "rows with their outcomes", metavar="TRUTH")
-    add_outcome(parser, "column with the labels, or numbers, of TRUTH", "'event' and 'time'")
+    add_outcome(parser, "column with the labels, or numbers, of TRUTH", "that of --schema")
+    parser.add_argument(
+        "--schema",
+        metavar="FILE",
+        help="schema (.json) or release (.skdp) whose outcome is a time",
+    )
     add_column(parser, "--id", "column in both that tells rows apart")
     add_table_options(parser)
     add_plot(parser, "the calibration")
@@ -103,7 +110,7 @@ def run(arguments, note):
             "class, 'prediction', or 'risk' and 'survival_' with a time. Name what it wrote."
         )
     check_columns(predictions, columns, arguments.predictions, "skdp predict")
-    outcome = EventOutcome(1.0) if score is _of_times else None
+    outcome = _outcome_of(arguments.schema) if score is _of_times else None
     named = outcome_columns(arguments, outcome, "the predictions", required=True)
     truth = read_rows(arguments, note, named)
     predictions, truth = _joined(predictions, truth, arguments)
@@ -112,6 +119,17 @@ def run(arguments, note):
     lines, displays = score(predictions, truth, values, columns, named, arguments)
     lines += drawn(lambda: _plotted(displays), target, arguments)
     return "\n".join([*lines, _NOTHING])
+
+
+def _outcome_of(path):
+    """Return the outcome of a schema or release, of which one that is a time names its columns."""
+    if path is None:
+        return EventOutcome(1.0)
+    release = Release.load(path) if path.lower().endswith(".skdp") else None
+    outcome = read_schema(path, "--schema ").outcome if release is None else release.outcome
+    if not isinstance(outcome, EventOutcome):
+        raise ValueError(f"--schema {path!r} has no outcome that is a time. Leave it out.")
+    return outcome
 
 
 def _check_predictions(values, columns, path):
@@ -253,24 +271,25 @@ def _of_times(predictions, truth, values, columns, named, arguments):
             "ascending times. Name the file as skdp predict wrote it."
         )
     times = times.tolist()
-    outcome = EventOutcome(times[-1])
+    outcome = replace(_outcome_of(arguments.schema), horizon=times[-1])
     exits = outcome_values(truth, named, outcome)
-    events, left = truths(exits[outcome.event]), numbers(exits[outcome.time])
-    known = np.isin(events, (0, 1)) & (left >= 0)
-    strange = ~known & ~missing_values(exits[outcome.event]) & ~missing_values(exits[outcome.time])
+    events, left = outcome.read(exits)
+    known = ~np.isnan(events) & (left >= 0)
+    strange = ~known & ~exits.apply(missing_values).any(axis=1).to_numpy()
     if strange.any():
         event, time = exits[strange].iloc[0].tolist()
         raise ValueError(
             f"{arguments.table!r} has {strange.sum():,} rows whose event is neither 0 or 1, true "
             "or false, nor yes or no, or whose time is no number from 0 on, such as "
-            f"{event!r:.50} and {time!r:.50}. Write them so, or leave the cells empty."
+            f"{event!r:.50} and {time!r:.50}. Write them so, leave the cells empty, or name the "
+            "--schema that says how events are written."
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that there is no noise, which is what is wanted
         evaluation = evaluate_privately(
             *(_Curves(times, values[known, 1:]), np.arange(known.sum()).reshape(-1, 1)),
             *(exits[known], inf),
-            outcome={"type": "event", "horizon": times[-1]},
+            outcome=outcome_description(outcome),
             times=times,
         )
     events, left = (events == 1) & (left <= times[-1]), np.minimum(left, times[-1])

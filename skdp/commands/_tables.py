@@ -262,8 +262,10 @@ def _inferred(values):
     present = values.notna()
     # Whole numbers stay whole where others are missing: a class is 1, not 1.0.
     typed = pd.Series(numbers(values), index=values.index).convert_dtypes()
-    truths = values[present].astype(str).str.lower().isin(["true", "false"])
-    return values if truths.any() or typed[present].isna().any() or not present.any() else typed
+    texts = values[present].astype(str)
+    # Truth values, and codes such as postal ones, which would lose their zeros in front.
+    kept = texts.str.fullmatch(r"\s*(true|false|0\d+)\s*", case=False).any()
+    return values if kept or typed[present].isna().any() or not present.any() else typed
 
 
 def _marks(text):

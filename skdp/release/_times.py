@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from skdp.release._exits import Exits, N
-from skdp.tabular import EventOutcome
+from skdp.tabular import EventOutcome, numbers
 from skdp.utils._survival import StepFunction, concordance_index
 
 # Points of a curve, ten in each interval, between which it is a step.
@@ -64,14 +64,14 @@ def survival_curve(release, confidence):
 
 def events_and_times(outcome, y, where):
     """Return events and times of y as arrays, all of them known."""
-    given = outcome.read(y)
+    given = outcome.parts(y)
     if given is None or (outcome.cells(*given) < 0).any():
         raise ValueError(
             f"The 'y' parameter of {where} must be a structured array of event and time, or a "
             f"table with the columns {outcome.event!r} and {outcome.time!r}, without missing "
             "values or times below 0."
         )
-    events, times = given
+    events, times = outcome.events(given[0]), numbers(given[1])
     return (events == 1) & (times <= outcome.horizon), np.minimum(times, outcome.horizon)
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from skdp.privacy import PrivacyLeakWarning
 from skdp.source._integers import ROW
-from skdp.tabular import EventOutcome, ambiguity, canonical, numbers, person_ids
+from skdp.tabular import LEAST, EventOutcome, ambiguity, canonical, numbers, person_ids
 from skdp.utils._frames import as_elements, as_frame
 from skdp.utils._labels import natural_labels
 from skdp.utils._private_data import validate_private_data
@@ -93,6 +93,16 @@ def read_events(y, X, outcome):
             f"The 'y' parameter holds {_KINDS[refused[0]]} where it should hold times in numbers, "
             "and whether the event came. Convert durations to the unit of the horizon, and dates "
             "to the time since a row was first seen."
+        )
+    # By values, as no type tells 1 and 2 from 0 and 1; no single record decides.
+    many = outcome.unread(events, times).sum(axis=1) >= LEAST
+    if many.any():
+        name = (outcome.event, outcome.time)[many.argmax()]
+        raise ValueError(
+            f"The 'y' parameter holds cells in {name!r} that cannot be read: their rows would be "
+            "left out. Times are numbers. Events are 1 and 0, true and false, or yes and no; name "
+            "another way to write the event in the outcome or schema, as 'event_value': 2 or "
+            "'dead', and other values of its type are censored. Nothing was charged."
         )
     return events, times
 

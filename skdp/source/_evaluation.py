@@ -103,7 +103,8 @@ def evaluate_privately(
     y : array-like of shape (n_samples,), or DataFrame
         Private labels; of a time a structured array of event and time, or a table with these
         columns. Rows whose class the model does not know are left out silently, and so are
-        those whose outcome is no number, or no event and time, where it should be one.
+        those whose outcome is no number, or no event and time, where it should be one; five events
+        or times that cannot be read are refused.
 
     epsilon : float, default=1.0
         Privacy loss. ``inf`` adds no noise, and warns.

@@ -93,7 +93,9 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         steps. Numbers beyond the bounds count as the bounds, and rows without a number are left
         out. Where y is a time to an event: the public time up to which rows are followed, as in
         ``{"type": "event", "horizon": 365}``. What comes later is not seen, and rows without
-        event or time are left out. None: what the encoder's schema says, classes otherwise.
+        event or time are left out. Events are 1 and 0, true and false, or yes and no, or
+        ``"event_value"`` names how they are written, as 2 or "dead". None: what the encoder's
+        schema says, classes otherwise.
 
     model : {"auto", "linear", "additive", "mixtures", "logistic"}, default="auto"
         What is learned besides the moments. ``"linear"``: linear scores of public functions of

@@ -13,11 +13,13 @@ from skdp.tabular._check import (
     check_table,
 )
 from skdp.tabular._columns import (
+    LEAST,
     CategoryColumn,
     NumericColumn,
     cells_without_value,
     mostly_far_outside,
 )
+from skdp.tabular._drafting import rounded_bounds, schema_from, unfit_columns
 from skdp.tabular._encoder import (
     TabularEncoder,
     encode_table,
@@ -33,6 +35,7 @@ from skdp.tabular._mistakes import (
     missing_marks,
     number_forms,
     number_pattern,
+    odd_rows,
     same_spelling,
 )
 from skdp.tabular._movable_columns import bounded_columns
@@ -48,7 +51,7 @@ from skdp.tabular._outcomes import (
     without_names,
 )
 from skdp.tabular._quality import TableComparison, compare_tables
-from skdp.tabular._schema import Schema, as_schema, rounded_bounds, schema_from, unfit_columns
+from skdp.tabular._schema import Schema, as_schema
 from skdp.tabular._values import (
     Vocabulary,
     ambiguity,

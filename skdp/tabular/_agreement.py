@@ -50,7 +50,8 @@ def _outcome_text(outcome, none="none"):
     if not isinstance(outcome, EventOutcome):
         return none if outcome is None else column_text(outcome)
     names = shortened((outcome.event, outcome.time))
-    return f"{outcome_text(outcome)}, in the columns {names}"
+    code = "" if outcome.event_value is None else f", the event is {outcome.event_value!r:.50}"
+    return f"{outcome_text(outcome)}, in the columns {names}{code}"
 
 
 def classes_difference(first, second):
@@ -102,12 +103,14 @@ def common_outcome(outcomes):
         return common_column(outcomes) if outcomes else None
     (owner, first), *others = outcomes.items()
     for other, outcome in others:
-        # Only times have a horizon.
-        if getattr(outcome, "horizon", None) != getattr(first, "horizon", None):
+        # Only times have these.
+        keys = "horizon", "event_value"
+        if any(getattr(outcome, key, None) != getattr(first, key, None) for key in keys):
             raise ValueError(
                 f"The outcome is {_outcome_text(first)} in {owner} and {_outcome_text(outcome)} "
                 f"in {other}; releases that are used together need one kind of outcome with one "
-                "horizon, in one unit of time, so agree on a time up to which all follow rows."
+                "horizon, in one unit of time, and one value of the event, so agree on a time up "
+                "to which all follow rows, and on how events are written."
             )
     return first
 

@@ -15,6 +15,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from skdp.tabular._columns import (
+    LEAST,
     MOST,
     NumericColumn,
     cells_without_value,
@@ -22,53 +23,45 @@ from skdp.tabular._columns import (
     values_outside,
 )
 from skdp.tabular._mistakes import (
+    FEW,
     MANY,
-    PERSON_ID,
-    Spelling,
     are_dates,
-    conversions,
+    described,
+    id_texts,
+    is_known_after,
     is_record_number,
-    letters,
     most_frequent,
+    nines,
     number_forms,
+    odd_rows,
+    repeats_like_people,
+    said_of_ids,
+    spellings,
+    start_of,
 )
-from skdp.tabular._outcomes import N_INTERVALS, exit_names, outcome_text
+from skdp.tabular._outcomes import exit_names, outcome_text
 from skdp.tabular._schema import Schema, as_schema
-from skdp.tabular._values import Vocabulary, canonical, missing_values, numbers, person_ids
+from skdp.tabular._values import Vocabulary, canonical, missing_values, numbers
 from skdp.utils._frames import as_elements, as_frame
 from skdp.utils._text import named_like, text_width
 from skdp.utils._validation import listed
 
 # Kinds of findings, by which stops are accepted: of a column, and of the whole table.
 COLUMN_KINDS = (
-    *("units", "codes", "clipped", "narrow", "decimals", "unread", "spelling", "unlisted"),
-    *("missing", "constant", "classes", "bound", "ids", "negative", "events"),
+    *("codes", "clipped", "decimals", "unread", "spelling", "unlisted"),
+    *("missing", "constant", "classes", "bound", "ids", "negative", "events", "leak"),
 )
-TABLE_KINDS = ("duplicates", "people", "few-rows")
-# Shares above which a finding is a stop: of mistakes that are certain, such as a category in upper
-# case, and of others (MANY). Both are rules of thumb. A stop needs at least so many cells, so that
-# it does not depend on one record.
-_FEW, _LEAST = 0.01, 5
+TABLE_KINDS = ("duplicates", "people", "totals", "few-rows")
 # Rows of a class below which noise at ε = 1, about 4 in a count, hides its existence, and
 # below which hardly anything can be learned about it (rules of thumb).
 _NO_CLASS, _SMALL_CLASS = 5, 30
-# Share of the horizon below which all times may be in another unit, and the shares of it that the
-# latest time in the right unit may be (rules of thumb). How units of time relate.
-_EARLY, _LATEST = 0.05, (0.2, 20.0)
-_UNITS = {
-    **{"minutes to hours": 1 / 60, "hours to days": 1 / 24, "days to weeks": 1 / 7},
-    **{"days to months": 1 / 30.44, "days to years": 1 / 365.25, "months to years": 1 / 12},
-    **{"hours to minutes": 60.0, "days to hours": 24.0, "weeks to days": 7.0},
-    **{"months to days": 30.44, "years to days": 365.25, "years to months": 12.0},
-}
-# Share of the range below which nearly all values may be in another unit, and the quantile for
-# "nearly all" (rules of thumb).
-_NARROW, _INSIDE = 0.02, 0.995
+# Share of the horizon below which nearly all times may be in another unit, and share of times that
+# may be below it where the others are beyond; the quantile for "nearly all" (rules of thumb).
+_EARLY, _NEARLY = 0.05, 0.995
 # Of lines of a report at most, in characters (rule of thumb).
 _WIDTH = 90
-# Smallest number of different rows, or IDs, for which a pattern in their frequencies is evidence,
-# and the share of them that must agree (rules of thumb).
-_DIFFERENT, _AGREE = 10, 0.95
+# Smallest number of different rows, or IDs, for which their frequencies are evidence.
+_DIFFERENT = 10
 
 
 @dataclass(frozen=True)
@@ -81,10 +74,9 @@ class TableFinding:
         Name of the column; None for the whole table.
 
     kind : str
-        A public code: "units", "codes", "clipped", "narrow", "decimals", "unread", "spelling",
-        "unlisted", "missing", "constant", "classes", "bound", "ids", "negative" or "events" of a
-        column;
-        "duplicates", "people" or "few-rows" of the table.
+        A public code: "codes", "clipped", "decimals", "unread", "spelling", "unlisted",
+        "missing", "constant", "classes", "bound", "ids", "negative", "events" or "leak" of
+        a column; "duplicates", "people", "totals" or "few-rows" of the table.
 
     text : str
         The finding, with counts and values of the rows: private.
@@ -96,8 +88,8 @@ class TableFinding:
     Examples
     --------
     >>> from skdp.tabular import TableFinding
-    >>> TableFinding("age", "units", "590 of 600 values lie outside 18 to 110.", True).name
-    'age:units'
+    >>> TableFinding("age", "clipped", "590 of 600 values lie outside 18 to 110.", True).name
+    'age:clipped'
     """
 
     column: str | None
@@ -272,9 +264,9 @@ def check_table(
     >>> table = pd.DataFrame({"temperature": np.linspace(96, 104, 200)})  # °F
     >>> report = check_table(table, schema)
     >>> [finding.name for finding in report.stops]
-    ['temperature:units']
-    >>> print(report.stops[0].text.split(". ")[1])
-    They would lie inside if they were converted from °F to °C.
+    ['temperature:clipped']
+    >>> print(report.stops[0].text)
+    200 of 200 values (100.0 %) lie outside 30 to 45. Are they in other units?
     """
     schema = as_schema(schema)
     of_exits = exit_names(schema.outcome, label, "check_table")
@@ -295,6 +287,12 @@ def check_table(
             listed_ones, fate = column.categories, "count as missing"
             of_column = [*_listing_findings(column.name, cells, n_given, listed_ones, fate)]
         findings += [*of_column, *_absence_findings(column, missing)]
+        if (label is not None or of_exits) and is_known_after(column.name):
+            text = (
+                "By its name this is known only with the outcome, as the time of follow-up or the "
+                "length of a stay: it leaks the outcome. If so, delete the column from the schema."
+            )
+            findings.append(TableFinding(column.name, "leak", text, False))
         if not of_column and not clipped:
             findings += _constant_findings(column, values, missing | unread)
         counts.append((column.name, int(missing.sum()), int(unread.sum()), clipped))
@@ -345,7 +343,7 @@ def _of(count, total, what="values"):
 
 def _is_many(count, total, share):
     """Tell whether cells are so many that they stop a release."""
-    return count >= _LEAST and count > share * total
+    return count >= LEAST and count > share * total
 
 
 def _numeric_findings(column, values, cells, n_given):
@@ -354,17 +352,10 @@ def _numeric_findings(column, values, cells, n_given):
     given = given[~np.isnan(given)]
     outside = values_outside(given, column.low, column.high)
     findings = [*_unread_findings(column.name, cells, n_given)]
-    if len(outside) > _FEW * len(given):
+    if len(outside) > FEW * len(given):
         findings.append(_clipped_finding(column, given, outside))
-    elif len(given) and not len(outside):
-        start, stop = np.quantile(column.positions(given), [1 - _INSIDE, _INSIDE])
-        if np.ptp(given) > 0 and stop - start < _NARROW:
-            text = (
-                f"Nearly all values lie within {_NARROW * 100:g} % of the range {column.low:g} to "
-                f"{column.high:g}, where noise may hide their differences. Are they in other "
-                "units?"
-            )
-            findings.append(TableFinding(column.name, "narrow", text, False))
+    elif not len(outside):
+        findings += _code_findings(column.name, given)
     return len(outside), findings
 
 
@@ -379,26 +370,31 @@ def _number_findings(name, values):
         yield TableFinding(name, "ids", text, False)
 
 
+def _code_findings(name, values):
+    """Yield what is to be said of numbers of nines that lie apart."""
+    if found := nines(values):
+        text = (
+            f"{listed(found, show=str)} lies apart from all other values: if this is a code for "
+            f"missing values, empty these cells, or add --missing={','.join(found)}."
+        )
+        yield TableFinding(name, "codes", text, False)
+
+
 def _clipped_finding(column, values, outside):
     """Return a finding that says why values may lie outside the bounds of a column."""
-    name, low, high = column.name, column.low, column.high
-    n, count, kind, tolerated = len(values), len(outside), "clipped", MANY
+    low, high, n, count = column.low, column.high, len(values), len(outside)
     text = f"{_of(count, n)} lie outside {low:g} to {high:g}."
-    # A few values just beyond a bound are extreme, not in other units.
-    maybe_units = _is_many(count, n, MANY) or mostly_far_outside(outside, low, high)
-    if maybe_units and (ways := conversions(name, outside, low, high)):
-        text += f" They would lie inside if they were {', or '.join(ways)}."
-        kind = "units" if count > MOST * n else kind
-    elif mostly_far_outside(values, low, high):
-        kind, text = "units", f"{text} Are they in other units?"
     distinct, times = np.unique(outside, return_counts=True)
-    if kind == "clipped" and times.max() >= _LEAST and times.max() > MOST * count:
-        kind, tolerated = "codes", _FEW
+    most, code = times.max(), distinct[times.argmax()]
+    if mostly_far_outside(values, low, high):
+        text += " Are they in other units?"
+    elif most >= LEAST and most > MOST * count:
         text += (
-            f" {times.max():,} of these are {distinct[times.argmax()]:g}: if this is a code for "
-            f"missing values, empty these cells, or add --missing={distinct[times.argmax()]:g}."
+            f" {most:,} of these are {code:g}: if this is a code for missing values, empty these "
+            f"cells, or add --missing={code:g}."
         )
-    return TableFinding(name, kind, text, _is_many(count, n, tolerated))
+        return TableFinding(column.name, "codes", text, _is_many(count, n, FEW))
+    return TableFinding(column.name, "clipped", text, _is_many(count, n, MANY))
 
 
 def _unread_findings(name, cells, n):
@@ -409,7 +405,7 @@ def _unread_findings(name, cells, n):
             f"{_of(signs, n)} have a decimal comma or signs between thousands, and count as "
             f"missing. Write them with a decimal point alone, or read them by {advice}."
         )
-        yield TableFinding(name, "decimals", text, _is_many(signs, n, _FEW))
+        yield TableFinding(name, "decimals", text, _is_many(signs, n, FEW))
     if len(cells) > signs:
         some = f", {within:,} of them numbers with something around" if within else ""
         text = (
@@ -426,18 +422,19 @@ def _date_hint(cells):
 
 def _listing_findings(name, cells, n, listing, fate):
     """Yield what is wrong with cells that are not listed as categories, or as classes."""
-    spelling = Spelling(cells, listing)
-    if spelling.n_alike:
+    alike, other = spellings(cells, listing)
+    n_alike, n_other = (sum(count for _, count, _ in texts) for texts in (alike, other))
+    if n_alike:
         text = (
-            f"{_of(spelling.n_alike, n)} differ from a listed one in case, white space or "
-            f"punctuation, and {fate}: {spelling.alike}."
+            f"{_of(n_alike, n)} differ from a listed one in case, white space or "
+            f"punctuation, and {fate}: {described(alike)}."
         )
-        yield TableFinding(name, "spelling", text, _is_many(spelling.n_alike, n, _FEW))
-    if spelling.n_other:
-        text = f"{_of(spelling.n_other, n)} are not listed, and {fate}: {spelling.other}."
-        if spelling.n_other == n:
+        yield TableFinding(name, "spelling", text, _is_many(n_alike, n, FEW))
+    if n_other:
+        text = f"{_of(n_other, n)} are not listed, and {fate}: {described(other)}."
+        if n_other == n:
             text += f" Listed are {listed(listing)}."
-        yield TableFinding(name, "unlisted", text, _is_many(spelling.n_other, n, MANY))
+        yield TableFinding(name, "unlisted", text, _is_many(n_other, n, MANY))
 
 
 def _absence_findings(column, missing):
@@ -524,35 +521,41 @@ def _outcome_findings(values, outcome, label):
 def _exit_findings(frame, outcome):
     """Return the counts of events and times, and what is wrong with them."""
     n, name = len(frame), outcome.event
-    events, times = as_elements(frame[name]), numbers(frame[outcome.time])
-    # Of each column by itself: with a time at which any event counts, and the other way around.
-    happened = outcome.cells(events, np.zeros(n))
-    bad = {name: happened < 0, outcome.time: np.isnan(times)}
+    cells = [as_elements(frame[column]) for column in (name, outcome.time)]
+    happened, times = outcome.events(cells[0]), numbers(cells[1])
     counts, findings = [], []
-    for column, unknown in bad.items():
-        cells = as_elements(frame[column])
-        missing = unknown & missing_values(cells)
+    for column, given, unread in zip(
+        (name, outcome.time), cells, outcome.unread(*cells), strict=True
+    ):
+        missing = missing_values(given)
         findings += _left_out_findings(column, int(missing.sum()), n, "values")
-        unread = unknown & ~missing
         if unread.any():
-            wanted = (
-                "neither 0 or 1, true or false, nor yes or no" if column == name else "no numbers"
-            )
+            wanted, hint = "no numbers", ""
+            if column == name:
+                wanted = "neither 0 or 1, true or false, nor yes or no"
+                hint = ' If one of them is the event, name it in the schema: "event_value".'
             text = (
                 f"{_of(int(unread.sum()), n)} are {wanted}, and their rows are left out. The most "
-                f"frequent of these: {most_frequent(cells[unread])}.{_date_hint(cells[unread])}"
+                f"frequent of these: {most_frequent(given[unread])}.{_date_hint(given[unread])}"
+                f"{hint}"
             )
-            stop = _is_many(int(unread.sum()), n, MANY)
-            findings.append(TableFinding(column, "unread", text, stop))
+            findings.append(TableFinding(column, "unread", text, unread.sum() >= LEAST))
         late = int((times > outcome.horizon).sum()) if column == outcome.time else 0
         counts.append((column, int(missing.sum()), int(unread.sum()), late))
+    if (start := start_of(frame, outcome.time)) is not None:
+        text = (
+            f"Rows begin, by {start!r:.100}, where the row before ended, as of people with several"
+            " rows. Each would count as followed from 0: keep one row of each person, with the "
+            "columns at the start and the last time and event."
+        )
+        findings.append(TableFinding(None, "people", text, True))
     negative = int((times < 0).sum())
     if negative:
         text = f"{_of(negative, n, 'times')} are negative, and their rows are left out."
-        stop = _is_many(negative, n, _FEW)
+        stop = _is_many(negative, n, FEW)
         findings.append(TableFinding(outcome.time, "negative", text, stop))
     known = (happened >= 0) & (times >= 0)
-    with_event = known & (happened < N_INTERVALS)
+    with_event = known & (happened == 1)
     findings += _horizon_findings(outcome, times[known], times[with_event])
     findings += _event_findings(name, times, known, with_event, outcome.horizon)
     return counts, findings
@@ -560,21 +563,13 @@ def _exit_findings(frame, outcome):
 
 def _horizon_findings(outcome, times, of_events):
     """Yield what is wrong with times of which all are far from the horizon, or beyond it."""
-    if len(times) < _LEAST:
+    if len(times) < LEAST:
         return
-    horizon, (first, last) = outcome.horizon, np.quantile(times, [1 - _AGREE, _INSIDE])
+    horizon, (first, last) = outcome.horizon, np.quantile(times, [_EARLY, _NEARLY])
     if last < _EARLY * horizon or first > horizon:
         side = "beyond" if first > horizon else f"below {_EARLY:.0%}".replace("%", " %") + " of"
-        text = f"Nearly all times are {side} the horizon {horizon:g}."
-        low, high = (share * horizon for share in _LATEST)
-        ways = [
-            way
-            for way, factor in _UNITS.items()
-            if (factor < 1) == (first > horizon) and low <= last * factor <= high / 10
-        ]
-        if ways:
-            text += f" They would not be if they were converted from {', or '.join(ways)}."
-        yield TableFinding(outcome.time, "units", text, True)
+        text = f"Nearly all times are {side} the horizon {horizon:g}. Are they in its unit?"
+        yield TableFinding(outcome.time, "bound", text, True)
     elif late := int((of_events > horizon).sum()):
         text = (
             f"{_of(late, len(of_events), 'events')} are after the horizon {horizon:g}: their rows "
@@ -598,10 +593,18 @@ def _event_findings(name, times, known, with_event, horizon):
 def _person_findings(frame, schema, label, group):
     """Yield what is wrong with ids of people, or with having named none."""
     if group is None:
-        used = {*schema.names, label}
-        texts = [_said_of_ids(frame, name) for name in frame.columns if name not in used]
-        if text := " ".join(filter(None, texts)):
-            yield TableFinding(None, "people", text, True)
+        names = [name for name in frame.columns if name != label and list(frame).count(name) == 1]
+        theirs = {name: text for name in names if (text := said_of_ids(name, frame[name]))}
+        if theirs:
+            yield TableFinding(None, "people", " ".join(theirs.values()), True)
+        for name in schema.names:
+            if name not in theirs and repeats_like_people(frame[name]):
+                text = (
+                    "Equal values stand together, or all are equally frequent, as IDs of people "
+                    "with several rows. If these are IDs, name the column by --group, and delete "
+                    "it from the schema."
+                )
+                yield TableFinding(name, "ids", text, False)
         return
     values = frame[group]
     missing = missing_values(values)
@@ -610,7 +613,7 @@ def _person_findings(frame, schema, label, group):
             f"{_of(int(missing.sum()), len(missing), 'ids')} are missing: a release refuses them."
         )
         yield TableFinding(group, "missing", text, True)
-    ids = _ids(values[~missing])
+    ids = id_texts(values)
     counts = ids.value_counts()
     if not len(counts):
         return
@@ -623,36 +626,6 @@ def _person_findings(frame, schema, label, group):
             "which count as one person. Does it mean that the person is not known?"
         )
         yield TableFinding(group, "ids", text, True)
-    if label is not None and schema.classes is not None:
-        codes = Vocabulary(schema.classes).codes(frame[label])[~missing]
-        of_class = codes >= 0
-        several = pd.Series(codes[of_class]).groupby(ids.to_numpy()[of_class]).nunique()
-        if (several > 1).any():
-            text = f"{_of(int((several > 1).sum()), len(several), 'people')} have several classes."
-            yield TableFinding(group, "ids", text, False)
-
-
-def _said_of_ids(frame, name):
-    """Return why a column may hold ids of people with several rows; empty where not."""
-    if not PERSON_ID.fullmatch(letters(name)) or list(frame.columns).count(name) > 1:
-        return ""
-    values = frame[name]
-    ids = _ids(values[~missing_values(values)])
-    people = ids.nunique()
-    repeated = len(ids) - people
-    # A column of that name is believed up to 100 rows of a person, on average (rule of thumb).
-    credible = people >= max(_DIFFERENT, len(ids) / 100)
-    if not credible or not _is_many(repeated, len(ids), _FEW):
-        return ""
-    return (
-        f"The column {name!r:.100} has {people:,} different values in {len(ids):,} rows. If these "
-        "are people, a release protects single rows of theirs, not them: name the column as that "
-        "of the groups (--group)."
-    )
-
-
-def _ids(values):
-    return pd.Series(person_ids(np.asarray(values, dtype=object)), dtype=object).map(str)
 
 
 def _comparable(values):
@@ -668,24 +641,25 @@ def _row_findings(frame, schema):
     """Yield what is wrong with the rows as wholes: copies, and how many they are."""
     cells = [_comparable(frame.iloc[:, i]) for i in range(frame.shape[1])]
     rows = pd.DataFrame(dict(enumerate(cells)))
-    hashes, times = np.unique(pd.util.hash_pandas_object(rows, index=False), return_counts=True)
-    n, different = len(frame), len(hashes)
+    hashes = pd.util.hash_pandas_object(rows, index=False).to_numpy()
+    n, different = len(frame), len(np.unique(hashes))
     copies = n - different
-    if copies:
-        # Of rows that agree by chance some occur an odd number of times.
-        multiple = max((np.mean(times % k == 0) for k in (2, 3, 4, 5)), default=0)
-        systematic = different >= _DIFFERENT and multiple >= _AGREE
-        distinct = max(rows[i].nunique() for i in rows)
+    if copies > MANY * n:
         # Copies are no chance where a column distinguishes nearly all rows, as IDs and
-        # measurements of many digits do (rule of thumb).
-        unlikely = distinct > 0.9 * different and different >= _DIFFERENT
-        stop = (systematic or unlikely) and _is_many(copies, n, MANY)
+        # measurements of many digits do, or where most lie equally far behind the row that they
+        # repeat, as in a table that was pasted twice (rules of thumb).
+        distinct = max(rows[i].nunique() for i in rows)
+        apart = pd.Series(np.arange(n)).groupby(hashes).diff()
+        pasted = apart[apart > 1].value_counts().max() > MOST * copies
+        stop = different >= _DIFFERENT and (pasted or distinct > 0.9 * different)
         text = (
             f"{_of(copies, n, 'rows')} are copies of others in all columns. Whoever is in the "
             "table twice is protected half as well, and counts twice."
         )
-        if stop or copies > MANY * n:
-            yield TableFinding(None, "duplicates", text, bool(stop))
+        yield TableFinding(None, "duplicates", text, bool(stop and copies >= LEAST))
+    text, is_stop = odd_rows(frame)
+    if text:
+        yield TableFinding(None, "totals", text, is_stop)
     # With fewer, noise at ε = 1 exceeds most differences of means (rule of thumb).
     wanted = 10 * len(schema.encoded_names)
     if n < wanted:

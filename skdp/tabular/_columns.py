@@ -20,6 +20,8 @@ _LOG_RESOLUTION = 100.0
 # Distance of a value beyond its public bounds, in widths of these, and share of such rows: where
 # both are exceeded, the column is probably in other units (rules of thumb).
 _FAR, MOST = 0.1, 0.5
+# A finding rests on so many cells at least, so that a single record hardly ever decides.
+LEAST = 5
 # Longest name of a column or category: a rule of thumb, far beyond any real one.
 _MAX_TEXT = 1000
 

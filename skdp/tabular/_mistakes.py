@@ -1,4 +1,4 @@
-"""Causes of values that a schema does not allow: units, decimal signs, spelling.
+"""Causes of values that a schema does not allow: decimal signs, dates, IDs, spelling.
 
 Each function reads private values and returns text for their owner, which must stay private.
 """
@@ -7,67 +7,56 @@ import re
 import unicodedata
 from collections import Counter
 from datetime import date
-from difflib import get_close_matches
 
 import numpy as np
+import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
-from skdp.tabular._columns import MOST, values_outside
-from skdp.tabular._values import canonical, missing_values, numbers
+from skdp.tabular._columns import LEAST, MOST
+from skdp.tabular._values import canonical, missing_values, numbers, person_ids
 from skdp.utils._frames import as_elements
 from skdp.utils._validation import listed
 
 # Share of unreadable values from which they are probably written in another way, rather than rare
 # categories that the source does not list (rule of thumb).
 MANY = 0.1
-# Numbers of conversions and of values that a text names.
-_CONVERSIONS, _SHOWN = 3, 5
-# Similarity of texts, from 0 to 1 by difflib, that suggests a typing error, and the smallest
-# length for which it does (rules of thumb).
-_SIMILAR, _LONG = 0.8, 4
-# Conversions between two units of one quantity: the factor, the quantity and the two units. Its
-# words are searched in the name of the column, to prefer matching conversions.
-_FACTORS = (
-    (88.4, "creatinine", "µmol/l", "mg/dl"),
-    (18.016, "glucose", "mg/dl", "mmol/l"),
-    (38.67, "cholesterol", "mg/dl", "mmol/l"),
-    (88.57, "triglycerides", "mg/dl", "mmol/l"),
-    (17.104, "bilirubin", "µmol/l", "mg/dl"),
-    (59.48, "uric acid or urate", "µmol/l", "mg/dl"),
-    (2.801, "urea (bun)", "mg/dl", "mmol/l"),
-    (4.008, "calcium", "mg/dl", "mmol/l"),
-    (7.50062, "pressure", "mmHg", "kPa"),
-    (2.54, "height or length", "cm", "inches"),
-    (30.48, "height or length", "cm", "feet"),
-    (2.20462, "weight (wt)", "pounds", "kg"),
-    (365.25, "age or time", "days", "years"),
-    (30.4375, "age or time", "days", "months"),
-    (12.0, "age or time", "months", "years"),
-    (7.0, "time", "days", "weeks"),
-    (24.0, "time", "hours", "days"),
-    (60.0, "time", "minutes", "hours"),
-)
-# Factors of metric units, and of lost decimal signs, for any quantity.
-_DECIMAL = (
-    (10.0, "g/l and g/dl, mm and cm"),
-    (100.0, "percent and shares, cm and m"),
-    (1000.0, "mg and g, g and kg"),
-)
-# Degrees: (x + before)·scale + after.
-_DEGREES = (
-    ("from °F to °C", -32.0, 1 / 1.8, 0.0),
-    ("from °C to °F", 0.0, 1.8, 32.0),
-    ("from kelvin to °C", -273.15, 1.0, 0.0),
-    ("from °C to kelvin", 0.0, 1.0, 273.15),
-)
+# And of those that are mistakes for sure.
+FEW = 0.01
+# Number of values that a text names.
+_SHOWN = 5
 # Fewest different numbers that are evidence of record numbers, and the probability that so many
 # draws from their range all differ, below which they are (rules of thumb).
 _RECORDS, _BY_CHANCE = 20, 1e-3
+# Fewest different IDs of people (rule of thumb).
+_PEOPLE = 10
+_DIGIT = re.compile(r"\d")
 # Names of columns with IDs of people, without separators between words, and with record numbers.
 _WHO = "patients?|persons?|people|subjects?|participants?|customers?|clients?|members?|users?"
 _ID = "id|ids|uid|pid|mrn|ssn|pseudonym"
-_KEY = f"{_ID}|nr|no|num|number|code|key"
-PERSON_ID = re.compile(rf"(?:{_ID})|(?:{_WHO})(?:{_KEY})?")
-_RECORD_ID = re.compile(rf"(?:{_ID})|(?:{_WHO}|records?|rows?|cases?)(?:{_KEY})|unnamed|index")
+_KEY = f"{_ID}|nr|no|num|number|nummer|code|key"
+_THEIRS = "cases?|study|records?|pat|patienten|kunden|fall"
+_PERSON_ID = re.compile(rf"(?:{_ID})|(?:{_WHO})(?:{_KEY})?|(?:{_THEIRS})(?:{_KEY})")
+_RECORD_ID = re.compile(rf"(?:{_ID})|(?:{_WHO}|{_THEIRS}|rows?)(?:{_KEY})|unnamed|index")
+# Names of what is known only after the outcome, without separators between words.
+_AFTER = re.compile(
+    r"time|tte|los|lenfol|exit|t?stop|(?:last)?fu[p]?(?:time|days|months|years)?|.*followup.*|.*survival.*"
+    r"|(?:time|days|months|years)(?:to|until|survived).*|(?:date|time|cause)(?:of|at)?death"
+    r"|lengthofstay|discharge.*"
+)
+# Cells of rows that are no records.
+_TOTALS = {
+    "total",
+    "totals",
+    "grand total",
+    "subtotal",
+    "sum",
+    "summe",
+    "gesamt",
+    "gesamtsumme",
+} | {
+    *("insgesamt", "zwischensumme", "somme", "suma", "totale", "totaal", "average", "mean"),
+    *("mittelwert", "durchschnitt"),
+}
 # Signs of money, and signs between thousands that look alike.
 MONEY = "$€£"
 ALIKE = {"'": "'’", " ": " \u00a0\u202f"}
@@ -99,8 +88,10 @@ _MARKS = {"ka", "na", "unbekannt", "keineangabe", "unknown", "notavailable", "mi
 _DATE = re.compile(
     r"\s*(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3\d{2}(\d{2})?)([T ].*)?\s*"
 )
-# 12 mg, < 0.3, 38,5°C, ~5, 120+.
-_WITH_TEXT = re.compile(r"[<>≤≥=~≈]*\s*[+-]?\d[\d.,]*\s*(\D{0,12}|[a-zA-Zµ%°/^*0-9.\s]{0,12})")
+# 12 mg, < 0.3, 38,5°C, ~5, 120+, EUR 3,000.
+_WITH_TEXT = re.compile(
+    r"([<>≤≥=~≈]*|[A-Z]{2,3}(?=\s))\s*[+-]?\d[\d.,]*\s*(\D{0,12}|[a-zA-Zµ%°/^*0-9.\s]{0,12})"
+)
 
 
 def letters(name):
@@ -121,49 +112,6 @@ def is_record_number(name, values):
     drawn = np.arange(len(given)) / (np.ptp(given) + 1)
     dense = np.log1p(-drawn).sum() < np.log(_BY_CHANCE)
     return bool(dense) or _RECORD_ID.fullmatch(letters(name)) is not None
-
-
-def conversions(name, values, low, high):
-    """Return conversions of units that bring nearly all outside values into the public bounds.
-
-    At most three texts, to follow "if they were"; those of the quantity that the name says first.
-    """
-    candidates = [
-        (f"converted {text}", "temperature fever", (values + before) * scale + after)
-        for text, before, scale, after in _DEGREES
-    ]
-    for factor, what, unit, other in _FACTORS:
-        candidates += [
-            (f"divided by {factor:.6g} ({what} in {unit} for {other})", what, values / factor),
-            (f"multiplied by {factor:.6g} ({what} in {other} for {unit})", what, values * factor),
-        ]
-    for factor, what in _DECIMAL:
-        text = f"by {factor:g} ({what}, a lost decimal sign)"
-        candidates += [
-            (f"divided {text}", "", values / factor),
-            (f"multiplied {text}", "", values * factor),
-        ]
-    fits = [
-        (text, words)
-        for text, words, converted in candidates
-        if len(values_outside(converted, low, high)) <= (1 - 0.98) * len(values)  # rule of thumb
-    ]
-    about = [text for text, words in fits if _is_about(name, words)]
-    general = [text for text, words in fits if not words]
-    others = [] if about else [text for text, words in fits if words]
-    return [*about, *general, *others][:_CONVERSIONS]
-
-
-def _is_about(name, words):
-    """Return whether a column's name has a word of a quantity, or the beginning of one."""
-    of_quantity = re.findall(r"[a-z]{2,}", words)
-    parts = re.findall(r"[a-z]+", name.casefold())
-    return any(
-        part == word or (len(part) >= _LONG and (part.startswith(word) or word.startswith(part)))
-        for part in parts
-        for word in of_quantity
-        if word != "or"
-    )
 
 
 def number_forms(values):
@@ -188,17 +136,126 @@ def number_forms(values):
 
 def missing_marks(values):
     """Return values of a public column that probably mark missing cells: 'k.A.', -99."""
-    given = numbers(values)
-    known = np.unique(given[np.isfinite(given)])
-    marks = []
-    for ordered in (known, -known):  # a number of nines, farther from others than these reach
-        least, *others = np.sort(ordered)[:2].tolist() if len(known) > 2 else [0.0]
-        if set(f"{abs(least):g}") == {"9"} and others[0] - least > np.ptp(np.sort(ordered)[1:]):
-            marks.append(f"{least if ordered is known else -least:g}")
     cells = as_elements(values)[~missing_values(values)]
-    texts = {v for v in cells.tolist() if isinstance(v, str) and not any(map(str.isdigit, v))}
-    in_numbers = np.isfinite(given).sum() > MOST * len(cells)
-    return marks + sorted(t for t in texts if in_numbers or same_spelling(t) in _MARKS)
+    is_number = ~np.isnan(numbers(cells))
+    texts = {v for v in cells[~is_number].tolist() if isinstance(v, str) and not _DIGIT.search(v)}
+    in_numbers = is_number.sum() > MOST * len(cells)
+    marks = sorted(t for t in texts if in_numbers or same_spelling(t) in _MARKS)
+    return [*nines(values), *marks]
+
+
+def nines(values):
+    """Return numbers of nines at an end of a column that lie apart from all others: 9, -99."""
+    # Farther than these reach; or repeated, and alone below 0 or twice as far as any two of them
+    # (rules of thumb).
+    given = numbers(values)
+    known, times = np.unique(given[np.isfinite(given)], return_counts=True)
+    gaps, found = np.diff(known), []
+    for end, gap, others in ((0, gaps[:1], gaps[1:]), (-1, gaps[-1:], gaps[:-1])):
+        if len(others) and set(f"{abs(known[end]):g}") == {"9"}:
+            apart = gap[0] > 2 * others.max() or known[0] < 0 <= known[1]
+            if (apart and times[end] >= LEAST) or gap[0] > others.sum():
+                found.append(f"{known[end]:g}")
+    return found
+
+
+def odd_numbers(values):
+    """Return texts such as '<5', '12 %' and '#DIV/0!' among numbers, or in place of many."""
+    cells = as_elements(values)[~missing_values(values)]
+    is_number = ~np.isnan(numbers(cells))
+    texts = {str(v).strip() for v in cells[~is_number].tolist()}
+    odd = sorted(t for t in texts if _WITH_TEXT.fullmatch(t) or t.startswith("#"))
+    return odd if is_number.sum() > MOST * len(cells) or len(odd) > _RECORDS else []
+
+
+def respelled(listing):
+    """Return listed texts that differ from others in case, white space or punctuation alone."""
+    forms = Counter(map(same_spelling, listing))
+    return [value for value in listing if forms[same_spelling(value)] > 1]
+
+
+def is_known_after(name):
+    """Return whether a column is named like the time of follow-up, or the length of a stay."""
+    return _AFTER.fullmatch(letters(name)) is not None
+
+
+def said_of_ids(name, values):
+    """Return why a column, by its name, may hold IDs of people with several rows; "" where not."""
+    if not _PERSON_ID.fullmatch(letters(name)):
+        return ""
+    ids = id_texts(values)
+    people, n = ids.nunique(), len(ids)
+    # A column of that name is believed up to 100 rows of a person, on average (rule of thumb).
+    if people < max(_PEOPLE, n / 100) or n - people < LEAST or n - people <= FEW * n:
+        return ""
+    return (
+        f"The column {name!r:.100} has {people:,} different values in {n:,} rows. If these "
+        "are people, a release protects single rows of theirs, not them: name the column as that "
+        "of the groups (--group), and leave it out of the schema."
+    )
+
+
+def id_texts(values):
+    """Return the IDs in a column that are there, as text."""
+    values = as_elements(values)
+    given = values[~missing_values(values)]
+    return pd.Series(person_ids(np.asarray(given, dtype=object)), dtype=object).map(str)
+
+
+def repeats_like_people(values):
+    """Return whether values stand together, or are equally frequent, as IDs in several rows."""
+    given = as_elements(values)[~missing_values(values)]
+    x = numbers(given)
+    if np.isfinite(x).all() and (x % 1).any():
+        return False
+    codes, different = pd.factorize(id_texts(given))
+    n, times = len(different), np.bincount(codes)
+    if not (_RECORDS <= n < len(codes) <= _RECORDS * n):
+        return False
+    return bool(np.ptp(times) == 0 or np.count_nonzero(np.diff(codes)) == n - 1)
+
+
+def start_of(frame, stop):
+    """Return the column in which rows begin where the row before ended; None without one."""
+    ends = numbers(frame[stop])
+    for name in frame.columns:
+        starts = np.full(len(ends), np.nan) if name == stop else numbers(frame[name])
+        joined = np.count_nonzero(starts[1:] == ends[:-1])
+        if joined >= LEAST and joined > MANY * len(ends) and not (starts >= ends).any():
+            return name
+    return None
+
+
+def odd_rows(frame):
+    """Return what is to be said of rows that are no records, and whether some surely are none.
+
+    Totals, names of columns, and rows with one cell at most, as headings and footnotes.
+    """
+    (n, p), columns = frame.shape, [frame.iloc[:, k] for k in range(frame.shape[1])]
+    filled = np.sum([~missing_values(column) for column in columns], axis=0)
+    usual, is_last = np.median(filled), np.arange(n) == n - 1
+    names, totals = np.zeros(n, dtype=int), np.zeros(n, dtype=bool)
+    for name, column in zip(frame.columns, columns, strict=True):
+        x, texts = numbers(column), {}
+        if not is_numeric_dtype(column.dtype):
+            given = enumerate(as_elements(column).tolist())
+            texts = {i: text.strip(" :.") for i, text in given if isinstance(text, str)}
+        names[[i for i, text in texts.items() if text == name]] += 1
+        words = [i for i, text in texts.items() if text.casefold() in _TOTALS]
+        totals[words] |= len(words) == 1
+        others = x[:-1][np.isfinite(x[:-1])]
+        if len(others) >= _PEOPLE and others.sum() > others.max() > 0:
+            totals |= is_last & np.isclose(x[-1], others.sum(), rtol=1e-9)
+    surely = (totals & ((filled < usual) | is_last)) | (names > p / 2)
+    sparse = (filled <= 1) & (usual > 1) & (p > 2)
+    rows = np.flatnonzero(surely | (sparse if sparse.sum() <= MANY * n else False))
+    cells = [[c for c in frame.iloc[i] if not missing_values([c])[0]] for i in rows[:_SHOWN]]
+    shown = [f"{i + 1} ({str(*row[:1])!r:.40})" for i, row in zip(rows, cells, strict=False)]
+    text = (
+        f"{len(rows):,} rows seem to be totals, headings or notes rather than records, such as "
+        f"{', '.join(shown)}: delete them."
+    )
+    return text if len(rows) else "", bool(surely.any())
 
 
 def are_dates(values):
@@ -220,46 +277,28 @@ def same_spelling(text):
     return "".join(c for c in plain if c.isalnum() or c in "+<>=%") or str(text)
 
 
-class Spelling:
-    """Values that are not listed in a schema, and the listed ones that may be meant.
+def spellings(values, listing):
+    """Return values that are not listed, with their counts, in two lists.
 
-    ``alike`` differ from one in case, white space and punctuation alone, ``other`` in more.
+    Those that differ from a listed one in case, white space and punctuation alone, with that one;
+    and the others.
     """
-
-    def __init__(self, values, listing):
-        self._by_form: dict = {}  # by what remains of it; None where several agree
-        for value in listing:
-            form = same_spelling(value)
-            self._by_form[form] = None if form in self._by_form else value
-        counts = Counter(_as_text(value) for value in as_elements(values).tolist())
-        alike: list = []
-        other: list = []
-        for text, count in counts.most_common():
-            sure = self._by_form.get(same_spelling(text))
-            if sure is not None:
-                alike.append((text, count, sure))
-            else:
-                near = self._near(text) if len(other) < 200 else None  # of the most frequent ones
-                other.append((text, count, near))
-        self.n_alike, self.n_other = (sum(n for _, n, _ in texts) for texts in (alike, other))
-        self.alike, self.other = _described(alike), _described(other)
-
-    def _near(self, text):
-        """Return the listed value that a text abbreviates or misspells, or None."""
-        form = same_spelling(text)
-        matches = [other for other in self._by_form if other.startswith(form)]
-        if len(matches) != 1 and len(form) >= _LONG:
-            matches = get_close_matches(form, self._by_form, n=1, cutoff=_SIMILAR)
-        return self._by_form[matches[0]] if len(matches) == 1 else None
+    by_form: dict = {}  # None where several agree
+    for value in listing:
+        form = same_spelling(value)
+        by_form[form] = None if form in by_form else value
+    counts = Counter(_as_text(value) for value in as_elements(values).tolist())
+    counted = [(text, n, by_form.get(same_spelling(text))) for text, n in counts.most_common()]
+    return [c for c in counted if c[2] is not None], [c for c in counted if c[2] is None]
 
 
 def most_frequent(values):
     """Return the most frequent values as text, with their counts."""
     counts = Counter(_as_text(value) for value in as_elements(values).tolist())
-    return _described([(text, count, None) for text, count in counts.most_common()])
+    return described([(text, count, None) for text, count in counts.most_common()])
 
 
-def _described(counted):
+def described(counted):
     """Return the first values with their counts and the listed values that may be meant."""
 
     def show(value):

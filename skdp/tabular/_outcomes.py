@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from skdp.tabular._columns import NumericColumn, column_from, description_of, is_text
-from skdp.tabular._values import numbers, truths
+from skdp.tabular._values import canonical, coded, missing_values, numbers, truths
 from skdp.utils._frames import as_elements, as_frame
 
 # Intervals up to the horizon, and the power of their place at which they end: events are usually
@@ -34,8 +34,12 @@ class EventOutcome:
 
     event, time : str, default="event" and "time"
         Names of the two columns of a table that say whether a row had the event, and when it left.
-        Events are 1 and 0, true and false, or yes and no, in any case; in other cells they are
-        missing.
+        Events are 1 and 0, true and false, or yes and no, in any case. In other cells they are
+        missing, unless ``event_value`` says how they are written.
+
+    event_value : str, int or None, default=None
+        Public: how the event is written, such as 2 where 1 is censored and 2 dead, or "dead". All
+        other values, of numbers or of text as this one is, are without the event (censored).
 
     Attributes
     ----------
@@ -48,7 +52,8 @@ class EventOutcome:
     Raises
     ------
     ValueError
-        When the horizon is no finite number above 0, or the names are no different texts.
+        When the horizon is no finite number above 0, the names are no different texts, or the
+        value of the event is no text and no whole number.
 
     Examples
     --------
@@ -58,11 +63,14 @@ class EventOutcome:
     array([  4.1, 365. ])
     >>> outcome.cells([True, False, True], [2.0, 200.0, 400.0])
     array([ 0, 33, 40])
+    >>> EventOutcome(365, event_value=2).events([1, 2, None])
+    array([ 0.,  1., nan])
     """
 
     horizon: float
     event: str = "event"
     time: str = "time"
+    event_value: str | int | None = None
 
     def __post_init__(self) -> None:
         number = isinstance(self.horizon, Real) and not isinstance(self.horizon, bool)
@@ -78,6 +86,18 @@ class EventOutcome:
                 "The 'event' and 'time' of an outcome must be different names of columns, got "
                 f"{self.event!r:.100} and {self.time!r:.100}."
             )
+        value = self.event_value
+        form = canonical(value) if is_text(value) or isinstance(value, Real | np.bool_) else None
+        if value is not None and not (
+            isinstance(form, str) or (form is not None and form % 1 == 0)
+        ):
+            raise ValueError(
+                "The 'event_value' of an outcome must be text or a whole number, as 2 or 'dead', "
+                f"got {value!r:.100}. It is how the table writes the event."
+            )
+        object.__setattr__(
+            self, "event_value", form if isinstance(form, str | None) else int(form)
+        )
 
     @property
     def ends(self) -> np.ndarray:
@@ -89,13 +109,26 @@ class EventOutcome:
         """Number of ways to leave."""
         return 2 * N_INTERVALS + 1
 
+    def events(self, values: Any) -> np.ndarray:
+        """Return events as 1 and 0, NaN where a cell is missing or no event."""
+        if self.event_value is not None:
+            return coded(values, self.event_value)
+        events = truths(values)
+        return np.where(np.isin(events, (0.0, 1.0)), events, np.nan)
+
+    def unread(self, events: Any, times: Any) -> np.ndarray:
+        """Return which events, and which times, are not missing and cannot be read: (2, n)."""
+        read = self.events(events), numbers(times)
+        cells = zip(read, (events, times), strict=True)
+        return np.array([np.isnan(part) & ~missing_values(given) for part, given in cells])
+
     def states(self, events: Any, times: Any, at: Any) -> np.ndarray:
         """Return where each row is at some times, of shape (n_times, n_samples).
 
         0: there, 1: it has had the event by then, 2: it left before without it; −1 where its time
         or event is missing or negative.
         """
-        events, times, known = _known(events, times)
+        events, times, known = self._known(events, times)
         left = times < np.asarray(at, dtype=np.float64)[:, np.newaxis]
         at_time = times == np.asarray(at, dtype=np.float64)[:, np.newaxis]
         state = np.where(events == 1.0, left | at_time, 2 * left)
@@ -103,7 +136,7 @@ class EventOutcome:
 
     def cells(self, events: Any, times: Any) -> np.ndarray:
         """Return in which cell each row leaves; −1 where time or event is missing or negative."""
-        events, times, known = _known(events, times)
+        events, times, known = self._known(events, times)
         interval = np.searchsorted(self.ends, np.where(known, times, 0.0), side="left")
         cell = np.where(events == 1.0, interval, N_INTERVALS + interval)
         # An event at the horizon itself is in the last interval; what comes later is not seen.
@@ -117,7 +150,7 @@ class EventOutcome:
         y is neither.
         """
         given = self.parts(y)
-        return None if given is None else (truths(given[0]), numbers(given[1]))
+        return None if given is None else (self.events(given[0]), numbers(given[1]))
 
     def parts(self, y: Any) -> tuple[np.ndarray, np.ndarray] | None:
         """Return what :meth:`read` makes numbers of, as it is."""
@@ -134,13 +167,14 @@ class EventOutcome:
         kinds = [y.dtype[name].kind for name in names]
         return (y[names[0]], y[names[1]]) if kinds[0] in "biu" and kinds[1] in "biuf" else None
 
+    def _known(self, events, times):
+        """Return both as numbers, and whether they say when and how a row left."""
+        events, times = self.events(events), numbers(times)
+        return events, times, ~np.isnan(events) & (times >= 0)
 
-def _known(events, times):
-    """Return both as numbers, and whether they say when and how a row left."""
-    events, times = truths(events), numbers(times)
-    return events, times, np.isin(events, (0.0, 1.0)) & (times >= 0)
 
-
+# Keys of the description of a time to an event, besides type and horizon.
+_EVENT_KEYS = "event", "time", "event_value"
 Outcome = NumericColumn | EventOutcome
 
 
@@ -162,12 +196,13 @@ def outcome_from(description: Any) -> Outcome:
     kind = given.pop("type", None)
     if kind == "number" and not given.get("missing"):
         return column_from("outcome", {**given, "type": "numeric"})
-    if kind == "event" and "horizon" in given and set(given) <= {"horizon", "event", "time"}:
+    if kind == "event" and "horizon" in given and set(given) <= {"horizon", *_EVENT_KEYS}:
         return EventOutcome(**given)
     raise ValueError(
         "The 'outcome' must be a mapping such as {'type': 'number', 'low': 0, 'high': 80}, with "
         "'log' and 'step' where they apply, or {'type': 'event', 'horizon': 365}, with the names "
-        "of the columns 'event' and 'time' if they are others, got "
+        "of the columns 'event' and 'time' if they are others, and the 'event_value' if the event "
+        f"is not 1, true or yes, got "
         f"{description!r:.200}."
     )
 
@@ -176,8 +211,8 @@ def outcome_description(outcome: Outcome) -> dict[str, Any]:
     """Return what :func:`outcome_from` needs to make the outcome, of JSON's types."""
     if isinstance(outcome, NumericColumn):
         return description_of(outcome) | {"type": "number"}
-    names = {name: getattr(outcome, name) for name in ("event", "time")}
-    own = {name: value for name, value in names.items() if value != name}
+    given = {key: getattr(outcome, key) for key in _EVENT_KEYS}
+    own = {key: value for key, value in given.items() if value not in (key, None)}
     return {"type": "event", "horizon": outcome.horizon} | own
 
 

@@ -1,4 +1,4 @@
-"""The public schema of a table: a checked value, its JSON form, and a first draft."""
+"""The public schema of a table: a checked value, and its JSON form."""
 
 import json
 import os
@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import pandas as pd
-from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from skdp.tabular._agreement import (
     classes_difference,
@@ -30,20 +28,16 @@ from skdp.tabular._columns import (
     is_text,
     plain,
 )
-from skdp.tabular._mistakes import are_dates, is_record_number
 from skdp.tabular._outcomes import (
-    EventOutcome,
     Outcome,
     outcome_description,
     outcome_from,
     outcome_text,
 )
-from skdp.tabular._values import ambiguity, canonical, missing_values, numbers, truths
-from skdp.utils._frames import as_frame
+from skdp.tabular._values import ambiguity
 from skdp.utils._html import as_html, grid
 from skdp.utils._text import composed
 from skdp.utils._validation import checked_subset
-from skdp.utils._warnings import warn
 
 # Of the JSON form; it increases when readers of the old form would misread the new one.
 _VERSION = 1
@@ -52,11 +46,6 @@ _VERSION = 1
 _MAX_COLUMNS = 10_000
 _MAX_CATEGORIES = 100_000
 _MAX_CHARACTERS = 10_000_000
-# Largest number of decimals for which a step is drafted, as more are hardly rounded by hand; and
-# the largest distance of a number from a multiple of the step, in steps (rules of thumb).
-_MOST_DECIMALS, _TO_A_STEP = 3, 1e-6
-# Most different whole numbers that are drafted as classes rather than as bounds (rule of thumb).
-_MOST_CLASSES = 20
 
 
 @dataclass(frozen=True, repr=False)
@@ -182,8 +171,8 @@ class Schema:
         mapping : mapping
             With ``version`` (1), ``columns`` and, optionally, ``classes``, or an ``outcome`` of
             the type "number" with ``low``, ``high`` and, optionally, ``log`` and ``step``, or of
-            the type "event" with ``horizon`` and, optionally, the names ``event`` and ``time``;
-            or the columns alone.
+            the type "event" with ``horizon`` and, optionally, the names ``event`` and ``time``
+            and the ``event_value``; or the columns alone.
             Each column is a mapping with ``type``: "numeric", with ``low``, ``high`` and,
             optionally, ``log``, ``missing``, ``step`` and ``noisy``; or "category", with
             ``categories`` and, optionally, ``ordered``, ``missing`` and ``noisy``.
@@ -562,100 +551,6 @@ def as_schema(schema: Schema | Mapping[str, Any] | str | os.PathLike[str]) -> Sc
     return Schema.from_mapping(schema)
 
 
-def schema_from(
-    frame: pd.DataFrame,
-    *,
-    public: bool,
-    label: str | None = None,
-    event: str | None = None,
-    time: str | None = None,
-    horizon: float | None = None,
-) -> Schema:
-    """Draft a schema from rows that are public, or the target's own.
-
-    Bounds and categories that come from private rows are private: a release that contains them
-    reveals single rows, outside every guarantee. No program can distinguish private rows from
-    public ones, so the caller must. Read the draft, widen its bounds to what the instruments
-    and code books allow, mark logarithmic scales and ordered categories, and save it with
-    ``to_json()``.
-
-    Parameters
-    ----------
-    frame : DataFrame of shape (n_samples, n_columns)
-        Columns of numbers get bounds, rounded outwards; those of text, categories, booleans or
-        objects get their values as categories, in sorted order or in that of their dtype. Numbers
-        of up to three decimals get their step. Columns with only two whole numbers, such as 0 and
-        1, become categories too: as numbers they would need much more budget.
-
-    public : bool
-        True states that the rows are public or the target's own. Anything else is refused.
-
-    label : str or None, default=None
-        Name of the column with labels, whose values become the classes; of broken numbers, or
-        more than 20 different ones, the rounded bounds of an ``outcome`` that is a number.
-
-    event, time : str or None, default=None
-        In place of ``label``, names of two columns: whether a row had an event, and when, or when
-        it left without it. They become an ``outcome`` that is a time.
-
-    horizon : float or None, default=None
-        The time up to which rows are followed; None: the largest time, rounded upwards.
-
-    Returns
-    -------
-    schema : Schema
-
-    Raises
-    ------
-    ValueError
-        Unless ``public`` is True; when there is no such ``label``, ``event`` or ``time``; when
-        events are neither 0 and 1 nor true and false nor yes and no; or when a column has no
-        values, as many different ones as names or IDs, or record numbers, naming it.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from skdp.tabular import schema_from
-    >>> frame = pd.DataFrame({"age": [23, 68, 41], "sex": ["F", "M", None], "died": [0, 1, 0]})
-    >>> print(schema_from(frame, public=True, label="died").summary())
-    Schema(1 numeric column, 1 of categories; 4 encoded; classes 0, 1)
-      'age': numeric, 20 to 70, in steps of 1
-      'sex': category, 'F', 'M'; may be missing
-    """
-    if public is not True:
-        raise ValueError(
-            "The 'public' parameter of schema_from must be True: bounds and categories of private "
-            "rows are private, and a release would reveal them. Draft from public rows or "
-            "the target's own, or write the schema from units, instruments and code books."
-        )
-    frame = as_frame(frame, "frame", text_as_categories=False)
-    frame = frame.rename(columns=composed)
-    label, event, time = (composed(name) for name in (label, event, time))
-    _check_outcome_names(frame, label, event, time, horizon)
-    names = [name for name in frame.columns if name not in {label, event, time} - {None}]
-    for name in names:
-        if not isinstance(name, str):
-            raise ValueError(f"Column {name!r} has no text as its name; rename it.")
-    faults = unfit_columns(frame[names])
-    if faults:
-        raise ValueError(" ".join(faults.values()))
-    columns = tuple(_drafted(name, frame[name]) for name in names)
-    numeric = [column.name for column in columns if isinstance(column, NumericColumn)]
-    single = [name for name in numeric if frame[name].nunique() == 1]
-    if single:
-        warn(
-            f"The columns {single!r:.300} have one value only in these rows, which says nothing "
-            "of their bounds. Write these by hand, or leave the columns out."
-        )
-    if label is not None and is_record_number(label, frame[label]):
-        warn(f"Column {label!r} seems to number the records. Is it the one with the labels?")
-    if event is not None:
-        return Schema(columns, outcome=_times(frame, event, time, horizon))
-    if label is not None and _is_measured(frame[label]):
-        return Schema(columns, outcome=_numeric("outcome", _finite_numbers(frame[label])))
-    return Schema(columns, None if label is None else _classes(frame[label]))
-
-
 def _is_document(mapping):
     """Tell a whole schema from columns alone, of which one may be called 'columns'."""
     columns = mapping.get("columns")
@@ -727,158 +622,3 @@ def _check_classes(classes):
         raise ValueError(
             f"The schema {fault}, as 'classes'; spell them differently in schema and table."
         )
-
-
-def _check_outcome_names(frame, label, event, time, horizon):
-    """Raise ValueError unless names are of one outcome, and of columns."""
-    for name, value in (("label", label), ("event", event), ("time", time)):
-        if value is not None and value not in frame.columns:
-            raise ValueError(f"The frame has no column {name!r}={value!r}; name one that it has.")
-        if value is not None and are_dates(frame[value]):
-            raise ValueError(
-                f"Column {value!r} has dates, which are no outcome; turn them into the time since "
-                f"the row entered, such as days since admission, or name another by {name!r}."
-            )
-    if (event is None) != (time is None):
-        raise ValueError(
-            "The 'event' and 'time' parameters of schema_from must both be names of columns, or "
-            f"neither, got {event!r:.100} and {time!r:.100}."
-        )
-    if label is not None and event is not None:
-        raise ValueError(
-            f"The 'label' parameter of schema_from is {label!r:.100}, and 'event' {event!r:.100}. "
-            "Name the column of labels, or those of events and times."
-        )
-    if horizon is not None and event is None:
-        raise ValueError(
-            f"The 'horizon' parameter of schema_from is {horizon!r:.100}, of a time to an event. "
-            "Name 'event' and 'time' too, or leave it out."
-        )
-
-
-def _times(frame, event, time, horizon):
-    """Return the outcome of events and times, with the largest time, rounded, as its horizon."""
-    events, times = truths(frame[event]), numbers(frame[time])
-    strange = frame[event][~np.isin(events, (0.0, 1.0)) & ~missing_values(frame[event])]
-    if len(strange):
-        raise ValueError(
-            f"Column {event!r} has values that are no events, such as "
-            f"{plain(strange.iloc[0])!r:.50}; write 1 and 0, true and false, or yes and no."
-        )
-    known = times[np.isfinite(times) & (times > 0)]
-    if horizon is None and not known.size:
-        raise ValueError(f"Column {time!r} has no time above 0; name another by 'time'.")
-    horizon = rounded_bounds(0.0, known.max())[1] if horizon is None else horizon
-    return EventOutcome(horizon, event, time)
-
-
-def _is_measured(labels):
-    """Tell whether labels are measurements rather than numbers of classes."""
-    if not is_numeric_dtype(labels.dtype) or is_bool_dtype(labels.dtype):
-        return False
-    different = _finite_numbers(labels)
-    return len(different) > _MOST_CLASSES or bool((different % 1).any())
-
-
-def _classes(labels):
-    """Return the sorted labels, as JSON has them, each in one spelling."""
-    return tuple(_different(np.unique(labels.dropna().to_numpy()).tolist()))
-
-
-def _different(values):
-    """Return values of which the first of several spellings of one remains, and no missing one."""
-    spelled: dict = {}
-    for value in values:
-        spelled.setdefault(canonical(value), value)
-    spelled.pop(None, None)
-    return list(spelled.values())
-
-
-def unfit_columns(frame):
-    """Return why columns of public rows cannot be drafted: what to say of each, by its name."""
-    faults = {name: _fault(name, frame[name]) for name in frame.columns}
-    return {name: f"Column {name!r} {fault}." for name, fault in faults.items() if fault}
-
-
-def _fault(name, values):
-    """Return what keeps a column from being described by its values, None where nothing does."""
-    if are_dates(values):
-        return (
-            "has dates or durations; turn them into numbers, such as an age or days since a "
-            "public date, or leave it out"
-        )
-    if is_numeric_dtype(values.dtype) and not is_bool_dtype(values.dtype):
-        if not np.isfinite(numbers(values)).any():
-            return "has no finite number; leave it out"
-        return is_record_number(name, values) and (
-            "has a different whole number in each row, as record numbers and IDs have; leave it "
-            "out, or describe it by hand if it is a measurement"
-        )
-    if len(_categories(values)[0]) < 2:
-        return (
-            "has fewer than two values in these rows; leave it out, or describe its categories by "
-            "hand"
-        )
-    # Noise hides more than 100 one-hot columns, and more than 20 and than half as many as the rows
-    # are names or IDs (rules of thumb).
-    n = len(_different(values.unique().tolist()))
-    return (n > 100 or n > max(20, len(values) / 2)) and (
-        f"has {n} different values in {len(values)} rows, as names or IDs have; leave it out, or "
-        "merge values, or describe its categories by hand"
-    )
-
-
-def _drafted(name, values):
-    """Return the column of the schema that describes these values."""
-    missing = bool(missing_values(values).any())
-    if not is_numeric_dtype(values.dtype) or is_bool_dtype(values.dtype):
-        categories, ordered = _categories(values)
-        return CategoryColumn(name, categories, ordered, missing)
-    different = _finite_numbers(values)
-    if len(different) == 2 and np.all(different == np.rint(different)):
-        return CategoryColumn(name, tuple(different.tolist()), missing=missing)
-    return _numeric(name, different, missing)
-
-
-def _numeric(name, different, missing=False):
-    """Return the column of numbers, of which these are the different ones, in rounded bounds."""
-    low, high = rounded_bounds(different[0], different[-1])
-    return NumericColumn(name, low, high, missing=missing, step=_step(different, low, high))
-
-
-def _finite_numbers(values):
-    """Return the different numbers of a column, in ascending order, without infinite ones."""
-    given = numbers(values)
-    return np.unique(given[np.isfinite(given)])
-
-
-def _step(values, low, high):
-    """Return the power of ten, 1 at most, that values and the lower bound are multiples of.
-
-    None without one, and for two values, which show no step.
-    """
-    for decimals in range(_MOST_DECIMALS + 1):
-        multiples = np.append(values, low) * 10**decimals
-        if np.allclose(multiples, np.rint(multiples), rtol=0, atol=_TO_A_STEP):
-            step = 10.0**-decimals
-            return step if len(values) > 2 and step <= high - low else None
-    return None
-
-
-def _categories(values):
-    """Return the categories of a column, and whether their order means something."""
-    if isinstance(values.dtype, pd.CategoricalDtype):
-        return tuple(_different(values.cat.categories.tolist())), bool(values.cat.ordered)
-    given = sorted(values.dropna().unique().tolist(), key=lambda v: (str(type(v)), v))
-    return tuple(_different(given)), False
-
-
-def rounded_bounds(low, high):
-    """Return bounds rounded outwards to multiples of a step that suits their range."""
-    # At most ten steps in the range look like bounds (rule of thumb).
-    step = (high - low or abs(high) or 1.0) / 10
-    exponent = int(np.floor(np.log10(step)))
-    step = next(m for m in (1, 2, 5, 10) if m * 10.0**exponent >= step) * 10.0**exponent
-    below, above = np.floor(low / step), np.ceil(high / step)
-    above += above == below
-    return round(float(below * step), -exponent), round(float(above * step), -exponent)

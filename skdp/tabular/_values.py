@@ -101,6 +101,20 @@ def truths(values):
     return _mapped(values, _as_truth, np.float64, math.nan)
 
 
+def coded(values, code):
+    """Return 1 where a cell is a code, 0 where it is another of this type, NaN elsewhere.
+
+    Case and white space around text do not count. Truth values, "yes" and "no" are 1 and 0,
+    whatever the code is, unless it is one of these itself.
+    """
+    form = _code(code)
+    if _is_numeric(values) and not is_bool_dtype(values.dtype):
+        given = numbers(values)
+        return np.where(np.isnan(given) | isinstance(form, str), np.nan, given == form)
+    # One by one, as :func:`_mapped` takes 1 and True for one value.
+    return np.array([_is_code(value, form) for value in as_elements(values).tolist()], np.float64)
+
+
 def missing_values(values):
     """Return which cells of a column are missing, ndarray of shape (n_samples,) of bool."""
     if _is_numeric(values):
@@ -154,6 +168,28 @@ def _as_truth(value):
     known = {"yes": 1.0, "no": 0.0}
     word = str.lower(str.strip(text)) if isinstance(text, str) else None
     return known[word] if word in known else as_number(value)
+
+
+def _code(value):
+    """Return a cell as a truth value, a float, or text without case; None where it is missing."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    form = canonical(value)
+    form = form.strip().casefold() if isinstance(form, str) else form
+    word = str(value).strip().casefold() if isinstance(value, str | bytes) else ""
+    return {"yes": True, "true": True, "no": False, "false": False}.get(word, form)
+
+
+def _is_code(value, form):
+    """Return 1.0 where a value is a code, 0.0 where it is another of its type, NaN elsewhere."""
+    given = _code(value)
+    if isinstance(given, bool):
+        return float(given if isinstance(form, str) or form not in (0, 1) else given == form)
+    return (
+        float(given == form)
+        if isinstance(given, str) is isinstance(form, str) and given is not None
+        else math.nan
+    )
 
 
 def _is_number(value):

@@ -17,7 +17,6 @@ from skdp.tabular import (
     explain_number,
     missing_values,
     numbers,
-    truths,
 )
 from skdp.transfer._inspection import explainable
 from skdp.transfer._noise_aware import NOISE_AWARE
@@ -448,7 +447,7 @@ def _known_outcomes(outcome, y, n_rows):
             "times that are finite numbers from 0 on, NaN where the outcome is unknown; of "
             f"{n_rows} rows, {wrong.sum()} have others. Correct these, or mark them as unknown."
         )
-    return known, truths(events) == 1, numbers(times)
+    return known, outcome.events(events) == 1, numbers(times)
 
 
 def _own_outcome(events, times):

@@ -76,11 +76,11 @@ def test_the_check_counts_the_outcome(folder, run):
     wrong.to_csv("wrong.csv", index=False)
     code, out, _ = run("check", "wrong.csv", *check)
     assert code == 1
-    assert "progression:units" in out
+    assert "progression:clipped" in out
     release = ("release", "wrong.csv", *check, "--epsilon", 1, "-o", "wrong.skdp")
     code, out, err = run(*release)
     assert code == 1
-    assert "--accept progression:units" in err
+    assert "--accept progression:clipped" in err
 
 
 def test_releases_are_described_reported_and_merged(folder, run):

@@ -233,12 +233,71 @@ def test_known_times_are_learned_from(folder, run):
     predict = ("predict", "first.skdp", "second.skdp", "known.csv", "-o", "learned.csv")
     code, _, err = run(*predict, "--event", "dead", "--time", "followed")
     assert code == 0, err
+    assert "learning from 2 releases and 149 rows, 60 with an outcome" in err
     y = rows[["dead", "followed"]].set_axis(["died", "days"], axis=1)
     sources = [Release.load(f"{name}.skdp") for name in ("first", "second")]
     model = DPTransferSurvival(sources).fit(rows[list(HEART.data)], y)
     assert model.report()["n_labels"].iloc[0] == 60
     found = pd.read_csv("learned.csv")["risk"]
     np.testing.assert_allclose(found, model.predict(rows[list(HEART.data)]), atol=1e-6)
+    # Under other names they are not known to be outcomes; under those of the release they are.
+    code, _, err = run(*predict, "--force")
+    assert (code, "149 rows, 0 with an outcome" in err) == (0, True), err
+    rows.rename(columns={"dead": "died", "followed": "days"}).to_csv("known.csv", index=False)
+    code, _, err = run(*predict, "--force")
+    assert (code, "149 rows, 60 with an outcome" in err) == (0, True), err
+    assert pd.read_csv("learned.csv")["risk"].equals(found)
+
+
+def test_codes_of_events_are_those_of_the_schema(folder, run):
+    """1 is censored and 2 dead, as R has it, from the draft to the score."""
+    for name, columns in (("rows", ["died", "days"]), ("test", ["dead", "followed"])):
+        rows = pd.read_csv(f"{name}.csv").rename(
+            columns=dict(zip(columns, ["s", "t"], strict=True))
+        )
+        rows.assign(s=rows["s"].map({"no": 1, "Yes": 2})).to_csv(f"{name}2.csv", index=False)
+    draft = ("schema", "rows2.csv", "--public", "--event", "s", "--time", "t", "-o", "codes.json")
+    assert "'s' has values that are no events, such as 2" in run(*draft)[2]
+    assert "has no 'event_value' '3'" in run(*draft, "--event-value", 3)[2]
+    assert run(*draft, "--event-value", 2)[0] == 0
+    assert json.loads((folder / "codes.json").read_text())["outcome"]["event_value"] == 2
+    plain = json.loads((folder / "codes.json").read_text())
+    del plain["outcome"]["event_value"]
+    (folder / "plain.json").write_text(json.dumps(plain))
+    make = (
+        "release",
+        "rows2.csv",
+        "--epsilon",
+        20,
+        "-o",
+        "codes.skdp",
+        "--ledger",
+        "codes-l.json",
+    )
+    make += ("--budget-epsilon", 30, "--budget-delta", 1e-4)
+    assert "--accept s:unread" in run(*make, "--schema", "plain.json")[2]
+    assert not (folder / "codes-l.json").exists()
+    code, _, err = run(*make, "--schema", "codes.json")
+    assert code == 0, err
+    assert Release.load("codes.skdp").statistics.sums.exits.sum(axis=0)[
+        :20
+    ].sum() == pytest.approx((pd.read_csv("rows.csv")["died"] == "Yes").sum(), abs=10)
+    assert run("check", "test2.csv", "--schema", "codes.json")[0] == 0
+    pd.read_csv("test2.csv").drop(columns=["s", "t"]).to_csv("unknown.csv", index=False)
+    assert run("predict", "codes.skdp", "unknown.csv", "-o", "codes.csv")[0] == 0
+    score = ("score", "codes.csv", "test2.csv")
+    assert "lacks the column 'event' of --event" in run(*score)[2]
+    assert "name the --schema" in run(*score, "--event", "s", "--time", "t")[2]
+    risk, rows = pd.read_csv("codes.csv")["risk"], pd.read_csv("test2.csv")
+    late = rows["t"] > 300
+    expected = concordance_index(
+        ((rows["s"] == 2) & ~late).to_numpy(), rows["t"].clip(upper=300), risk
+    )
+    for names in ("codes.json", "codes.skdp"):
+        code, out, err = run(*score, "--schema", names)
+        assert code == 0, err
+        assert f"concordance   {expected:.3f}" in out
+    assert "has no outcome that is a time" in run(*score, "--schema", "classes.json")[2]
 
 
 def test_an_evaluation_gets_events_and_times(folder, run, monkeypatch):

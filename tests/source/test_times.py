@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skdp import DPStatisticsSource, Schema
+from skdp import DPStatisticsSource, DPTransferSurvival, Schema, evaluate_privately
 from skdp.noise import Share
+from skdp.privacy import PrivacyLedger
 from skdp.release import Exits
 from skdp.source._integers import GRID, ROW
 from skdp.source._joint_sums import JointSums
@@ -237,10 +238,60 @@ def test_rows_without_event_or_time_are_left_out():
     frame.loc[:9, "time"] = np.nan
     frame.loc[10:19, "event"] = None
     frame.loc[20:29, "time"] = -1.0
-    frame.loc[30:39, "event"] = 2
+    frame.loc[30:33, "event"] = 2  # one more would be refused
     release = exact(X, frame)
-    assert release.statistics.sums.exits.sum() == pytest.approx(160, abs=1e-6)
-    assert_array_equal(release.predict(X), exact(X[40:], y[40:]).predict(X))
+    assert release.statistics.sums.exits.sum() == pytest.approx(166, abs=1e-6)
+    assert_array_equal(release.predict(X), exact(X[34:], y[34:]).predict(X))
+
+
+CODES = {
+    "1 and 2": (np.array([1, 2]), 2),
+    "text of these": (np.array(["1", "2 "], dtype=object), 2),
+    "words": (np.array(["alive", "Dead"], dtype=object), "dead"),
+    "words, as categories": (pd.Series(["alive", "dead"], dtype="category"), "dead"),
+    "competing": (np.array([0, 2]), 2),
+}
+
+
+@pytest.mark.parametrize("name", CODES)
+def test_events_of_other_codes_are_refused_until_the_code_is_named(name):
+    (X, y), (codes, value) = table(200), CODES[name]
+    events = pd.Series(codes).iloc[y["event"].astype(int)].reset_index(drop=True)
+    coded = pd.DataFrame({"event": events, "time": y["time"]})
+    ledger = PrivacyLedger(epsilon=9.0, delta=1e-3)
+    source, release = DPStatisticsSource(4.0, encoder=SCHEMA), exact(X, y)
+    refused = "cells in 'event' that cannot be read: .* 'event_value': 2 or 'dead'"
+    for call in (
+        lambda: ledger.release(source, X, coded),
+        lambda: source.accumulator().add(X, coded),
+        lambda: evaluate_privately(release, X, coded, 2.0, ledger=ledger),
+    ):
+        with pytest.raises(ValueError, match=refused) as error:
+            call()
+        assert not any(str(code) in str(error.value) for code in ("alive", "Dead"))
+    assert not ledger.entries
+    outcome = {"type": "event", "horizon": 365, "event_value": value}
+    named = exact(X, coded, encoder=SCHEMA.to_mapping() | {"outcome": outcome})
+    assert named.outcome.event_value == named.encoder.outcome.event_value == value
+    assert_array_equal(named.statistics.sums.exits, exact(X, y).statistics.sums.exits)
+    # Truth values, as in structured arrays, say themselves whether there was an event.
+    assert named.score(X, coded) == named.score(X, y) == exact(X, y).score(X, y)
+    evaluations = [evaluate_privately(named, X, each, np.inf) for each in (coded, y)]
+    assert_array_equal(evaluations[0].histograms, evaluations[1].histograms)
+    model = DPTransferSurvival(named).fit(X, coded)
+    assert_array_equal(model.predict(X), DPTransferSurvival(named).fit(X, y).predict(X))
+
+
+@pytest.mark.parametrize(("cell", "n", "is_refused"), [("3 d", 4, False), ("3 d", 5, True)])
+def test_times_in_text_are_refused_but_no_single_record_decides(cell, n, is_refused):
+    X, y = table(60)
+    frame = pd.DataFrame({"event": y["event"], "time": y["time"].astype(object)})
+    frame.loc[: n - 1, "time"] = cell
+    if is_refused:
+        with pytest.raises(ValueError, match="cells in 'time' that cannot be read"):
+            DPStatisticsSource(4.0, encoder=SCHEMA).fit(X, frame)
+    else:
+        assert exact(X, frame).statistics.sums.exits.sum() == pytest.approx(60 - n, abs=1e-6)
 
 
 def released_together(source, accumulators):
