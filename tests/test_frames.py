@@ -49,11 +49,7 @@ from skdp import (
     schema_from,
 )
 from skdp.displays import (
-    CalibrationDisplay,
-    ExplanationDisplay,
-    PredictionErrorDisplay,
     PrivacyUtilityDisplay,
-    SurvivalDisplay,
 )
 from skdp.information import information_leakage, transferability
 from skdp.privacy import Mechanism, PrivacyGuarantee, PrivacyLedger
@@ -481,23 +477,6 @@ CALLS |= {
     "explain_prediction": lambda t: explain_prediction(
         lambda X: X[:, :2], t.first, ["a", "b"], n_columns=1
     ),
-    "CalibrationDisplay.from_estimator": lambda t: (
-        CalibrationDisplay.from_estimator(release(), t.mixed, t.y).curve
-    ),
-    "ExplanationDisplay.from_estimator": lambda t: (
-        ExplanationDisplay.from_estimator(model("DeepFuzzyClassifier"), t.first).effects
-    ),
-    "SurvivalDisplay.from_estimator": lambda t: (
-        SurvivalDisplay.from_estimator(time_release(), t.mixed, n_groups=2).curves
-    ),
-    "PredictionErrorDisplay.from_estimator": lambda t: (
-        PredictionErrorDisplay.from_estimator(number_transfer(), t.mixed, t.real).curve
-    ),
-    "PrivacyUtilityDisplay.from_estimator": lambda t: (
-        PrivacyUtilityDisplay.from_estimator(
-            source(), t.mixed, t.y, epsilon=[1.0], cv=2, scoring="roc_auc"
-        ).table
-    ),
     "PrivacyUtilityDisplay.from_scores": lambda t: (
         PrivacyUtilityDisplay.from_scores(t.scores).table
     ),
@@ -546,7 +525,6 @@ CALLS |= {
 SLOW = {
     *("DPStatisticsSource.fit", "PrivacyLedger.release", "DPTransferClassifier.fit"),
     *("DPTransferClassifier.explain", "DeepFuzzyClassifier.explain", "transferability"),
-    *("ExplanationDisplay.from_estimator", "PrivacyUtilityDisplay.from_estimator"),
     *("compare_tables", "audit_membership", "audit_release", "information_leakage"),
 }
 # What takes a table that it does not read, or one of a single library.

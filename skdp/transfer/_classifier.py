@@ -13,7 +13,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from skdp.displays import TransferReportDisplay
 from skdp.membership import WideCDMMAClassifier
 from skdp.privacy import PrivacyGuarantee
 from skdp.release import TARGET_ADVICE, warn_of_doubt
@@ -712,31 +711,6 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return report_frame(self.model_.contributions, self._n_labels, self.label_sampling_)
-
-    def plot_report(self, ax: Any = None) -> Any:
-        """Draw :meth:`report`: weights as bars, with the log loss of the labels.
-
-        The difference to the first row and its standard error are given in parentheses.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes or None, default=None
-            Axes to draw on. By default, those of a new figure.
-
-        Returns
-        -------
-        ax : matplotlib.axes.Axes
-
-        Raises
-        ------
-        ImportError
-            When matplotlib is not installed (extra ``plot``).
-
-        See Also
-        --------
-        skdp.displays.TransferReportDisplay : Draws it.
-        """
-        return TransferReportDisplay.from_estimator(self).plot(ax).ax_
 
     def explain(
         self, x: ArrayLike | pd.DataFrame | pd.Series, *, n_columns: int = 5
