@@ -136,7 +136,7 @@ def areas(record):
 def power(record):
     """Bounds as they are and where they refute, and of each size what the first row detects."""
     rows = with_columns(
-        where(record["rows"], audit=("mechanism", "membership inference")),
+        where(record["rows"], audit=("membership inference",)),
         refuting=lambda row: row["epsilon_lower"] if row["refuted"] else None,
     )
     for some in grouped(rows, "audit", "size").values():

@@ -199,16 +199,6 @@ def test_the_officers_page_states_what_the_noise_allows(run_example, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_audits_of_mechanisms(run_example):
-    lines = run_example("privacy/plot_audit_mechanism.py")
-    verdicts = [line for line in lines if "verdict" in line]
-    assert [verdict.split(",")[0] for verdict in verdicts] == [
-        "verdict:  not refuted by these attacks",
-        "verdict:  REFUTED",
-        "verdict:  REFUTED",
-    ]
-
-
 def test_audits_of_a_source(run_example, no_doubts):
     lines = run_example("privacy/plot_audit_release.py", "--trials", "100")
     right, careless = (line for line in lines if "verdict" in line)

@@ -85,7 +85,7 @@ class AuditDisplay(Display):
 
         Parameters
         ----------
-        report : MembershipReport, ReleaseAudit or MechanismAudit
+        report : MembershipReport or ReleaseAudit
 
         Returns
         -------

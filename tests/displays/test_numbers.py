@@ -1,6 +1,7 @@
 """What is drawn equals what is computed in another way."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import norm
 
-from skdp import DPStatisticsSource, OptimalDPNoise, evaluate_privately, plan_release
+from skdp import DPStatisticsSource, evaluate_privately, plan_release
 from skdp.displays import (
     AuditDisplay,
     EvaluationDisplay,
@@ -18,7 +19,7 @@ from skdp.displays import (
 )
 from skdp.displays._base import claimed_rates
 from skdp.privacy import Mechanism, PrivacyGuarantee, gaussian_sigma
-from skdp.privacy.audit import audit_mechanism
+from skdp.privacy.audit._evidence import Evidence
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -68,13 +69,14 @@ class TestAudit:
         assert_allclose(most, claimed_rates(gaussian(2.0), rates))
         plt.close(display.figure_)
 
-    def test_lower_bound_of_a_mechanism(self):
-        report = audit_mechanism(OptimalDPNoise(1.0), n_trials=20_000)
+    def test_lower_bound_of_a_source(self):
+        evidence = Evidence(2.0, 1e-5, 0.4567, 0.95, 1000, 1000)
+        report = SimpleNamespace(evidence=evidence, guarantee=gaussian(2.0), verdict="")
         display = AuditDisplay.from_report(report)
-        assert display.bound == (report.epsilon_lower, 0.0)
+        assert display.bound == (0.4567, 1e-5)
         display.plot()
         _, labels = display.ax_.get_legend_handles_labels()
-        assert f"refuted: ε < {report.epsilon_lower:.3g}" in labels
+        assert "refuted: ε < 0.457" in labels
         plt.close(display.figure_)
 
 

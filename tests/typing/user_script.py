@@ -28,7 +28,7 @@ from skdp.privacy import (
     joint_guarantee,
     record_guarantee,
 )
-from skdp.privacy.audit import audit_mechanism, audit_membership, audit_release
+from skdp.privacy.audit import audit_membership, audit_release
 from skdp.release import PrivateEvaluation, report_page
 from skdp.source import ReleasePlan, StatisticsAccumulator
 from skdp.tabular import check_table, compare_tables, explain_prediction
@@ -131,7 +131,7 @@ def perturbed(X: NDArray[np.float64], y: NDArray[Any]) -> skdp.PrivacyGuarantee 
         skdp.GaussianDPNoise(epsilon=1.0, delta=1e-5),
     ):
         noise.fit(X).transform(X)
-        print(audit_mechanism(noise), noise_information(noise), noise.guarantee_)
+        print(noise_information(noise), noise.guarantee_)
     unit = skdp.OptimalDPNoise(epsilon=1.0, bounds=(0, 1))
     pairs = skdp.DPNoiseRegressor(skdp.MembershipMapping(), noise=unit, target_noise=unit)
     print(pairs.fit(X, y).predict(X), pairs.guarantee_.epsilon)
