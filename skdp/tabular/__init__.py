@@ -45,7 +45,6 @@ from skdp.tabular._outcomes import (
     outcome_from,
     outcome_text,
 )
-from skdp.tabular._quality import TableComparison, compare_tables
 from skdp.tabular._schema import Schema, as_schema, rounded_bounds, schema_from, unfit_columns
 from skdp.tabular._values import (
     Vocabulary,
@@ -68,12 +67,10 @@ __all__ = [
     "NumberExplanation",
     "NumericColumn",
     "Schema",
-    "TableComparison",
     "TableFinding",
     "TableReport",
     "TabularEncoder",
     "check_table",
-    "compare_tables",
     "explain_number",
     "explain_prediction",
     "schema_from",
