@@ -63,7 +63,6 @@ from skdp.tabular import (
     CategoryColumn,
     NumericColumn,
     check_table,
-    explain_number,
     explain_prediction,
 )
 
@@ -463,10 +462,7 @@ CALLS |= {
     "CategoryColumn.positions": lambda t: CategoryColumn("y", ("no", "yes")).positions(t.y),
     "schema_from": lambda t: schema_from(t.labeled, public=True, label="y").to_json(),
     "check_table": lambda t: check_table(t.labeled, SCHEMA, label="y", group="who"),
-    "explain_number": lambda t: explain_number(lambda X: X.sum(axis=1), t.first),
-    "explain_prediction": lambda t: explain_prediction(
-        lambda X: X[:, :2], t.first, ["a", "b"], n_columns=1
-    ),
+    "explain_prediction": lambda t: explain_prediction(lambda X: X[:, :2], t.first, ["a", "b"]),
     "PrivacyUtilityDisplay.from_scores": lambda t: (
         PrivacyUtilityDisplay.from_scores(t.scores).table
     ),

@@ -77,7 +77,7 @@ print(explanation)
 effects = explanation.to_frame()["effect"][::-1]
 figure, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
 ax.barh(effects.index, effects, color=np.where(effects > 0, "#0072B2", "#D55E00"))
-ax.set(xlabel=f"adds to the log-odds of {explanation.label!r}")
+ax.set(xlabel=f"adds to the log-odds of {explanation.prediction!r}")
 figure.set_label(
     "Horizontal bars of one patient's columns: how much each adds to the log-odds of the "
     "predicted class."
@@ -98,7 +98,7 @@ def effects_of(model, rows):
     lines = []
     for k in range(len(rows)):
         explanation = model.explain(rows.iloc[k])
-        sign = 1 if explanation.label == "ill" else -1
+        sign = 1 if explanation.prediction == "ill" else -1
         lines.append(sign * explanation.to_frame()["effect"])
     return pd.DataFrame(lines)
 

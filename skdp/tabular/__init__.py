@@ -36,7 +36,6 @@ from skdp.tabular._mistakes import (
     same_spelling,
 )
 from skdp.tabular._movable_columns import bounded_columns
-from skdp.tabular._number_explanation import NumberEffect, NumberExplanation, explain_number
 from skdp.tabular._outcomes import (
     INTERVAL_ENDS,
     EventOutcome,
@@ -63,15 +62,12 @@ __all__ = [
     "ColumnEffect",
     "EventOutcome",
     "Explanation",
-    "NumberEffect",
-    "NumberExplanation",
     "NumericColumn",
     "Schema",
     "TableFinding",
     "TableReport",
     "TabularEncoder",
     "check_table",
-    "explain_number",
     "explain_prediction",
     "schema_from",
 ]

@@ -712,10 +712,8 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         check_is_fitted(self)
         return report_frame(self.model_.contributions, self._n_labels, self.label_sampling_)
 
-    def explain(
-        self, x: ArrayLike | pd.DataFrame | pd.Series, *, n_columns: int = 5
-    ) -> Explanation:
-        """Explain the prediction of one row: which columns decided it, and within which ranges.
+    def explain(self, x: ArrayLike | pd.DataFrame | pd.Series) -> Explanation:
+        """Explain the prediction of one row: what each column contributes to it.
 
         Each column is varied alone over its public values, see
         :func:`~skdp.tabular.explain_prediction`: those of the schema if the release has one,
@@ -731,13 +729,9 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             The row, as X.iloc[[0]] or X.iloc[0]. If the release has a schema, it may be a row of
             the table or an encoded one.
 
-        n_columns : int, default=5
-            Largest number of columns in the rule.
-
         Returns
         -------
         explanation : Explanation
-            Prints as a rule.
 
         Raises
         ------
@@ -753,11 +747,10 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         >>> X[:, 0] = (X[:, 0] + y) / 2  # the first column separates the classes
         >>> release = DPStatisticsSource(4.0, bounds=(0, 1), classes=[0, 1]).fit(X, y).release_
         >>> model = DPTransferClassifier(release).fit(X[::50])  # without labels
-        >>> explanation = model.explain([0.1, 0.5])
-        >>> print(explanation)
-        if x0 is below 0..., then 0 (probability 1.00, ... times that of 1)
-        with the other columns as they are, this holds for 100% of the rows that meet it
-        none of these alone could change it: x1
+        >>> print(model.explain([0.1, 0.5]))
+        0, with probability 1.00; in log-odds against 1:
+        x0 is 0.1: adds ... (... to ... by other values)
+        x1 is 0.5: adds ...
         """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
@@ -768,7 +761,6 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             row,
             self.classes_,
             schema=schema,
-            n_columns=n_columns,
         )
 
     def __sklearn_is_fitted__(self) -> bool:
