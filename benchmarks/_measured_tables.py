@@ -8,9 +8,9 @@ from _table import grouped, pick, table, unique, where, with_columns
 from scipy.stats import spearmanr
 
 
-def _above(row, truth="truth"):
+def _above(row):
     """By how many errors an estimate is above the truth."""
-    return (row["estimate"] - row[truth]) / row["standard_error"]
+    return (row["estimate"] - row["truth"]) / row["standard_error"]
 
 
 # Columns that are made of others, for the option "with".
@@ -26,7 +26,6 @@ PLANS = {
     ),
 }
 ATTACKS = {"attack": lambda r: r["attack"].replace("_", " ")}
-NOISE = {"delta": lambda r: r["delta"] or None}
 LEAKAGE = {"above": _above, "truth": lambda r: abs(r["truth"])}
 QUERIES = {"real": lambda r: r["queries"] == "digits"}
 MODELS = {
@@ -146,14 +145,6 @@ def power(record):
 
 def audits(record):
     return with_columns(record["rows"], fits=lambda row: 2 * record["settings"]["trials"])
-
-
-def above_bounds(record):
-    found = [_above(row, "bound") for row in where(record["rows"], part="bounds")]
-    return (
-        f"{sum(z > 0 for z in found)} of {len(found)} estimates are above their bound, the "
-        f"farthest by {max(found):.1f} standard errors."
-    )
 
 
 ESTIMATES = (

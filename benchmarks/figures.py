@@ -17,7 +17,7 @@ from _tables_peers import TABLES
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "doc" / "images"
 # Examples whose figure is on a page too, which CI builds without the gallery.
-EXAMPLES = ("privacy/noise_information", "privacy/leakage", "tables/transferability")
+EXAMPLES = ("privacy/leakage", "tables/transferability")
 # Where names of models stand that would cover each other.
 BESIDE = {
     "WideCDMMAClassifier, 1 layer": ((0, -13), "left"),

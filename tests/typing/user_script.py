@@ -19,7 +19,7 @@ from skdp.datasets import (
     load_table,
 )
 from skdp.federated import collect_answers, owner_answer
-from skdp.information import information_leakage, noise_information, transferability
+from skdp.information import information_leakage, transferability
 from skdp.privacy import (
     BudgetExceededError,
     PrivacyLedger,
@@ -131,7 +131,7 @@ def perturbed(X: NDArray[np.float64], y: NDArray[Any]) -> skdp.PrivacyGuarantee 
         skdp.GaussianDPNoise(epsilon=1.0, delta=1e-5),
     ):
         noise.fit(X).transform(X)
-        print(noise_information(noise), noise.guarantee_)
+        print(noise.guarantee_)
     unit = skdp.OptimalDPNoise(epsilon=1.0, bounds=(0, 1))
     pairs = skdp.DPNoiseRegressor(skdp.MembershipMapping(), noise=unit, target_noise=unit)
     print(pairs.fit(X, y).predict(X), pairs.guarantee_.epsilon)
