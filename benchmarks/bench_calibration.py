@@ -12,6 +12,7 @@ from itertools import product
 import _bench
 import numpy as np
 import pandas as pd
+from _files import load_table
 from _tables_peers import TABLES
 from _tasks import fashion, people
 from bench_adaptation import qualities as class_qualities
@@ -20,7 +21,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from skdp import DPStatisticsSource, TabularEncoder
-from skdp.datasets import fetch_mnist, load_adult, load_heart_disease, load_table
+from skdp.datasets import fetch_mnist, load_adult, load_heart_disease
 from skdp.release import BasisFunctions
 
 CLASS_LEVELS = (1.0, 4.0, 16.0, np.inf)
@@ -142,7 +143,7 @@ def released(epsilon, settings, X, y, X_test, y_test):
 
 def area_rows(part, draws):
     for table in TABLES:
-        data = load_table(table, random_state=0)
+        data = load_table(table, 0)
         for n in SUBSAMPLES:
             if n <= 0.6 * len(data.target):
                 whole = data.data, data.target, data.schema, n

@@ -8,10 +8,10 @@ report's rule, and by five voters for each class.
 
 import _bench
 import numpy as np
+from _files import load_human_activity
 from _tasks import in_bounds_of
 
 from skdp import DeepFuzzyClassifier, OptimalDPNoise
-from skdp.datasets import load_human_activity
 
 
 def rows(options):

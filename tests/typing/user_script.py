@@ -16,7 +16,6 @@ from skdp.datasets import (
     load_adult,
     load_digits_domains,
     load_heart_disease,
-    load_table,
 )
 from skdp.federated import collect_answers, owner_answer
 from skdp.information import information_leakage, transferability
@@ -37,7 +36,6 @@ from skdp.tabular import check_table, explain_prediction
 def data() -> tuple[pd.DataFrame, NDArray[Any]]:
     heart = load_heart_disease()
     load_adult(random_state=0)
-    load_table("flchain", random_state=0)
     load_digits_domains()
     fetch_mnist(subset="test")
     hidden: NDArray[Any] = hide_labels(heart.target, 30, random_state=0)
