@@ -628,12 +628,12 @@ class PrivacyGuarantee:
           about presence.
         - For pure mechanisms of ε, :math:`C(ε) = Z - 1 - \log Z` with
           :math:`Z = ε/(1 - e^{-ε})`, which is ε²/8 for small ε.
-        - For other mechanisms that show the data with probability δ, it is infinite, as a unit may
-          have any number of values.
+        - For other mechanisms with δ > 0, it is infinite, as a unit may have any number of values.
 
         With ``relation="add/remove"``, S is whether the unit is in the data, and one bit is a
-        bound. For the values of a unit that is known to be in the data, see
-        ``to_replace_one().information_bound()``.
+        bound; mechanisms with δ > 0 then count as showing the data with probability δ, and as
+        ε-private otherwise (Kairouz, Oh and Viswanath, 2015, Theorem 2.1). For the values of a
+        unit that is known to be in the data, see ``to_replace_one().information_bound()``.
 
         Returns
         -------
