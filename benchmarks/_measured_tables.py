@@ -6,9 +6,9 @@ from _table import grouped, table, unique, where, with_columns
 from scipy.stats import spearmanr
 
 
-def _above(row, truth="truth"):
+def _above(row):
     """By how many errors an estimate is above the truth."""
-    return (row["estimate"] - row[truth]) / row["standard_error"]
+    return (row["estimate"] - row["truth"]) / row["standard_error"]
 
 
 # Columns that are made of others, for the option "with".
@@ -24,9 +24,7 @@ PLANS = {
     ),
 }
 ATTACKS = {"attack": lambda r: r["attack"].replace("_", " ")}
-NOISE = {"delta": lambda r: r["delta"] or None}
 LEAKAGE = {"above": _above, "truth": lambda r: abs(r["truth"])}
-QUERIES = {"real": lambda r: r["queries"] == "digits"}
 MODELS = {
     "model": lambda r: "DPSource" if r["kind"] == "source" else "WideCDMMAClassifier",
     "relative": lambda r: r["peak_mib"] / r["data_mib"],
@@ -103,14 +101,6 @@ def areas(record):
 
 def audits(record):
     return with_columns(record["rows"], fits=lambda row: 2 * record["settings"]["trials"])
-
-
-def above_bounds(record):
-    found = [_above(row, "bound") for row in where(record["rows"], part="bounds")]
-    return (
-        f"{sum(z > 0 for z in found)} of {len(found)} estimates are above their bound, the "
-        f"farthest by {max(found):.1f} standard errors."
-    )
 
 
 ESTIMATES = (

@@ -84,13 +84,6 @@ def values(record):
             yield from ({**head, "model": "gain", "value": v} for v in cell.gain())
 
 
-SECONDS = {
-    "name": lambda r: NAMES[r["model"]],
-    "release": lambda r: "–" if r["level"] == "-" else level_name(r["level"]),
-    "place": lambda r: TABLES.index(r["case"]),
-}
-
-
 def columns(record):
     """Rows of targets with all columns and with others, of their source, and of differences."""
     rows = record["rows"]

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from _files import load_table
 
 from skdp import DPTransferClassifier
-from skdp.datasets import hide_labels, load_heart_disease, load_table
+from skdp.datasets import hide_labels, load_heart_disease
 
 # Most rows of a source, of a target to learn from, and of a target to be predicted: so that a
 # run takes minutes.
@@ -116,6 +117,6 @@ def _split(target):
 @functools.lru_cache(maxsize=1)
 def labeled_table(name):
     """Return rows and labels 0 and 1 of a table, and its schema with these classes."""
-    data = load_table(name, random_state=0)
+    data = load_table(name, 0)
     y = (data.target == data.schema["classes"][-1]).astype(int)
     return (data.data, y), {**data.schema, "classes": [0, 1]}

@@ -158,11 +158,6 @@ def levels(rows):
     return [level for level in unique(rows, "level") if level != "-"]
 
 
-def strictness(level):
-    unit, _, epsilon = level.rpartition(" ")
-    return unit, -float(epsilon)
-
-
 def first_variant(rows, variants, **wanted):
     """Return accuracies of the first variant with enough fits, or with most, and its name."""
     found = [(pick(rows, variant=variant, **wanted), variant) for variant in variants]

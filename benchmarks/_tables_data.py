@@ -3,12 +3,13 @@
 import functools
 
 import numpy as np
+from _files import load_table
 from _tables_peers import Rows
 from scipy.special import expit
 from sklearn.metrics import balanced_accuracy_score, brier_score_loss, log_loss, roc_auc_score
 
 from skdp import Schema, TabularEncoder
-from skdp.datasets import load_heart_disease, load_table
+from skdp.datasets import load_heart_disease
 from skdp.release import BasisFunctions
 
 HOSPITALS = "heart disease"
@@ -22,13 +23,13 @@ N_BINS = 10
 @functools.lru_cache(maxsize=2)
 def scenario(table, seed):
     """Return a table with its rows of the source and of the target, see ``load_table``."""
-    return load_table(table, random_state=seed)
+    return load_table(table, seed)
 
 
 @functools.lru_cache(maxsize=2)
 def whole(name):
     """Return rows, labels and the schema of one of the six tables, or of the four hospitals."""
-    data = load_heart_disease() if name == HOSPITALS else load_table(name, random_state=0)
+    data = load_heart_disease() if name == HOSPITALS else load_table(name, 0)
     return data.data, np.asarray(data.target), Schema.from_mapping(data.schema)
 
 

@@ -5,10 +5,11 @@ import os
 from pathlib import Path
 
 import numpy as np
+from _files import load_human_activity
 from sklearn.preprocessing import StandardScaler
 
 from skdp import representative_rows
-from skdp.datasets import fetch_mnist, fetch_usps, hide_labels, load_human_activity
+from skdp.datasets import fetch_mnist, fetch_usps, hide_labels
 
 _TRIAL = ("src_train", "tgt_train", "tgt_test")
 

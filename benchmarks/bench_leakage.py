@@ -1,12 +1,9 @@
-"""What is left of sensitive columns: against closed forms, against upper bounds, and in digits.
+"""What is left of sensitive columns: against closed forms, and in digits.
 
-Gaussian pairs and tables of categories, of which the information is known; over noises, units of
-privacy and ε, what decoders find and what the guarantee allows at most; and how much of the ink of
-a digit is left in noisy pixels, codes and predictions: a table, and a picture for the
+Gaussian pairs and tables of categories, of which the information is known; and how much of the ink
+of a digit is left in noisy pixels, codes and predictions: a table, and a picture for the
 documentation.
 """
-
-from itertools import product
 
 import _bench
 import numpy as np
@@ -18,22 +15,13 @@ from sklearn.model_selection import cross_val_predict
 
 from skdp import (
     CDMMA,
-    DPStatisticsSource,
-    GaussianDPNoise,
     OptimalDPNoise,
-    RandomizedResponse,
-    StaircaseDPNoise,
     WideCDMMAClassifier,
 )
 from skdp.information import information_leakage
-from skdp.noise import GaussianQueries
-from skdp.privacy.audit import released_statistics
-
-DELTA = 1e-5
-LEVELS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 
 
-def found(part, case, draw, private, released, truth=None, bound=None, n_permutations=0, **more):
+def found(part, case, draw, private, released, truth=None, n_permutations=0, **more):
     """Return a row of the results."""
     estimate = information_leakage(
         private, released, n_permutations=n_permutations, random_state=draw
@@ -43,7 +31,6 @@ def found(part, case, draw, private, released, truth=None, bound=None, n_permuta
         "case": case,
         "draw": draw,
         "truth": truth,
-        "bound": bound,
         "estimate": estimate.estimate,
         "standard_error": estimate.standard_error,
         "largest_of_null": max(estimate.null, default=None),
@@ -78,59 +65,6 @@ def categories(draws):
             cells = np.random.default_rng(draw).choice(a * b, 5000, p=joint.ravel())
             s, t = np.char.mod("%d", cells // b), np.char.mod("%d", cells % b)[:, None]
             yield found("categories", f"{a} × {b}", draw, s, t, truth, n_permutations=5)
-
-
-def elements(draws):
-    """A value between its bounds, or at one of them, and what noise makes of it."""
-    noises = {"optimal": OptimalDPNoise, "staircase": StaircaseDPNoise}
-    for epsilon in LEVELS:
-        made = {name: cls(epsilon, 0.0, bounds=(0, 1)) for name, cls in noises.items()}
-        made["Gaussian"] = GaussianDPNoise(epsilon, DELTA, bounds=(0, 1))
-        for (name, noise), draw in product(made.items(), range(draws)):
-            rng = np.random.default_rng(draw)
-            uniform, two = rng.random((2000, 1)), rng.integers(2, size=(2000, 1))
-            for prior, values, shares in (
-                ("uniform", uniform, None),
-                ("two points", two.astype(float), [0.5, 0.5]),
-            ):
-                bound = noise.fit(values).guarantee_.information_bound(shares).nats
-                T, more = noise.transform(values), {"bound": bound, "epsilon": epsilon}
-                case = f"element, {name}, {prior}"
-                yield found("bounds", case, draw, values[:, 0], T, **more)
-
-
-def labels(draws):
-    for epsilon, k in product(LEVELS, (2, 10)):
-        response = RandomizedResponse(epsilon, classes=range(k)).fit([0, 1])
-        bound = response.guarantee_.information_bound(np.full(k, 1 / k)).nats
-        for draw in range(draws):
-            y = np.random.default_rng(draw).integers(k, size=4000)
-            told = response.transform(y).astype(str)[:, None]
-            case = f"label, {k} classes"
-            yield found("bounds", case, draw, y, told, bound=bound, epsilon=epsilon)
-
-
-def releases(draws):
-    """Whether a record or a person of three is there, told from 1,000 releases of 30 rows."""
-    GaussianQueries.add = _bench.quick_noise()
-    for unit, epsilon, draw in product(("record", "person"), LEVELS, range(draws)):
-        n_more, by_person = (3, True) if unit == "person" else (1, False)
-        rng = np.random.default_rng(draw)
-        X = np.vstack([rng.random((30, 2)), np.full((3, 2), 0.02)])
-        y = np.append(np.arange(30) % 2, [1, 1, 1])
-        groups = np.append(np.arange(30), [30, 30, 30])
-        settings = {"classes": [0, 1], "model": "linear"}
-        settings["privacy_unit"] = "group" if by_person else "record"
-        there, released = rng.integers(2, size=1000), []
-        for one in there:
-            rows = slice(30 + n_more * one)
-            how = {"groups": groups[rows]} if by_person else {}
-            release = DPStatisticsSource(epsilon, **settings).fit(X[rows], y[rows], **how).release_
-            parts = released_statistics(release)
-            released.append(np.concatenate([parts[name] for name in sorted(parts)]))
-        bound = release.guarantee.information_bound([0.5, 0.5]).nats
-        case = f"{unit}, released statistics"
-        yield found("bounds", case, draw, there, released, bound=bound, epsilon=epsilon)
 
 
 def digits(draws):
@@ -169,7 +103,7 @@ def picture(rows):
 
 
 def rows(options):
-    for part in (gaussian_pairs, categories, elements, labels, releases, digits):
+    for part in (gaussian_pairs, categories, digits):
         yield from part(options.draws)
 
 

@@ -16,12 +16,13 @@ import _bench
 import numpy as np
 import pandas as pd
 from _confidence_data import CUT, categories, numbers, outcomes
+from _files import load_table
 from _numbers_data import DIABETES, diabetes
 from sklearn.linear_model import RidgeCV
 from sklearn.metrics import r2_score
 
 from skdp import DPStatisticsSource, DPTransferRegressor
-from skdp.datasets import load_heart_disease, load_table
+from skdp.datasets import load_heart_disease
 
 MOST_TEST, MOST_LABELS = 1500, 6000
 SITES = dict(zip("DEFGHIJ", ["D-F"] * 3 + ["G-H"] * 2 + ["I-J"] * 2, strict=True))
@@ -54,7 +55,7 @@ def tables():
     yield 2, rows, "target", {"low": 25, "high": 350}, DIABETES, rows["sex"], "sex"
     others = {"adult": "hours-per-week", "actg175": "cd40", "whas500": "hr", "flchain": "kappa"}
     for name, target in others.items():
-        table = load_table(name, random_state=0)
+        table = load_table(name, 0)
         site, schema = "gender" if "gender" in table.data else "sex", table.schema["columns"]
         outcome = {k: v for k, v in schema[target].items() if k in ("low", "high", "log")}
         schema = {k: v for k, v in schema.items() if k != "flc.grp"}  # follows from kappa

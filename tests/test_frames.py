@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, partial
 from types import SimpleNamespace
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from pandas.testing import assert_frame_equal
 from sklearn.base import BaseEstimator, clone
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
@@ -49,11 +47,7 @@ from skdp import (
     schema_from,
 )
 from skdp.displays import (
-    CalibrationDisplay,
-    ExplanationDisplay,
-    PredictionErrorDisplay,
     PrivacyUtilityDisplay,
-    SurvivalDisplay,
 )
 from skdp.information import information_leakage, transferability
 from skdp.privacy import Mechanism, PrivacyGuarantee, PrivacyLedger
@@ -69,8 +63,6 @@ from skdp.tabular import (
     CategoryColumn,
     NumericColumn,
     check_table,
-    compare_tables,
-    explain_number,
     explain_prediction,
 )
 
@@ -319,12 +311,6 @@ def audit(t):
     return found.mu_lower, found.event_epsilon_lower
 
 
-def compare(t):
-    quick = partial(HistGradientBoostingClassifier, max_iter=2)
-    with mock.patch("sklearn.ensemble.HistGradientBoostingClassifier", quick):
-        return compare_tables(t.labeled, t.labeled, SCHEMA, label="y")
-
-
 def add(t):
     accumulator = source().accumulator()
     accumulator.add(t.mixed, t.y)
@@ -476,28 +462,7 @@ CALLS |= {
     "CategoryColumn.positions": lambda t: CategoryColumn("y", ("no", "yes")).positions(t.y),
     "schema_from": lambda t: schema_from(t.labeled, public=True, label="y").to_json(),
     "check_table": lambda t: check_table(t.labeled, SCHEMA, label="y", group="who"),
-    "compare_tables": compare,
-    "explain_number": lambda t: explain_number(lambda X: X.sum(axis=1), t.first),
-    "explain_prediction": lambda t: explain_prediction(
-        lambda X: X[:, :2], t.first, ["a", "b"], n_columns=1
-    ),
-    "CalibrationDisplay.from_estimator": lambda t: (
-        CalibrationDisplay.from_estimator(release(), t.mixed, t.y).curve
-    ),
-    "ExplanationDisplay.from_estimator": lambda t: (
-        ExplanationDisplay.from_estimator(model("DeepFuzzyClassifier"), t.first).effects
-    ),
-    "SurvivalDisplay.from_estimator": lambda t: (
-        SurvivalDisplay.from_estimator(time_release(), t.mixed, n_groups=2).curves
-    ),
-    "PredictionErrorDisplay.from_estimator": lambda t: (
-        PredictionErrorDisplay.from_estimator(number_transfer(), t.mixed, t.real).curve
-    ),
-    "PrivacyUtilityDisplay.from_estimator": lambda t: (
-        PrivacyUtilityDisplay.from_estimator(
-            source(), t.mixed, t.y, epsilon=[1.0], cv=2, scoring="roc_auc"
-        ).table
-    ),
+    "explain_prediction": lambda t: explain_prediction(lambda X: X[:, :2], t.first, ["a", "b"]),
     "PrivacyUtilityDisplay.from_scores": lambda t: (
         PrivacyUtilityDisplay.from_scores(t.scores).table
     ),
@@ -546,8 +511,7 @@ CALLS |= {
 SLOW = {
     *("DPStatisticsSource.fit", "PrivacyLedger.release", "DPTransferClassifier.fit"),
     *("DPTransferClassifier.explain", "DeepFuzzyClassifier.explain", "transferability"),
-    *("ExplanationDisplay.from_estimator", "PrivacyUtilityDisplay.from_estimator"),
-    *("compare_tables", "audit_membership", "audit_release", "information_leakage"),
+    *("audit_membership", "audit_release", "information_leakage"),
 }
 # What takes a table that it does not read, or one of a single library.
 UNREAD = {"LabeledSplit.get_n_splits", "Release.fit", "SecureCombination.fit"}

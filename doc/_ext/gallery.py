@@ -14,8 +14,8 @@ ORDER = (
     *("plot_synthetic_rows.py", "plot_transferability.py", "plot_larger_than_memory.py"),
     # privacy
     *("plot_choosing_epsilon.py", "plot_budget_over_a_year.py"),
-    *("plot_officers_page.py", "plot_private_evaluation.py", "plot_noise_information.py"),
-    *("plot_leakage.py", "plot_audit_release.py", "plot_audit_mechanism.py"),
+    *("plot_officers_page.py", "plot_private_evaluation.py"),
+    *("plot_leakage.py", "plot_audit_release.py"),
     "plot_privacy_audit.py",
     # image_data
     *("plot_image_release.py", "plot_private_digits.py", "plot_private_transfer.py"),

@@ -30,7 +30,6 @@ MOVED = {
     "scale": "benchmarks/privacy",
     "auto_examples/plot_private_statistics": "auto_examples/tables/plot_private_statistics",
     "auto_examples/plot_transferability": "auto_examples/tables/plot_transferability",
-    "auto_examples/plot_noise_information": "auto_examples/privacy/plot_noise_information",
     "auto_examples/plot_leakage": "auto_examples/privacy/plot_leakage",
     "auto_examples/plot_privacy_audit": "auto_examples/privacy/plot_privacy_audit",
     "auto_examples/plot_officers_page": "auto_examples/privacy/plot_officers_page",

@@ -24,7 +24,6 @@ from sklearn.model_selection import train_test_split
 
 from skdp import DPStatisticsSource
 from skdp.datasets import load_heart_disease
-from skdp.displays import LedgerDisplay
 from skdp.privacy import BudgetExceededError, PrivacyLedger, gaussian_epsilon, gaussian_sigma
 
 parser = argparse.ArgumentParser(description="A budget over a year.")
@@ -62,15 +61,22 @@ for day, name, epsilon in requests:
 # The total is less than the sum of the single ε, because noise of several releases rarely errs in
 # the same direction: the ledger composes Gaussian noise exactly.
 
-display = LedgerDisplay.from_ledger(ledger, dates=granted).plot()
-display.ax_.set_title("Four releases granted, one refused")
-display.figure_.set_label(
+entries = ledger.to_frame()
+figure, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+ax.step(granted, entries["total_epsilon"], where="post", marker="o", color="#0072B2")
+for day, name, total in zip(granted, entries["name"], entries["total_epsilon"], strict=True):
+    ax.annotate(name, (day, total), (4, -12), textcoords="offset points", fontsize="small")
+ax.axhline(ledger.epsilon, color="#D55E00", ls="--", label="limit")
+ax.set(ylim=(0, 2.2), ylabel="total ε of all releases")
+ax.set_title("Four releases granted, one refused")
+ax.legend(frameon=False)
+figure.set_label(
     "A staircase of the total epsilon over the year, with four steps below a dashed line at the "
-    "limit of 2; a shaded area shows what is left."
+    "limit of 2."
 )
-display.figure_.savefig("budget_over_a_year.png", dpi=120)
-single = ledger.to_frame()["epsilon"].sum()
-print(f"sum of the single ε: {single:.2f}, together: {display.spent:.2f}")
+figure.savefig("budget_over_a_year.png", dpi=120)
+together = entries["total_epsilon"].iloc[-1]
+print(f"sum of the single ε: {entries['epsilon'].sum():.2f}, together: {together:.2f}")
 
 # %%
 # One release or twelve?

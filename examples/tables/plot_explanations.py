@@ -19,7 +19,6 @@ import pandas as pd
 
 from skdp import DPStatisticsSource, DPTransferClassifier
 from skdp.datasets import load_heart_disease
-from skdp.displays import ExplanationDisplay
 
 parser = argparse.ArgumentParser(description="Explanations.")
 parser.add_argument("--draws", type=int, default=4, help="draws of the noise")
@@ -66,39 +65,53 @@ model = learned()
 # One patient
 # -----------
 #
-# One of whom the model is not sure. As a rule, in the units of the table:
+# One of whom the model is not sure. Effects are in log-odds: those above zero speak for the
+# predicted class.
 
 others = np.flatnonzero(known == None)  # noqa: E711
 sure = model.predict_proba(X.iloc[others]).max(axis=1)
 patient = X.iloc[[others[np.argsort(sure)[len(others) // 10]]]]
-print(model.explain(patient))
+explanation = model.explain(patient)
+print(explanation)
 
-# %%
-# And as a plot. Bars to the right speak for the predicted class. Where another value of one column
-# alone would change the prediction, the range in which it stays is written beside it.
-
-display = ExplanationDisplay.from_estimator(model, patient).plot()
-display.figure_.set_label(
+effects = explanation.to_frame()["effect"][::-1]
+figure, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
+ax.barh(effects.index, effects, color=np.where(effects > 0, "#0072B2", "#D55E00"))
+ax.set(xlabel=f"adds to the log-odds of {explanation.prediction!r}")
+figure.set_label(
     "Horizontal bars of one patient's columns: how much each adds to the log-odds of the "
     "predicted class."
 )
-display.figure_.savefig("explanation_of_one.png", dpi=120)
+figure.savefig("explanation_of_one.png", dpi=120)
 
 # %%
 # Many patients
 # -------------
 #
-# A dot is a patient. Yellow dots have a high value of a number, such as a high heart rate; columns
-# at the top move predictions most.
+# A dot is a patient. Columns at the top move predictions most.
 
 some = X.iloc[others[:40]]
-display = ExplanationDisplay.from_estimator(model, some, positive="ill").plot()
-display.ax_.set_title("What adds to the log-odds of 'ill', for 40 patients", loc="left")
-display.figure_.set_label(
-    "A row of dots for each column, one dot a patient, colored by the value: the columns at the "
-    "top spread most."
-)
-display.figure_.savefig("explanation_of_many.png", dpi=120)
+
+
+def effects_of(model, rows):
+    """Return what the columns add to the log-odds of 'ill', a line for each patient."""
+    lines = []
+    for k in range(len(rows)):
+        explanation = model.explain(rows.iloc[k])
+        sign = 1 if explanation.prediction == "ill" else -1
+        lines.append(sign * explanation.to_frame()["effect"])
+    return pd.DataFrame(lines)
+
+
+effects = effects_of(model, some)
+effects = effects[effects.abs().mean().sort_values().index]
+figure, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
+for name in effects:
+    ax.plot(effects[name], [name] * len(effects), "o", alpha=0.4, color="#0072B2")
+ax.axvline(0, color="#767676", lw=0.8)
+ax.set_title("What adds to the log-odds of 'ill', for 40 patients", loc="left")
+figure.set_label("A row of dots for each column, one dot a patient: those at the top spread most.")
+figure.savefig("explanation_of_many.png", dpi=120)
 
 # %%
 # How much of this is noise?
@@ -107,10 +120,7 @@ display.figure_.savefig("explanation_of_many.png", dpi=120)
 # The hospital released once. Had it drawn other noise, the clinic's explanations would have been
 # others. Here we can repeat the release and see which statements would have changed.
 
-draws = {
-    draw: ExplanationDisplay.from_estimator(learned(), some.iloc[:12], positive="ill").importances
-    for draw in range(options.draws)
-}
+draws = {draw: effects_of(learned(), some.iloc[:12]).abs().mean() for draw in range(options.draws)}
 importances = pd.DataFrame(draws).fillna(0.0)
 order = importances.mean(axis=1).sort_values().index
 means, deviations = importances.mean(axis=1)[order], importances.std(axis=1)[order]

@@ -15,11 +15,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.calibration import CalibrationDisplay
 from sklearn.metrics import log_loss, roc_auc_score
 
 from skdp import DPStatisticsSource, DPTransferClassifier
 from skdp.datasets import load_adult
-from skdp.displays import CalibrationDisplay
 
 parser = argparse.ArgumentParser(description="Other frequencies and costs.")
 parser.add_argument("--draws", type=int, default=5, help="divisions of the people, and noises")
@@ -66,12 +66,12 @@ for seed in range(options.draws):
 
 # %%
 # Reliability curves of all repetitions together. Of people to whom the release gives 40 %, far
-# more than 40 % earn more here. Bars are intervals of 95 % in each group.
+# more than 40 % earn more here.
 
 figure, ax = plt.subplots(figsize=(5, 4.8))
 for name, values in found.items():
     p, hits = (np.concatenate(part) for part in zip(*values, strict=True))
-    CalibrationDisplay.from_predictions(hits, p, name=name, positive=MORE).plot(ax)
+    CalibrationDisplay.from_predictions(hits, p, n_bins=10, strategy="quantile", name=name, ax=ax)
 ax.set_title("Probabilities where 60 % earn more, not 24 %")
 figure.set_label(
     "Reliability curves: that of the release as it is lies far above the diagonal, those with the "

@@ -9,9 +9,9 @@ are all that must be known; a release of 300 patients then predicts it, with int
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_diabetes
+from sklearn.metrics import PredictionErrorDisplay
 
 from skdp import DPStatisticsSource, Schema
-from skdp.displays import PredictionErrorDisplay
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 X = X[["age", "bmi", "bp", "s5"]]
@@ -51,5 +51,5 @@ print(f"{inside.mean():.0%} of the outcomes are in their interval")
 # What a column adds, in the unit of the outcome, and predictions against outcomes.
 
 print(release.effects().groupby("column")["effect"].agg(["min", "max"]).round())
-PredictionErrorDisplay.from_estimator(release, X.iloc[test], y.iloc[test]).plot()
+PredictionErrorDisplay.from_predictions(y.iloc[test], predicted, kind="actual_vs_predicted")
 plt.show()

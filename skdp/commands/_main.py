@@ -20,7 +20,6 @@ from skdp.commands import (
     _sample,
     _schema,
     _score,
-    _select,
 )
 from skdp.commands._arguments import UnsavedError, add_commands
 from skdp.privacy import BudgetExceededError
@@ -29,7 +28,7 @@ from skdp.utils._validation import inline
 # In the order in which an owner, and then a target, needs them.
 _COMMANDS = (
     *(_schema, _bounds, _check, _plan, _release, _describe, _report, _evaluate, _merge),
-    *(_select, _predict, _score, _sample),
+    *(_predict, _score, _sample),
 )
 _ABOUT = """Private rows in, a release out, and predictions from it.
 

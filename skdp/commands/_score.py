@@ -8,7 +8,10 @@ from textwrap import wrap
 
 import numpy as np
 import pandas as pd
+from scipy.stats import beta
+from sklearn.calibration import CalibrationDisplay
 from sklearn.metrics import (
+    PredictionErrorDisplay,
     accuracy_score,
     log_loss,
     mean_absolute_error,
@@ -36,7 +39,7 @@ from skdp.commands._tables import (
     escaped_text,
     read_table,
 )
-from skdp.displays import CalibrationDisplay, EvaluationDisplay, PredictionErrorDisplay
+from skdp.displays import EvaluationDisplay
 from skdp.release import HALF_WIDTH, LEAST_ROWS, Release, StepFunction
 from skdp.source import evaluate_privately
 from skdp.tabular import (
@@ -116,8 +119,8 @@ def run(arguments, note):
     predictions, truth = _joined(predictions, truth, arguments)
     values = np.column_stack([numbers(predictions[name]) for name in columns])
     _check_predictions(values, columns, arguments.predictions)
-    lines, displays = score(predictions, truth, values, columns, named, arguments)
-    lines += drawn(lambda: _plotted(displays), target, arguments)
+    lines, plot = score(predictions, truth, values, columns, named, arguments)
+    lines += drawn(plot, target, arguments)
     return "\n".join([*lines, _NOTHING])
 
 
@@ -187,7 +190,7 @@ def _keys(values):
 
 
 def _of_classes(predictions, truth, p, columns, named, arguments):
-    """Return lines about probabilities of classes, and displays of their calibration."""
+    """Return lines about probabilities of classes, and what plots their calibration."""
     classes = np.array([name.removeprefix("probability_") for name in columns], dtype=object)
     labels = known_labels(truth, classes, arguments)
     known = np.array([label is not None for label in labels])
@@ -215,17 +218,22 @@ def _of_classes(predictions, truth, p, columns, named, arguments):
         _line("Brier score", brier, (y, p), "the frequencies alone", brier(y, shares)),
         _line("accuracy", accuracy, (y, p), "the most frequent class", accuracy(y, shares)),
     ]
-    displays = []
     for k in scored:
-        names = {"name": classes[k], "positive": classes[k], "n_bins": _n_groups(y)}
-        displays.append(CalibrationDisplay.from_predictions(y[:, k], p[:, k], **names))
         lines.append(f"rows of similar probability of {classes[k]!r:.50}, with 95 % intervals:")
-        lines += _table(displays[-1].curve, len(y), "{:.3f}".format)
-    return lines, displays
+        lines += _table({"probability": p[:, k], "frequency": y[:, k]}, _share, "{:.3f}".format)
+
+    def plot():
+        ax, settings = None, {"n_bins": _n_groups(y), "strategy": "quantile"}
+        for k in scored:
+            named = {"name": classes[k], "ax": ax}
+            ax = CalibrationDisplay.from_predictions(y[:, k], p[:, k], **settings, **named).ax_
+        return ax
+
+    return lines, plot
 
 
 def _of_numbers(predictions, truth, values, columns, named, arguments):
-    """Return lines about predicted numbers, and the display of their errors."""
+    """Return lines about predicted numbers, and what plots them."""
     y = known_outcomes(truth, arguments)
     known = np.isfinite(y)
     y, predicted = y[known], values[known, 0]
@@ -242,12 +250,10 @@ def _of_numbers(predictions, truth, values, columns, named, arguments):
         half = HALF_WIDTH * numbers(predictions["deviation"])[known]
         inside = (np.abs(y - predicted) <= half).astype(float)
         lines.append(_line("in intervals", np.mean, (inside,), "right", 0.8))
-    display = PredictionErrorDisplay.from_predictions(y, predicted, n_bins=_n_groups(y))
-    lines += [
-        "rows of similar predictions, with 95 % intervals of the mean outcome:",
-        *_table(display.curve, len(y), _short),
-    ]
-    return lines, [display]
+    lines.append("rows of similar predictions, with 95 % intervals of the mean outcome:")
+    lines += _table({"prediction": predicted, "outcome": y}, _mean, _short)
+    settings = {"kind": "actual_vs_predicted", "random_state": 0}
+    return lines, lambda: PredictionErrorDisplay.from_predictions(y, predicted, **settings).ax_
 
 
 class _Curves:
@@ -263,7 +269,7 @@ class _Curves:
 
 
 def _of_times(predictions, truth, values, columns, named, arguments):
-    """Return lines about curves of survival, and the display of the last time."""
+    """Return lines about curves of survival, and what plots the last time."""
     times = numbers([name.removeprefix("survival_") for name in columns[1:]])
     if not (np.isfinite(times).all() and (np.diff(times, prepend=0) > 0).all()):
         raise ValueError(
@@ -307,14 +313,10 @@ def _of_times(predictions, truth, values, columns, named, arguments):
     area = evaluation.at_times()["auc"]
     last = area.last_valid_index()
     index = len(area) - 1 if last is None else last
-    return lines, [EvaluationDisplay.from_evaluation(evaluation, class_index=index)]
-
-
-def _plotted(displays):
-    ax = None
-    for display in displays:
-        ax = display.plot(ax).ax_
-    return ax
+    return (
+        lines,
+        lambda: EvaluationDisplay.from_evaluation(evaluation, class_index=index).plot().ax_,
+    )
 
 
 def _first_line(known, truth):
@@ -348,10 +350,27 @@ def _n_groups(y):
     return int(np.clip(len(y) // 20, 2, 10))
 
 
-def _table(curve, n, form):
-    """Return lines of a table of groups of rows."""
-    shown = curve.assign(rows=np.rint(curve["rows"] * n).astype(int))
-    return shown.to_string(index=False, float_format=form).splitlines()
+def _table(columns, interval, form):
+    """Return lines of a table of groups of rows by the first column, with intervals of means."""
+    predicted, observed = columns.values()
+    edges = np.quantile(predicted, np.linspace(0, 1, _n_groups(observed) + 1)[1:-1])
+    groups = pd.DataFrame(columns).groupby(np.searchsorted(edges, predicted))
+    low, high = interval(groups[[*columns][1]])
+    table = groups.mean().assign(low=low, high=high, rows=groups.size())
+    return table.to_string(index=False, float_format=form).splitlines()
+
+
+def _share(groups):
+    """Return the ends of the interval of each share, of Clopper and Pearson (1934)."""
+    hits, n = groups.sum(), groups.size()
+    low, high = beta.ppf(0.025, hits, n - hits + 1), beta.isf(0.025, hits + 1, n - hits)
+    return np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=1.0)
+
+
+def _mean(groups):
+    """Return the ends of the interval of each mean."""
+    half = 1.96 * groups.std(ddof=0) / np.sqrt(groups.size())
+    return groups.mean() - half, groups.mean() + half
 
 
 def _short(value):

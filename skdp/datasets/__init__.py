@@ -2,13 +2,7 @@
 
 from skdp.datasets._base import hide_labels
 from skdp.datasets._digits import fetch_mnist, fetch_usps, load_digits_domains
-from skdp.datasets._tables import (
-    load_adult,
-    load_heart_disease,
-    load_heart_failure,
-    load_human_activity,
-    load_table,
-)
+from skdp.datasets._tables import load_adult, load_heart_disease, load_heart_failure
 
 __all__ = [
     "fetch_mnist",
@@ -18,6 +12,4 @@ __all__ = [
     "load_digits_domains",
     "load_heart_disease",
     "load_heart_failure",
-    "load_human_activity",
-    "load_table",
 ]

@@ -1,83 +1,14 @@
-"""Tables: mixed columns of a source and a target, four hospitals, recordings of thirty people."""
+"""Tables that come with the package: a source and a target, four hospitals, times to death."""
 
 import json
-import os
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from sklearn.utils import Bunch, check_random_state
 
-from skdp.datasets._base import local_file, missing_file
-
 # Files that come with the package.
 _EMBEDDED = Path(__file__).parent / "data"
-_NAMES = ("adult", "flchain", "whas500", "actg320", "actg175", "randhie")
-# Made from the raw signals of the UCI archive.
-_ACTIVITY_FILE = "uci_har_features_derived.npz"
-
-
-def load_table(name: str, *, random_state: int | np.random.RandomState | None = None) -> Bunch:
-    """Load a table of mixed columns, with a public schema and a transfer scenario.
-
-    The tables are "adult" (UCI Adult, CC BY 4.0; income), "flchain" (free light chains; death;
-    from women to men), "whas500" (Worcester heart attack study; death), "actg320" and "actg175"
-    (AIDS clinical trials; events; the latter from one race to the other) and "randhie" (RAND
-    health insurance experiment; many visits). They are read from ``tabular/<name>.csv.gz`` and
-    ``tabular/schemas.json`` in the folder that the environment variable ``SKDP_DATA`` names.
-
-    Rows that are not the source's are the target's. In a random order, the first of these are
-    for training, where the first of each class are labeled, and the rest are the test set.
-
-    Parameters
-    ----------
-    name : {"adult", "flchain", "whas500", "actg320", "actg175", "randhie"}
-        The table.
-
-    random_state : int, RandomState instance or None, default=None
-        Draws the target's order, and the source where that is random.
-
-    Returns
-    -------
-    table : :class:`~sklearn.utils.Bunch`
-        Dictionary-like, with
-
-        data : DataFrame of shape (n_samples, n_features)
-            The columns, some with missing values.
-        target : ndarray of shape (n_samples,)
-            The outcome.
-        schema : dict
-            The public schema of the columns and classes, for :class:`~skdp.TabularEncoder`.
-        source : ndarray of shape (n_source,)
-            Positions of the source's rows.
-        learning, labeled, test : ndarray
-            Positions of the target's rows: for training, the labeled ones among them, and for
-            testing.
-        DESCR : str
-            A description.
-
-    Raises
-    ------
-    ValueError
-        When there is no such table.
-
-    OSError
-        When the files are not there.
-
-    See Also
-    --------
-    load_adult : The first of them, which needs no files.
-
-    Examples
-    --------
-    >>> from skdp.datasets import load_table
-    >>> table = load_table("flchain", random_state=0)  # doctest: +SKIP
-    >>> len(table.source), len(table.learning), len(table.labeled)  # doctest: +SKIP
-    (4350, 500, 20)
-    """
-    if name not in _NAMES:
-        raise ValueError(f"The 'name' parameter of load_table is {name!r}; use one of {_NAMES}.")
-    return _scenario(name, _file, random_state)
 
 
 def load_adult(*, random_state: int | np.random.RandomState | None = None) -> Bunch:
@@ -100,12 +31,21 @@ def load_adult(*, random_state: int | np.random.RandomState | None = None) -> Bu
     Returns
     -------
     adult : :class:`~sklearn.utils.Bunch`
-        As from :func:`load_table`, with 32,561 rows of 13 columns and the outcomes "<=50K" and
-        ">50K".
+        Dictionary-like, with
 
-    See Also
-    --------
-    load_table : This table and five others, from files.
+        data : DataFrame of shape (32561, 13)
+            The columns, some with missing values.
+        target : ndarray of shape (32561,)
+            "<=50K" or ">50K".
+        schema : dict
+            The public schema of the columns and classes, for :class:`~skdp.TabularEncoder`.
+        source : ndarray of shape (20000,)
+            Positions of the source's rows.
+        learning, labeled, test : ndarray
+            Positions of the target's rows: for training, the labeled ones among them, and for
+            testing.
+        DESCR : str
+            A description.
 
     References
     ----------
@@ -124,7 +64,25 @@ def load_adult(*, random_state: int | np.random.RandomState | None = None) -> Bu
     >>> adult.schema["columns"]["age"]
     {'type': 'numeric', 'low': 17, 'high': 90, 'step': 1}
     """
-    return _scenario("adult", _EMBEDDED.joinpath, random_state)
+    rng = check_random_state(random_state)
+    about = json.loads(_EMBEDDED.joinpath("schemas.json").read_text(encoding="utf-8"))["adult"]
+    frame = pd.read_csv(_EMBEDDED / "adult.csv.gz")
+    y = frame.pop(about["label"]).to_numpy()
+    is_source = np.zeros(len(frame), dtype=bool)
+    is_source[rng.permutation(len(frame))[:20_000]] = True
+    learning, test = np.split(rng.permutation(np.flatnonzero(~is_source)), [about["target_rows"]])
+    classes = np.unique(y)
+    shown = [learning[y[learning] == label][: about["labels_per_class"]] for label in classes]
+    return Bunch(
+        data=frame,
+        target=y,
+        schema={"version": 1, "columns": about["columns"], "classes": classes.tolist()},
+        source=np.flatnonzero(is_source),
+        learning=learning,
+        labeled=np.concatenate(shown),
+        test=test,
+        DESCR=about["note"],
+    )
 
 
 def load_heart_disease() -> Bunch:
@@ -265,105 +223,3 @@ def load_heart_failure() -> Bunch:
         schema={"version": 1, **about},
         DESCR=load_heart_failure.__doc__,
     )
-
-
-def load_human_activity() -> Bunch:
-    """Load human-activity data of thirty people, for experiments with many owners.
-
-    Statistics of windows of 2.56 s of accelerometer and gyroscope signals, derived from
-    "Human Activity Recognition Using Smartphones" (UCI), whose raw signals and subject
-    numbers are public. They are read from ``uci_har_features_derived.npz`` in the folder
-    that the environment variable ``SKDP_DATA`` names; there is no download, because no
-    public mirror that scikit-learn can reach has the subject numbers.
-
-    Returns
-    -------
-    activity : :class:`~sklearn.utils.Bunch`
-        Dictionary-like, with
-
-        data : ndarray of shape (10299, 296)
-            Statistics of windows, float32 and unscaled.
-        target : ndarray of shape (10299,)
-            Activities 0…5.
-        target_names : list of str
-            Names of the activities.
-        groups : ndarray of shape (10299,)
-            Number of the person whom each row belongs to.
-        feature_names : list of str
-            Names of the columns.
-        DESCR : str
-            A description.
-
-    Raises
-    ------
-    OSError
-        When the file is not there.
-
-    Examples
-    --------
-    >>> from skdp.datasets import load_human_activity
-    >>> activity = load_human_activity()  # doctest: +SKIP
-    >>> len(set(activity.groups))  # doctest: +SKIP
-    30
-    """
-    path = local_file(_ACTIVITY_FILE)
-    if path is None:
-        raise missing_file(_ACTIVITY_FILE, "; skdp.datasets.load_digits_domains() needs no files")
-    with np.load(path, allow_pickle=False) as arrays:
-        return Bunch(
-            data=np.concatenate([arrays["X_train"], arrays["X_test"]]),
-            target=np.concatenate([arrays["y_train"], arrays["y_test"]]).astype(np.int64),
-            # In the order of the labels 0…5.
-            target_names=[
-                *("walking", "walking upstairs", "walking downstairs"),
-                *("sitting", "standing", "lying"),
-            ],
-            groups=np.concatenate([arrays["subject_train"], arrays["subject_test"]]).astype(
-                np.int64
-            ),
-            feature_names=arrays["feature_names"].tolist(),
-            DESCR=load_human_activity.__doc__,
-        )
-
-
-def _scenario(name, find, random_state):
-    """Return a table with its scenario of transfer; ``find`` gives the paths of its files."""
-    rng = check_random_state(random_state)
-    about = json.loads(find("schemas.json").read_text(encoding="utf-8"))[name]
-    frame = pd.read_csv(find(f"{name}.csv.gz"))
-    y = frame.pop(about["label"]).to_numpy()
-    is_source = _source_rows(name, frame, rng)
-    target = rng.permutation(np.flatnonzero(~is_source))
-    learning, test = np.split(target, [about["target_rows"]])
-    classes = np.unique(y)
-    shown = [learning[y[learning] == label][: about["labels_per_class"]] for label in classes]
-    return Bunch(
-        data=frame,
-        target=y,
-        schema={"version": 1, "columns": about["columns"], "classes": classes.tolist()},
-        source=np.flatnonzero(is_source),
-        learning=learning,
-        labeled=np.concatenate(shown),
-        test=test,
-        DESCR=about["note"],
-    )
-
-
-def _source_rows(name, frame, rng):
-    """Return a mask of the source's rows: with a value in a column, or so many at random."""
-    values = {"flchain": ("sex", "F"), "actg175": ("race", 0)}
-    if name in values:
-        column, value = values[name]
-        return frame[column].to_numpy() == value
-    sizes = {"adult": 20_000, "whas500": 250, "actg320": 600, "randhie": 8_000}
-    mask = np.zeros(len(frame), dtype=bool)
-    mask[rng.permutation(len(frame))[: sizes[name]]] = True
-    return mask
-
-
-def _file(name):
-    """Return the path of a file of the tables, or raise OSError."""
-    path = local_file(os.path.join("tabular", name))
-    if path is None:
-        raise missing_file(f"tabular/{name}", "; skdp.datasets.load_adult() needs no files")
-    return path

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.metrics import roc_curve
 
 from skdp.displays._base import (
     GREY,
@@ -67,12 +65,8 @@ class AuditDisplay(Display):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from skdp.displays import AuditDisplay
-    >>> rng = np.random.default_rng(0)
-    >>> is_member = np.repeat([True, False], 500)
-    >>> scores = rng.normal(size=1000) + is_member
-    >>> display = AuditDisplay.from_predictions(is_member, scores, name="loss").plot()
+    >>> display = AuditDisplay({"loss": ([0, 0.1, 1], [0, 0.5, 1])}).plot()
     >>> list(display.lines_)
     ['loss']
     """
@@ -91,7 +85,7 @@ class AuditDisplay(Display):
 
         Parameters
         ----------
-        report : MembershipReport, ReleaseAudit or MechanismAudit
+        report : MembershipReport or ReleaseAudit
 
         Returns
         -------
@@ -111,56 +105,6 @@ class AuditDisplay(Display):
         evidence = report.evidence
         least = max(0.5 / evidence.other_n, 1e-6)
         return cls({}, report.guarantee, (evidence.epsilon_lower, evidence.delta), least)
-
-    @classmethod
-    def from_predictions(
-        cls,
-        is_member: ArrayLike,
-        scores: ArrayLike,
-        *,
-        guarantee: Any = None,
-        name: str = "attack",
-    ) -> Self:
-        """Return the display of an attack.
-
-        Parameters
-        ----------
-        is_member : array-like of bool, shape (n_records,)
-            Whether each record was trained on.
-
-        scores : array-like of shape (n_records,)
-            Larger for likelier members.
-
-        guarantee : PrivacyGuarantee or None, default=None
-            The claim, for whole records.
-
-        name : str, default="attack"
-            In the legend.
-
-        Returns
-        -------
-        display : AuditDisplay
-
-        Raises
-        ------
-        ValueError
-            When lengths differ, or there are no members or no others.
-        """
-        owner = "AuditDisplay.from_predictions"
-        members, values = np.asarray(is_member).astype(bool), np.asarray(scores, dtype=float)
-        if members.ndim != 1 or members.shape != values.shape:
-            raise ValueError(
-                f"The 'is_member' and 'scores' parameters of {owner} must be lists of one length, "
-                f"got the shapes {members.shape} and {values.shape}."
-            )
-        if members.all() or not members.any():
-            raise ValueError(
-                f"The 'is_member' parameter of {owner} must mark some records as members and "
-                "others not."
-            )
-        fpr, tpr, _ = roc_curve(members, values)
-        least = 0.5 / np.count_nonzero(~members)
-        return cls({name: (fpr, tpr)}, guarantee, least=least)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the display.

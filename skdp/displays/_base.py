@@ -58,21 +58,6 @@ def as_label(name):
     return str(name).replace("$", r"\$")
 
 
-def write_beside(ax, place, text, **settings):
-    """Write text to the right of the axes, at a place along its vertical scale."""
-    if text:
-        ax.annotate(
-            text,
-            (1, place),
-            xycoords=ax.get_yaxis_transform(),
-            xytext=(6, 0),
-            textcoords="offset points",
-            fontsize="small",
-            annotation_clip=False,
-            **settings,
-        )
-
-
 def reach(table, name):
     """Return how far the intervals of a column reach to either side, 0 where it is unknown."""
     ends = np.array([table[name] - table["low"], table["high"] - table[name]], dtype=float)

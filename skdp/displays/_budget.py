@@ -1,20 +1,13 @@
-"""What privacy costs: scores against epsilon, and a ledger over time."""
+"""What privacy costs: scores against epsilon."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
-from sklearn.base import clone
-from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
 
-from skdp.displays._base import OKABE_ITO, Display, as_label, require_kind
+from skdp.displays._base import OKABE_ITO, Display, require_kind
 from skdp.utils._frames import as_frame
-from skdp.utils._labels import label_array, natural_labels
-from skdp.utils._sklearn import safe_indexing
 
 _MARKERS = "os^Dv<>P"
 # Values of ε that are written each on its own, and names of models within the axes.
@@ -29,8 +22,8 @@ class PrivacyUtilityDisplay(Display):
     Scores that are reached without noise (ε infinite) are horizontal lines: dotted in the color of
     a model that also has scores with noise, dashed for models that have none.
 
-    Scores of :meth:`from_estimator` are computed from the rows without noise. Do not publish them
-    where these are private. A plan (:meth:`from_plan`) is made without any private row.
+    Do not publish scores that were computed from private rows without noise. A plan
+    (:meth:`from_plan`) is made without any private row.
 
     Parameters
     ----------
@@ -150,85 +143,6 @@ class PrivacyUtilityDisplay(Display):
         table = pd.DataFrame(parts, columns=["model", "epsilon", "score", "sd"])
         return cls(table, f"expected {name}")
 
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: ArrayLike | pd.DataFrame,
-        y: ArrayLike,
-        *,
-        epsilon: Sequence[float] = (0.1, 0.3, 1.0, 3.0, 10.0),
-        param_name: str = "epsilon",
-        cv: Any = None,
-        scoring: Any = None,
-        score_name: str = "score",
-    ) -> Self:
-        """Return the display of estimators that are fitted with several ε, by cross-validation.
-
-        Parameters
-        ----------
-        estimator : estimator, or mapping of names to these
-            A source is scored by its ``release_``. One without the parameter ``param_name`` is a
-            baseline: it is fitted as it is.
-
-        X : array-like of shape (n_samples, n_features)
-
-        y : array-like of shape (n_samples,)
-
-        epsilon : sequence of float, default=(0.1, 0.3, 1.0, 3.0, 10.0)
-
-        param_name : str, default="epsilon"
-            What is set, such as ``"optimaldpnoise__epsilon"`` of a pipeline.
-
-        cv : int, splitter or None, default=None
-            As in scikit-learn. Noise is drawn anew in each split.
-
-        scoring : str, callable or None, default=None
-            As in scikit-learn; None: ``score`` of the estimator.
-
-        score_name : str, default="score"
-            For the axis.
-
-        Returns
-        -------
-        display : PrivacyUtilityDisplay
-
-        Raises
-        ------
-        ValueError
-            When no estimator has the parameter.
-        """
-        owner = "PrivacyUtilityDisplay.from_estimator"
-        models = estimator
-        if not isinstance(estimator, Mapping):
-            models = {type(estimator).__name__: estimator}
-        for model in models.values():
-            require_kind(
-                owner, "estimator", model, ("fit", "get_params"), "one or more estimators"
-            )
-        noisy = [name for name, model in models.items() if param_name in model.get_params()]
-        if not noisy:
-            raise ValueError(
-                f"The 'param_name' parameter of {owner} is {param_name!r}, which none of the "
-                "estimators has. See estimator.get_params()."
-            )
-        X, y = as_frame(X), natural_labels(label_array(y))
-        splits = list(check_cv(cv, y, classifier=True).split(X, y))
-        lines = []
-        for name, model in models.items():
-            for level in epsilon if name in noisy else (np.inf,):
-                setting = {param_name: level} if name in noisy else {}
-                for train, test in splits:
-                    fitted = clone(model).set_params(**setting)
-                    fitted.fit(safe_indexing(X, train), safe_indexing(y, train))
-                    judged = getattr(fitted, "release_", fitted)
-                    score = check_scoring(judged, scoring)(
-                        judged, safe_indexing(X, test), safe_indexing(y, test)
-                    )
-                    lines.append((name, level, score))
-        scores = pd.DataFrame(lines, columns=["model", "epsilon", "score"])
-        return cls.from_scores(scores, score_name=score_name)
-
     def plot(self, ax: Any = None) -> Self:
         """Draw the display.
 
@@ -283,177 +197,4 @@ class PrivacyUtilityDisplay(Display):
         many = self.table["model"].nunique() > _MOST_NAMES
         beside = {"loc": "upper left", "bbox_to_anchor": (1, 1)} if many else {}
         ax.legend(frameon=False, fontsize="small", **beside)
-        return self
-
-
-@dataclass(eq=False, repr=False)
-class LedgerDisplay(Display):
-    """What a ledger has spent of its budget and what is left, entry by entry or by date.
-
-    The line is the ε that all entries up to there guarantee together, which is less than the sum
-    of their own where noise is Gaussian. The entries of a ledger are not protected by its
-    guarantees: the plot tells of all releases of the same rows, and is the owner's.
-
-    Parameters
-    ----------
-    entries : DataFrame
-        A line for each entry, as :meth:`PrivacyLedger.to_frame
-        <skdp.privacy.PrivacyLedger.to_frame>` has it.
-
-    epsilon : float or None
-        The largest total, None where nothing is refused.
-
-    dates : sequence of datetime or None, default=None
-        Place of each entry on an axis of time.
-
-    Attributes
-    ----------
-    spent : float
-        The total ε of all entries.
-
-    left : float
-        ε up to the limit; infinite without one.
-
-    ax_ : matplotlib.axes.Axes
-        The axes, set by :meth:`plot`.
-
-    figure_ : matplotlib.figure.Figure
-        Of the axes.
-
-    line_ : matplotlib.lines.Line2D
-        The total.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skdp import OptimalDPNoise
-    >>> from skdp.displays import LedgerDisplay
-    >>> from skdp.privacy import PrivacyLedger
-    >>> ledger = PrivacyLedger(epsilon=1.0)
-    >>> for name in ("spring survey", "autumn survey"):
-    ...     noisy = ledger.release(OptimalDPNoise(0.4, bounds=(0, 1)), np.zeros((4, 3)), name=name)
-    >>> display = LedgerDisplay.from_ledger(ledger).plot()
-    >>> display.spent, round(display.left, 3)
-    (0.8, 0.2)
-    """
-
-    entries: pd.DataFrame
-    epsilon: float | None = None
-    dates: Any = None
-
-    _instead = "PrivacyLedger.to_frame()"
-
-    @classmethod
-    def from_ledger(cls, ledger: Any, *, dates: Any = None) -> Self:
-        """Return the display of a ledger.
-
-        Parameters
-        ----------
-        ledger : PrivacyLedger
-
-        dates : sequence of datetime or None, default=None
-            Place of each entry on an axis of time, such as ``ledger.dates``. None: entries are
-            drawn side by side, each with its name and the day on which it was charged.
-
-        Returns
-        -------
-        display : LedgerDisplay
-
-        Raises
-        ------
-        ValueError
-            When it is something else or has no entries, or dates are not one for each entry in
-            ascending order.
-        """
-        owner = "LedgerDisplay.from_ledger"
-        require_kind(owner, "ledger", ledger, ("to_frame", "spend"), "a PrivacyLedger")
-        entries = ledger.to_frame()
-        if not len(entries):
-            raise ValueError(
-                f"The 'ledger' parameter of {owner} has no entries: nothing was released yet."
-            )
-        if dates is not None:
-            dates = pd.DatetimeIndex(dates)
-            if len(dates) != len(entries) or not dates.is_monotonic_increasing:
-                raise ValueError(
-                    f"The 'dates' parameter of {owner} must hold a date for each of the "
-                    f"{len(entries)} entries, in ascending order, got {len(dates)}."
-                )
-        return cls(entries, ledger.epsilon, dates)
-
-    @property
-    def spent(self) -> float:
-        """The total ε of all entries."""
-        return float(self.entries["total_epsilon"].iloc[-1])
-
-    @property
-    def left(self) -> float:
-        """ε up to the limit; infinite without one."""
-        return np.inf if self.epsilon is None else max(self.epsilon - self.spent, 0.0)
-
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the display.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes or None, default=None
-            Where to draw. By default a new figure.
-
-        Returns
-        -------
-        display : LedgerDisplay
-            Itself.
-
-        Raises
-        ------
-        ImportError
-            When matplotlib is not installed (extra ``plot``).
-        """
-        n = len(self.entries)
-        [ax] = self._take_axes(ax, figsize=(max(6.4, 0.5 * n), 4.2))
-        total = self.entries["total_epsilon"].to_numpy(float)
-        names = [as_label(f"{name or 'entry'!s:.24}") for name in self.entries["name"]]
-        if self.dates is None:
-            days = self.entries["date"].str[:10]
-            labels = [f"{name}\n{day}".rstrip() for name, day in zip(names, days, strict=True)]
-            places = np.arange(n)
-            before = np.append(0.0, total[:-1])
-            bars = ax.bar(places, total - before, bottom=before, color=OKABE_ITO[5], width=0.8)
-            ax.bar_label(bars, [f"+{g:.2g}" for g in total - before], fontsize="small")
-            [self.line_] = ax.step(places, total, where="post", color=OKABE_ITO[0], lw=1.5)
-            upright = n > 4
-            ax.set_xticks(
-                places,
-                labels,
-                rotation=40 if upright else 0,
-                ha="right" if upright else "center",
-                fontsize="small",
-            )
-        else:
-            [self.line_] = ax.step(
-                self.dates, total, where="post", marker="o", color=OKABE_ITO[0], lw=1.5
-            )
-            for k, (date, height, name) in enumerate(zip(self.dates, total, names, strict=True)):
-                ax.annotate(
-                    *(name, (date, height)),
-                    xytext=(-4 if k else 2, 5),
-                    textcoords="offset points",
-                    ha="right" if k else "left",  # where the line is not
-                    fontsize="small",
-                )
-            ax.figure.autofmt_xdate()
-        top = total[-1]
-        if self.epsilon is not None:
-            top = max(top, self.epsilon)
-            ax.axhline(self.epsilon, color=OKABE_ITO[1], ls="--")
-            ax.axhspan(self.spent, self.epsilon, color=OKABE_ITO[2], alpha=0.12, lw=0)
-            text = f"limit {self.epsilon:g}: {self.spent:.3g} spent, {self.left:.3g} left"
-            ax.annotate(
-                *(text, (0.01, self.epsilon)),
-                xycoords=ax.get_yaxis_transform(),
-                xytext=(0, 4),
-                textcoords="offset points",
-            )
-        ax.set(ylim=(0, 1.12 * top), ylabel="total ε of all releases")
-        ax.spines[["top", "right"]].set_visible(False)
         return self

@@ -115,7 +115,7 @@ class FuzzyExplanation(Explanation):
 
     Parameters
     ----------
-    label, probability, runner_up, odds, columns, named, precision
+    prediction, probability, runner_up, deviation, columns
         See :class:`~skdp.tabular.Explanation`.
 
     rules : tuple of FiredRule
@@ -135,7 +135,7 @@ class FuzzyExplanation(Explanation):
     >>> X, y = load_digits(n_class=2, return_X_y=True)
     >>> model = DeepFuzzyClassifier(5, 20, random_state=0).fit(X / 16, y)
     >>> explanation = model.explain(X[0] / 16)
-    >>> explanation.label, explanation.rules[0].rule.label
+    >>> explanation.prediction, explanation.rules[0].rule.label
     (0, 0)
     """
 
@@ -147,13 +147,13 @@ class FuzzyExplanation(Explanation):
 
         Returns
         -------
-        frame : DataFrame of shape (n_columns, 8)
+        frame : DataFrame of shape (n_columns, 5)
             As of :class:`~skdp.tabular.Explanation`, and ``error_difference``.
 
         Examples
         --------
         >>> explanation.to_frame().shape
-        (64, 8)
+        (64, 5)
         """
         return super().to_frame().assign(error_difference=self.error_differences)
 
@@ -513,10 +513,8 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         """
         return error_membership(self._rule_errors(X), self.n_features_in_)
 
-    def explain(
-        self, x: ArrayLike, schema: Any = None, *, n_columns: int = 5, n_rules: int = 5
-    ) -> FuzzyExplanation:
-        """Explain a prediction: the decisive columns and ranges, and the strongest rules.
+    def explain(self, x: ArrayLike, schema: Any = None, *, n_rules: int = 5) -> FuzzyExplanation:
+        """Explain a prediction: what the columns add, and the strongest rules.
 
         Parameters
         ----------
@@ -527,17 +525,13 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             Schema by which :class:`~skdp.TabularEncoder` encoded the rows, with the ranges and
             units of the columns. None stands for numbers in [0, 1].
 
-        n_columns : int, default=5
-            Largest number of columns in the explanation.
-
         n_rules : int, default=5
             Largest number of rules in the explanation.
 
         Returns
         -------
         explanation : FuzzyExplanation
-            Prints as a rule, see :func:`~skdp.tabular.explain_prediction`; its label is that of
-            :meth:`predict`.
+            See :func:`~skdp.tabular.explain_prediction`; of the class of :meth:`predict`.
 
         Raises
         ------
@@ -558,11 +552,10 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         >>> X = encoder.fit_transform(pd.DataFrame({"age": age, "bmi": bmi}))
         >>> y = np.where(dead, "dead", "alive")
         >>> model = DeepFuzzyClassifier(1, 5, error_scale="own", random_state=0).fit(X, y)
-        >>> print(model.explain(X[150], schema))  # doctest: +NORMALIZE_WHITESPACE
-        if age is between 51.52 and 95.84, then 'dead' (probability 0.65,
-        1.83 times that of 'alive')
-        with the other columns as they are, this holds for 100% of the rows that meet it
-        one of these alone could change it as well: bmi
+        >>> print(model.explain(X[150], schema))
+        'dead', with probability 0.65; in log-odds against 'alive':
+        age is 69.39: adds 1.02 (-4.558 to 2.673 by other values)
+        bmi is 21.94: adds 1.01 (-2.013 to 2.126 by other values)
         shares of the rules:
         0.8385: if a row is like class 'dead', then it is of class 'dead'
         0.1615: if a row is like class 'alive', then it is of class 'alive'
@@ -574,16 +567,14 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         def scores(rows):
             return self.log_odds(rows if names is None else pd.DataFrame(rows, columns=names))
 
-        explanation = explain_prediction(
-            scores, X[0], self.classes_, schema=schema, names=names, n_columns=n_columns
-        )
+        explanation = explain_prediction(scores, X[0], self.classes_, schema=schema, names=names)
         if schema is None:
             origins = [f"x{j}" for j in range(X.shape[1])] if names is None else list(names)
         else:
             origins = [column.name for column in schema.columns for _ in column.kinds]
         by_rule = self._rule_residuals(X)
         residuals = dict(zip(self.classes_.tolist(), self._class_residuals(by_rule), strict=True))
-        winner = residuals[explanation.label]
+        winner = residuals[explanation.prediction]
         differences = residuals.get(explanation.runner_up, winner) - winner
         by_column = pd.Series(differences).groupby(np.array(origins, dtype=object)).sum()
         return FuzzyExplanation(

@@ -2,7 +2,6 @@
 
 from skdp.information._estimate import InformationEstimate
 from skdp.information._leakage import information_leakage
-from skdp.information._noise import noise_information
 from skdp.information._transferability import transferability
 
-__all__ = ["InformationEstimate", "information_leakage", "noise_information", "transferability"]
+__all__ = ["InformationEstimate", "information_leakage", "transferability"]

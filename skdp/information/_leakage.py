@@ -107,7 +107,6 @@ def information_leakage(
 
     See Also
     --------
-    noise_information : The exact value for one noisy number.
     skdp.privacy.PrivacyGuarantee.information_bound : An upper bound for every adversary.
 
     Notes

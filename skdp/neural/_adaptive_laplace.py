@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.neural._accounts import PrivacyAccount
-from skdp.neural._base import TOLERANCE, KernelSize, PrivateNetworkClassifier
+from skdp.neural._base import KernelSize, PrivateNetworkClassifier
 from skdp.neural._network import Network, relevances
 from skdp.neural._training import (
     NOISE_STEP,
@@ -211,10 +211,6 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
     }
 
     budget_shares_: np.ndarray
-    _saved = (
-        *PrivateNetworkClassifier._saved,
-        *("delta", "mechanism", "budget_split", "normalization", "batch_size"),
-    )
     _architectural = (*PrivateNetworkClassifier._architectural, "mechanism", "normalization")
 
     def __init__(
@@ -286,13 +282,6 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
             "mechanism": f"the {self.mechanism} Laplace mechanism per {self.noise_per}",
             "also_excludes": also if given and self.mechanism == "adaptive" else "",
         }
-
-    def _accounts_agree(self, *accounts):
-        if self.mechanism != "dpsgd":
-            return super()._accounts_agree(*accounts)
-        [account] = accounts
-        within = account.epsilon <= self.epsilon * (1 + TOLERANCE)
-        return within and account.delta == self.delta
 
     def _train(self, network, rows, labels, random_state):
         if self.mechanism == "dpsgd":

@@ -1,9 +1,7 @@
-"""Base of all private networks: validation, prediction, warm starts and files."""
+"""Base of all private networks: validation, prediction and warm starts."""
 
-import os
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import asdict, fields
 from math import prod
 from numbers import Integral, Real
 from typing import Any, Self
@@ -20,26 +18,12 @@ from skdp.neural._accounts import PrivacyAccount
 from skdp.neural._network import Architecture
 from skdp.neural._training import Progress, find_device
 from skdp.noise import Bounds, PrivateRandomness, check_bounds, warn_of_seeds
-from skdp.privacy import (
-    PrivacyGuarantee,
-    PrivacyLeakWarning,
-    pack_guarantee,
-    unpack_guarantee,
-)
+from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning
 from skdp.utils._frames import as_column
 from skdp.utils._labels import checked_labels
 from skdp.utils._parallel import draw_seeds
 from skdp.utils._private_data import PrivateParametersMixin, validate_private_data
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
-from skdp.utils._storage import (
-    load_arrays,
-    require,
-    restore_feature_names,
-    save_arrays,
-    stored_array,
-    stored_labels,
-    well_formed,
-)
 from skdp.utils._validation import forget_fit, validate_data
 from skdp.utils._warnings import warn
 
@@ -79,9 +63,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
-    # Parameters that determine the fitted network, saved with it.
-    _saved: tuple = ("epsilon", "noise_per", "image_shape", "hidden_layer_sizes", "kernel_size")
-    # Those of them that determine the layers: a warm start cannot change them.
+    # Parameters that determine the layers: a warm start cannot change them.
     _architectural: tuple = ("image_shape", "hidden_layer_sizes", "kernel_size")
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -166,7 +148,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         self.network_ = network.cpu().double().eval()
         self.network_.zero_grad()  # remove gradients of rows
         self.classes_, self.bounds_ = classes, bounds
-        self._fitted_with = self._saved_parameters()
+        self._fitted_with = self._layers()
         guarantee = accounts[-1].guarantee(values.shape[1], **self._describe_mechanism())
         self.guarantee_ = self.guarantee_ + guarantee if resumed else guarantee
         self.accounts_ = [*self.accounts_, *accounts] if resumed else accounts
@@ -187,13 +169,12 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
             "progress": Progress(self.verbose, self.n_epochs, label),
         }
 
-    def _saved_parameters(self):
-        values = {name: getattr(self, name) for name in self._saved}
-        return {name: _as_tuples(value) for name, value in values.items()}
+    def _layers(self):
+        return {name: _as_tuples(getattr(self, name)) for name in self._architectural}
 
     def _check_same_layers(self):
         """Raise ValueError if the fitted network has other layers than the parameters say."""
-        present = self._saved_parameters()
+        present = self._layers()
         for name in self._architectural:
             if present[name] != self._fitted_with[name]:
                 raise ValueError(
@@ -201,30 +182,6 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
                     f"{self._fitted_with[name]!r}, got {present[name]!r}. Keep it, or set "
                     "warm_start=False."
                 )
-
-    def _check_guarantee(self):
-        """Raise ValueError unless guarantee_ follows from accounts_, and these from parameters."""
-        # This is for files, which may state anything. The last account of each fit is that of one
-        # labeled record.
-        kinds = [account.counting for account in self.accounts_]
-        fits = [account for account in self.accounts_ if account.counting == kinds[-1]]
-        require(fits and len(self.accounts_) % len(fits) == 0, "accounts")
-        last_fit = self.accounts_[-(len(self.accounts_) // len(fits)) :]
-        require(self._accounts_agree(*last_fit), "accounts and parameters")
-        described = self._describe_mechanism()
-        first, *rest = (fit.guarantee(self.n_features_in_, **described) for fit in fits)
-        expected = sum(rest, first)
-        for name in (field.name for field in fields(PrivacyGuarantee)):
-            stated, derived = getattr(self.guarantee_, name), getattr(expected, name)
-            # Texts combine those of several fits.
-            several = name in ("mechanism", "excludes")
-            same = derived in stated if several else derived == stated
-            require(same, f"accounts and {name} of the guarantee")
-
-    def _accounts_agree(self, paper, composed, row):
-        """Return whether the accounts of one fit are consistent with its parameters."""
-        protected = self.noise_per == "row" and np.isfinite(self.epsilon)
-        return paper.epsilon == self.epsilon and (protected or not row.holds)
 
     def _make_architecture(self, n_features, n_classes):
         """Return the architecture of the network, or raise ValueError if it does not fit."""
@@ -423,105 +380,6 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         check_is_fitted(self, "accounts_")
         return pd.DataFrame(self.accounts_)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted network to a file of arrays and text, without code.
-
-        Parameters
-        ----------
-        path : str or path-like
-            Path of the file.
-
-        Examples
-        --------
-        >>> from pathlib import Path
-        >>> from tempfile import TemporaryDirectory
-        >>> import warnings
-        >>> from sklearn.datasets import load_digits
-        >>> from skdp.neural import PrivateCDBNClassifier
-        >>> X, y = load_digits(n_class=2, return_X_y=True)
-        >>> network = PrivateCDBNClassifier(
-        ...     epsilon=200.0, hidden_layer_sizes=(8, 8), batch_size=300, n_epochs=2,
-        ...     bounds=(0, 16),
-        ... )
-        >>> with warnings.catch_warnings():
-        ...     warnings.simplefilter("ignore")
-        ...     network = network.fit(X, y)
-        >>> with TemporaryDirectory() as folder:
-        ...     network.save(Path(folder, "network.skdp"))
-        ...     same = PrivateCDBNClassifier.load(Path(folder, "network.skdp"))
-        >>> bool((same.predict(X) == network.predict(X)).all())
-        True
-        """
-        check_is_fitted(self, "network_")
-        parameters = self._fitted_with.items()  # whatever was set since
-        header = {
-            "parameters": {k: list(v) if isinstance(v, tuple) else v for k, v in parameters},
-            "classes": self.classes_.tolist(),
-            "n_features": int(self.n_features_in_),
-            "feature_names": getattr(self, "feature_names_in_", np.array([])).tolist(),
-            "guarantee": pack_guarantee(self.guarantee_),
-            "accounts": [asdict(account) for account in self.accounts_],
-        }
-        state = self.network_.state_dict()
-        arrays = {f"network/{key}": value.numpy() for key, value in state.items()}
-        arrays["bounds"] = self.bounds_
-        save_arrays(path, type(self).__name__, header, arrays)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a fitted network that :meth:`save` wrote.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The file.
-
-        Returns
-        -------
-        classifier : estimator
-            Fitted; its predictions equal those of the saved one exactly. See :meth:`save` for an
-            example.
-
-        Raises
-        ------
-        ValueError
-            If the file is truncated, altered, or not a network of this class.
-        """
-        header, arrays = load_arrays(path, cls.__name__)
-        with well_formed(path, cls.__name__):
-            parameters = header["parameters"]
-            require(set(parameters) == set(cls._saved), "parameters")
-            classifier = cls(**parameters)
-            classifier._validate_params()
-            classifier._restore(header, arrays)
-            classifier._check_guarantee()
-        return classifier
-
-    def _restore(self, header, arrays):
-        """Set the attributes of :meth:`fit` from a file."""
-        p, classes = header["n_features"], stored_labels(header["classes"])
-        require(type(p) is int and p > 0, "n_features")
-        require(len(classes) > 1 and (np.unique(classes) == classes).all(), "classes")
-        self.n_features_in_ = p
-        restore_feature_names(self, header["feature_names"])
-        bounds = stored_array(arrays, "bounds", np.float64, (2, p))
-        require((bounds[0] < bounds[1]).all(), "bounds")
-        architecture = self._make_architecture(p, len(classes))
-        # A small file must not create a network of gigabytes: shapes are computed without memory.
-        with torch.device("meta"):
-            shapes = self._make_network(architecture).state_dict()
-        state = {
-            key: stored_array(arrays, f"network/{key}", np.float64, tuple(value.shape))
-            for key, value in shapes.items()
-        }
-        network = self._make_network(architecture).double()
-        network.load_state_dict({k: torch.from_numpy(np.array(v)) for k, v in state.items()})
-        self.guarantee_ = unpack_guarantee(header["guarantee"])
-        self.accounts_ = [PrivacyAccount(**account) for account in header["accounts"]]
-        self.network_, self.bounds_ = network.eval(), np.array(bounds)
-        self.classes_ = classes
-        self._fitted_with = self._saved_parameters()
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # at the default ε, little is learned of few rows
@@ -529,7 +387,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
 
 
 def _as_tuples(value):
-    """Return a value in which lists, such as those of a file, are tuples."""
+    """Return a value in which lists are tuples."""
     return tuple(map(_as_tuples, value)) if isinstance(value, list | tuple) else value
 
 

@@ -199,7 +199,6 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier):
 
     sensitivities_: np.ndarray
     _architectural = (*PrivateNetworkClassifier._architectural, "approximation", "degree")
-    _saved = (*PrivateNetworkClassifier._saved, "budget_split", "approximation", "degree")
 
     def __init__(
         self,

@@ -7,18 +7,15 @@ from skdp.privacy._guarantee import (
     joint_guarantee,
     record_guarantee,
 )
-from skdp.privacy._information import InformationBound
 from skdp.privacy._ledger import BudgetExceededError, PrivacyLedger
 from skdp.privacy._mechanisms import Mechanism
 
 # isort: split
 # Shared within skdp, undocumented.
 from skdp.privacy._guarantee import UNITS, WHOLE, pack_guarantee, unpack_guarantee
-from skdp.privacy._information import round_up
 
 __all__ = [
     "BudgetExceededError",
-    "InformationBound",
     "Mechanism",
     "PrivacyGuarantee",
     "PrivacyLeakWarning",

@@ -7,11 +7,9 @@ from functools import lru_cache, partial, reduce
 from math import exp, expm1, inf, log, log1p
 from numbers import Real
 
-from numpy.typing import ArrayLike
-
 from skdp.privacy._composition import composed_delta, composed_epsilon
 from skdp.privacy._gaussian import MOST_EXPONENT
-from skdp.privacy._information import InformationBound, information_bound_of
+from skdp.privacy._information import information_bound_of
 from skdp.privacy._mechanisms import (
     MOST_USES,
     Mechanism,
@@ -619,49 +617,28 @@ class PrivacyGuarantee:
         """
         return _precision(self._stated, _check_prior(prior, 0.5))
 
-    def information_bound(self, prior: ArrayLike | None = None) -> InformationBound:
-        r"""Return an upper bound on the information that the release contains about one unit.
+    def information_bound(self) -> float:
+        r"""Return an upper bound on the bits that the release contains about one unit.
 
         The bound is on the mutual information I(S; T) of the unit S and all released output T,
-        given all other data: the reduction of an adversary's uncertainty about S. The bounds of
-        the mechanisms are added up:
+        given all other data, for any prior of the unit: the reduction of an adversary's
+        uncertainty. The bounds of the mechanisms are added up:
 
+        - For Gaussian noise of sensitivity/σ = μ, μ²/4 nats, and :math:`\tfrac12 \log(1 + μ^2/4)`
+          about presence.
         - For pure mechanisms of ε, :math:`C(ε) = Z - 1 - \log Z` with
-          :math:`Z = ε/(1 - e^{-ε})`, for every prior; no smaller bound holds for all ε-private
-          mechanisms and priors. It is ε²/8 for small ε, and less than ε tanh(ε/2), which bounds
-          the divergence of two neighbors (Bun and Steinke, 2016).
-        - For Gaussian noise of sensitivity/σ = μ, :math:`\tfrac12 \log(1 + μ^2/4)` for an element,
-          to which the noise itself is added, and between two values; otherwise :math:`μ^2/4` for
-          any number of noisy values.
-        - For mechanisms that show the data with probability δ, and are ε-private otherwise,
-          :math:`(1 - δ)\,C(ε) + δ H(S)`: Laplace noise with a point mass and any prior, and every
-          mechanism between two values (Kairouz, Oh and Viswanath, 2015, Theorem 2.1).
-        - For any other (ε, δ) over k values, :math:`C(2ε) + h(δ) + δ \log k`, with h the binary
-          entropy.
+          :math:`Z = ε/(1 - e^{-ε})`, which is ε²/8 for small ε.
+        - For other mechanisms with δ > 0, it is infinite, as a unit may have any number of values.
 
-        The entropy H(S) of the prior is a bound too, and the smallest bound is returned.
-
-        With ``relation="add/remove"``, S is whether the unit is in the data, and log 2 is a bound.
-        For the values of a unit that is known to be in the data, see
-        ``to_replace_one().information_bound()``.
-
-        Parameters
-        ----------
-        prior : array-like of shape (n_values,), default=None
-            Probabilities of the possible values of the unit, given all other data; with
-            ``relation="add/remove"`` two, of its presence and its absence. By default the bound is
-            for any prior over any number of values; it is then infinite if δ > 0, except for
-            Gaussian noise and "add/remove".
+        With ``relation="add/remove"``, S is whether the unit is in the data, and one bit is a
+        bound; mechanisms with δ > 0 then count as showing the data with probability δ, and as
+        ε-private otherwise (Kairouz, Oh and Viswanath, 2015, Theorem 2.1). For the values of a
+        unit that is known to be in the data, see ``to_replace_one().information_bound()``.
 
         Returns
         -------
-        bound : InformationBound
-            With ``nats`` and ``bits``, and with what it is about, follows from and assumes.
-
-        Raises
-        ------
-        ValueError
-            If ``prior`` is not a list of probabilities, or not of two with "add/remove".
+        bits : float
+            Infinite where δ > 0, except for Gaussian noise and "add/remove".
 
         See Also
         --------
@@ -673,12 +650,10 @@ class PrivacyGuarantee:
         >>> what = {"unit": "labeled record", "relation": "add/remove"}
         >>> noise = [Mechanism("gaussian", 2.0, 1e-5)]
         >>> sums = PrivacyGuarantee("noisy sums", noise, None, 4, "sums", "nothing", **what)
-        >>> print(sums.information_bound())
-        It says at most 0.044 bits (0.0305 nats) about whether the record with its label is in ...
-        >>> round(sums.to_replace_one().information_bound().bits, 3)
-        0.363
+        >>> round(sums.information_bound(), 3), round(sums.to_replace_one().information_bound(), 3)
+        (0.044, 0.363)
         """
-        return information_bound_of(self, prior)
+        return information_bound_of(self.mechanisms, self.relation == "add/remove") / log(2)
 
     @property
     def _stated(self):

@@ -10,7 +10,6 @@ from skdp.tabular import (
     NumericColumn,
     Schema,
     bounded_columns,
-    explain_number,
     explain_prediction,
 )
 from skdp.utils._frames import one_row
@@ -40,7 +39,7 @@ def column_effects(release, positive=None):
     return pd.DataFrame(lines, columns=["column", "value", "effect", "noise"])
 
 
-def explained_row(release, x, n_columns):
+def explained_row(release, x):
     """Return the explanation of the prediction of one row, see ``Release.explain``."""
     row = encoded_rows(release, one_row(x))[0].astype(np.float64)
     schema, low, width = release.encoder, np.zeros(1), np.ones(1)
@@ -62,12 +61,13 @@ def explained_row(release, x, n_columns):
             row,
             release.classes,
             schema=schema,
-            n_columns=n_columns,
         )
     if isinstance(release.outcome, EventOutcome):
-        return explain_number(lambda rows: release.model.risks(unscaled(rows)), row, schema=schema)
+        return explain_prediction(
+            lambda rows: release.model.risks(unscaled(rows)), row, schema=schema
+        )
     [deviation] = predicted_numbers(release, unscaled(row[np.newaxis]), True)[1]
-    return explain_number(
+    return explain_prediction(
         lambda rows: predicted_numbers(release, unscaled(rows), False),
         row,
         schema=schema,

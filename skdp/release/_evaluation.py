@@ -16,7 +16,7 @@ import pandas as pd
 from scipy.special import expit
 from sklearn.utils import check_random_state
 
-from skdp.displays import EvaluationDisplay, PredictionErrorDisplay
+from skdp.displays import EvaluationDisplay
 from skdp.privacy import WHOLE, PrivacyGuarantee, pack_guarantee, unpack_guarantee
 from skdp.release._merging import merged_guarantee
 from skdp.release._number_evaluation import N_PLACES, SUM_SCALES, NumberErrors
@@ -773,10 +773,7 @@ class PrivateEvaluation:
         See Also
         --------
         skdp.displays.EvaluationDisplay : Draws it.
-        skdp.displays.PredictionErrorDisplay : Draws a number.
         """
-        if isinstance(self.outcome, NumericColumn):
-            return PredictionErrorDisplay.from_evaluation(self).plot(axes).axes_.ravel()
         display = EvaluationDisplay.from_evaluation(self, class_index=class_index)
         return display.plot(axes).axes_.ravel()
 

@@ -54,7 +54,6 @@ from skdp.release._times import (
 from skdp.tabular import (
     EventOutcome,
     Explanation,
-    NumberExplanation,
     NumericColumn,
     Outcome,
     Schema,
@@ -483,9 +482,7 @@ class Release:
         """
         return column_effects(self, positive)
 
-    def explain(
-        self, x: ArrayLike | pd.DataFrame | pd.Series, *, n_columns: int = 5
-    ) -> Explanation | NumberExplanation:
+    def explain(self, x: ArrayLike | pd.DataFrame | pd.Series) -> Explanation:
         """Explain the prediction of one row by the source alone.
 
         Each column is varied alone over its public values: those of the schema, or the public
@@ -496,14 +493,10 @@ class Release:
         x : DataFrame of one row, Series, or array-like of shape (n_features,)
             The row, see :meth:`encode`.
 
-        n_columns : int, default=5
-            Largest number of columns in the rule of a class.
-
         Returns
         -------
-        explanation : Explanation or NumberExplanation
-            Of a class or a number, see :func:`~skdp.tabular.explain_prediction` and
-            :func:`~skdp.tabular.explain_number`; of times of the log-hazard.
+        explanation : Explanation
+            See :func:`~skdp.tabular.explain_prediction`; of times of the log-hazard.
 
         Raises
         ------
@@ -513,9 +506,9 @@ class Release:
         Examples
         --------
         >>> release.explain(heart.data.iloc[[0]]).to_frame().shape
-        (13, 7)
+        (13, 4)
         """
-        return explained_row(self, x, n_columns)
+        return explained_row(self, x)
 
     def plot_effects(
         self, columns: Sequence[str] | None = None, positive: Any = None

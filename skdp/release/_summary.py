@@ -3,7 +3,7 @@
 from math import ceil, floor, inf, log10
 from textwrap import wrap
 
-from skdp.privacy import UNITS, WHOLE, PrivacyLeakWarning, round_up
+from skdp.privacy import UNITS, WHOLE, PrivacyLeakWarning
 from skdp.release._frame import (
     elements_per_record,
     elements_per_value,
@@ -154,12 +154,14 @@ def trade_off(guarantee, noun=None):
 
 def _bits(guarantee, noun):
     """Return an upper bound of the information about one unit."""
-    bits = guarantee.information_bound().bits
+    bits = guarantee.information_bound()
     what = f"whether {noun} is in the data" if guarantee.relation == "add/remove" else noun
     if bits == inf:
         why = "epsilon is infinite" if guarantee.epsilon == inf else "delta is above 0"
         return f"How many bits it says about {what} has no general bound, as {why}."
-    return f"The file says at most {round_up(bits, 2)} bits about {what}."
+    digits = max(1 - floor(log10(max(bits, 1e-9))), 0)  # two significant ones, rounded up
+    shown = ceil(bits * 10**digits * (1 - 1e-12)) / 10**digits
+    return f"The file says at most {shown:,.10g} bits about {what}."
 
 
 def _contents(release):

@@ -39,7 +39,6 @@ from skdp.tabular._mistakes import (
     same_spelling,
 )
 from skdp.tabular._movable_columns import bounded_columns
-from skdp.tabular._number_explanation import NumberEffect, NumberExplanation, explain_number
 from skdp.tabular._outcomes import (
     INTERVAL_ENDS,
     EventOutcome,
@@ -50,7 +49,6 @@ from skdp.tabular._outcomes import (
     outcome_text,
     without_names,
 )
-from skdp.tabular._quality import TableComparison, compare_tables
 from skdp.tabular._schema import Schema, as_schema
 from skdp.tabular._values import (
     Vocabulary,
@@ -69,17 +67,12 @@ __all__ = [
     "ColumnEffect",
     "EventOutcome",
     "Explanation",
-    "NumberEffect",
-    "NumberExplanation",
     "NumericColumn",
     "Schema",
-    "TableComparison",
     "TableFinding",
     "TableReport",
     "TabularEncoder",
     "check_table",
-    "compare_tables",
-    "explain_number",
     "explain_prediction",
     "schema_from",
 ]

@@ -13,7 +13,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from skdp.displays import TransferReportDisplay
 from skdp.membership import WideCDMMAClassifier
 from skdp.privacy import PrivacyGuarantee
 from skdp.release import TARGET_ADVICE, warn_of_doubt
@@ -706,35 +705,8 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         check_is_fitted(self)
         return report_frame(self.model_.contributions, self._n_labels, self.label_sampling_)
 
-    def plot_report(self, ax: Any = None) -> Any:
-        """Draw :meth:`report`: weights as bars, with the log loss of the labels.
-
-        The difference to the first row and its standard error are given in parentheses.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes or None, default=None
-            Axes to draw on. By default, those of a new figure.
-
-        Returns
-        -------
-        ax : matplotlib.axes.Axes
-
-        Raises
-        ------
-        ImportError
-            When matplotlib is not installed (extra ``plot``).
-
-        See Also
-        --------
-        skdp.displays.TransferReportDisplay : Draws it.
-        """
-        return TransferReportDisplay.from_estimator(self).plot(ax).ax_
-
-    def explain(
-        self, x: ArrayLike | pd.DataFrame | pd.Series, *, n_columns: int = 5
-    ) -> Explanation:
-        """Explain the prediction of one row: which columns decided it, and within which ranges.
+    def explain(self, x: ArrayLike | pd.DataFrame | pd.Series) -> Explanation:
+        """Explain the prediction of one row: what each column contributes to it.
 
         Each column is varied alone over its public values, see
         :func:`~skdp.tabular.explain_prediction`: those of the schema if the release has one,
@@ -750,13 +722,9 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             The row, as X.iloc[[0]] or X.iloc[0]. If the release has a schema, it may be a row of
             the table or an encoded one.
 
-        n_columns : int, default=5
-            Largest number of columns in the rule.
-
         Returns
         -------
         explanation : Explanation
-            Prints as a rule.
 
         Raises
         ------
@@ -772,11 +740,10 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         >>> X[:, 0] = (X[:, 0] + y) / 2  # the first column separates the classes
         >>> release = DPStatisticsSource(4.0, bounds=(0, 1), classes=[0, 1]).fit(X, y).release_
         >>> model = DPTransferClassifier(release).fit(X[::50])  # without labels
-        >>> explanation = model.explain([0.1, 0.5])
-        >>> print(explanation)
-        if x0 is below 0..., then 0 (probability 1.00, ... times that of 1)
-        with the other columns as they are, this holds for 100% of the rows that meet it
-        none of these alone could change it: x1
+        >>> print(model.explain([0.1, 0.5]))
+        0, with probability 1.00; in log-odds against 1:
+        x0 is 0.1: adds ... (... to ... by other values)
+        x1 is 0.5: adds ...
         """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
@@ -787,7 +754,6 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             row,
             self.classes_,
             schema=schema,
-            n_columns=n_columns,
         )
 
     def __sklearn_is_fitted__(self) -> bool:

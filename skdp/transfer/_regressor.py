@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.privacy import PrivacyGuarantee
 from skdp.release import in_units
-from skdp.tabular import MANY, NumberExplanation, NumericColumn, explain_number, numbers
+from skdp.tabular import MANY, Explanation, NumericColumn, explain_prediction, numbers
 from skdp.transfer._inspection import explainable
 from skdp.transfer._noise_aware import NOISE_AWARE
 from skdp.transfer._number_candidates import NumberModel
@@ -365,11 +365,11 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
         report.insert(5, "label_sampling", self.label_sampling_)
         return WholeTable(report)
 
-    def explain(self, x: ArrayLike | pd.DataFrame | pd.Series) -> NumberExplanation:
+    def explain(self, x: ArrayLike | pd.DataFrame | pd.Series) -> Explanation:
         """Explain the prediction of one row: what each column contributes to it.
 
         Each column is varied alone over its public values, see
-        :func:`~skdp.tabular.explain_number`: those of the schema if the release has one,
+        :func:`~skdp.tabular.explain_prediction`: those of the schema if the release has one,
         otherwise the public bounds of the release, extended to the row's own value if necessary.
         Columns that only the target has are varied over the values that they had in :meth:`fit`.
 
@@ -381,7 +381,7 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
 
         Returns
         -------
-        explanation : NumberExplanation
+        explanation : Explanation
             In the unit of the outcome.
 
         Raises
@@ -406,7 +406,7 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
             x, self._matching, self._limits, lambda X: self._matching.rows(self, X), names
         )
         [deviation] = self._predict(unscaled(row[np.newaxis]), return_std=True)[1]
-        return explain_number(
+        return explain_prediction(
             lambda Z: self._predict(unscaled(Z)), row, schema=schema, deviation=deviation
         )
 

@@ -13,8 +13,8 @@ from skdp.privacy import PrivacyGuarantee
 from skdp.release import concordance, cumulative_hazards, curve_times, curves
 from skdp.tabular import (
     EventOutcome,
-    NumberExplanation,
-    explain_number,
+    Explanation,
+    explain_prediction,
     missing_values,
     numbers,
 )
@@ -373,11 +373,11 @@ class DPTransferSurvival(BaseEstimator):
         report["log_odds"] -= report["log_odds"].iloc[0]
         return WholeTable(report.assign(n_labels=self._n_labels, n_events=self._n_events))
 
-    def explain(self, x: ArrayLike | pd.DataFrame | pd.Series) -> NumberExplanation:
+    def explain(self, x: ArrayLike | pd.DataFrame | pd.Series) -> Explanation:
         """Explain the log-hazard of one row: what each column contributes to it.
 
         Each column is varied alone over its public values, see
-        :func:`~skdp.tabular.explain_number`, as by :meth:`DPTransferRegressor.explain`.
+        :func:`~skdp.tabular.explain_prediction`, as by :meth:`DPTransferRegressor.explain`.
 
         Parameters
         ----------
@@ -387,7 +387,7 @@ class DPTransferSurvival(BaseEstimator):
 
         Returns
         -------
-        explanation : NumberExplanation
+        explanation : Explanation
             Of the risk score, whose effects are logarithms of hazard ratios.
 
         Raises
@@ -412,7 +412,9 @@ class DPTransferSurvival(BaseEstimator):
         row, schema, unscaled = explainable(
             x, self._matching, self._limits, lambda X: self._matching.rows(self, X), names
         )
-        return explain_number(lambda Z: self.model_.log_hazards(unscaled(Z)), row, schema=schema)
+        return explain_prediction(
+            lambda Z: self.model_.log_hazards(unscaled(Z)), row, schema=schema
+        )
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "guarantee_")

@@ -66,24 +66,3 @@ def concordance_index(event: np.ndarray, time: np.ndarray, risk: np.ndarray) -> 
         pairs += later.sum()
         right += (later & (risk < risk[chunk])).sum() + 0.5 * (later & (risk == risk[chunk])).sum()
     return float(right / pairs) if pairs else float("nan")
-
-
-def kaplan_meier(event: np.ndarray, time: np.ndarray, last: float) -> tuple[np.ndarray, ...]:
-    """Return times up to the last one, from 0, survival from then on, and ends of its interval.
-
-    Of 95 %, on the scale of log(−log S), by Greenwood's variance; NaN where it is 0 or 1.
-    """
-    times, place = np.unique(np.where(event, time, np.inf), return_inverse=True)
-    died = np.bincount(place, minlength=len(times))
-    there = len(time) - np.searchsorted(np.sort(time), times, side="left")
-    keep = times <= last
-    times, died, there = times[keep], died[keep], there[keep]
-    survival = np.cumprod(1 - died / there)
-    with np.errstate(all="ignore"):
-        variance = np.cumsum(died / (there * (there - died))) / np.log(survival) ** 2
-        factor = np.exp(1.96 * np.sqrt(variance))
-        ends = survival**factor, survival ** (1 / factor)
-    # A step at 0, and the last value up to the last time.
-    x = np.concatenate([[0.0], times, [last]])
-    curves = [np.concatenate([[1.0], y, y[-1:] if len(y) else [1.0]]) for y in (survival, *ends)]
-    return x, *curves

@@ -189,13 +189,6 @@ def test_excel_with_several_sheets(tmp_path, run, monkeypatch):
     code, out, err = draft(run, "us.xlsx", *sheet, *drop, "--thousands", ",", label="value")
     assert code == 0, err
     assert "outcome 0 to 5000" in out or "outcome 1000 to 4500" in out
-    code, _, err = run("select", "us.xlsx", "-n", 3, *sheet, "-o", "few.xlsx")
-    assert "--drop customer --drop start" in err
-    code, out, err = run(
-        "select", "us.xlsx", "-n", 3, *sheet, *drop, "--thousands", ",", "-o", "few.xlsx"
-    )
-    assert code == 0, err
-    assert list(read_table("few.xlsx")) == ["row", "carat", "value"]
 
 
 @pytest.mark.parametrize(

@@ -176,9 +176,8 @@ def test_an_evaluation_tells_errors(folder, run):
 
 def test_synthetic_rows_have_numbers(folder, run):
     sample = ("sample", "first.skdp", "--rows", 200, "--label", "progression", "--seed", 0)
-    code, out, err = run(*sample, "-o", "synthetic.csv", "--compare", "rows.csv", "--force")
+    code, _, err = run(*sample, "-o", "synthetic.csv", "--force")
     assert code == 0, err
-    assert "Boosting reaches an R² on real rows" in " ".join(out.split())
     numbers = pd.read_csv("synthetic.csv")["progression"]
     assert numbers.between(0, 350).all()
     assert (numbers % 1 == 0).all()

@@ -13,12 +13,11 @@ SCHEMA = {
 
 @pytest.fixture
 def rows(folder):
-    """Write a release, and the private rows that it is of."""
+    """Write a release."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"age": rng.integers(20, 90, 400)})
     labels = np.where(frame["age"] + rng.normal(0, 20, 400) > 60, "died", "home")
     DPStatisticsSource(4.0, encoder=SCHEMA).fit(frame, labels).release_.save("h.skdp")
-    frame.assign(outcome=labels).to_csv("rows.csv", index=False)
     return folder
 
 
@@ -33,14 +32,6 @@ def test_rows_of_the_release(rows, run):
     np.testing.assert_array_equal(frame["outcome"], labels)
 
 
-def test_compared_with_private_rows(rows, run):
-    asked = ("sample", "h.skdp", "-n", 400, "--label", "outcome", "-o", "synthetic.csv")
-    code, out, err = run(*asked, "--compare", "rows.csv")
-    assert code == 0, err
-    assert "This report is private" in out
-    assert "real rows of 0." in out
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -48,7 +39,6 @@ def test_compared_with_private_rows(rows, run):
         (("-n", 5, "--seed", -1), "--seed must be a whole number from 0 to 4294967295, got -1"),
         (("-n", 5, "--seed", 2**32), "--seed must be"),
         (("-n", 5, "--label", "age"), "--label 'age' is a column of 'h.skdp' already"),
-        (("-n", 5, "--compare", "rows.csv"), "--label"),
     ],
 )
 def test_refusals(rows, run, arguments, said):

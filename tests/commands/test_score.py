@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binomtest
 from sklearn.metrics import log_loss, mean_absolute_error, r2_score, roc_auc_score
 
 from skdp.release import HALF_WIDTH
@@ -58,6 +59,13 @@ def test_classes(here, run):
     table = out.split("rows of similar probability of 'home'")[1].splitlines()
     assert table[1].split() == ["probability", "frequency", "low", "high", "rows"]
     assert sum(int(line.split()[-1]) for line in table[2:9]) == 140
+    # As many rows in each group, with the intervals of Clopper and Pearson.
+    order = np.argsort(p.to_numpy(), kind="stable")
+    for rows, line in zip(np.split(order, 7), table[2:9], strict=True):
+        hits = int(y.to_numpy()[rows].sum())
+        ends = binomtest(hits, 20).proportion_ci(0.95, method="exact")
+        expected = (p.to_numpy()[rows].mean(), hits / 20, *ends, 20)
+        np.testing.assert_allclose(list(map(float, line.split())), expected, atol=6e-4)
 
 
 def test_rows_are_found_by_their_ids(here, run):
@@ -121,7 +129,15 @@ def test_numbers(here, run):
     assert found["mean error"] == pytest.approx(mean_absolute_error(y, predicted), rel=1e-3)
     covered = np.mean(np.abs(y - predicted) <= HALF_WIDTH * 8_000)
     assert found["in intervals"] == pytest.approx(covered, abs=6e-4)
-    assert "rows of similar predictions" in out
+    table = out.split("rows of similar predictions, with 95 % intervals")[1].splitlines()
+    assert table[1].split() == ["prediction", "outcome", "low", "high", "rows"]
+    order = np.argsort(predicted, kind="stable")
+    first = y[order[: int(table[2].split()[-1])]]
+    half = 1.96 * first.std() / np.sqrt(len(first))
+    found = [float(cell.replace(",", "")) for cell in table[2].split()[1:4]]
+    np.testing.assert_allclose(
+        found, [first.mean(), first.mean() - half, first.mean() + half], rtol=1e-3
+    )
 
 
 def test_times(here, run):

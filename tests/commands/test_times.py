@@ -332,9 +332,8 @@ def test_an_evaluation_gets_events_and_times(folder, run, monkeypatch):
 
 def test_synthetic_rows_have_events_and_times(folder, run):
     sample = ("sample", "first.skdp", "--rows", 400, "--seed", 0, "--force")
-    code, out, err = run(*sample, "-o", "synthetic.csv", "--compare", "rows.csv")
+    code, _, err = run(*sample, "-o", "synthetic.csv")
     assert code == 0, err
-    assert "Correlations differ" in out
     synthetic = pd.read_csv("synthetic.csv")
     assert list(synthetic)[-2:] == ["died", "days"]
     assert synthetic["days"].between(0, 285).all()

@@ -11,7 +11,6 @@ from skdp.datasets import (
     fetch_mnist,
     fetch_usps,
     load_digits_domains,
-    load_human_activity,
 )
 
 CASES = [(fetch_mnist, "mnist", 28, 60_000), (fetch_usps, "usps", 16, 7_291)]
@@ -97,29 +96,6 @@ def test_the_real_thing(fetch, name, side, n_train):
     assert bunch.data.dtype == np.float32
     assert (bunch.data.min(), bunch.data.max()) == (0.0, 1.0)
     assert_array_equal(np.unique(bunch.target), np.arange(10))
-
-
-def test_human_activity(tmp_path, monkeypatch):
-    rng = np.random.RandomState(0)
-    np.savez(
-        tmp_path / "uci_har_features_derived.npz",
-        X_train=rng.rand(4, 3).astype(np.float32),
-        y_train=np.array([0, 1, 2, 3], dtype=np.uint8),
-        subject_train=np.array([1, 1, 2, 2], dtype=np.uint8),
-        X_test=rng.rand(2, 3).astype(np.float32),
-        y_test=np.array([4, 5], dtype=np.uint8),
-        subject_test=np.array([3, 3], dtype=np.uint8),
-        feature_names=np.array(["a", "b", "c"]),
-    )
-    monkeypatch.setenv("SKDP_DATA", str(tmp_path))
-    activity = load_human_activity()
-    assert activity.data.shape == (6, 3)
-    assert_array_equal(activity.target, np.arange(6))
-    assert_array_equal(activity.groups, [1, 1, 2, 2, 3, 3])
-    assert activity.feature_names == ["a", "b", "c"]
-    monkeypatch.delenv("SKDP_DATA")
-    with pytest.raises(OSError, match=r"SKDP_DATA=None names no folder with uci_har"):
-        load_human_activity()
 
 
 @pytest.mark.parametrize("content", [b"not an archive", b""])

@@ -3,7 +3,6 @@ import pandas as pd
 import pytest
 
 from skdp import DPStatisticsSource
-from skdp.privacy import Mechanism, PrivacyGuarantee, PrivacyLedger
 
 SCHEMA = {
     "dose": {"type": "numeric", "low": 0, "high": 10},
@@ -32,17 +31,3 @@ def table():
 def release(table):
     source = DPStatisticsSource(8.0, encoder=SCHEMA, classes=["no", "yes"], model="additive")
     return source.fit(*table).release_
-
-
-def gaussian(epsilon, unit="labeled record", relation="add/remove"):
-    noise = [Mechanism("gaussian", epsilon, 1e-5)]
-    what = {"unit": unit, "relation": relation}
-    return PrivacyGuarantee("noisy sums", noise, None, 4, "sums", "nothing", **what)
-
-
-@pytest.fixture(scope="package")
-def ledger():
-    account = PrivacyLedger(epsilon=4.0, delta=1e-3)
-    account.spend(gaussian(1.0), "spring")
-    account.spend(gaussian(1.0), "autumn")
-    return account

@@ -49,35 +49,14 @@ def test_the_column_that_decides_is_named_in_its_unit(model, records, encoder):
     assert model.score(X, y) > 0.95
     for row in range(10):
         explanation = model.explain(X.iloc[[row]], SCHEMA)
-        assert explanation.label == model.predict(X.iloc[[row]])[0]
+        assert explanation.prediction == model.predict(X.iloc[[row]])[0]
         assert_allclose(explanation.probability, model.predict_proba(X.iloc[[row]]).max())
-        assert explanation.named[0] == "age"
         age = explanation.columns[0]
+        assert age.name == "age"
         assert_allclose(age.value, frame["age"][row])
-        border = age.low if explanation.label == "dead" else age.high
-        assert 50 < border < 70
-        ages = border + np.array([-0.01, 0.01])
-        moved = encoder.transform(pd.concat([frame.iloc[[row]]] * 2).assign(age=ages))
-        assert model.predict(moved).tolist() == ["alive", "dead"]
-
-
-def test_any_named_pixel_out_of_its_range_changes_the_class(split, together):
-    _, X_test, *_ = split
-    n_named = 0
-    # The least certain one has most borders.
-    x = X_test[together.predict_proba(X_test).max(axis=1).argmin()]
-    explanation = together.explain(x)
-    assert explanation.label == together.predict(x[np.newaxis])[0]
-    for column in explanation.columns:
-        for end, bound, sign in ((column.low, 0.0, -1), (column.high, 1.0, 1)):
-            if end != bound:
-                pixel = int(column.name[1:])
-                moved = np.stack([x, x])
-                moved[:, pixel] = end - sign * 1e-6, end + sign * 1e-6
-                inside, outside = together.predict(moved)
-                assert inside == explanation.label != outside
-                n_named += 1
-    assert n_named > 20
+        assert age.least < 0 < age.most  # another age gives the other class
+        ages = encoder.transform(pd.concat([frame.iloc[[row]]] * 2).assign(age=[45, 75]))
+        assert model.predict(ages).tolist() == ["alive", "dead"]
 
 
 @pytest.mark.parametrize("n_voters", [1, 2])
@@ -87,18 +66,18 @@ def test_error_differences_add_up_to_the_difference_of_errors(split, together, n
     for x in X_test[:2]:
         explanation = model.explain(x)
         errors = model.reconstruction_errors(x[np.newaxis])[0]
-        expected = errors[explanation.runner_up] - errors[explanation.label]
+        expected = errors[explanation.runner_up] - errors[explanation.prediction]
         assert_allclose(sum(explanation.error_differences), expected, rtol=1e-8)
         assert expected > 0
     if n_voters == 1:
         # Pixel by pixel, from the two strongest rules' own reconstructions.
         residuals = {}
-        for label in (explanation.runner_up, explanation.label):
+        for label in (explanation.runner_up, explanation.prediction):
             pairs = zip(model.rules_, model.autoencoders_, strict=True)
             own = [a for rule, [a] in pairs if rule.label == label]
             squares = [np.square(x - a.reconstruct(x[np.newaxis])[0]) for a in own]
             residuals[label] = min(squares, key=np.sum)
-        differences = residuals[explanation.runner_up] - residuals[explanation.label]
+        differences = residuals[explanation.runner_up] - residuals[explanation.prediction]
         table = explanation.to_frame()["error_difference"]
         assert_allclose(table[[f"x{j}" for j in range(64)]], differences, atol=1e-12)
 
@@ -116,7 +95,7 @@ def test_rules_are_told_apart_by_their_shares(split, together):
     power = 2 * 64 / together.temperature_
     ratio = (fired[1].membership / fired[0].membership) ** power
     assert_allclose(fired[1].share / fired[0].share, ratio, rtol=1e-6)
-    assert fired[0].rule.label == explanation.label
+    assert fired[0].rule.label == explanation.prediction
     few = together.explain(X_test[0], n_rules=3)
     assert few.rules == fired[:3]
     lines = str(few).splitlines()
@@ -150,7 +129,7 @@ def test_a_single_class_has_a_rule_and_no_rival(records, encoder):
     X = encoder.transform(frame)[y == "dead"]
     alone = DeepFuzzyClassifier(2, 10, random_state=0).fit(X, y[y == "dead"])
     explanation = alone.explain(X.iloc[[0]], SCHEMA)
-    assert (explanation.label, explanation.runner_up) == ("dead", None)
+    assert (explanation.prediction, explanation.runner_up) == ("dead", None)
     assert explanation.error_differences == (0.0, 0.0, 0.0)
     [fired] = explanation.rules
     membership = alone.memberships(X.iloc[[0]])[0, 0]

@@ -5,12 +5,13 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import norm, t
+from scipy.special import xlogy
+from scipy.stats import laplace, norm, t
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GroupKFold
 
 from skdp import OptimalDPNoise, RandomizedResponse
-from skdp.information import InformationEstimate, information_leakage, noise_information
+from skdp.information import InformationEstimate, information_leakage
 from skdp.information._decoders import mixture_weights, student_fit
 from skdp.information._leakage import neighbor_entropies
 
@@ -66,11 +67,17 @@ def test_randomized_labels_and_noisy_values():
     state = np.random.RandomState(0)  # one in some fifty draws of the noise is beyond the bounds
     response = RandomizedResponse(3.0, classes=range(4), random_state=state).fit(y)
     found = leakage(y, response.transform(y).astype(str)[:, None])
-    assert abs(found.estimate - noise_information(response)) < 2.5 * found.standard_error
+    keep = response.keep_probability_
+    channel = np.full((4, 4), (1 - keep) / 3) + (keep - (1 - keep) / 3) * np.eye(4)
+    truth = np.log(4) + xlogy(channel[0], channel[0]).sum()
+    assert abs(found.estimate - truth) < 2.5 * found.standard_error
     x = rng.random((1000, 1))
     noise = OptimalDPNoise(4.0, 0.0, bounds=(0, 1), random_state=state).fit(x)
     found = leakage(x[:, 0], noise.transform(x))
-    truth = noise_information(noise)
+    # h(X + V) − h(V), of a uniform value and Laplace noise of scale 1/4.
+    grid, step = np.linspace(-12, 13, 200_001, retstep=True)
+    p = laplace.cdf(4 * grid) - laplace.cdf(4 * (grid - 1))
+    truth = -xlogy(p, p).sum() * step - (1 + np.log(2 / 4))
     assert 0.8 * truth < found.estimate < truth + 2.5 * found.standard_error
 
 

@@ -6,14 +6,20 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from scipy import stats
 from scipy.stats import binom, norm
 from sklearn.base import BaseEstimator
 
 from skdp import DPStatisticsSource
 from skdp.noise import GaussianQueries, _randomness
 from skdp.privacy import Mechanism, PrivacyGuarantee, gaussian_epsilon, gaussian_sigma
-from skdp.privacy.audit import audit_release, released_statistics
-from skdp.privacy.audit._evidence import detectable_mu, mu_lower_bound
+from skdp.privacy.audit import (
+    audit_release,
+    clopper_pearson,
+    epsilon_lower_bound,
+    released_statistics,
+)
+from skdp.privacy.audit._evidence import detectable_epsilon, detectable_mu, mu_lower_bound
 from skdp.privacy.audit._release import (
     BestScore,
     _find,
@@ -616,3 +622,35 @@ def test_releases_of_times_are_audited(fault, quick_noise, monkeypatch):
     if fault == "none":
         settings["statistics"] = sums_alone
     assert audit_release(source, ROWS, y[:-1], **settings).passed == (fault == "none")
+
+
+@pytest.mark.parametrize(("claim", "delta"), [(0.0, 0.0), (1.0, 0.0), (1.0, 0.05), (3.0, 0.01)])
+def test_the_detectable_leak_is_detected_every_other_time(claim, delta):
+    # The most telling mechanism there is: randomized response that fails with probability δ.
+    n, rng = 2000, np.random.default_rng(0)
+    epsilon = detectable_epsilon(claim, n, n, delta, 0.9)
+    assert epsilon > claim
+    found = []
+    for factor in (1.0, 1.2):
+        q = (1 - delta) / (1 + np.exp(factor * epsilon))
+        hits, others = rng.binomial(n, 1 - q, 2000), rng.binomial(n, q, 2000)
+        found.append(np.mean(epsilon_lower_bound(hits, n, others, n, delta, 0.9) > claim))
+    assert 0.4 < found[0] < 0.6
+    assert found[1] > found[0]
+
+
+@pytest.mark.parametrize(("hits", "n"), [(0, 10), (3, 10), (10, 10), (500, 1000)])
+def test_clopper_pearson_inverts_the_binomial(hits, n):
+    low, high = clopper_pearson(hits, n, 0.9)
+    if hits:
+        assert_allclose(stats.binom.sf(hits - 1, n, low), 0.05)
+    if hits < n:
+        assert_allclose(stats.binom.cdf(hits, n, high), 0.05)
+    assert low <= hits / n <= high
+
+
+def test_epsilon_lower_bound_is_its_formula():
+    low, high = stats.beta.ppf(0.05, 80, 21), stats.beta.ppf(0.95, 21, 80)
+    expected = np.log((low - 0.1) / high)
+    assert_allclose(epsilon_lower_bound(80, 100, 20, 100, delta=0.1, confidence=0.9), expected)
+    assert epsilon_lower_bound(10, 100, 20, 100) == 0

@@ -132,9 +132,9 @@ def test_an_explanation_of_a_row_is_of_what_the_release_predicts(release):
     X, _ = patients(50)
     row = X.iloc[[7]]
     explanation = release.explain(row)
-    assert explanation.label == release.predict(row)[0]
+    assert explanation.prediction == release.predict(row)[0]
     assert explanation.probability == pytest.approx(release.predict_proba(row).max())
-    table = release.effects(positive=explanation.label)
+    table = release.effects(positive=explanation.prediction)
     wards = table[table["column"] == "ward"].set_index("value")["effect"]
     effects = explanation.to_frame()["effect"]
     assert effects["ward"] == pytest.approx(wards[row["ward"].item()], abs=1e-6)
@@ -149,6 +149,8 @@ def test_rows_of_an_array_are_explained_between_the_bounds_of_the_release():
     bounds = {"bounds": (10, 30), "classes": ["low", "high"]}
     release = DPStatisticsSource(8.0, model="linear", **bounds).fit(X, y).release_
     explanation = release.explain([12.0, 20.0])
-    assert (explanation.label, explanation.named) == ("low", ("x0",))
-    assert explanation.columns[0].bounds == (10.0, 30.0)
-    assert 12 < explanation.columns[0].high < 30
+    assert (explanation.prediction, explanation.columns[0].name) == ("low", "x0")
+    ends = release.scores([[10.0, 20.0], [30.0, 20.0]]) @ [-1, 1]
+    assert sorted(ends) == pytest.approx(
+        [explanation.columns[0].least, explanation.columns[0].most]
+    )

@@ -168,8 +168,8 @@ def test_a_ledger_is_never_begun(made, tmp_path):
 def test_notebooks_have_one_style(made):
     """Release, guarantee, ledger, schema and explanation: escaped, and with no style sheet."""
     release, _, ledger = made
-    effect = ColumnEffect(HOSTILE, "a", 1.2, ("home",), values=("a",), changing=("b", "c"))
-    explanation = Explanation(HOSTILE, 0.8, "home", 4.0, (effect,), (HOSTILE,), 1.0)
+    effect = ColumnEffect(HOSTILE, "a", 1.2, -1.0, 1.5)
+    explanation = Explanation(HOSTILE, 0.8, "home", np.nan, (effect,))
     guarantee = replace(release.guarantee, covers=HOSTILE)
     for shown in (release, guarantee, ledger, release.encoder, explanation):
         html = shown._repr_html_()

@@ -14,7 +14,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from skdp import Schema, TabularEncoder
-from skdp.datasets import load_table
 from skdp.tabular import as_schema, encode_table, fitted_encoder
 
 SCHEMA = {
@@ -310,19 +309,16 @@ TABLES = {
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_real_tables(name, monkeypatch):
-    try:
-        table = load_table(name, random_state=0)
-    except OSError as error:
-        pytest.skip(str(error))
-    encoder = TabularEncoder(table.schema)
-    frame = table.data[:2000]
+def test_real_tables(name, real_table):
+    data, target, schema = real_table(name)
+    encoder = TabularEncoder(schema)
+    frame = data[:2000]
     encoded = encoder.fit_transform(frame)
     assert encoded.shape == (len(frame), TABLES[name][0])
     several = set(encoder.column_origins_[encoder.column_kinds_ > 1])
     assert len(several) == TABLES[name][1]
     assert np.linalg.norm(encoded, axis=1).max() <= encoder.row_norm_bound_
-    assert encoder.schema_.classes == tuple(np.unique(table.target).tolist())
+    assert encoder.schema_.classes == tuple(np.unique(target).tolist())
     assert Schema.from_json(encoder.schema_.to_json()) == encoder.schema_
     # Every value that is there is within its bounds or one of its categories.
     back = encoder.inverse_transform(encoded)

@@ -1,6 +1,5 @@
 """What a fitted model says of its parts: a table, a picture and a warning."""
 
-import builtins
 import pickle
 import warnings
 from types import SimpleNamespace
@@ -140,42 +139,6 @@ def test_a_source_that_self_training_ignores_is_warned_of(all_parts, same, rng):
     shuffled = X[:, rng.permutation(X.shape[1])]  # the columns mean something else
     with pytest.warns(UserWarning, match="The labeled rows favor"):
         DPTransferClassifier(all_parts, **settings).fit(shuffled, marked)
-
-
-def test_plot(helpful, target):
-    plt = pytest.importorskip("matplotlib.pyplot")
-    X, _, marked = target
-    model = DPTransferClassifier(helpful, random_state=0).fit(X, marked)
-    report = model.report()
-    ax = model.plot_report()
-    assert [text.get_text() for text in ax.get_yticklabels()] == report["name"].tolist()
-    widths = [patch.get_width() for patch in ax.patches[: len(report)]]
-    assert_allclose(widths, report["weight"])
-    texts = [text.get_text() for text in ax.texts]
-    assert texts[: len(report)] == [f"{weight:.2f}" for weight in report["weight"]]
-    assert texts[len(report)] == "log loss (difference ± SE)"
-    first, *others = texts[len(report) + 1 :]
-    assert first == f"{report['log_loss'][0]:.3f}"
-    assert all(" ± " in text for text in others)
-    assert model.plot_report(ax) is ax
-    plt.close(ax.figure)
-    unlabeled = DPTransferClassifier(helpful, random_state=0).fit(X).plot_report()
-    assert [text.get_text() for text in unlabeled.texts] == ["1.00"]
-    plt.close(unlabeled.figure)
-
-
-def test_a_plot_without_matplotlib_names_the_remedy(helpful, target, monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *args, **kwargs):
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    model = DPTransferClassifier(helpful, random_state=0).fit(target[0])
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ImportError, match=r"pip install 'skdp\[plot\]'"):
-        model.plot_report()
 
 
 def candidate(name, log_odds, held_out, source_weight=1.0):

@@ -14,7 +14,6 @@ from sklearn.model_selection import (
 from sklearn.neighbors import KNeighborsClassifier
 
 from skdp import DPStatisticsSource, DPTransferClassifier, LabeledScorer, LabeledSplit
-from skdp.displays import CalibrationDisplay
 
 MARKED = np.array([0, -1, 1, 0, -1, 1, 0, 1, -1, 0, 1, -1])
 
@@ -150,12 +149,6 @@ def test_splitter_scorer_and_classifier_have_one_rule_for_minus_one(rng, classes
     assert_array_equal(tested, np.flatnonzero(np.isin(y, model.classes_.astype(float))))
     # The scorer takes as many rows for labeled ones.
     assert LabeledScorer(lambda model, X, y: len(y))(model, X, y) == len(tested)
-    if len(tested) < len(y):
-        with pytest.raises(ValueError, match="marks 20 of 60 rows as unlabeled"):
-            CalibrationDisplay.from_estimator(model, X, y)
-    elif model.classes_.dtype.kind in "if":
-        curve = CalibrationDisplay.from_estimator(model, X, y, positive=-1).curve
-        assert curve["frequency"] @ curve["rows"] == pytest.approx(1 / 3)
 
 
 def test_minus_one_is_a_class_where_a_target_without_a_source_takes_it_for_one():

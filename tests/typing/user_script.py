@@ -16,10 +16,9 @@ from skdp.datasets import (
     load_adult,
     load_digits_domains,
     load_heart_disease,
-    load_table,
 )
 from skdp.federated import collect_answers, owner_answer
-from skdp.information import information_leakage, noise_information, transferability
+from skdp.information import information_leakage, transferability
 from skdp.privacy import (
     BudgetExceededError,
     PrivacyLedger,
@@ -28,16 +27,15 @@ from skdp.privacy import (
     joint_guarantee,
     record_guarantee,
 )
-from skdp.privacy.audit import audit_mechanism, audit_membership, audit_release
+from skdp.privacy.audit import audit_membership, audit_release
 from skdp.release import PrivateEvaluation, report_page
 from skdp.source import ReleasePlan, StatisticsAccumulator
-from skdp.tabular import check_table, compare_tables, explain_prediction
+from skdp.tabular import check_table, explain_prediction
 
 
 def data() -> tuple[pd.DataFrame, NDArray[Any]]:
     heart = load_heart_disease()
     load_adult(random_state=0)
-    load_table("flchain", random_state=0)
     load_digits_domains()
     fetch_mnist(subset="test")
     hidden: NDArray[Any] = hide_labels(heart.target, 30, random_state=0)
@@ -105,7 +103,7 @@ def used(release: skdp.Release, frame: pd.DataFrame, y: NDArray[Any]) -> NDArray
     accuracy: float = release.score(frame, y)
     rows, classes = release.sample(100, random_state=0, as_frame=True)
     print(release.summary(), release.effects(), release.describe_columns(), labels, accuracy)
-    print(compare_tables(frame, rows, release.encoder or {}, label=None), len(classes))
+    print(rows, len(classes))
     merged = skdp.Release.merge([release, release.restrict(["age"])], disjoint=True)
     print(explain_prediction(merged.score_encoded, rows[0], release.classes, names=["age"]))
     evaluation: PrivateEvaluation = skdp.evaluate_privately(release, frame, y, epsilon=0.5)
@@ -131,7 +129,7 @@ def perturbed(X: NDArray[np.float64], y: NDArray[Any]) -> skdp.PrivacyGuarantee 
         skdp.GaussianDPNoise(epsilon=1.0, delta=1e-5),
     ):
         noise.fit(X).transform(X)
-        print(audit_mechanism(noise), noise_information(noise), noise.guarantee_)
+        print(noise.guarantee_)
     unit = skdp.OptimalDPNoise(epsilon=1.0, bounds=(0, 1))
     pairs = skdp.DPNoiseRegressor(skdp.MembershipMapping(), noise=unit, target_noise=unit)
     print(pairs.fit(X, y).predict(X), pairs.guarantee_.epsilon)

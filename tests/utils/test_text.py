@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from skdp import DPStatisticsSource, DPTransferClassifier, Schema, quantile_bounds, schema_from
-from skdp.tabular import check_table, compare_tables
+from skdp.tabular import check_table
 from skdp.utils._text import matched, named_like
 
 decomposed = partial(unicodedata.normalize, "NFD")
@@ -49,7 +49,6 @@ def test_tables_of_both_forms_are_one():
         [
             str(check_table(X.assign(y=y), SCHEMA, label="y")),
             str(schema_from(X.assign(y=y), public=True, label="y").summary()),
-            str(compare_tables(X, X, SCHEMA)),
             quantile_bounds(X, [name], ["ort"], epsilon=np.inf).schema,
         ]
         for X, y, name in both

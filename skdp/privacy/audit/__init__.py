@@ -1,18 +1,15 @@
-"""Audits: of a mechanism against its guarantee, of a model by membership inference."""
+"""Audits: of a source against its guarantee, of a model by membership inference."""
 
 from skdp.privacy.audit._attacks import LikelihoodRatioAttack, ShadowAttack, membership_scores
 from skdp.privacy.audit._evidence import clopper_pearson, epsilon_lower_bound
-from skdp.privacy.audit._mechanism import MechanismAudit, audit_mechanism
 from skdp.privacy.audit._membership_inference import MembershipReport, audit_membership
 from skdp.privacy.audit._release import ReleaseAudit, audit_release, released_statistics
 
 __all__ = [
     "LikelihoodRatioAttack",
-    "MechanismAudit",
     "MembershipReport",
     "ReleaseAudit",
     "ShadowAttack",
-    "audit_mechanism",
     "audit_membership",
     "audit_release",
     "clopper_pearson",

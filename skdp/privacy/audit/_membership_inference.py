@@ -369,8 +369,7 @@ def _check_model(model):
     if not hasattr(model, "predict") and not hasattr(model, "release_"):
         raise ValueError(
             "The 'model' parameter of audit_membership must be a fitted classifier or DPSource, "
-            f"got {model!r}, which does not predict. Audit noise on features or labels with "
-            "audit_mechanism."
+            f"got {model!r}, which does not predict."
         )
 
 
@@ -381,8 +380,7 @@ def _claim(guarantee):
     if guarantee.unit == "label":
         raise ValueError(
             "The 'guarantee' parameter of audit_membership has unit='label': it claims nothing "
-            "about features, by which these attacks distinguish records. Use guarantee=None, and "
-            "audit the labels with audit_mechanism."
+            "about features, by which these attacks distinguish records. Use guarantee=None."
         )
     return guarantee.to_record().to_replace_one()
 
