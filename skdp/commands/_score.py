@@ -313,10 +313,8 @@ def _of_times(predictions, truth, values, columns, named, arguments):
     area = evaluation.at_times()["auc"]
     last = area.last_valid_index()
     index = len(area) - 1 if last is None else last
-    return (
-        lines,
-        lambda: EvaluationDisplay.from_evaluation(evaluation, class_index=index).plot().ax_,
-    )
+    display = EvaluationDisplay.from_evaluation(evaluation, class_index=index)
+    return lines, lambda: display.plot().ax_
 
 
 def _first_line(known, truth):
