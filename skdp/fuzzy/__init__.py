@@ -13,7 +13,4 @@ __all__ = [
     "DeepFuzzyAutoencoder",
     "DeepFuzzyClassifier",
     "DeepFuzzyRegressor",
-    "FiredRule",
-    "FuzzyExplanation",
-    "FuzzyRule",
 ]

@@ -208,7 +208,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
     error_scale : {"shared", "own"}, default="shared"
         "shared": errors of all classes are compared directly, which is the rule above. "own":
         they are compared relative to a scale for each class, and class frequencies are taken into
-        account, see :class:`~skdp.membership.ErrorScales`. The scales are learned out of fold,
+        account, see ``skdp.membership.ErrorScales``. The scales are learned out of fold,
         with the given ``n_voters``, which takes five more fits and at least two rows of each
         class. They do not apply to the rows of others: such a model cannot be merged or saved.
 

@@ -52,7 +52,6 @@ from skdp.membership._storage import (
 __all__ = [
     "CDMMA",
     "CDMMAClassifier",
-    "ErrorScales",
     "MembershipMapping",
     "WideCDMMA",
     "WideCDMMAClassifier",

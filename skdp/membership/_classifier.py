@@ -240,7 +240,7 @@ class CDMMAClassifier(ReconstructionClassifier):
     error_scale : {"shared", "own"}, default="shared"
         "shared": errors of all classes are compared directly, and the nearest reconstruction
         wins. "own": they are compared relative to a scale for each class, and class frequencies
-        are taken into account, see :class:`~skdp.membership.ErrorScales`. The scales are learned
+        are taken into account, see ``skdp.membership.ErrorScales``. The scales are learned
         out of fold, which takes five more fits and at least two rows of each class.
 
     n_jobs : int or None, default=None
@@ -470,7 +470,7 @@ class WideCDMMAClassifier(CDMMAClassifier):
     error_scale : {"shared", "own"}, default="shared"
         "shared": errors of all classes are compared directly, and the nearest reconstruction
         wins. "own": they are compared relative to a scale for each class, and class frequencies
-        are taken into account, see :class:`~skdp.membership.ErrorScales`. The scales are learned
+        are taken into account, see ``skdp.membership.ErrorScales``. The scales are learned
         out of fold, which takes five more fits and at least two rows of each class. A release
         cannot hold it.
 

@@ -31,11 +31,8 @@ from skdp.noise._randomness import (
 __all__ = [
     "DPNoiseRegressor",
     "GaussianDPNoise",
-    "GaussianDistribution",
     "OptimalDPNoise",
-    "OptimalDistribution",
     "RandomizedResponse",
     "StaircaseDPNoise",
-    "StaircaseDistribution",
     "perturb_training_rows",
 ]

@@ -49,10 +49,7 @@ from skdp.release._time_evaluation import DEFAULT_TIMES, N_STATES, TIME_BINS, ti
 from skdp.release._times import concordance, cumulative_hazards, curve_times, curves
 
 __all__ = [
-    "Alignment",
     "BasisFunctions",
-    "ClassModel",
-    "Estimate",
     "LinearRegression",
     "LinearScores",
     "Mixtures",
@@ -65,7 +62,6 @@ __all__ = [
     "RowsModel",
     "ShapeFunctions",
     "Statistics",
-    "StepFunction",
     "Subspace",
     "TableModel",
     "report_page",

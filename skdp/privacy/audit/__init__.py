@@ -12,8 +12,5 @@ __all__ = [
     "ShadowAttack",
     "audit_membership",
     "audit_release",
-    "clopper_pearson",
-    "epsilon_lower_bound",
     "membership_scores",
-    "released_statistics",
 ]
