@@ -333,6 +333,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         n_inducing: int | float = 0.5,
         *,
         max_layers: int = 10,
+        length_scale: str | float = "auto",
         noise: Any = None,
         n_voters: int = 1,
         membership_function: str | Callable[..., Any] = "gaussian",
@@ -347,6 +348,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         self.n_components = n_components
         self.n_inducing = n_inducing
         self.max_layers = max_layers
+        self.length_scale = length_scale
         self.noise = noise
         self.n_voters = n_voters
         self.membership_function = membership_function

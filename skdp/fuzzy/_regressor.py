@@ -10,7 +10,13 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
 
 from skdp.fuzzy._model import fit_layers, propagate
-from skdp.utils._kernel_regression import COUNT_OR_FRACTION, check_points, resolve_count
+from skdp.utils._kernel_regression import (
+    COUNT_OR_FRACTION,
+    LENGTH_SCALE,
+    Standardization,
+    check_points,
+    resolve_count,
+)
 from skdp.utils._linalg import principal_directions
 from skdp.utils._parallel import map_rows
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
@@ -20,6 +26,7 @@ FUZZY_CONSTRAINTS: dict = {
     "n_components": [Interval(Integral, 1, None, closed="left")],
     "n_inducing": COUNT_OR_FRACTION,
     "max_layers": [Interval(Integral, 1, None, closed="left")],
+    "length_scale": LENGTH_SCALE,
     "membership_function": [StrOptions({"gaussian"}), callable],
     "tol": [Interval(Real, 0, None, closed="left")],
     "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -30,7 +37,11 @@ FUZZY_CONSTRAINTS: dict = {
 class DeepFuzzyModel(BaseEstimator):
     """Base of the deep fuzzy regressor and autoencoder: their parameters, and how both learn."""
 
-    _parameter_constraints: dict = {**FUZZY_CONSTRAINTS, "centers": ["array-like", None]}
+    _parameter_constraints: dict = {
+        **FUZZY_CONSTRAINTS,
+        "standardize": ["boolean"],
+        "centers": ["array-like", None],
+    }
 
     centers_: np.ndarray
     n_layers_: int
@@ -43,6 +54,8 @@ class DeepFuzzyModel(BaseEstimator):
         n_inducing: int | float = 0.5,
         *,
         max_layers: int = 10,
+        length_scale: str | float = "auto",
+        standardize: bool = True,
         centers: ArrayLike | None = None,
         membership_function: str | Callable[..., Any] = "gaussian",
         tol: float = 1e-4,
@@ -52,6 +65,8 @@ class DeepFuzzyModel(BaseEstimator):
         self.n_components = n_components
         self.n_inducing = n_inducing
         self.max_layers = max_layers
+        self.length_scale = length_scale
+        self.standardize = standardize
         self.centers = centers
         self.membership_function = membership_function
         self.tol = tol
@@ -60,12 +75,14 @@ class DeepFuzzyModel(BaseEstimator):
 
     def _fit_layers(self, x, Y, directions, **settings):
         """Learn the layers of the model x → Y; return them and their output for x."""
-        layers, fitted = fit_layers(
+        layers, fitted, self.length_scale_ = fit_layers(
             x,
             Y,
             directions,
             n_rules=resolve_count(self.n_inducing, len(x)),
             max_layers=self.max_layers,
+            length_scale=self.length_scale,
+            standardize=self.standardize,
             centers=check_points(self, "centers", x.shape[1]),
             function=self.membership_function,
             tol=self.tol,
@@ -196,6 +213,8 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, DeepFuzzyModel):
         """
         rows, outputs = validate_training_data(self, X, y, multi_output=True, y_numeric=True)
         Y = outputs.reshape(len(outputs), -1).astype(np.float64)
+        self._outputs = Standardization.of(Y, self.standardize)
+        Y = self._outputs.apply(Y)
         V = principal_directions(Y, self.n_components, center=False)
         x = rows.astype(np.float64, copy=False)
         layers, _ = self._fit_layers(x, Y, V, with_covariance=True)
@@ -244,9 +263,11 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, DeepFuzzyModel):
 
         def compute(x):
             mean, x = propagate(self._layers, self._directions, x)
+            mean = self._outputs.undo(mean)
             if not return_std:
                 return mean
-            return np.column_stack([mean, np.sqrt(self._layers[-1].variance(x))])
+            std = np.sqrt(self._layers[-1].variance(x))
+            return np.hstack([mean, np.outer(std, self._outputs.scale)])
 
         out = map_rows(
             compute,
@@ -254,8 +275,8 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, DeepFuzzyModel):
             values_per_row=2 * rows.shape[1] + 3 * (n_rules + n_outputs),
             dtype=self._directions.dtype,
         )
-        mean = out[:, 0] if self._single_output else out[:, :n_outputs]
-        if not return_std:
-            return mean
-        std = out[:, -1] if self._single_output else np.repeat(out[:, -1:], n_outputs, axis=1)
-        return mean, std
+        mean, std = (
+            values.ravel() if self._single_output else values
+            for values in (out[:, :n_outputs], out[:, n_outputs:])
+        )
+        return (mean, std) if return_std else mean

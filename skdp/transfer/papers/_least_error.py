@@ -281,6 +281,8 @@ class MultiTaskSide(SourceSide):
         self._mapping = MembershipMapping(
             min(-(-len(rows) // 2), _MAX_INDUCING),
             inference="empirical",
+            length_scale=1.0,
+            standardize=False,
             random_state=self._random_state,
         ).fit(np.concatenate(outputs), rows[np.concatenate(members)])
         del self._target_rows
