@@ -314,6 +314,7 @@ class SelfTraining:
             settings.n_layers,
             inference=self.inference,
             subset_size=self.subset_size,
+            error_scale="shared",
             n_jobs=self.n_jobs,
             random_state=draw_seeds(self.random_state),
         )
