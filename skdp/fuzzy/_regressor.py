@@ -23,7 +23,7 @@ from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._validation import validate_queries, validate_training_data
 
 FUZZY_CONSTRAINTS: dict = {
-    "n_components": [Interval(Integral, 1, None, closed="left")],
+    "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
     "n_inducing": COUNT_OR_FRACTION,
     "max_layers": [Interval(Integral, 1, None, closed="left")],
     "length_scale": LENGTH_SCALE,
