@@ -23,10 +23,9 @@ from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._validation import validate_queries, validate_training_data
 
 FUZZY_CONSTRAINTS: dict = {
-    "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+    "n_components": [Interval(Integral, 1, None, closed="left")],
     "n_inducing": COUNT_OR_FRACTION,
     "max_layers": [Interval(Integral, 1, None, closed="left")],
-    "length_scale": LENGTH_SCALE,
     "membership_function": [StrOptions({"gaussian"}), callable],
     "tol": [Interval(Real, 0, None, closed="left")],
     "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -37,52 +36,21 @@ FUZZY_CONSTRAINTS: dict = {
 class DeepFuzzyModel(BaseEstimator):
     """Base of the deep fuzzy regressor and autoencoder: their parameters, and how both learn."""
 
-    _parameter_constraints: dict = {
-        **FUZZY_CONSTRAINTS,
-        "standardize": ["boolean"],
-        "centers": ["array-like", None],
-    }
+    _parameter_constraints: dict = {**FUZZY_CONSTRAINTS, "centers": ["array-like", None]}
 
     centers_: np.ndarray
     n_layers_: int
     precisions_: np.ndarray
     n_iter_: int
 
-    def __init__(
-        self,
-        n_components: int = 20,
-        n_inducing: int | float = 0.5,
-        *,
-        max_layers: int = 10,
-        length_scale: str | float = "auto",
-        standardize: bool = True,
-        centers: ArrayLike | None = None,
-        membership_function: str | Callable[..., Any] = "gaussian",
-        tol: float = 1e-4,
-        max_iter: int = 200,
-        random_state: int | np.random.RandomState | None = None,
-    ):
-        self.n_components = n_components
-        self.n_inducing = n_inducing
-        self.max_layers = max_layers
-        self.length_scale = length_scale
-        self.standardize = standardize
-        self.centers = centers
-        self.membership_function = membership_function
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-
     def _fit_layers(self, x, Y, directions, **settings):
         """Learn the layers of the model x → Y; return them and their output for x."""
-        layers, fitted, self.length_scale_ = fit_layers(
+        layers, fitted, length_scale = fit_layers(
             x,
             Y,
             directions,
             n_rules=resolve_count(self.n_inducing, len(x)),
             max_layers=self.max_layers,
-            length_scale=self.length_scale,
-            standardize=self.standardize,
             centers=check_points(self, "centers", x.shape[1]),
             function=self.membership_function,
             tol=self.tol,
@@ -91,7 +59,7 @@ class DeepFuzzyModel(BaseEstimator):
             **settings,
         )
         self.n_iter_ = max(layer.n_iter for layer in layers)
-        return layers, fitted
+        return layers, fitted, length_scale
 
 
 class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, DeepFuzzyModel):
@@ -121,6 +89,15 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, DeepFuzzyModel):
     max_layers : int, default=10
         Largest number of layers.
 
+    length_scale : "auto" or float, default="auto"
+        Width of the fuzzy sets along each feature, in units of the feature's range; 1 in the
+        report. "auto" chooses 0.1, 0.3, 1 or 3 by the leave-one-out error of the first layer.
+
+    standardize : bool, default=True
+        Whether units do not matter: outputs are learned with mean zero and variance one, and
+        k-means measures distances in ranges of the features. The report does neither, and its
+        inference may take all of large outputs for noise.
+
     centers : array-like of shape (n_rules, n_features), default=None
         Centers of the first layer's fuzzy sets. By default, k-means centroids of X. Further
         layers always find their own, since their inputs are in another space.
@@ -147,7 +124,11 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, DeepFuzzyModel):
         Number of layers.
 
     precisions_ : ndarray of shape (`n_layers_`,)
-        Precision β of each layer, in inverse squared units of y; they increase.
+        Precision β of each layer, in inverse squared units of y, or of standardized outputs;
+        they increase.
+
+    length_scale_ : float
+        The width of the fuzzy sets, in units of the range of each feature.
 
     n_iter_ : int
         Largest number of iterations of a layer.
@@ -162,6 +143,10 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, DeepFuzzyModel):
     See Also
     --------
     DeepFuzzyAutoencoder : Such a model from the principal coordinates of y to y.
+
+    Notes
+    -----
+    The model of the report has ``length_scale=1.0, standardize=False``.
 
     References
     ----------
@@ -182,8 +167,40 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, DeepFuzzyModel):
     True
     """
 
+    _parameter_constraints: dict = {
+        **DeepFuzzyModel._parameter_constraints,
+        "length_scale": LENGTH_SCALE,
+        "standardize": ["boolean"],
+    }
+
+    length_scale_: float
     n_features_in_: int
     feature_names_in_: np.ndarray
+
+    def __init__(
+        self,
+        n_components: int = 20,
+        n_inducing: int | float = 0.5,
+        *,
+        max_layers: int = 10,
+        length_scale: str | float = "auto",
+        standardize: bool = True,
+        centers: ArrayLike | None = None,
+        membership_function: str | Callable[..., Any] = "gaussian",
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        random_state: int | np.random.RandomState | None = None,
+    ):
+        self.n_components = n_components
+        self.n_inducing = n_inducing
+        self.max_layers = max_layers
+        self.length_scale = length_scale
+        self.standardize = standardize
+        self.centers = centers
+        self.membership_function = membership_function
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -217,7 +234,14 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, DeepFuzzyModel):
         Y = self._outputs.apply(Y)
         V = principal_directions(Y, self.n_components, center=False)
         x = rows.astype(np.float64, copy=False)
-        layers, _ = self._fit_layers(x, Y, V, with_covariance=True)
+        layers, _, self.length_scale_ = self._fit_layers(
+            x,
+            Y,
+            V,
+            length_scale=self.length_scale,
+            standardize=self.standardize,
+            with_covariance=True,
+        )
         self.centers_ = layers[0].centers
         self.n_layers_ = len(layers)
         self.precisions_ = np.array([layer.precision for layer in layers])

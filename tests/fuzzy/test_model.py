@@ -56,7 +56,7 @@ def test_autoencoder_layers_share_centers_and_read_projected_outputs(problem):
     _, Y, a = problem
     moment = Y.T @ Y / len(Y)
     V = np.linalg.eigh(moment)[1][:, ::-1][:, :2]
-    model = DeepFuzzyAutoencoder(2, centers=a, max_layers=6, length_scale=1.0, **exactly).fit(Y)
+    model = DeepFuzzyAutoencoder(2, centers=a, max_layers=6, **exactly).fit(Y)
     V = V * np.sign(np.sum(V * model.components_.T, axis=0))
     assert_allclose(model.components_, V.T, atol=1e-9)
     x = Y @ V
