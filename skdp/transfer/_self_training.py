@@ -17,6 +17,7 @@ from skdp.transfer._strategy import TransferResult
 from skdp.utils._kernel_regression import COUNT_OR_FRACTION
 from skdp.utils._parallel import draw_seeds
 from skdp.utils._sklearn import Interval, StrOptions
+from skdp.utils._warnings import recorded_warnings
 
 # Fraction of the rows that are inducing points where the number of components follows the rows: as
 # of the autoencoders. A tenth of a few dozen rows, as in the first round of the papers, is less
@@ -335,7 +336,8 @@ class SelfTraining:
             n_jobs=self.n_jobs,
             random_state=draw_seeds(self.random_state),
         )
-        return ReconstructionScorer(classifier.fit(rows, labels))
+        with recorded_warnings():  # of the few rows that a pseudo-label may have
+            return ReconstructionScorer(classifier.fit(rows, labels))
 
     def run(
         self, rounds: Any, labels: np.ndarray, min_certainty: float = -np.inf
