@@ -63,13 +63,17 @@ class Network:
 def noisy_rows(epsilon):
     settings = {"bounds": (0, 1), "privacy_unit": "record", "perturb": "fit"}
     noise = GaussianDPNoise(epsilon, DELTA, **settings, random_state=np.random.RandomState(0))
-    return make_pipeline(noise, WideCDMMAClassifier(n_layers=1, random_state=0))
+    return make_pipeline(noise, WideCDMMAClassifier(**_bench.PAPERS, n_layers=1, random_state=0))
 
 
 MODELS = {
-    "WideCDMMAClassifier, 1 layer": lambda: WideCDMMAClassifier(n_layers=1, random_state=0),
-    "the same, n_probe=4": lambda: WideCDMMAClassifier(n_layers=1, n_probe=4, random_state=0),
-    "WideCDMMAClassifier, 5 layers": lambda: WideCDMMAClassifier(random_state=0),
+    "WideCDMMAClassifier, 1 layer": lambda: WideCDMMAClassifier(
+        **_bench.PAPERS, n_layers=1, random_state=0
+    ),
+    "the same, n_probe=4": lambda: WideCDMMAClassifier(
+        **_bench.PAPERS, n_layers=1, n_probe=4, random_state=0
+    ),
+    "WideCDMMAClassifier, 5 layers": lambda: WideCDMMAClassifier(**_bench.PAPERS, random_state=0),
     "SVC": lambda: SVC(C=10),
     "k nearest neighbors": lambda: KNeighborsClassifier(3),
     "random forest": lambda: RandomForestClassifier(random_state=0),

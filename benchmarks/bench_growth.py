@@ -85,7 +85,10 @@ DATA = {"rows": data_of_rows, "features": data_of_features, "classes": data_of_c
 def measure(case, options):
     what, _, size = case.partition(":")
     X, y, X_test, y_test = DATA[what](int(size))
-    model, fit = WideCDMMAClassifier(n_layers=options.layers, random_state=0), _bench.processor()
+    model, fit = (
+        WideCDMMAClassifier(**_bench.PAPERS, n_layers=options.layers, random_state=0),
+        _bench.processor(),
+    )
     with _bench.PeakMemory() as memory, fit:
         model.fit(X, y)
     row = {"what": what, "size": int(size), "fit_seconds": fit.seconds}

@@ -111,7 +111,7 @@ def fits(train, n_layers, n_jobs, repeats):
         for rows, own in zip(classes, labels, strict=True)
         for s in np.unique(own)
     ]
-    model = WideCDMMAClassifier(n_layers=n_layers, n_jobs=n_jobs, random_state=0)
+    model = WideCDMMAClassifier(**_bench.PAPERS, n_layers=n_layers, n_jobs=n_jobs, random_state=0)
     calls = [(model.fit, X, y), (bare_fit, classes, subsets, n_jobs)]
     fit, bare = least(calls, repeats)
     return model, {"what": "fit", "seconds": fit, "bare_seconds": bare, "ratio": fit / bare}

@@ -103,7 +103,9 @@ def measure(case, options):
         model = DPSource(8.0, bounds=(0, 1), n_layers=1, parts=setting, random_state=0)
         watch_steps(watch, rows)
     else:
-        model = WideCDMMAClassifier(n_layers=int(setting), n_jobs=1, random_state=0)
+        model = WideCDMMAClassifier(
+            **_bench.PAPERS, n_layers=int(setting), n_jobs=1, random_state=0
+        )
     with watch.step("fit", rows):
         model.fit(X, y)
     watch.stop()

@@ -15,7 +15,9 @@ from skdp import WideCDMMAClassifier
 def rows(options):
     X, y, X_test, y_test = mnist()
     for n_layers in (1, 5):
-        model = WideCDMMAClassifier(n_layers=n_layers, n_jobs=options.n_jobs, random_state=0)
+        model = WideCDMMAClassifier(
+            **_bench.PAPERS, n_layers=n_layers, n_jobs=options.n_jobs, random_state=0
+        )
         with _bench.Timer() as fit, _bench.PeakMemory() as fit_memory:
             model.fit(X, y)
         with _bench.Timer() as predict, _bench.PeakMemory() as predict_memory:

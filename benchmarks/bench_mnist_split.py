@@ -19,7 +19,9 @@ def rows(options):
     for inference in ("gamma", "empirical"):
         for n_layers in (1, 5):
             settings = {"inference": inference, "n_layers": n_layers}
-            model = WideCDMMAClassifier(**settings, n_jobs=options.n_jobs, random_state=0)
+            model = WideCDMMAClassifier(
+                **_bench.PAPERS, **settings, n_jobs=options.n_jobs, random_state=0
+            )
             *scores, last = (model.fit(X[a], y[a]).score(X[b], y[b]) for a, b in folds)
             ends = {"min": min(scores), "max": max(scores), "last_1000": last}
             yield {**settings, **_bench.mean_and_sd(scores), **ends}

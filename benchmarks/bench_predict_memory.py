@@ -15,7 +15,7 @@ def measure(case, options):
     n_features, n_rows = map(int, case.split(":"))
     rng = np.random.default_rng(0)
     train = rng.random((2000, n_features), dtype=np.float32)
-    model = WideCDMMAClassifier(n_layers=2, n_jobs=options.n_jobs, random_state=0)
+    model = WideCDMMAClassifier(**_bench.PAPERS, n_layers=2, n_jobs=options.n_jobs, random_state=0)
     model.fit(train, np.arange(2000) % 2)
     X = rng.random((n_rows, n_features), dtype=np.float32)
     model.predict(X[:1])

@@ -41,7 +41,8 @@ def queries_of(name, n_participants, n_classes, n_queries):
     X, y = load_digits(return_X_y=True)
     X = X / 16
     models = [
-        CDMMAClassifier(n_layers=2, random_state=0).fit(X[i:1200:3], y[i:1200:3]) for i in range(3)
+        CDMMAClassifier(**_bench.PAPERS, n_layers=2, random_state=0).fit(X[i:1200:3], y[i:1200:3])
+        for i in range(3)
     ]
     queries = X[1200 : 1200 + n_queries]
     return DIGITS, np.array([class_scores(m, queries, "decision_function") for m in models])

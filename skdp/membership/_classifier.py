@@ -391,15 +391,16 @@ class CDMMAClassifier(ReconstructionClassifier):
         (array([0, 1]), 2)
         """
         X, class_indices = validate_training(self, X, y)
-        return self._fit(X, class_indices)
+        self._fit(X, class_indices)
+        counts = np.bincount(class_indices)
+        if self.error_scale == "own" or (self.error_scale == "auto" and counts.min() > 1):
+            self.error_scales_ = fit_error_scales(self, X, class_indices)
+        return self
 
     def _fit(self, X, class_indices):
         sets = [np.flatnonzero(class_indices == k) for k in range(len(self.classes_))]
         self._warn_of_small_classes(sets, X.shape[1])
-        self._assemble(fit_autoencoders(self, CDMMA, X, sets))
-        if self.error_scale == "own" or (self.error_scale == "auto" and min(map(len, sets)) > 1):
-            self.error_scales_ = fit_error_scales(self, X, class_indices)
-        return self
+        return self._assemble(fit_autoencoders(self, CDMMA, X, sets))
 
     def _warn_of_small_classes(self, sets, n_features):
         """Warn of a number of components that the rows of a class do not support."""
@@ -409,8 +410,8 @@ class CDMMAClassifier(ReconstructionClassifier):
             name, label = type(self).__name__, self.classes_.tolist()[k]
             warn(
                 f"The 'n_components' parameter of {name}, {self.n_components}, is too large for "
-                f"class {label!r} of {len(sets[k])} rows: an autoencoder of so few rows with so "
-                "many components hardly reconstructs any others. Use n_components='auto', or at "
+                f"class {label!r}, of which it got {len(sets[k])} rows: with so many components "
+                "its autoencoder hardly reconstructs any others. Use n_components='auto', or at "
                 f"most {most}."
             )
 
