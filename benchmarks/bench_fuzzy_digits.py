@@ -10,9 +10,6 @@ from sklearn.model_selection import KFold
 from skdp import DeepFuzzyClassifier, OptimalDPNoise
 from skdp.datasets import fetch_mnist
 
-# Settings of the report.
-REPORT = {"n_components": 20, "error_scale": "shared", "random_state": 0}
-
 
 def rows(options):
     X, y = fetch_mnist(subset="test", return_X_y=True)
@@ -22,7 +19,9 @@ def rows(options):
     def run(noise, sd):
         scores = []
         for train, test in folds:
-            model = DeepFuzzyClassifier(noise=noise, n_jobs=options.n_jobs, **REPORT)
+            model = DeepFuzzyClassifier(
+                noise=noise, n_jobs=options.n_jobs, random_state=0, **_bench.PAPERS
+            )
             noisy = (X[test] + sd * rng.randn(*X[test].shape)).astype(np.float32)
             scores.append(model.fit(X[train], y[train]).score(noisy, y[test]))
         return _bench.mean_and_sd(scores)

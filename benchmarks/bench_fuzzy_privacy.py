@@ -18,9 +18,6 @@ GRID += [(e, d) for e in (0.5, 0.9) for d in DELTAS if d not in (1e-5, 1e-2)]
 PANELS = [("delta", 1e-5, "epsilon"), ("delta", 1e-2, "epsilon")]
 PANELS += [("epsilon", 0.5, "delta"), ("epsilon", 0.9, "delta")]
 
-# Settings of the report.
-REPORT = {"n_components": 20, "error_scale": "shared", "random_state": 0}
-
 
 def noises(epsilon, delta):
     yield "optimal", OptimalDPNoise(epsilon, delta, sensitivity=1.0)
@@ -37,7 +34,9 @@ def rows(options):
     folds = list(ShuffleSplit(options.n_splits, test_size=1000, random_state=0).split(X))
     for epsilon, delta in GRID:
         for name, noise in noises(epsilon, delta):
-            model = DeepFuzzyClassifier(noise=noise, n_jobs=options.n_jobs, **REPORT)
+            model = DeepFuzzyClassifier(
+                noise=noise, n_jobs=options.n_jobs, random_state=0, **_bench.PAPERS
+            )
             scores = [model.fit(X[a], y[a]).score(X[b], y[b]) for a, b in folds]
             row = {"epsilon": epsilon, "delta": delta, "noise": name}
             yield {**row, **_bench.mean_and_sd(scores)}

@@ -35,9 +35,7 @@ def fold(X, y, people, test, epsilon, n_jobs):
 
     def fit(rows, groups):
         noise = None if np.isinf(epsilon) else OptimalDPNoise(epsilon, 1e-5, sensitivity=1.0)
-        model = DeepFuzzyClassifier(
-            20, noise=noise, error_scale="shared", n_jobs=n_jobs, random_state=0
-        )
+        model = DeepFuzzyClassifier(noise=noise, n_jobs=n_jobs, random_state=0, **_bench.PAPERS)
         return model.fit(X[rows], y[rows], groups=groups)
 
     asked = X[test], y[test]

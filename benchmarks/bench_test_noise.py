@@ -49,7 +49,7 @@ def rows(options):
     noisy = [(X_test + sd * rng.randn(*X_test.shape)).astype(np.float32) for sd in LEVELS]
     settings = {"n_jobs": options.n_jobs, "random_state": 0}
     fuzzy, wide = (
-        DeepFuzzyClassifier(**settings),
+        DeepFuzzyClassifier(**_bench.PAPERS, **settings),
         WideCDMMAClassifier(**_bench.PAPERS, n_layers=1, **settings),
     )
     models = {
