@@ -16,6 +16,7 @@ from skdp.utils._kernel_regression import (
     Standardization,
     check_points,
     resolve_count,
+    warn_of_no_convergence,
 )
 from skdp.utils._linalg import principal_directions
 from skdp.utils._parallel import map_rows
@@ -59,6 +60,7 @@ class DeepFuzzyModel(BaseEstimator):
             **settings,
         )
         self.n_iter_ = max(layer.n_iter for layer in layers)
+        warn_of_no_convergence(self)
         return layers, fitted, length_scale
 
 

@@ -6,7 +6,6 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from skdp.membership._mapping_inference import fit_layer
@@ -16,11 +15,11 @@ from skdp.utils._kernel_regression import (
     Standardization,
     check_points,
     resolve_count,
+    warn_of_no_convergence,
 )
 from skdp.utils._parallel import map_rows
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._validation import validate_queries, validate_training_data
-from skdp.utils._warnings import warn
 
 
 class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -237,17 +236,12 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
             random_state=check_random_state(self.random_state),
             with_variance=True,
         )
-        if layer.n_iter == self.max_iter:
-            warn(
-                f"MembershipMapping stopped at max_iter={self.max_iter} before the precision "
-                f"converged to tol={self.tol}. Increase max_iter or tol.",
-                ConvergenceWarning,
-            )
         self.inducing_points_ = layer.inducing_points
         self.dual_coef_ = layer.coef / layer.scale
         self.precision_ = layer.precision
         self.length_scale_ = layer.length_scale
         self.n_iter_ = layer.n_iter
+        warn_of_no_convergence(self)
         self._layer = layer.astype(rows.dtype)
         self._single_output = outputs.ndim == 1
         return self

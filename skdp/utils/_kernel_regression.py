@@ -7,9 +7,11 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.linalg.lapack import dpocon, dpotrf
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 
 from skdp.utils._sklearn import Interval, RealNotInt, StrOptions
 from skdp.utils._validation import check_array
+from skdp.utils._warnings import warn
 
 # Parameter constraints for the argument of :func:`resolve_count`.
 COUNT_OR_FRACTION: list = [
@@ -235,6 +237,16 @@ def fixed_point(update, *, tol, max_iter):
         previous, precision = precision, update(precision)
         change = abs(precision / previous - 1.0)
     return precision, n_iter
+
+
+def warn_of_no_convergence(estimator):
+    """Warn if a fitted estimator's precision may not have converged within ``max_iter``."""
+    if estimator.n_iter_ == estimator.max_iter:
+        warn(
+            f"{type(estimator).__name__} stopped at max_iter={estimator.max_iter} before the "
+            f"precision converged to tol={estimator.tol}. Increase max_iter or tol.",
+            ConvergenceWarning,
+        )
 
 
 def in_dtype(layer, dtype, *names):

@@ -3,6 +3,7 @@
 from functools import partial
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skdp import DeepFuzzyAutoencoder, DeepFuzzyRegressor
@@ -10,6 +11,7 @@ from skdp.fuzzy._model import normalized_memberships
 from skdp.utils._kernel_regression import inverse_squared_range
 
 N_ITER = 30
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 # As the report has it.
 PaperRegressor = partial(DeepFuzzyRegressor, length_scale=1.0, standardize=False)
 exactly = {"tol": 0.0, "max_iter": N_ITER}
