@@ -16,6 +16,7 @@ from skdp.membership import (
     error_sums,
     likely_components,
 )
+from skdp.utils._kernel_regression import LENGTH_SCALE
 from skdp.utils._linalg import principal_directions
 from skdp.utils._sklearn import StrOptions, fit_context
 from skdp.utils._storage import require, stored_array
@@ -24,6 +25,9 @@ from skdp.utils._validation import validate_training_data
 # So few rows say too little of a number of components: a code with all that they span, of which
 # rules are averages, was more accurate with five rows of a class on five of six data sets.
 FEW_ROWS = 8
+# Width of the sets of codes that have all of a row. Wide ones reconstruct rows far from all that
+# were seen as well as these, so that classes differ in nothing.
+_NARROW = 0.3
 
 
 class DeepFuzzyAutoencoder(DeepFuzzyModel, BaseAutoencoder):
@@ -50,6 +54,11 @@ class DeepFuzzyAutoencoder(DeepFuzzyModel, BaseAutoencoder):
 
     max_layers : int, default=10
         Largest number of layers; layers are added while the precision grows.
+
+    length_scale : "auto" or float, default="auto"
+        Width of the fuzzy sets along each coordinate of the code, in units of its range.
+        ``"auto"``: 1, as in the report, or 0.3 if the code has as many coordinates as a row,
+        which compresses nothing.
 
     centers : array-like of shape (n_rules, n_components), default=None
         Centers of the fuzzy sets in the space of codes. By default, k-means centroids of the
@@ -128,6 +137,7 @@ class DeepFuzzyAutoencoder(DeepFuzzyModel, BaseAutoencoder):
     _parameter_constraints: dict = {
         **DeepFuzzyModel._parameter_constraints,
         "n_components": [*FUZZY_CONSTRAINTS["n_components"], StrOptions({"auto"})],
+        "length_scale": LENGTH_SCALE,
     }
 
     components_: np.ndarray
@@ -140,6 +150,7 @@ class DeepFuzzyAutoencoder(DeepFuzzyModel, BaseAutoencoder):
         n_inducing: int | float = 0.5,
         *,
         max_layers: int = 10,
+        length_scale: str | float = "auto",
         centers: ArrayLike | None = None,
         membership_function: str | Callable[..., Any] = "gaussian",
         tol: float = 1e-4,
@@ -149,6 +160,7 @@ class DeepFuzzyAutoencoder(DeepFuzzyModel, BaseAutoencoder):
         self.n_components = n_components
         self.n_inducing = n_inducing
         self.max_layers = max_layers
+        self.length_scale = length_scale
         self.centers = centers
         self.membership_function = membership_function
         self.tol = tol
@@ -187,7 +199,12 @@ class DeepFuzzyAutoencoder(DeepFuzzyModel, BaseAutoencoder):
             [n_components] = likely_components(rows, [np.arange(len(rows))])
             n_components = MOST_COMPONENTS if len(rows) < FEW_ROWS else n_components
         V = principal_directions(rows, n_components, center=False)
-        layers, fitted, _ = self._fit_layers(rows @ V.T, rows, V, share_centers=True)
+        width = self.length_scale
+        if width == "auto":
+            width = _NARROW if len(V) == rows.shape[1] else 1.0
+        layers, fitted, _ = self._fit_layers(
+            rows @ V.T, rows, V, length_scale=width, share_centers=True
+        )
         self.training_error_sums_ = error_sums(rows, fitted)
         return self._assemble(V, layers, rows.dtype)
 

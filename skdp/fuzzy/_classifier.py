@@ -195,6 +195,9 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
     max_layers : int, default=10
         Largest number of layers of each autoencoder; layers are added while the precision grows.
 
+    length_scale : "auto" or float, default="auto"
+        Width of the fuzzy sets of codes, see :class:`DeepFuzzyAutoencoder`; 1 in the report.
+
     noise : transformer, default=None
         Noise transformer such as :class:`~skdp.OptimalDPNoise`, which perturbs the training rows
         first. It is cloned and fitted for each participant; queries are never perturbed.
@@ -325,7 +328,10 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
     _parameter_constraints: dict = {
         **ReconstructionClassifier._parameter_constraints,
         **FUZZY_CONSTRAINTS,
-        "n_components": DeepFuzzyAutoencoder._parameter_constraints["n_components"],
+        **{
+            name: DeepFuzzyAutoencoder._parameter_constraints[name]
+            for name in ("n_components", "length_scale")
+        },
         "error_scale": [StrOptions({"auto", "own", "shared"})],
         "noise": [HasMethods(["fit_transform"]), None],
         "n_voters": [Interval(Integral, 1, None, closed="left")],
@@ -345,6 +351,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         n_inducing: int | float = 0.5,
         *,
         max_layers: int = 10,
+        length_scale: str | float = "auto",
         noise: Any = None,
         n_voters: int = 1,
         membership_function: str | Callable[..., Any] = "gaussian",
@@ -359,6 +366,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         self.n_components = n_components
         self.n_inducing = n_inducing
         self.max_layers = max_layers
+        self.length_scale = length_scale
         self.noise = noise
         self.n_voters = n_voters
         self.membership_function = membership_function
