@@ -185,9 +185,9 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
     Parameters
     ----------
     n_components : "auto" or int, default="auto"
-        Size of the code of each autoencoder. ``"auto"``: that of the largest mean likelihood over
-        the sets of rows, or 20 where one has fewer than 8, see :class:`DeepFuzzyAutoencoder`; 20
-        in the report.
+        Size of the code of each autoencoder, at most. ``"auto"``: 20, as in the report, with
+        ``noise`` or ``groups`` and where a class has fewer than 8 rows; otherwise that of the
+        largest mean likelihood over classes, see :class:`DeepFuzzyAutoencoder`.
 
     n_inducing : int or float, default=0.5
         Number of rules inside each autoencoder: a count, or a fraction of its rows.
@@ -428,13 +428,14 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             for c in np.unique(class_indices[of_participant]):
                 rules.append(FuzzyRule(name, self.classes_.tolist()[c]))
                 sets.append(np.flatnonzero(of_participant & (class_indices == c)))
+        # Errors are compared with those of other participants, who fit codes of the same size.
+        alone, fewest = not private and groups is None, min(map(len, sets))
         sized = copy(self)
-        if self.n_components == "auto" and min(map(len, sets)) < FEW_ROWS:
+        if self.n_components == "auto" and not (alone and fewest >= FEW_ROWS):
             sized.n_components = MOST_COMPONENTS
         autoencoders = fit_autoencoders(sized, DeepFuzzyAutoencoder, rows, sets)
         self._assemble(rules, autoencoders, guarantees)
-        alone = not private and groups is None
-        learnable = alone and len(sets) > 1 and min(map(len, sets)) > 1
+        learnable = alone and len(sets) > 1 and fewest > 1
         if self.error_scale == "own" or (self.error_scale == "auto" and learnable):
             self.error_scales_ = fit_error_scales(self, rows, class_indices, participants)
         return self

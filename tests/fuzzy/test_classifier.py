@@ -163,8 +163,10 @@ def test_the_rows_of_the_classes_decide_the_size_of_codes(rng):
 
     assert max(sizes(60, 60)) <= 4
     assert sizes(7, 7) == [7, 7]  # of at most 20, all that they span
-    [alone] = [DeepFuzzyAutoencoder(random_state=0).fit(X[0])]
-    assert alone.n_components_ <= 4
+    assert DeepFuzzyAutoencoder(random_state=0).fit(X[0]).n_components_ <= 4
+    # Participants, who do not see each other's rows, have codes of one size.
+    model = DeepFuzzyClassifier(random_state=0).fit(X[0], np.zeros(60), groups=np.zeros(60))
+    assert model.autoencoders_[0][0].n_components_ == 20
 
 
 def test_scales_of_errors_are_learned_where_they_can_be(split):
