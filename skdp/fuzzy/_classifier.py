@@ -745,7 +745,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             ],
             "feature_names": getattr(self, "feature_names_in_", np.array([])).tolist(),
         }
-        if self._has_scales():
+        if self.error_scale != "shared" and hasattr(self, "error_scales_"):
             scales = self.error_scales_
             sizes = np.array([scales.typical_error, scales.least_error])
             arrays |= dict(zip(_SCALES, (scales.powers, scales.offsets, sizes), strict=True))

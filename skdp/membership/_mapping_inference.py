@@ -238,16 +238,14 @@ def fit_layer(
         precision, _ = gamma_precision(d.regression, d.tau, tol=tol, max_iter=max_iter)
         return d.regression.left_out_error(d.tau + 1.0 / precision, d.psi, Y)
 
-    candidates = LENGTH_SCALES
-    if inference == "empirical":
-        input_variance = 0.0
-        # Under a wider kernel it would keep few points.
-        candidates = LENGTH_SCALES[:3]
+    # "empirical" would keep few points under a kernel wider than the range.
+    gamma = inference == "gamma"
+    input_variance, scales = (input_variance, LENGTH_SCALES) if gamma else (0.0, LENGTH_SCALES[:3])
     centers = points(n_inducing)
-    length_scale = chosen_length_scale(length_scale, centers, left_out_error, candidates)
+    length_scale = chosen_length_scale(length_scale, centers, left_out_error, scales)
     weights = weights / length_scale**2
     d = _Design.build(x, Y, centers, weights, input_variance, nu)
-    if inference == "gamma":
+    if gamma:
         sigma2 = 1.0
         precision, n_iter = gamma_precision(d.regression, d.tau, tol=tol, max_iter=max_iter)
     else:
