@@ -20,6 +20,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", os.environ["OMP_NUM_THREADS"])
 _START = time.perf_counter()
 
 
+# What the papers' tables have of CDMMA's classifiers.
+PAPERS = {"n_components": 20, "error_scale": "shared"}
 # What --help says of options that several scripts have.
 HELP = {
     "draws": "the first so many",

@@ -11,6 +11,8 @@ from skdp.privacy import gaussian_epsilon
 from skdp.release import Release
 
 DELTA, SENSITIVITY = 1e-5, 1.0
+# Components in each round of the papers' strategies.
+SIZES = {"alignment": (4, 6, 8, 10), "multitask": (5, 10, 15, 20)}
 # The settings of a round, which are no result of it.
 _SCHEDULE = {"round", "n_components", "n_inducing", "n_layers", "agreement"}
 
@@ -45,7 +47,10 @@ class Source:
 def transfer(release, X, y, marked, X_test, y_test, **settings):
     """Fit once, and return accuracies in per cent, what each round did, and seconds."""
     names = SelfTrainingSchedule().get_params()
-    schedule = SelfTrainingSchedule(**{k: v for k, v in settings.items() if k in names})
+    schedule = {k: v for k, v in settings.items() if k in names}
+    if settings.get("strategy") in SIZES:
+        schedule.setdefault("n_components", SIZES[settings["strategy"]])
+    schedule = SelfTrainingSchedule(**schedule)
     settings = {k: v for k, v in settings.items() if k not in names}
     model = DPTransferClassifier(release, self_training=schedule, **settings)
     with _bench.Timer() as fit:

@@ -26,7 +26,7 @@ EPSILONS, DELTA = (np.inf, 1000.0, 100.0, 10.0, 5.0, 1.0, 0.1), 1e-4
 MODELS = {
     "tree": DecisionTreeClassifier(random_state=0),
     "1-NN": KNeighborsClassifier(1),
-    "fuzzy": DeepFuzzyClassifier(n_components=5, random_state=0),
+    "fuzzy": DeepFuzzyClassifier(n_components=5, error_scale="shared", random_state=0),
 }
 
 

@@ -34,7 +34,9 @@ def rows(options):
     folds = list(ShuffleSplit(options.n_splits, test_size=1000, random_state=0).split(X))
     for epsilon, delta in GRID:
         for name, noise in noises(epsilon, delta):
-            model = DeepFuzzyClassifier(noise=noise, n_jobs=options.n_jobs, random_state=0)
+            model = DeepFuzzyClassifier(
+                noise=noise, n_jobs=options.n_jobs, random_state=0, **_bench.PAPERS
+            )
             scores = [model.fit(X[a], y[a]).score(X[b], y[b]) for a, b in folds]
             row = {"epsilon": epsilon, "delta": delta, "noise": name}
             yield {**row, **_bench.mean_and_sd(scores)}

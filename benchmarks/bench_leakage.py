@@ -76,8 +76,8 @@ def digits(draws):
         for draw in range(draws):
             noise = OptimalDPNoise(epsilon, 0.0, bounds=(0, 1)).fit(X)
             noisy = noise.transform(X) if np.isfinite(epsilon) else X
-            codes = CDMMA(random_state=draw).fit(noisy).transform(noisy)
-            classifier = WideCDMMAClassifier(n_layers=1, random_state=draw)
+            codes = CDMMA(20, random_state=draw).fit(noisy).transform(noisy)
+            classifier = WideCDMMAClassifier(**_bench.PAPERS, n_layers=1, random_state=draw)
             p = cross_val_predict(classifier, noisy, y, cv=5, method="predict_proba")
             logs = np.log(np.maximum(p, 1e-6))
             for case, T in (("noisy pixels", noisy), ("codes", codes), ("predictions", logs)):

@@ -12,6 +12,7 @@ import warnings
 import _bench
 import numpy as np
 import ot
+from _fits import SIZES
 from _plan import CASES
 from _tasks import office_trial
 from joblib import Parallel, delayed
@@ -19,7 +20,7 @@ from skada import CORALAdapter, SubspaceAlignmentAdapter
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
-from skdp import DPSource, DPTransferClassifier
+from skdp import DPSource, DPTransferClassifier, SelfTrainingSchedule
 
 N_TRIALS, EPSILONS, MULTITASK_EPSILON = 20, ("inf", "1", "0.1"), "1"
 OPEN = "clear"  # the level of models that see the source rows as they are
@@ -59,8 +60,13 @@ def trial(pair, k):
     (Xs, ys), (Xl, yl), (Xq, yq) = office_trial(*pair.split(" to "), k)
     X, marked = np.concatenate([Xl, Xq]), np.append(yl, np.full(len(Xq), -1))
     scores = peers(Xs, ys, Xl, yl, Xq, yq)
-    alone = DPTransferClassifier(None, strategy="alignment", random_state=k).fit(X, marked)
-    scores["alignment", "-"] = alone.score(Xq, yq)
+
+    def model(source, strategy):
+        schedule = SelfTrainingSchedule(SIZES[strategy])
+        settings = {"self_training": schedule, "random_state": k}
+        return DPTransferClassifier(source, strategy=strategy, **settings).fit(X, marked)
+
+    scores["alignment", "-"] = model(None, "alignment").score(Xq, yq)
     for epsilon in EPSILONS:
         source = DPSource(float(epsilon), 1e-5, 1.0, parts="papers", random_state=k)
         source = source.fit(Xs, ys).release_
@@ -68,8 +74,7 @@ def trial(pair, k):
         for strategy in ("alignment", "multitask"):
             if strategy == "multitask" and epsilon != MULTITASK_EPSILON:
                 continue
-            model = DPTransferClassifier(source, strategy=strategy, random_state=k)
-            scores[strategy, epsilon] = model.fit(X, marked).score(Xq, yq)
+            scores[strategy, epsilon] = model(source, strategy).score(Xq, yq)
     return scores
 
 

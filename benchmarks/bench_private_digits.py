@@ -28,7 +28,7 @@ def rows(options):
     settings = {"n_layers": options.n_layers, "n_jobs": options.n_jobs, "random_state": 0}
     for epsilon in (0.1, 0.5, 1.0, 2.0, 4.0, 8.0):
         for name, noise in noises(epsilon):
-            model = make_pipeline(noise, WideCDMMAClassifier(**settings))
+            model = make_pipeline(noise, WideCDMMAClassifier(**_bench.PAPERS, **settings))
             scores = [model.fit(X[a], y[a]).score(X[b], y[b]) for a, b in folds]
             magnitude = noise.fit(X[:1]).expected_magnitude_
             row = {"epsilon": epsilon, "noise": name, "expected_magnitude": magnitude}

@@ -48,7 +48,10 @@ def rows(options):
     rng = np.random.RandomState(0)
     noisy = [(X_test + sd * rng.randn(*X_test.shape)).astype(np.float32) for sd in LEVELS]
     settings = {"n_jobs": options.n_jobs, "random_state": 0}
-    fuzzy, wide = DeepFuzzyClassifier(**settings), WideCDMMAClassifier(n_layers=1, **settings)
+    fuzzy, wide = (
+        DeepFuzzyClassifier(**_bench.PAPERS, **settings),
+        WideCDMMAClassifier(**_bench.PAPERS, n_layers=1, **settings),
+    )
     models = {
         "DeepFuzzyClassifier": (lambda: fuzzy.fit(X, y), type(fuzzy).predict),
         "WideCDMMAClassifier, one layer": (lambda: wide.fit(X, y), type(wide).predict),

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Self
@@ -13,9 +14,11 @@ from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from skdp.fuzzy._autoencoder import DeepFuzzyAutoencoder, error_membership
+from skdp.fuzzy._autoencoder import FEW_ROWS, DeepFuzzyAutoencoder, error_membership
 from skdp.fuzzy._regressor import FUZZY_CONSTRAINTS
 from skdp.membership import (
+    MOST_COMPONENTS,
+    ErrorScales,
     ReconstructionClassifier,
     check_shared_scales,
     fit_autoencoders,
@@ -31,21 +34,24 @@ from skdp.privacy import PrivacyGuarantee, joint_guarantee, pack_guarantee, unpa
 from skdp.tabular import Explanation, as_schema, explain_prediction
 from skdp.utils._frames import one_row
 from skdp.utils._labels import label_array
-from skdp.utils._sklearn import HasMethods, Interval, fit_context
+from skdp.utils._sklearn import HasMethods, Interval, StrOptions, fit_context
 from skdp.utils._storage import (
     load_arrays,
     require,
     restore_feature_names,
     save_arrays,
+    stored_array,
     stored_labels,
     well_formed,
 )
-from skdp.utils._validation import validate_queries
+from skdp.utils._validation import validate_queries, warn_of_scales
 
 # Parameters that decide how a model was fitted, saved with it.
 _SAVED = (
     *("n_components", "n_inducing", "max_layers", "tol", "max_iter", "n_voters", "subset_size"),
 )
+# Names of the arrays of error scales in a file.
+_SCALES = ("error_powers", "error_offsets", "error_sizes")
 
 
 @dataclass(frozen=True)
@@ -178,14 +184,19 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
 
     Parameters
     ----------
-    n_components : int, default=20
-        Size of the code of each autoencoder.
+    n_components : "auto" or int, default="auto"
+        Size of the code of each autoencoder, at most. ``"auto"``: 20, as in the report, with
+        ``noise`` or ``groups`` and where a class has fewer than 8 rows; otherwise that of the
+        largest mean likelihood over classes, see :class:`DeepFuzzyAutoencoder`.
 
     n_inducing : int or float, default=0.5
         Number of rules inside each autoencoder: a count, or a fraction of its rows.
 
     max_layers : int, default=10
         Largest number of layers of each autoencoder; layers are added while the precision grows.
+
+    length_scale : "auto" or float, default="auto"
+        Width of the fuzzy sets of codes, see :class:`DeepFuzzyAutoencoder`; 1 in the report.
 
     noise : transformer, default=None
         Noise transformer such as :class:`~skdp.OptimalDPNoise`, which perturbs the training rows
@@ -205,12 +216,14 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         A set of N rows is split by k-means into ⌈N / subset_size⌉ subsets with an
         autoencoder each; the membership of a row is that of the best of them.
 
-    error_scale : {"shared", "own"}, default="shared"
+    error_scale : {"auto", "own", "shared"}, default="auto"
         "shared": errors of all classes are compared directly, which is the rule above. "own":
         they are compared relative to a scale for each class, and class frequencies are taken into
         account, see ``skdp.membership.ErrorScales``. The scales are learned out of fold,
-        with the given ``n_voters``, which takes five more fits and at least two rows of each
-        class. They do not apply to the rows of others: such a model cannot be merged or saved.
+        with the given ``n_voters``, which takes up to five more fits and at least two rows of each
+        class. They do not apply to the rows of others: such a model cannot be merged. "auto":
+        "own" where it can be learned, without ``noise`` and ``groups``; merging gives a model
+        with shared scales.
 
     tol : float, default=1e-4
         Relative change of β at which the inference of a layer stops.
@@ -261,7 +274,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         T in :meth:`predict_proba`, in squared units of X.
 
     error_scales_ : ErrorScales
-        Scales learned out of fold. Defined only with ``error_scale="own"``.
+        Scales learned out of fold. Not defined where errors are compared directly.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -315,6 +328,11 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
     _parameter_constraints: dict = {
         **ReconstructionClassifier._parameter_constraints,
         **FUZZY_CONSTRAINTS,
+        **{
+            name: DeepFuzzyAutoencoder._parameter_constraints[name]
+            for name in ("n_components", "length_scale")
+        },
+        "error_scale": [StrOptions({"auto", "own", "shared"})],
         "noise": [HasMethods(["fit_transform"]), None],
         "n_voters": [Interval(Integral, 1, None, closed="left")],
         "subset_size": [Interval(Integral, 1, None, closed="left")],
@@ -329,15 +347,16 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
 
     def __init__(
         self,
-        n_components: int = 20,
+        n_components: int | str = "auto",
         n_inducing: int | float = 0.5,
         *,
         max_layers: int = 10,
+        length_scale: str | float = "auto",
         noise: Any = None,
         n_voters: int = 1,
         membership_function: str | Callable[..., Any] = "gaussian",
         subset_size: int = 1000,
-        error_scale: str = "shared",
+        error_scale: str = "auto",
         tol: float = 1e-4,
         max_iter: int = 200,
         n_jobs: int | None = None,
@@ -347,6 +366,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         self.n_components = n_components
         self.n_inducing = n_inducing
         self.max_layers = max_layers
+        self.length_scale = length_scale
         self.noise = noise
         self.n_voters = n_voters
         self.membership_function = membership_function
@@ -401,15 +421,22 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             distinct, participants = np.unique(groups, return_inverse=True)
             names = distinct.tolist()
         rows, guarantees = self._perturb(rows, participants, names)
+        warn_of_scales(self, rows)  # of noisy rows, if there is noise
         rules, sets = [], []
         for s, name in enumerate(names):
             of_participant = participants == s
             for c in np.unique(class_indices[of_participant]):
                 rules.append(FuzzyRule(name, self.classes_.tolist()[c]))
                 sets.append(np.flatnonzero(of_participant & (class_indices == c)))
-        autoencoders = fit_autoencoders(self, DeepFuzzyAutoencoder, rows, sets)
+        # Errors are compared with those of other participants, who fit codes of the same size.
+        alone, fewest = not private and groups is None, min(map(len, sets))
+        sized = copy(self)
+        if self.n_components == "auto" and not (alone and fewest >= FEW_ROWS):
+            sized.n_components = MOST_COMPONENTS
+        autoencoders = fit_autoencoders(sized, DeepFuzzyAutoencoder, rows, sets)
         self._assemble(rules, autoencoders, guarantees)
-        if self.error_scale == "own":
+        learnable = alone and len(sets) > 1 and fewest > 1
+        if self.error_scale == "own" or (self.error_scale == "auto" and learnable):
             self.error_scales_ = fit_error_scales(self, rows, class_indices, participants)
         return self
 
@@ -426,6 +453,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
 
     def _assemble(self, rules, autoencoders, guarantees):
         """Take rules and their autoencoders, fitted, loaded or merged, as this model."""
+        self.__dict__.pop("error_scales_", None)  # those of an earlier fit
         self.rules_, self.autoencoders_, self.guarantees_ = rules, autoencoders, guarantees
         self.participants_ = list(guarantees)
         self.guarantee_ = joint_guarantee(guarantees.values())
@@ -627,7 +655,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         ValueError
             If there are no models, if they differ in their features or in the type of their
             labels, if two of them have the same participant, or if one has
-            ``error_scale="own"``.
+            ``error_scale="own"``. Scales that "auto" has learned are left out.
 
         Examples
         --------
@@ -646,7 +674,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         models = list(models)
         _check_mergeable(models)
         first = models[0]
-        merged = clone(first)
+        merged = clone(first).set_params(error_scale="shared")
         merged.classes_ = np.unique(np.concatenate([model.classes_ for model in models]))
         merged.n_features_in_ = first.n_features_in_
         if hasattr(first, "feature_names_in_"):
@@ -674,8 +702,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         Raises
         ------
         ValueError
-            If ``membership_function`` is a callable, which is code, or ``error_scale`` is
-            "own", which the file format does not support.
+            If ``membership_function`` is a callable, which is code.
 
         Examples
         --------
@@ -694,7 +721,6 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         True
         """
         check_is_fitted(self)
-        check_shared_scales(self, "a saved model")
         if self.membership_function != "gaussian":
             raise ValueError(
                 "The 'membership_function' parameter of DeepFuzzyClassifier must be "
@@ -710,6 +736,10 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             ],
             "feature_names": getattr(self, "feature_names_in_", np.array([])).tolist(),
         }
+        if self.error_scale != "shared" and hasattr(self, "error_scales_"):
+            scales = self.error_scales_
+            sizes = np.array([scales.typical_error, scales.least_error])
+            arrays |= dict(zip(_SCALES, (scales.powers, scales.offsets, sizes), strict=True))
         save_arrays(path, "DeepFuzzyClassifier", header, arrays)
 
     @classmethod
@@ -751,7 +781,16 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         require({rule.participant for rule in rules} == set(guarantees), "rules and guarantees")
         model.classes_ = np.unique(stored_labels([rule.label for rule in rules]))
         restore_feature_names(model, header["feature_names"])
-        return model._assemble(rules, autoencoders, guarantees)
+        model._assemble(rules, autoencoders, guarantees)
+        if _SCALES[0] in arrays:
+            shapes = (len(model.classes_),), (len(model.classes_),), (2,)
+            powers, offsets, sizes = (
+                stored_array(arrays, name, np.float64, shape)
+                for name, shape in zip(_SCALES, shapes, strict=True)
+            )
+            require(sizes.min() > 0, _SCALES[2])
+            model.error_scales_ = ErrorScales(powers, offsets, *sizes.tolist())
+        return model
 
     def __getstate__(self) -> dict[str, Any]:
         # A pickle of a fitted model must not contain the source of its noise.
@@ -774,7 +813,8 @@ def _check_mergeable(models):
                 f"{type(model).__name__}. Take the classifier out of its pipeline first."
             )
         check_is_fitted(model)
-        check_shared_scales(model, f"models[{position}]")
+        if model.error_scale == "own":
+            check_shared_scales(model, f"models[{position}]")
         if model.n_features_in_ != first.n_features_in_:
             raise ValueError(
                 f"models[{position}] has {model.n_features_in_} features, models[0] has "

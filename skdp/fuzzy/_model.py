@@ -11,6 +11,7 @@ import numpy as np
 
 from skdp.utils._kernel_regression import (
     DiagonalRegression,
+    chosen_length_scale,
     fixed_point,
     in_dtype,
     inverse_squared_range,
@@ -99,6 +100,8 @@ def fit_layers(
     *,
     n_rules,
     max_layers,
+    length_scale=1.0,
+    standardize=False,
     centers=None,
     share_centers=False,
     function="gaussian",
@@ -109,17 +112,29 @@ def fit_layers(
 ):
     """Learn the deep fuzzy model x → Y, SERUMS D3.1 (2019), Algorithm 1; return it and outputs.
 
-    Deeper layers read ``directions`` of ŷ. With ``share_centers`` they use the first one's sets.
+    Deeper layers read ``directions`` of ŷ. With ``share_centers`` they use the first one's sets,
+    as the paper does where Vᵀŷ lives in the space of x; with ``standardize`` k-means finds
+    centers in the metric of the sets. Layers are added while β̂ grows.
     """
-    # As the paper does where Vᵀŷ lives in the space of x. Layers are added while β̂ grows.
     layers: list[FuzzyLayer] = []
     fitted = Y
+
+    def left_out_error(candidate, some):
+        K = normalized_memberships(x, some, weights / candidate**2, function)
+        regression = DiagonalRegression.from_moments(K.T @ K, None, K, Y)
+        precision, _ = mean_field_precision(regression, tol=tol, max_iter=max_iter)
+        return regression.left_out_error(_PRIOR_PRECISION / precision, K, Y)
+
     for depth in range(max_layers):
         if depth == 0 or not share_centers:
             weights = inverse_squared_range(x)
             x = np.where(weights > 0, x, x.mean(axis=0))
             if depth or centers is None:
-                centers = kmeans_centers(x, n_rules, random_state)
+                metric = weights if standardize else None
+                centers = kmeans_centers(x, n_rules, random_state, metric)
+            if depth == 0:
+                length_scale = chosen_length_scale(length_scale, centers, left_out_error)
+            weights = weights / length_scale**2
         K = normalized_memberships(x, centers, weights, function)
         regression = DiagonalRegression.from_moments(K.T @ K, None, K, Y)
         precision, n_iter = mean_field_precision(regression, tol=tol, max_iter=max_iter)
@@ -134,7 +149,7 @@ def fit_layers(
         # Equation (2.155).
         fitted = K.astype(Y.dtype, copy=False) @ coef.astype(Y.dtype, copy=False)
         x = (fitted @ directions.T).astype(np.float64, copy=False)
-    return layers, fitted
+    return layers, fitted, length_scale
 
 
 def propagate(layers, directions, x):

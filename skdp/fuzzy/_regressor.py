@@ -10,7 +10,14 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
 
 from skdp.fuzzy._model import fit_layers, propagate
-from skdp.utils._kernel_regression import COUNT_OR_FRACTION, check_points, resolve_count
+from skdp.utils._kernel_regression import (
+    COUNT_OR_FRACTION,
+    LENGTH_SCALE,
+    Standardization,
+    check_points,
+    resolve_count,
+    warn_of_no_convergence,
+)
 from skdp.utils._linalg import principal_directions
 from skdp.utils._parallel import map_rows
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
@@ -37,30 +44,9 @@ class DeepFuzzyModel(BaseEstimator):
     precisions_: np.ndarray
     n_iter_: int
 
-    def __init__(
-        self,
-        n_components: int = 20,
-        n_inducing: int | float = 0.5,
-        *,
-        max_layers: int = 10,
-        centers: ArrayLike | None = None,
-        membership_function: str | Callable[..., Any] = "gaussian",
-        tol: float = 1e-4,
-        max_iter: int = 200,
-        random_state: int | np.random.RandomState | None = None,
-    ):
-        self.n_components = n_components
-        self.n_inducing = n_inducing
-        self.max_layers = max_layers
-        self.centers = centers
-        self.membership_function = membership_function
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-
     def _fit_layers(self, x, Y, directions, **settings):
         """Learn the layers of the model x → Y; return them and their output for x."""
-        layers, fitted = fit_layers(
+        layers, fitted, length_scale = fit_layers(
             x,
             Y,
             directions,
@@ -74,7 +60,8 @@ class DeepFuzzyModel(BaseEstimator):
             **settings,
         )
         self.n_iter_ = max(layer.n_iter for layer in layers)
-        return layers, fitted
+        warn_of_no_convergence(self)
+        return layers, fitted, length_scale
 
 
 class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, DeepFuzzyModel):
@@ -104,6 +91,15 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, DeepFuzzyModel):
     max_layers : int, default=10
         Largest number of layers.
 
+    length_scale : "auto" or float, default="auto"
+        Width of the fuzzy sets along each feature, in units of the feature's range; 1 in the
+        report. "auto" chooses 0.1, 0.3, 1 or 3 by the leave-one-out error of the first layer.
+
+    standardize : bool, default=True
+        Whether units do not matter: outputs are learned with mean zero and variance one, and
+        k-means measures distances in ranges of the features. The report does neither, and its
+        inference may take all of large outputs for noise.
+
     centers : array-like of shape (n_rules, n_features), default=None
         Centers of the first layer's fuzzy sets. By default, k-means centroids of X. Further
         layers always find their own, since their inputs are in another space.
@@ -130,7 +126,11 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, DeepFuzzyModel):
         Number of layers.
 
     precisions_ : ndarray of shape (`n_layers_`,)
-        Precision β of each layer, in inverse squared units of y; they increase.
+        Precision β of each layer, in inverse squared units of y, or of standardized outputs;
+        they increase.
+
+    length_scale_ : float
+        The width of the fuzzy sets, in units of the range of each feature.
 
     n_iter_ : int
         Largest number of iterations of a layer.
@@ -145,6 +145,10 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, DeepFuzzyModel):
     See Also
     --------
     DeepFuzzyAutoencoder : Such a model from the principal coordinates of y to y.
+
+    Notes
+    -----
+    The model of the report has ``length_scale=1.0, standardize=False``.
 
     References
     ----------
@@ -165,8 +169,40 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, DeepFuzzyModel):
     True
     """
 
+    _parameter_constraints: dict = {
+        **DeepFuzzyModel._parameter_constraints,
+        "length_scale": LENGTH_SCALE,
+        "standardize": ["boolean"],
+    }
+
+    length_scale_: float
     n_features_in_: int
     feature_names_in_: np.ndarray
+
+    def __init__(
+        self,
+        n_components: int = 20,
+        n_inducing: int | float = 0.5,
+        *,
+        max_layers: int = 10,
+        length_scale: str | float = "auto",
+        standardize: bool = True,
+        centers: ArrayLike | None = None,
+        membership_function: str | Callable[..., Any] = "gaussian",
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        random_state: int | np.random.RandomState | None = None,
+    ):
+        self.n_components = n_components
+        self.n_inducing = n_inducing
+        self.max_layers = max_layers
+        self.length_scale = length_scale
+        self.standardize = standardize
+        self.centers = centers
+        self.membership_function = membership_function
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -196,9 +232,18 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, DeepFuzzyModel):
         """
         rows, outputs = validate_training_data(self, X, y, multi_output=True, y_numeric=True)
         Y = outputs.reshape(len(outputs), -1).astype(np.float64)
+        self._outputs = Standardization.of(Y, self.standardize)
+        Y = self._outputs.apply(Y)
         V = principal_directions(Y, self.n_components, center=False)
         x = rows.astype(np.float64, copy=False)
-        layers, _ = self._fit_layers(x, Y, V, with_covariance=True)
+        layers, _, self.length_scale_ = self._fit_layers(
+            x,
+            Y,
+            V,
+            length_scale=self.length_scale,
+            standardize=self.standardize,
+            with_covariance=True,
+        )
         self.centers_ = layers[0].centers
         self.n_layers_ = len(layers)
         self.precisions_ = np.array([layer.precision for layer in layers])
@@ -244,9 +289,11 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, DeepFuzzyModel):
 
         def compute(x):
             mean, x = propagate(self._layers, self._directions, x)
+            mean = self._outputs.undo(mean)
             if not return_std:
                 return mean
-            return np.column_stack([mean, np.sqrt(self._layers[-1].variance(x))])
+            std = np.sqrt(self._layers[-1].variance(x))
+            return np.hstack([mean, np.outer(std, self._outputs.scale)])
 
         out = map_rows(
             compute,
@@ -254,8 +301,8 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, DeepFuzzyModel):
             values_per_row=2 * rows.shape[1] + 3 * (n_rules + n_outputs),
             dtype=self._directions.dtype,
         )
-        mean = out[:, 0] if self._single_output else out[:, :n_outputs]
-        if not return_std:
-            return mean
-        std = out[:, -1] if self._single_output else np.repeat(out[:, -1:], n_outputs, axis=1)
-        return mean, std
+        mean, std = (
+            values.ravel() if self._single_output else values
+            for values in (out[:, :n_outputs], out[:, n_outputs:])
+        )
+        return (mean, std) if return_std else mean

@@ -83,7 +83,12 @@ class Probabilities:
 def number_decoders(n_columns, n_train, seed):
     """Return the decoders of normal scores, but for the marginal one."""
     mapping = MembershipMapping(
-        min(_N_INDUCING, n_train), input_variance=1e-4, max_iter=1000, random_state=seed
+        min(_N_INDUCING, n_train),
+        input_variance=1e-4,
+        length_scale=1.0,
+        standardize=False,
+        max_iter=1000,
+        random_state=seed,
     )
     if n_columns > _N_COMPONENTS:
         mapping = make_pipeline(PCA(_N_COMPONENTS, random_state=seed), mapping)

@@ -39,6 +39,7 @@ from skdp.membership._autoencoder import (
     fit_autoencoders,
 )
 from skdp.membership._classifier import ReconstructionClassifier, validate_training
+from skdp.membership._components import MOST_COMPONENTS, likely_components
 from skdp.membership._errors import fit_error_scales, group_errors, group_temperature
 from skdp.membership._storage import (
     check_shared_scales,

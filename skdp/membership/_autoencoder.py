@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
+from skdp.membership._components import likely_components
 from skdp.utils._kernel_regression import COUNT_OR_FRACTION
 from skdp.utils._linalg import as_slice, row_blocks, squared_distances
 from skdp.utils._parallel import draw_seeds, map_rows, run_tasks
@@ -207,11 +208,11 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return tags
 
 
-def with_parameters_of(estimator, kind, random_state=None):
+def with_parameters_of(estimator, kind, random_state=None, **others):
     """Return an unfitted autoencoder of a kind, with the parameters shared with an estimator."""
     names = kind().get_params(deep=False)
     shared = {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
-    return kind(**{**shared, "random_state": random_state})
+    return kind(**{**shared, "random_state": random_state, **others})
 
 
 def kmeans_partition(Y, n_subsets, random_state):
@@ -254,11 +255,14 @@ def fit_autoencoders(estimator, kind, X, sets):
         partitions[k] = [sets[k][subset] for subset in subsets]
     jobs = [(k, rows) for k, subsets in enumerate(partitions) for rows in subsets]
     seeds = draw_seeds(random_state, len(jobs))
+    sizes = [estimator.n_components] * len(jobs)
+    if estimator.n_components == "auto":
+        sizes = likely_components(X, [rows for _, rows in jobs], n_jobs=estimator.n_jobs)
     fitted = run_tasks(
         kind.fit,
         (
-            (with_parameters_of(estimator, kind, seed), X[as_slice(rows)])
-            for (_, rows), seed in zip(jobs, seeds, strict=True)
+            (with_parameters_of(estimator, kind, seed, n_components=size), X[as_slice(rows)])
+            for (_, rows), seed, size in zip(jobs, seeds, sizes, strict=True)
         ),
         len(jobs),
         n_jobs=estimator.n_jobs,

@@ -17,6 +17,7 @@ from skdp.membership._autoencoder import (
     nearest,
     take_output,
 )
+from skdp.membership._components import likely_components
 from skdp.membership._mapping_inference import Layer, fit_layer
 from skdp.membership._search import SearchCache
 from skdp.utils._kernel_regression import resolve_count
@@ -31,6 +32,7 @@ class _DeepAutoencoder(BaseAutoencoder):
 
     _parameter_constraints: dict = {
         **BaseAutoencoder._parameter_constraints,
+        "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "n_layers": [Interval(Integral, 1, None, closed="left")],
         "inference": [StrOptions({"gamma", "empirical"})],
     }
@@ -38,7 +40,7 @@ class _DeepAutoencoder(BaseAutoencoder):
 
     def __init__(
         self,
-        n_components: int = 20,
+        n_components: int | str = "auto",
         n_inducing: int | float = 0.5,
         n_layers: int = 5,
         *,
@@ -156,9 +158,10 @@ class CDMMA(_DeepAutoencoder):
 
     Parameters
     ----------
-    n_components : int, default=20
+    n_components : "auto" or int, default="auto"
         Size of the first layer's code. It never exceeds the number of features or the
-        numerical rank of the centered data.
+        numerical rank of the centered data. ``"auto"``: at most 20, by the held-out likelihood of
+        probabilistic principal components, see Notes; 20 in the papers.
 
     n_inducing : int or float, default=0.5
         Inducing points of each layer: a count, or a fraction of the rows in (0, 1]. Never
@@ -215,11 +218,18 @@ class CDMMA(_DeepAutoencoder):
     Cost grows with the cube of the number of rows; above a few thousand use
     :class:`WideCDMMA`.
 
+    ``n_components="auto"`` has the largest log-likelihood of held-out rows under probabilistic
+    principal components (Tipping and Bishop): as many directions as rows vary along distinctly
+    more than along the remaining ones, and at most one for every two rows. A further direction is
+    that of the training rows alone. Other rows lie outside the narrow range of codes along it,
+    where the kernel vanishes, so that hardly any row is reconstructed.
+
     References
     ----------
     Kumar, M. and Moser, B., "Differentially private transfer learning with conditionally
     deep autoencoders", Definitions 16–18, equations (99)–(106), Algorithm 2. SERUMS D3.3 (2022),
-    Definitions 2, 3 and 12, equations (1.61)–(1.65), Algorithm 2.
+    Definitions 2, 3 and 12, equations (1.61)–(1.65), Algorithm 2. Tipping, M. and Bishop, C.,
+    "Probabilistic principal component analysis" (1999), for ``n_components="auto"``.
 
     Examples
     --------
@@ -270,7 +280,10 @@ class CDMMA(_DeepAutoencoder):
         """
         rows = validate_training_data(self, X)
         random_state = check_random_state(self.random_state)
-        P = principal_directions(rows, self.n_components)
+        n_components = self.n_components
+        if n_components == "auto":
+            [n_components] = likely_components(rows, [np.arange(len(rows))])
+        P = principal_directions(rows, n_components)
         gamma = self.inference == "gamma"
         layers = []
 
@@ -372,7 +385,8 @@ class CDMMA(_DeepAutoencoder):
     def _stored_layers(self, arrays, key, components):
         """Return the layers of a file, checked."""
         (n, p), dtype = components.shape, components.dtype
-        require(n <= min(self.n_components, p), f"{key}components")
+        most = p if self.n_components == "auto" else min(self.n_components, p)
+        require(n <= most, f"{key}components")
         numbers = stored_array(arrays, f"{key}layers", np.float64, (self.n_layers, 3))
         layers = []
         for depth, (scale, precision, n_iter) in enumerate(numbers):
@@ -399,8 +413,9 @@ class WideCDMMA(_DeepAutoencoder):
 
     Parameters
     ----------
-    n_components : int, default=20
-        Size of the first layer's code in each subset.
+    n_components : "auto" or int, default="auto"
+        Size of the first layer's code in each subset. ``"auto"``: that of the largest mean
+        likelihood over subsets, see :class:`CDMMA`; 20 in the papers.
 
     n_inducing : int or float, default=0.5
         Inducing points of each layer: a count, or a fraction of the subset's rows in
@@ -483,7 +498,7 @@ class WideCDMMA(_DeepAutoencoder):
 
     def __init__(
         self,
-        n_components: int = 20,
+        n_components: int | str = "auto",
         n_inducing: int | float = 0.5,
         n_layers: int = 5,
         *,

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.membership._autoencoder import fit_autoencoders, with_parameters_of
 from skdp.membership._cdmma import CDMMA, WideCDMMA
+from skdp.membership._components import most_components
 from skdp.membership._errors import ErrorScales, fit_error_scales, group_temperature
 from skdp.membership._search import SearchCache
 from skdp.utils._frames import as_column
@@ -17,6 +18,7 @@ from skdp.utils._labels import checked_labels, label_array
 from skdp.utils._private_data import validate_private_data
 from skdp.utils._sklearn import StrOptions, fit_context
 from skdp.utils._validation import validate_data, validate_queries
+from skdp.utils._warnings import warn
 
 
 def validate_training(classifier, X, y, *, min_classes=2, private=False):
@@ -94,8 +96,8 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
-            Negative squared reconstruction error of each class, or with ``error_scale="own"``
-            its log-probability up to a constant. With two classes, the score of
+            Log-probability of each class up to a constant, or with ``error_scale="shared"`` its
+            negative squared reconstruction error. With two classes, the score of
             ``classes_[1]`` minus that of ``classes_[0]``, as in scikit-learn.
 
         Examples
@@ -122,8 +124,8 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         y : ndarray of shape (n_samples,)
-            Class labels: the class with the nearest reconstruction, or with
-            ``error_scale="own"`` the most probable one.
+            Class labels: the most probable class, or with ``error_scale="shared"`` that of the
+            nearest reconstruction.
 
         Examples
         --------
@@ -134,8 +136,7 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         >>> bool((classifier.predict(X[200:] / 16) == y[200:]).mean() > 0.97)
         True
         """
-        shared = self.error_scale == "shared"
-        best = self._nearest_class(X) if shared else self._scores(X).argmax(axis=1)
+        best = self._scores(X).argmax(axis=1) if self._has_scales() else self._nearest_class(X)
         return self.classes_[best]  # after what refuses what is not fitted
 
     def _nearest_class(self, X):
@@ -145,12 +146,12 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Return class probabilities.
 
-        With ``error_scale="shared"``, the softmax of −error/T. The residual of a row is assumed
-        to be Gaussian in k directions of variance v each, so that its squared norm has mean kv
-        and variance 2kv²; both are matched to the errors of the training rows, which gives
-        T = 2v = variance/mean. All classes are assumed equally frequent. With
-        ``error_scale="own"``, probabilities are learned out of fold and include class
-        frequencies. In both cases the most probable class is that of :meth:`predict`.
+        With ``error_scale="own"``, probabilities are learned out of fold and include class
+        frequencies. With ``error_scale="shared"``, they are the softmax of −error/T. The residual
+        of a row is assumed to be Gaussian in k directions of variance v each, so that its squared
+        norm has mean kv and variance 2kv²; both are matched to the errors of the training rows,
+        which gives T = 2v = variance/mean. All classes are assumed equally frequent. In both
+        cases the most probable class is that of :meth:`predict`.
 
         Parameters
         ----------
@@ -200,12 +201,12 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         """
         scores = self._scores(X).astype(np.float64)
         scores -= scores.max(axis=1, keepdims=True)
-        return scores / self.temperature_ if self.error_scale == "shared" else scores
+        return scores if self._has_scales() else scores / self.temperature_
 
     def _scores(self, X):
         """Return a score of each class, higher being better, (n_samples, n_classes)."""
         errors = self.reconstruction_errors(X)
-        if self.error_scale == "shared":
+        if not self._has_scales():
             return -errors
         message = (
             "This %(name)s was fitted with error_scale='shared' and has no scales for each class; "
@@ -213,6 +214,11 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         )
         check_is_fitted(self, "error_scales_", msg=message)
         return self.error_scales_.scores(errors)
+
+    def _has_scales(self):
+        """Return whether errors are compared relative to a scale for each class."""
+        learned = hasattr(self, "error_scales_")
+        return self.error_scale == "own" or (self.error_scale == "auto" and learned)
 
 
 class CDMMAClassifier(ReconstructionClassifier):
@@ -223,9 +229,10 @@ class CDMMAClassifier(ReconstructionClassifier):
 
     Parameters
     ----------
-    n_components : int, default=20
+    n_components : "auto" or int, default="auto"
         Size of the first layer's code. It never exceeds the number of features or the
-        numerical rank of a class's rows.
+        numerical rank of a class's rows. ``"auto"``: that of the largest mean likelihood over
+        classes, see :class:`CDMMA`; 20 in the papers.
 
     n_inducing : int or float, default=0.5
         Inducing points of each layer: a count, or a fraction of the class's rows in
@@ -237,11 +244,12 @@ class CDMMAClassifier(ReconstructionClassifier):
     inference : {"gamma", "empirical"}, default="gamma"
         Inference of the mappings, see :class:`CDMMA`.
 
-    error_scale : {"shared", "own"}, default="shared"
+    error_scale : {"auto", "own", "shared"}, default="auto"
         "shared": errors of all classes are compared directly, and the nearest reconstruction
-        wins. "own": they are compared relative to a scale for each class, and class frequencies
-        are taken into account, see ``skdp.membership.ErrorScales``. The scales are learned
-        out of fold, which takes five more fits and at least two rows of each class.
+        wins, as in the papers. "own": they are compared relative to a scale for each class, and
+        class frequencies are taken into account, see ``skdp.membership.ErrorScales``. The
+        scales are learned out of fold, which takes five more fits, or fewer of many rows, and
+        at least two rows of each class. "auto": "own" where it can be learned.
 
     n_jobs : int or None, default=None
         Number of classes fitted in parallel, and of threads in a prediction. ``None`` means 1
@@ -268,7 +276,7 @@ class CDMMAClassifier(ReconstructionClassifier):
         T in :meth:`predict_proba`, in squared units of X.
 
     error_scales_ : ErrorScales
-        Scales learned out of fold. Defined only with ``error_scale="own"``.
+        Scales learned out of fold. Not defined with ``error_scale="shared"``.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -318,6 +326,7 @@ class CDMMAClassifier(ReconstructionClassifier):
     _parameter_constraints: dict = {
         **ReconstructionClassifier._parameter_constraints,
         **CDMMA._parameter_constraints,
+        "error_scale": [StrOptions({"auto", "own", "shared"})],
     }
 
     autoencoders_: list[CDMMA] | list[WideCDMMA]
@@ -326,12 +335,12 @@ class CDMMAClassifier(ReconstructionClassifier):
 
     def __init__(
         self,
-        n_components: int = 20,
+        n_components: int | str = "auto",
         n_inducing: int | float = 0.5,
         n_layers: int = 5,
         *,
         inference: str = "gamma",
-        error_scale: str = "shared",
+        error_scale: str = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: int | np.random.RandomState | None = None,
@@ -367,6 +376,11 @@ class CDMMAClassifier(ReconstructionClassifier):
         ValueError
             If X or y are invalid, or y has fewer than two classes.
 
+        Warns
+        -----
+        UserWarning
+            If the rows of a class do not support ``n_components``.
+
         Examples
         --------
         >>> from sklearn.datasets import load_digits
@@ -377,17 +391,33 @@ class CDMMAClassifier(ReconstructionClassifier):
         (array([0, 1]), 2)
         """
         X, class_indices = validate_training(self, X, y)
-        return self._fit(X, class_indices)
-
-    def _fit(self, X, class_indices):
-        sets = [np.flatnonzero(class_indices == k) for k in range(len(self.classes_))]
-        self._assemble(fit_autoencoders(self, CDMMA, X, sets))
-        if self.error_scale == "own":
+        self._fit(X, class_indices)
+        counts = np.bincount(class_indices)
+        if self.error_scale == "own" or (self.error_scale == "auto" and counts.min() > 1):
             self.error_scales_ = fit_error_scales(self, X, class_indices)
         return self
 
+    def _fit(self, X, class_indices):
+        sets = [np.flatnonzero(class_indices == k) for k in range(len(self.classes_))]
+        self._warn_of_small_classes(sets, X.shape[1])
+        return self._assemble(fit_autoencoders(self, CDMMA, X, sets))
+
+    def _warn_of_small_classes(self, sets, n_features):
+        """Warn of a number of components that the rows of a class do not support."""
+        k = min(range(len(sets)), key=lambda k: len(sets[k]))
+        most = most_components(len(sets[k]))
+        if self.n_components != "auto" and min(self.n_components, n_features) > most:
+            name, label = type(self).__name__, self.classes_.tolist()[k]
+            warn(
+                f"The 'n_components' parameter of {name}, {self.n_components}, is too large for "
+                f"class {label!r}, of which it got {len(sets[k])} rows: with so many components "
+                "its autoencoder hardly reconstructs any others. Use n_components='auto', or at "
+                f"most {most}."
+            )
+
     def _assemble(self, groups):
         """Take the autoencoders of each class, fitted or loaded, as this classifier."""
+        vars(self).pop("error_scales_", None)  # those of an earlier fit
         self.autoencoders_ = [self._of_class(group) for group in groups]
         self.temperature_ = group_temperature(groups)
         self._search = SearchCache()
@@ -450,9 +480,10 @@ class WideCDMMAClassifier(CDMMAClassifier):
 
     Parameters
     ----------
-    n_components : int, default=20
+    n_components : "auto" or int, default="auto"
         Size of the first layer's code. It never exceeds the number of features or the
-        numerical rank of a subset.
+        numerical rank of a subset. ``"auto"``: that of the largest mean likelihood over subsets,
+        see :class:`CDMMA`; 20 in the papers.
 
     n_inducing : int or float, default=0.5
         Inducing points of each layer: a count, or a fraction of the subset's rows in
@@ -467,12 +498,13 @@ class WideCDMMAClassifier(CDMMAClassifier):
     subset_size : int, default=1000
         Number of rows for each autoencoder.
 
-    error_scale : {"shared", "own"}, default="shared"
+    error_scale : {"auto", "own", "shared"}, default="auto"
         "shared": errors of all classes are compared directly, and the nearest reconstruction
-        wins. "own": they are compared relative to a scale for each class, and class frequencies
-        are taken into account, see ``skdp.membership.ErrorScales``. The scales are learned
-        out of fold, which takes five more fits and at least two rows of each class. A release
-        cannot hold it.
+        wins, as in the papers. "own": they are compared relative to a scale for each class, and
+        class frequencies are taken into account, see ``skdp.membership.ErrorScales``. The
+        scales are learned out of fold, which takes five more fits, or fewer of many rows, and
+        at least two rows of each class. A release cannot hold them. "auto": "own" where it can
+        be learned, hence "shared" after :meth:`partial_fit`.
 
     n_probe : int or None, default=None
         Number of autoencoders of each class that are evaluated for a row, those with the nearest
@@ -505,7 +537,7 @@ class WideCDMMAClassifier(CDMMAClassifier):
         T in :meth:`predict_proba`, in squared units of X.
 
     error_scales_ : ErrorScales
-        Scales learned out of fold. Defined only with ``error_scale="own"``.
+        Scales learned out of fold. Not defined with ``error_scale="shared"``.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -557,13 +589,13 @@ class WideCDMMAClassifier(CDMMAClassifier):
 
     def __init__(
         self,
-        n_components: int = 20,
+        n_components: int | str = "auto",
         n_inducing: int | float = 0.5,
         n_layers: int = 5,
         *,
         inference: str = "gamma",
         subset_size: int = 1000,
-        error_scale: str = "shared",
+        error_scale: str = "auto",
         n_probe: int | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,

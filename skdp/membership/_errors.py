@@ -15,6 +15,11 @@ from skdp.utils._labels import stratified_folds
 from skdp.utils._linalg import TINY
 from skdp.utils._parallel import map_rows
 from skdp.utils._storage import require
+from skdp.utils._warnings import recorded_warnings
+
+# Folds are left out until these are so many rows, enough for two numbers of each class: of many
+# rows one more fit suffices. A rule of thumb.
+_ROWS_LEFT_OUT = 500
 
 
 def error_temperature(sums, n_features):
@@ -122,7 +127,7 @@ class ErrorScales:
 
         The posterior mode of a multinomial logistic regression in which the log-odds of a class
         depend on its own log-error only. Powers have a normal prior around a common power with a
-        wide prior, and offsets one around zero.
+        log-normal prior, and offsets one around zero.
 
         Parameters
         ----------
@@ -190,40 +195,43 @@ def fit_error_scales(classifier, X, class_indices, groups=None):
     random_state = check_random_state(classifier.random_state)
     n_folds = min(5, len(X))  # as scikit-learn
     folds = stratified_folds(class_indices, n_folds, random_state)
+    n_used = min(n_folds, -(-n_folds * _ROWS_LEFT_OUT // len(X)))
     plain = {"error_scale": "shared", "verbose": 0}
     if "noise" in classifier.get_params(deep=False):
         plain["noise"] = None
     errors = np.empty((len(X), len(counts)))
-    for fold in range(n_folds):
+    for fold in range(n_used):
         kept, left_out = folds != fold, folds == fold
         fit_params = {} if groups is None else {"groups": groups[kept]}
         model = clone(classifier).set_params(**plain)
-        model.fit(X[kept], class_indices[kept], **fit_params)
+        with recorded_warnings():  # the fit to all rows has warned
+            model.fit(X[kept], class_indices[kept], **fit_params)
         errors[left_out] = model.reconstruction_errors(X[left_out])
-    return ErrorScales.from_errors(errors, class_indices)
+    used = folds < n_used
+    return ErrorScales.from_errors(errors[used], class_indices[used])
 
 
 def _fit_logits(logs, class_indices):
     """Return powers and offsets at the posterior mode, by their gradient."""
     n_classes = logs.shape[1]
     is_class = np.eye(n_classes)[class_indices]
-    # Of the prior of the common power, which bounds it if classes are separable (a rule of thumb:
-    # digits and tables have powers of 0.1 to 10), and of the prior that shrinks the classes'
-    # powers and offsets together. There 1 to 100 differ by .01 in the log loss of digits and
-    # tables, except for 5 digits per class, where 1 is worse by .05.
-    precisions = np.repeat([0.01, 10.0], [1, 2 * n_classes])
+    # Rules of thumb: of the prior of the logarithm of the common power, since digits and tables
+    # have powers of 0.1 to 10, and a nearer reconstruction makes no class less probable, whatever
+    # a few rows say; of those that shrink the classes' powers together, and their offsets.
+    precisions = np.repeat([1.0, 30.0, 3.0], [1, n_classes, n_classes])
 
     def objective(parameters):
-        # The common power, then the deviation of each class, then the offsets.
+        # The logarithm of the common power, then the deviation of each class, then the offsets.
+        common = np.exp(parameters[0])
         deviations, offsets = parameters[1:].reshape(2, -1)
-        log_odds = log_softmax(offsets - (parameters[0] + deviations) * logs, axis=1)
+        log_odds = log_softmax(offsets - (common + deviations) * logs, axis=1)
         residual = np.exp(log_odds) - is_class
         by_power = -(residual * logs).sum(axis=0)
-        gradient = np.concatenate([[by_power.sum()], by_power, residual.sum(axis=0)])
+        gradient = np.concatenate([[common * by_power.sum()], by_power, residual.sum(axis=0)])
         gradient += precisions * parameters
         return 0.5 * precisions @ parameters**2 - (is_class * log_odds).sum(), gradient
 
-    start = np.concatenate([[1.0], np.zeros(2 * n_classes)])
+    start = np.zeros(1 + 2 * n_classes)
     solution = minimize(objective, start, jac=True, method="L-BFGS-B").x
     deviations, offsets = solution[1:].reshape(2, -1)
-    return solution[0] + deviations, offsets
+    return np.exp(solution[0]) + deviations, offsets

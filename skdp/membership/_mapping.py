@@ -6,15 +6,20 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from skdp.membership._mapping_inference import fit_layer
-from skdp.utils._kernel_regression import COUNT_OR_FRACTION, check_points, resolve_count
+from skdp.utils._kernel_regression import (
+    COUNT_OR_FRACTION,
+    LENGTH_SCALE,
+    Standardization,
+    check_points,
+    resolve_count,
+    warn_of_no_convergence,
+)
 from skdp.utils._parallel import map_rows
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._validation import validate_queries, validate_training_data
-from skdp.utils._warnings import warn
 
 
 class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -45,9 +50,19 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         off (τ = 0), for "gamma" only. Large values make "empirical" drop nearly all
         inducing points.
 
-    input_variance : float, default=0.01
-        Variance σ_x² ≥ 0 of the inputs, in squared units of X: scale features to about unit
-        range. Used by ``inference="gamma"``.
+    input_variance : float, default=0.0
+        Variance σ_x² ≥ 0 of errors in the inputs, in squared units of X; 0.01 in the paper, for
+        features of about unit range. Used by ``inference="gamma"``.
+
+    length_scale : "auto" or float, default="auto"
+        Width of the kernel along each feature, in units of the feature's range; 1 in the papers.
+        "auto" chooses 0.1, 0.3, 1 or 3 by the leave-one-out error of the training rows, at little
+        cost.
+
+    standardize : bool, default=True
+        Whether units do not matter: outputs are learned with mean zero and variance one, and
+        k-means measures distances in ranges of the features. The papers do neither, and their
+        prior of the outputs shrinks values far from zero or much larger than one.
 
     inducing_points : array-like of shape (n_points, n_features), default=None
         Inducing points. By default, k-means centroids of X.
@@ -67,10 +82,13 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         The points a.
 
     dual_coef_ : ndarray of shape (n_points, n_outputs)
-        The coefficients α.
+        The coefficients α, of standardized outputs with ``standardize``.
 
     precision_ : float
-        The precision β of the outputs, in inverse squared units of y.
+        The precision β of the outputs, in inverse squared units of y, or of standardized outputs.
+
+    length_scale_ : float
+        The width of the kernel, in units of the range of each feature.
 
     n_iter_ : int
         Number of iterations until β converged.
@@ -89,11 +107,9 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     Notes
     -----
-    The kernel is :math:`\exp(-\tfrac12\sum_k (x_k-x'_k)^2/r_k^2)`, r_k the range of
-    feature k, so that the kernel does not require scaled features. With "gamma" the prior of the
-    outputs has mean zero and variance one: standardize y, for instance with
-    :class:`~sklearn.compose.TransformedTargetRegressor`. Outputs much larger than one are
-    shrunk towards zero, and a mean far from zero is fitted poorly. "empirical" adapts to them.
+    The kernel is :math:`\exp(-\tfrac12\sum_k (x_k-x'_k)^2/(\ell r_k)^2)`, r_k the range of
+    feature k and :math:`\ell` the ``length_scale``. The mapping of the papers has
+    ``length_scale=1.0, standardize=False``, and ``input_variance=0.01`` with "gamma".
 
     References
     ----------
@@ -107,10 +123,10 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
     >>> from skdp import MembershipMapping
     >>> X = np.linspace(0, 1, 100)[:, np.newaxis]
     >>> y = np.sin(3 * X.ravel())
-    >>> mapping = MembershipMapping(n_inducing=20, input_variance=1e-4, random_state=0)
+    >>> mapping = MembershipMapping(n_inducing=20, random_state=0)
     >>> mapping.fit(X, y).inducing_points_.shape
     (20, 1)
-    >>> bool(mapping.score(X, y) > 0.9)
+    >>> bool(mapping.score(X, y) > 0.999)
     True
     """
 
@@ -119,6 +135,8 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         "inference": [StrOptions({"gamma", "empirical"})],
         "nu": [Interval(Real, 2, None, closed="right")],
         "input_variance": [Interval(Real, 0, None, closed="left")],
+        "length_scale": LENGTH_SCALE,
+        "standardize": ["boolean"],
         "inducing_points": ["array-like", None],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -128,6 +146,7 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
     inducing_points_: np.ndarray
     dual_coef_: np.ndarray
     precision_: float
+    length_scale_: float
     n_iter_: int
     n_features_in_: int
     feature_names_in_: np.ndarray
@@ -138,7 +157,9 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         *,
         inference: str = "gamma",
         nu: float = 2.1,
-        input_variance: float = 0.01,
+        input_variance: float = 0.0,
+        length_scale: str | float = "auto",
+        standardize: bool = True,
         inducing_points: ArrayLike | None = None,
         tol: float = 1e-4,
         max_iter: int = 200,
@@ -148,6 +169,8 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.inference = inference
         self.nu = nu
         self.input_variance = input_variance
+        self.length_scale = length_scale
+        self.standardize = standardize
         self.inducing_points = inducing_points
         self.tol = tol
         self.max_iter = max_iter
@@ -196,29 +219,29 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 "inference='empirical', got inf: without smoothing the number of inducing points "
                 "is undefined. Use nu=2.1, or inference='gamma'."
             )
+        Y = outputs.reshape(len(outputs), -1).astype(np.float64)
+        self._outputs = Standardization.of(Y, self.standardize)
         layer, _ = fit_layer(
             rows.astype(np.float64, copy=False),
-            outputs.reshape(len(outputs), -1).astype(np.float64),
+            self._outputs.apply(Y),
             n_inducing=resolve_count(self.n_inducing, len(rows)),
             inference=self.inference,
             nu=self.nu,
             input_variance=self.input_variance,
+            length_scale=self.length_scale,
+            standardize=self.standardize,
             inducing_points=check_points(self, "inducing_points", rows.shape[1]),
             tol=self.tol,
             max_iter=self.max_iter,
             random_state=check_random_state(self.random_state),
             with_variance=True,
         )
-        if layer.n_iter == self.max_iter:
-            warn(
-                f"MembershipMapping stopped at max_iter={self.max_iter} before the precision "
-                f"converged to tol={self.tol}. Increase max_iter or tol.",
-                ConvergenceWarning,
-            )
         self.inducing_points_ = layer.inducing_points
         self.dual_coef_ = layer.coef / layer.scale
         self.precision_ = layer.precision
+        self.length_scale_ = layer.length_scale
         self.n_iter_ = layer.n_iter
+        warn_of_no_convergence(self)
         self._layer = layer.astype(rows.dtype)
         self._single_output = outputs.ndim == 1
         return self
@@ -253,9 +276,9 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         >>> import numpy as np
         >>> from skdp import MembershipMapping
         >>> X = np.linspace(0, 1, 50)[:, np.newaxis]
-        >>> mapping = MembershipMapping(n_inducing=10, input_variance=1e-4, random_state=0)
+        >>> mapping = MembershipMapping(n_inducing=10, random_state=0)
         >>> y, std = mapping.fit(X, np.sin(3 * X.ravel())).predict(X, return_std=True)
-        >>> bool(np.abs(y - np.sin(3 * X.ravel())).max() < 0.2)
+        >>> bool(np.abs(y - np.sin(3 * X.ravel())).max() < 0.01)
         True
         >>> bool(std.max() < mapping.predict([[3.0]], return_std=True)[1])  # far from X
         True
@@ -278,6 +301,7 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
             values_per_row=2 * rows.shape[1] + 4 * sum(layer.coef.shape),
             dtype=np.float64,
         )
+        std *= self._outputs.scale
         return y, std.reshape(y.shape).astype(y.dtype)
 
     def predict_block(self, X: np.ndarray) -> np.ndarray:
@@ -295,4 +319,4 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         y : ndarray of shape (n_rows, n_outputs)
             The mapping's output, always two-dimensional.
         """
-        return self._layer.predict(X)
+        return self._outputs.undo(self._layer.predict(X))

@@ -20,7 +20,9 @@ import numpy as np
 from scipy.special import digamma
 
 from skdp.utils._kernel_regression import (
+    LENGTH_SCALES,
     DiagonalRegression,
+    chosen_length_scale,
     fixed_point,
     in_dtype,
     inverse_squared_range,
@@ -143,6 +145,7 @@ class Layer:
     precision: float
     n_iter: int
     variance: PredictiveVariance | None = None
+    length_scale: float = 1.0
 
     def predict(self, x):
         """Return ŷ(x) = G(x)·α, of shape (n_samples, p)."""
@@ -209,6 +212,8 @@ def fit_layer(
     inference,
     nu,
     input_variance=0.01,
+    length_scale=1.0,
+    standardize=False,
     inducing_points=None,
     tol=1e-4,
     max_iter=200,
@@ -217,30 +222,39 @@ def fit_layer(
 ):
     """Learn the mapping x → Y; return the layer, and its predictions for x in the dtype of Y."""
     # "gamma" is Kumar and Moser, Algorithm 1, "empirical" SERUMS D3.3 (2022), Algorithm 1, in
-    # which ``n_inducing`` is the most points. ``input_variance`` is used by "gamma" alone.
+    # which ``n_inducing`` is the most points. ``input_variance`` is used by "gamma" alone. With
+    # ``standardize``, k-means finds centers in the metric of the kernel.
     weights = inverse_squared_range(x)
     # Rows that differ by nothing but rounding count as one, not as so many inducing points.
     x = np.where(weights > 0, x, x.mean(axis=0))
 
-    def design(n_centers, variance):
-        centers = inducing_points
-        if centers is None:
-            centers = kmeans_centers(x, n_centers, random_state)
-        return _Design.build(x, Y, centers, weights, variance, nu)
+    def points(n_centers):
+        if inducing_points is not None:
+            return inducing_points
+        return kmeans_centers(x, n_centers, random_state, weights if standardize else None)
 
-    if inference == "gamma":
+    def left_out_error(candidate, some):
+        d = _Design.build(x, Y, some, weights / candidate**2, input_variance, nu)
+        precision, _ = gamma_precision(d.regression, d.tau, tol=tol, max_iter=max_iter)
+        return d.regression.left_out_error(d.tau + 1.0 / precision, d.psi, Y)
+
+    # "empirical" would keep few points under a kernel wider than the range.
+    gamma = inference == "gamma"
+    input_variance, scales = (input_variance, LENGTH_SCALES) if gamma else (0.0, LENGTH_SCALES[:3])
+    centers = points(n_inducing)
+    length_scale = chosen_length_scale(length_scale, centers, left_out_error, scales)
+    weights = weights / length_scale**2
+    d = _Design.build(x, Y, centers, weights, input_variance, nu)
+    if gamma:
         sigma2 = 1.0
-        d = design(n_inducing, input_variance)
         precision, n_iter = gamma_precision(d.regression, d.tau, tol=tol, max_iter=max_iter)
     else:
-        input_variance = 0.0
-        d = design(n_inducing, 0.0)
         # SERUMS D3.3 (2022), Algorithm 1, steps 2–7: a tenth is dropped at a time until the
         # smoothing τ(M, 1) reaches 0.1.
         while inducing_points is None and d.tau < 0.1 and len(d.centers) > 1:
             # ⌈0.9·M⌉ equals M for M < 10: at least one point must go.
             fewer = min(int(np.ceil(0.9 * len(d.centers))), len(d.centers) - 1)
-            d = design(fewer, 0.0)
+            d = _Design.build(x, Y, points(fewer), weights, 0.0, nu)
         # Equations (1.55)–(1.57): σ² raises the smoothing to the mean variance of the outputs.
         spread = Y.var(axis=0, dtype=np.float64).mean()
         sigma2 = 1.0 if d.tau == 0 or d.tau >= spread else spread / d.tau
@@ -262,5 +276,6 @@ def fit_layer(
         precision=precision,
         n_iter=n_iter,
         variance=variance,
+        length_scale=length_scale,
     )
     return layer, d.psi.astype(Y.dtype, copy=False) @ alpha.astype(Y.dtype, copy=False)

@@ -89,7 +89,7 @@ def unpack_classifier(header, arrays, prefix=""):
             WideCDMMAClassifier, CDMMA, _SAVED, header, arrays, prefix
         )
         require(len(classes) == len(groups), "classes and n_parts")
-        classifier.classes_ = classes
+        classifier.classes_, classifier.error_scale = classes, "shared"
         classifier._assemble(groups)
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
         raise ValueError(f"no working WideCDMMAClassifier ({error!r})") from error

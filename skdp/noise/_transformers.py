@@ -466,8 +466,9 @@ class OptimalDPNoise(DPNoise):
     bounds : pair (low, high), "data" or None, default=None
         Publicly known bounds of the features, each a number or an array of shape
         (n_features,). Values are clipped to them, and their width is the sensitivity.
-        ``"data"`` learns them from X, which reveals the extremes and warns. None: values are
-        not clipped, and a value that changes by more than d is protected less.
+        ``"data"`` learns them from X, which reveals the extremes and warns; a column of one
+        value c counts as one of width max(1, \|c\|). None: values are not clipped, and a value
+        that changes by more than d is protected less.
 
     perturb : {"always", "fit"}, default="always"
         When to add noise. ``"always"``: in every :meth:`transform`, so that all output is
@@ -593,8 +594,9 @@ class StaircaseDPNoise(DPNoise):
     bounds : pair (low, high), "data" or None, default=None
         Publicly known bounds of the features, each a number or an array of shape
         (n_features,). Values are clipped to them, and their width is the sensitivity.
-        ``"data"`` learns them from X, which reveals the extremes and warns. None: values are
-        not clipped, and a value that changes by more than d is protected less.
+        ``"data"`` learns them from X, which reveals the extremes and warns; a column of one
+        value c counts as one of width max(1, \|c\|). None: values are not clipped, and a value
+        that changes by more than d is protected less.
 
     perturb : {"always", "fit"}, default="always"
         When to add noise. ``"always"``: in every :meth:`transform`, so that all output is
@@ -722,8 +724,9 @@ class GaussianDPNoise(DPNoise):
     bounds : pair (low, high), "data" or None, default=None
         Publicly known bounds of the features, each a number or an array of shape
         (n_features,). Values are clipped to them, and their width is the sensitivity.
-        ``"data"`` learns them from X, which reveals the extremes and warns. None: values are
-        not clipped, and a value that changes by more than d is protected less.
+        ``"data"`` learns them from X, which reveals the extremes and warns; a column of one
+        value c counts as one of width max(1, \|c\|). None: values are not clipped, and a value
+        that changes by more than d is protected less.
 
     perturb : {"always", "fit"}, default="always"
         When to add noise. ``"always"``: in every :meth:`transform`, so that all output is

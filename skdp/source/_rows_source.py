@@ -505,6 +505,7 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
             self.n_layers,
             inference=self.inference,
             subset_size=self.subset_size,
+            error_scale="shared",
             n_jobs=self.n_jobs,
             verbose=self.verbose,
             random_state=self.random_state,

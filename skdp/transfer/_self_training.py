@@ -5,35 +5,38 @@ Kumar and Moser, Algorithm 7; SERUMS D3.3 (2022), equations (1.82) and (1.83).
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skdp.membership import WideCDMMAClassifier
+from skdp.membership import MOST_COMPONENTS, WideCDMMAClassifier
 from skdp.transfer._strategy import TransferResult
 from skdp.utils._kernel_regression import COUNT_OR_FRACTION
 from skdp.utils._parallel import draw_seeds
 from skdp.utils._sklearn import Interval, StrOptions
+from skdp.utils._warnings import recorded_warnings
 
-# Largest number of components, as in all experiments of the papers.
-_MAX_COMPONENTS = 20
+# Fraction of the rows that are inducing points where the number of components follows the rows: as
+# of the autoencoders. A tenth of a few dozen rows, as in the first round of the papers, is less
+# than the components need.
+_INDUCING = 0.5
 
 
 @dataclass(frozen=True)
 class Round:
     """Settings of the target classifier in one round."""
 
-    n_components: int
+    n_components: int | str
     n_inducing: int | float
     n_layers: int
 
 
 def first_round(labels):
     """Return the settings of the initial classifier: n = min(20, min_c N_c − 1), M = N, L = 1."""
-    n_components = int(np.clip(np.bincount(labels).min() - 1, 1, _MAX_COMPONENTS))
+    n_components = int(np.clip(np.bincount(labels).min() - 1, 1, MOST_COMPONENTS))
     return Round(n_components, 1.0, 1)
 
 
@@ -48,13 +51,16 @@ class SelfTrainingSchedule(BaseEstimator):
     n_components : "auto", int or sequence of int, default="auto"
         Size of the codes in each round, in non-decreasing order. ``"auto"``: 8 rounds with one
         component for every 12 rows of a class, at most 20, and half of that in the first two
-        rounds ("noise_aware"); (4, 6, 8, 10) ("alignment"); (5, 10, 15, 20) ("multitask").
+        rounds ("noise_aware"); 4 rounds, in each of which the rows of the classes, labeled and
+        pseudo-labeled, decide as for :class:`CDMMA` ("alignment" and "multitask"). The papers
+        have (4, 6, 8, 10) for "alignment" and (5, 10, 15, 20) for "multitask", which take some
+        hundred rows of each class.
 
     n_inducing : "auto", float, int or sequence of these, default="auto"
         Inducing points in each round, as a fraction of the rows of an autoencoder or as a
-        count; a single value is used in all rounds. ``"auto"``: (1/10, 1/8, 1/6, 1/4) for
-        "alignment", truncated or extended at its beginning to the number of rounds in
-        ``n_components``; 0.5 for the others.
+        count; a single value is used in all rounds. ``"auto"``: 0.5, but for "alignment" with
+        given ``n_components`` (1/10, 1/8, 1/6, 1/4), as in the paper, truncated or extended at
+        its beginning to the number of rounds.
 
     n_layers : "auto", int or sequence of int, default="auto"
         Number of layers in each round, in non-decreasing order; a single value is used in all
@@ -182,11 +188,17 @@ class SelfTrainingSchedule(BaseEstimator):
             value = getattr(self, name)
             return getattr(defaults, name) if _is_auto(value) else value
 
-        sizes = chosen("n_components")
-        sizes = _adapted_sizes(rows_per_class) if _is_auto(sizes) else _sequence(sizes)
-        schedules = {"n_components": sizes}
+        sizes, by_rows = chosen("n_components"), False
+        if _is_auto(sizes):
+            sizes = _adapted_sizes(rows_per_class)
+        elif by_rows := _is_auto(self.n_components):  # those of the papers are for many rows
+            sizes = ["auto"] * len(sizes)
+        schedules = {"n_components": _sequence(sizes)}
+        sizes = schedules["n_components"]
         for name in ("n_inducing", "n_layers"):
             values = _sequence(chosen(name))
+            if by_rows and name == "n_inducing" and _is_auto(self.n_inducing):
+                values = [_INDUCING]
             if isinstance(getattr(self, name), str | Real):
                 # One number is used in all rounds; the default is adapted at its beginning.
                 values = values[:1] * (len(sizes) - len(values)) + values[-len(sizes) :]
@@ -219,7 +231,7 @@ def _adapted_sizes(rows_per_class):
     """Return one component for every 12 rows of a class, at most 20; half of that at first."""
     # Rules of thumb: larger autoencoders of so few rows reconstruct rows of other classes as well,
     # and after eight rounds labels rarely change.
-    most = int(np.clip(rows_per_class // 12, 1, _MAX_COMPONENTS))
+    most = int(np.clip(rows_per_class // 12, 1, MOST_COMPONENTS))
     return [-(-most // 2)] * 2 + [most] * 6
 
 
@@ -239,6 +251,8 @@ def _check_rising(name, values):
 
 def _rises(values, may_be_fractions):
     """Return whether these are positive numbers of one kind, counts or fractions, in order."""
+    if values and not may_be_fractions and all(map(_is_auto, values)):
+        return True
     if not values or not all(isinstance(value, Real) for value in values):
         return False
     kinds = {isinstance(value, Integral) for value in values}
@@ -265,12 +279,16 @@ class Step:
     log_posteriors : ndarray of shape (n_samples, n_classes) or None, default=None
         Out-of-fold log-posteriors of all rows, labeled or not; None if scores are not
         log-posteriors.
+
+    n_components : int or None, default=None
+        Size of the codes; None if it is that of the settings.
     """
 
     distributions: np.ndarray
     details: dict[str, float]
     certainty: float = np.nan
     log_posteriors: np.ndarray | None = None
+    n_components: int | None = None
 
 
 @dataclass(frozen=True)
@@ -314,10 +332,12 @@ class SelfTraining:
             settings.n_layers,
             inference=self.inference,
             subset_size=self.subset_size,
+            error_scale="shared",
             n_jobs=self.n_jobs,
             random_state=draw_seeds(self.random_state),
         )
-        return ReconstructionScorer(classifier.fit(rows, labels))
+        with recorded_warnings():  # of the few rows that a pseudo-label may have
+            return ReconstructionScorer(classifier.fit(rows, labels))
 
     def run(
         self, rounds: Any, labels: np.ndarray, min_certainty: float = -np.inf
@@ -335,16 +355,18 @@ class SelfTraining:
         k, certainty = last, None
         if n_unlabeled:
             k, settings = 1, first_round(labels[labels >= 0])
+            if _is_auto(self.rounds[0].n_components):
+                settings = replace(settings, n_components="auto")
             first = rounds.start(settings, labels)
             labels = first.distributions.argmax(axis=1)
-            self._print_round(0, history.add(0, settings, n_unlabeled, first.details), start)
+            self._print_round(0, history.add(0, settings, n_unlabeled, first), start)
         while True:
             settings = self.rounds[k - 1]
             step = rounds.step(settings, labels)
             guesses = step.distributions.argmax(axis=1)
             changed = int(np.count_nonzero(guesses != labels))
             labels = guesses
-            self._print_round(k, history.add(k, settings, changed, step.details), start)
+            self._print_round(k, history.add(k, settings, changed, step), start)
             if certainty is None:
                 certainty = step.certainty
                 if certainty < min_certainty:
@@ -375,11 +397,12 @@ class _History:
     def __init__(self, n_unlabeled):
         self._n_unlabeled, self.lists = n_unlabeled, {}
 
-    def add(self, k, settings, changed, details):
+    def add(self, k, settings, changed, step):
         """Record a round with its settings, changes and fractions; return it as text."""
+        details = step.details
         entry = {
             "round": k,
-            "n_components": settings.n_components,
+            "n_components": step.n_components or settings.n_components,
             "n_inducing": settings.n_inducing,
             "n_layers": settings.n_layers,
             "changed": changed,

@@ -1,21 +1,29 @@
 """Kernel regression around centers, as membership mappings and fuzzy models use it."""
 
 from dataclasses import dataclass, replace
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 from scipy.linalg import eigh
 from scipy.linalg.lapack import dpocon, dpotrf
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 
-from skdp.utils._sklearn import Interval, RealNotInt
+from skdp.utils._sklearn import Interval, RealNotInt, StrOptions
 from skdp.utils._validation import check_array
+from skdp.utils._warnings import warn
 
 # Parameter constraints for the argument of :func:`resolve_count`.
 COUNT_OR_FRACTION: list = [
     Interval(Integral, 1, None, closed="left"),
     Interval(RealNotInt, 0, 1, closed="right"),
 ]
+# Parameter constraint for the argument of :func:`chosen_length_scale`.
+LENGTH_SCALE: list = [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")]
+# Widths of kernels among which "auto" chooses, in ranges of the coordinates, and the centers of
+# which it makes the choice: rules of thumb.
+LENGTH_SCALES = (0.1, 0.3, 1.0, 3.0)
+_CENTERS_OF_CHOICE = 200
 # Relative rounding error of the arithmetic.
 _EPS = np.finfo(np.float64).eps
 
@@ -42,8 +50,11 @@ def check_points(estimator, name, n_features):
     return points
 
 
-def kmeans_centers(x, n_centers, random_state):
-    """Return at most n_centers cluster centroids of the rows of x, or all its distinct rows."""
+def kmeans_centers(x, n_centers, random_state, weights=None):
+    """Return at most n_centers cluster centroids of the rows of x, or all its distinct rows.
+
+    Distances are Euclidean, or those of a kernel with the given weights.
+    """
     # SERUMS D3.3 (2022), equation (1.51).
     # Centers are initialized with random rows. k-means++ spreads initial centers over outliers,
     # which helps with a few centers for a few clusters; with a center for every other row it took
@@ -52,7 +63,21 @@ def kmeans_centers(x, n_centers, random_state):
     if n_centers >= len(distinct):
         return x.copy() if len(distinct) == len(x) else distinct
     kmeans = KMeans(n_centers, init="random", n_init=1, random_state=random_state)
-    return kmeans.fit(x).cluster_centers_
+    if weights is None:
+        return kmeans.fit(x).cluster_centers_
+    scale = np.sqrt(np.where(weights > 0, weights, 1.0))
+    return kmeans.fit(x * scale).cluster_centers_ / scale
+
+
+def chosen_length_scale(length_scale, centers, left_out_error, candidates=LENGTH_SCALES):
+    """Return a width of the kernel; "auto" is the candidate of the least error of rows left out.
+
+    ``left_out_error(length_scale, centers)`` computes it with some of the centers.
+    """
+    if length_scale != "auto":
+        return length_scale
+    some = centers[:: -(-len(centers) // _CENTERS_OF_CHOICE)]
+    return min(candidates, key=lambda candidate: left_out_error(candidate, some))
 
 
 def inverse_squared_range(x):
@@ -88,6 +113,32 @@ def squared_exponential(x, centers, weights):
     # the variance σ² = 1.
     kernel = log_kernel(x, centers, weights)
     return np.exp(kernel, out=kernel)
+
+
+@dataclass(frozen=True)
+class Standardization:
+    """Mean and standard deviation of outputs, by which a model learns and predicts them."""
+
+    mean: np.ndarray
+    scale: np.ndarray
+
+    @classmethod
+    def of(cls, Y, standardize):
+        """Return those of the columns of Y, or 0 and 1; a constant column has 1."""
+        mean, scale = np.zeros(Y.shape[1]), np.ones(Y.shape[1])
+        if standardize:
+            mean, deviation = Y.mean(axis=0), Y.std(axis=0)
+            varies = deviation > 8 * _EPS * np.abs(Y).max(axis=0)
+            scale = np.where(varies, deviation, 1.0)
+        return cls(mean, scale)
+
+    def apply(self, Y):
+        """Return standardized outputs."""
+        return (Y - self.mean) / self.scale
+
+    def undo(self, Y):
+        """Return outputs in their own units, in the dtype of Y."""
+        return Y * self.scale.astype(Y.dtype) + self.mean.astype(Y.dtype)
 
 
 def regularized(K):
@@ -163,6 +214,17 @@ class DiagonalRegression:
         kept = (self.eigenvalues + smoothing) / (self.eigenvalues + ridge)
         return max(0.0, self.energy - 2.0 * shrunk.sum() + (shrunk * kept).sum())
 
+    def left_out_error(self, ridge, Psi, Y):
+        """Return the mean squared residual of each row if it were left out, at this ridge."""
+        # Outputs are linear in Y, so that residuals and the diagonal of the hat matrix give it.
+        projected = Psi @ self.basis
+        projected /= np.sqrt(self.eigenvalues + ridge)
+        leverage = np.einsum("ij,ij->i", projected, projected)
+        residual = Y - Psi @ self.coef(ridge)
+        # A row of leverage one determines its own output: any large error does.
+        residual /= np.maximum(1.0 - leverage, 1e-3)[:, np.newaxis]
+        return np.mean(np.square(residual))
+
 
 def fixed_point(update, *, tol, max_iter):
     """Return a precision from 1 on that an update changes by a fraction of ``tol`` or less.
@@ -175,6 +237,16 @@ def fixed_point(update, *, tol, max_iter):
         previous, precision = precision, update(precision)
         change = abs(precision / previous - 1.0)
     return precision, n_iter
+
+
+def warn_of_no_convergence(estimator):
+    """Warn if a fitted estimator's precision may not have converged within ``max_iter``."""
+    if estimator.n_iter_ == estimator.max_iter:
+        warn(
+            f"{type(estimator).__name__} stopped at max_iter={estimator.max_iter} before the "
+            f"precision converged to tol={estimator.tol}. Increase max_iter or tol.",
+            ConvergenceWarning,
+        )
 
 
 def in_dtype(layer, dtype, *names):

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.utils._frames import as_frame
 from skdp.utils._text import matched
+from skdp.utils._warnings import warn
 
 # Smallest and largest magnitude of data. Kernel weights are inverse squares of ranges, and
 # squares of squared errors are summed: with these bounds, rules of thumb, all of them stay
@@ -49,6 +50,22 @@ def validate_training_data(estimator, X, *y, **settings):
     for values, name in zip(validated if y else (validated,), "Xy", strict=False):
         check_magnitude(values, name)
     return validated
+
+
+def warn_of_scales(estimator, X):
+    """Warn where a few columns decide distances, so much larger are their values than others.
+
+    The text tells nothing of the rows, which may be private.
+    """
+    deviations = X.std(axis=0, dtype=np.float64)
+    varying = deviations[deviations > 0]
+    # Rule of thumb: pixels of images, which need no scaling, are far from it.
+    if varying.size and np.median(varying) < 0.01 * varying.max():
+        warn(
+            f"{type(estimator).__name__} adds up squared errors of columns of very different "
+            "scales, so that those with the largest values decide alone. Scale the columns first, "
+            "by public bounds where rows are private, otherwise by a StandardScaler in a pipeline."
+        )
 
 
 def validate_queries(estimator, X):

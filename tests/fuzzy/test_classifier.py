@@ -1,12 +1,14 @@
 import copy
+import warnings
 
 import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from skdp import DeepFuzzyClassifier, OptimalDPNoise
+from skdp import DeepFuzzyAutoencoder, DeepFuzzyClassifier, OptimalDPNoise
 from skdp.fuzzy import FuzzyRule
 
 
@@ -147,3 +149,52 @@ def test_scales_of_errors_are_learned_from_perturbed_rows_alone(split):
     ).fit(X[::-1], y, groups=groups)
     # Other private rows, the same perturbed ones: nothing that is learned differs.
     assert_array_equal(model.error_scales_.powers, again.error_scales_.powers)
+
+
+def test_the_rows_of_the_classes_decide_the_size_of_codes(rng):
+    # Three directions and noise; a few rows say nothing of their number.
+    X = rng.randn(2, 60, 3) @ rng.randn(2, 3, 30) + 0.1 * rng.randn(2, 60, 30)
+    X[1] += 5
+
+    def sizes(*counts):
+        rows = np.concatenate([X[k, :n] for k, n in enumerate(counts)])
+        model = DeepFuzzyClassifier(random_state=0).fit(rows, np.repeat([0, 1], counts))
+        return [autoencoder.n_components_ for [autoencoder] in model.autoencoders_]
+
+    assert max(sizes(60, 60)) <= 4
+    assert sizes(7, 7) == [7, 7]  # of at most 20, all that they span
+    assert DeepFuzzyAutoencoder(random_state=0).fit(X[0]).n_components_ <= 4
+    # Participants, who do not see each other's rows, have codes of one size.
+    model = DeepFuzzyClassifier(random_state=0).fit(X[0], np.zeros(60), groups=np.zeros(60))
+    assert model.autoencoders_[0][0].n_components_ == 20
+
+
+def test_scales_of_errors_are_learned_where_they_can_be(split):
+    X, _, y, _, groups = split
+    X, y, groups = X[:200], y[:200], groups[:200]
+    alone = DeepFuzzyClassifier(max_layers=1, random_state=0).fit(X, y)
+    assert len(alone.error_scales_.powers) == 10
+    for fit in (
+        lambda model: model.fit(X, y, groups=groups),
+        lambda model: model.set_params(noise=OptimalDPNoise(8.0, bounds=(0, 1))).fit(X, y),
+        lambda model: model.fit(X, np.where(np.arange(200) == 0, 11, y)),  # a single row
+        lambda model: model.fit(X, np.zeros(200)),
+    ):
+        model = fit(clone(alone))
+        assert not hasattr(model, "error_scales_")
+        # The rule of the report.
+        nearest = model.classes_[model.reconstruction_errors(X).argmin(axis=1)]
+        assert_array_equal(model.predict(X), nearest)
+
+
+def test_scales_of_columns_warn_and_tell_nothing_of_the_rows(rng):
+    X, y = rng.rand(60, 4), np.resize([0, 1], 60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        DeepFuzzyClassifier(2).fit(X * [1, 1, 50, 1], np.resize([0, 1], 60))
+    texts = []
+    for size in (1e3, 1e5):
+        with pytest.warns(UserWarning, match="StandardScaler") as record:
+            DeepFuzzyClassifier(2).fit(X * [1, 1, size, 1], y)
+        texts += {str(w.message) for w in record}
+    assert len(set(texts)) == 1

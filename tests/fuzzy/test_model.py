@@ -1,6 +1,9 @@
 """The deep fuzzy model against the report's formulas solved directly."""
 
+from functools import partial
+
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skdp import DeepFuzzyAutoencoder, DeepFuzzyRegressor
@@ -8,6 +11,9 @@ from skdp.fuzzy._model import normalized_memberships
 from skdp.utils._kernel_regression import inverse_squared_range
 
 N_ITER = 30
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+# As the report has it.
+PaperRegressor = partial(DeepFuzzyRegressor, length_scale=1.0, standardize=False)
 exactly = {"tol": 0.0, "max_iter": N_ITER}
 
 
@@ -37,7 +43,7 @@ def slow_layer(K, Y):
 
 def test_one_layer_equals_direct_solves(problem):
     x, Y, a = problem
-    model = DeepFuzzyRegressor(centers=a, max_layers=1, **exactly).fit(x, Y)
+    model = PaperRegressor(centers=a, max_layers=1, **exactly).fit(x, Y)
     K = slow_memberships(x, a, inverse_squared_range(x))
     alpha, beta, covariance = slow_layer(K, Y)
     mean, std = model.predict(x, return_std=True)
@@ -75,7 +81,7 @@ def test_layers_are_added_while_the_precision_grows(problem):
     x, Y, _ = problem
     counts = []
     for most in (1, 2, 10):
-        model = DeepFuzzyRegressor(n_inducing=5, max_layers=most, random_state=0).fit(x, Y)
+        model = PaperRegressor(n_inducing=5, max_layers=most, random_state=0).fit(x, Y)
         assert (np.diff(model.precisions_) > 0).all()
         assert model.n_layers_ == len(model.precisions_) <= most
         counts.append(model.n_layers_)
@@ -91,11 +97,11 @@ def test_memberships_far_away_do_not_underflow():
 
 def test_other_membership_functions(problem):
     x, Y, a = problem
-    gaussian = DeepFuzzyRegressor(centers=a, max_layers=1).fit(x, Y)
-    same = DeepFuzzyRegressor(
+    gaussian = PaperRegressor(centers=a, max_layers=1).fit(x, Y)
+    same = PaperRegressor(
         centers=a, max_layers=1, membership_function=lambda squared: -0.5 * squared
     ).fit(x, Y)
-    cauchy = DeepFuzzyRegressor(
+    cauchy = PaperRegressor(
         centers=a, max_layers=1, membership_function=lambda squared: -np.log1p(squared)
     ).fit(x, Y)
     assert_allclose(same.predict(x), gaussian.predict(x), rtol=1e-9)

@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
 
 from skdp import DeepFuzzyAutoencoder, DeepFuzzyRegressor
 
@@ -32,3 +34,35 @@ def test_centers_of_the_wrong_width_are_refused(problem):
         DeepFuzzyRegressor(centers=a[:, :1]).fit(x, Y)
     with pytest.raises(ValueError, match=r"'centers' parameter of DeepFuzzyAutoencoder"):
         DeepFuzzyAutoencoder(3, centers=a).fit(Y)
+
+
+def test_units_do_not_matter(problem):
+    x, Y, _ = problem
+    scale, shift = np.array([1e-3, 1e4]), np.array([5.0, -1e5])
+    plain, other = (
+        DeepFuzzyRegressor(random_state=0).fit(rows, outputs)
+        for rows, outputs in [(x, Y), (shift + scale * x, 1e4 + 1e3 * Y)]
+    )
+    assert plain.length_scale_ == other.length_scale_
+    mean, std = plain.predict(x, return_std=True)
+    other_mean, other_std = other.predict(shift + scale * x, return_std=True)
+    assert_allclose(other_mean, 1e4 + 1e3 * mean, rtol=1e-6)
+    assert_allclose(other_std, 1e3 * std, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("frequency", "length_scale"), [(20.0, 0.1), (1.0, 1.0)])
+def test_the_width_of_the_sets_follows_the_function(frequency, length_scale, rng):
+    x = rng.rand(200, 1)
+    y = 100 + np.sin(frequency * x.ravel()) + 0.01 * rng.randn(200)
+    model = DeepFuzzyRegressor(random_state=0).fit(x[::2], y[::2])
+    assert model.length_scale_ == length_scale
+    assert model.score(x[1::2], y[1::2]) > 0.95
+    same = DeepFuzzyRegressor(length_scale=length_scale, random_state=0).fit(x[::2], y[::2])
+    assert_array_equal(model.predict(x), same.predict(x))
+
+
+@pytest.mark.parametrize("kind", [DeepFuzzyRegressor, DeepFuzzyAutoencoder])
+def test_stopping_early_warns(problem, kind):
+    _, Y, _ = problem
+    with pytest.warns(ConvergenceWarning, match=rf"{kind.__name__} stopped at max_iter=1 "):
+        kind(max_iter=1).fit(Y, Y)

@@ -66,7 +66,7 @@ def test_first_code_is_the_uncentered_projection(eights):
 def test_layers_that_shrink_to_nothing_stay_finite(eights):
     # 25 rows in 20 directions: the uncertainty of the inputs outweighs what deep layers
     # see, and each outputs less than the one before, down to underflow.
-    autoencoder = CDMMA(random_state=0).fit(eights[:25])
+    autoencoder = CDMMA(20, random_state=0).fit(eights[:25])
     outputs = autoencoder.layer_outputs(eights)
     assert np.isfinite(outputs).all()
     assert np.abs(outputs).max(axis=(1, 2)).min() < 1e-50  # otherwise nothing is tested

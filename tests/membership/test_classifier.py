@@ -26,7 +26,7 @@ def test_digits_accuracy(cls, inference, split):
 
 def test_scores_are_reconstruction_errors_of_single_class_models(split):
     X, X_test, y, _ = split
-    classifier = CDMMAClassifier(8, n_layers=2, random_state=0).fit(X, y)
+    classifier = CDMMAClassifier(8, n_layers=2, error_scale="shared", random_state=0).fit(X, y)
     for k, autoencoder in enumerate(classifier.autoencoders_):
         alone = CDMMA(8, n_layers=2, random_state=autoencoder.random_state).fit(X[y == k])
         errors = alone.reconstruction_error(X_test)
@@ -80,7 +80,7 @@ def test_results_do_not_depend_on_n_jobs_or_backend(split):
 
 def test_verbose_reports_progress(split, capsys):
     X, _, y, _ = split
-    CDMMAClassifier(4, n_layers=1, verbose=1).fit(X, y)
+    CDMMAClassifier(4, n_layers=1, error_scale="shared", verbose=1).fit(X, y)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 10
     assert lines[-1].startswith("[CDMMAClassifier] 10/10 autoencoders")
@@ -166,7 +166,8 @@ CLASSIFIERS = [CDMMAClassifier, WideCDMMAClassifier]
 def test_two_classes_give_one_column(split):
     X, X_test, y, _ = split
     two = y < 2
-    classifier = CDMMAClassifier(random_state=0).fit(X[two], np.array(["a", "b"])[y[two]])
+    classifier = CDMMAClassifier(error_scale="shared", random_state=0)
+    classifier.fit(X[two], np.array(["a", "b"])[y[two]])
     errors = classifier.reconstruction_errors(X_test)
     assert_allclose(classifier.decision_function(X_test), errors[:, 0] - errors[:, 1])
     second = classifier.decision_function(X_test) > 0
@@ -176,7 +177,7 @@ def test_two_classes_give_one_column(split):
 @pytest.mark.parametrize("cls", CLASSIFIERS)
 def test_probabilities(cls, split):
     X, X_test, y, y_test = split
-    classifier = cls(random_state=0).fit(X, y)
+    classifier = cls(20, error_scale="shared", random_state=0).fit(X, y)
     probabilities = classifier.predict_proba(X_test)
     errors = classifier.reconstruction_errors(X_test)
     assert_allclose(probabilities.sum(axis=1), 1)

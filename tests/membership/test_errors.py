@@ -52,7 +52,8 @@ def test_error_sums_count_add_and_square(rng):
 @pytest.fixture(scope="module")
 def classifier(split):
     X, _, y, _ = split
-    return WideCDMMAClassifier(4, n_layers=1, subset_size=60, random_state=0).fit(X, y)
+    settings = {"n_layers": 1, "subset_size": 60, "error_scale": "shared", "random_state": 0}
+    return WideCDMMAClassifier(4, **settings).fit(X, y)
 
 
 def test_the_temperature_of_groups_is_that_of_all_their_training_rows(classifier):
@@ -122,12 +123,11 @@ def test_they_are_the_posterior_mode(simulated):
     def posterior(powers, offsets):
         logs = np.log(errors / scales.typical_error)
         chosen = softmax(offsets - powers * logs, axis=1)[np.arange(60), drawn]
-        # The common power that is best for these powers: minimizes .01 a² + 10 Σ(p − a)².
-        common = 10 * powers.sum() / (10 * len(powers) + 0.01)
-        deviations = powers - common
-        return np.log(chosen).sum() - 5 * (
-            deviations @ deviations + offsets @ offsets + 0.001 * common**2
-        )
+        # The common power that is best for these powers.
+        grid = np.exp(np.linspace(-3, 3, 60_001))
+        deviations = 30 * ((powers[:, np.newaxis] - grid) ** 2).sum(axis=0)
+        prior = deviations + np.log(grid) ** 2 + 3 * offsets @ offsets
+        return np.log(chosen).sum() - 0.5 * prior.min()
 
     best = posterior(scales.powers, scales.offsets)
     for step in 0.05 * np.vstack([np.eye(6), -np.eye(6)]):

@@ -1,5 +1,7 @@
 """MembershipMapping against the papers' formulas solved directly."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,11 +12,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 from skdp import MembershipMapping
-from skdp.utils._kernel_regression import inverse_squared_range
+from skdp.utils._kernel_regression import DiagonalRegression, inverse_squared_range
 
 N_ITER = 25
 # A tolerance of zero never stops early, so both sides do the same number of steps.
 exactly = {"tol": 0.0, "max_iter": N_ITER}
+# As the papers have it.
+PaperMapping = partial(MembershipMapping, length_scale=1.0, standardize=False, input_variance=0.01)
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
@@ -87,7 +91,7 @@ def slow_empirical(x, Y, a, nu=2.1):
 @pytest.mark.parametrize("s", [0.0, 0.01, 0.3])
 def test_gamma_equals_direct_solves(problem, nu, s):
     x, Y, a = problem
-    mapping = MembershipMapping(nu=nu, input_variance=s, inducing_points=a, **exactly).fit(x, Y)
+    mapping = PaperMapping(nu=nu, input_variance=s, inducing_points=a, **exactly).fit(x, Y)
     alpha, beta, psi = slow_gamma(x, Y, a, nu, s)
     assert_array_equal(mapping.inducing_points_, a)
     assert_allclose(mapping.precision_, beta, rtol=1e-6)
@@ -99,7 +103,7 @@ def test_gamma_equals_direct_solves(problem, nu, s):
 def test_empirical_equals_direct_solves(problem, scale):
     x, Y, a = problem
     Y = scale * Y
-    mapping = MembershipMapping(inference="empirical", inducing_points=a, **exactly).fit(x, Y)
+    mapping = PaperMapping(inference="empirical", inducing_points=a, **exactly).fit(x, Y)
     alpha, beta, psi, sigma2 = slow_empirical(x, Y, a)
     assert (sigma2 > 1) == (scale > 0.1)  # both branches of step 9 are seen
     assert_allclose(mapping.precision_, beta, rtol=1e-6)
@@ -109,7 +113,7 @@ def test_empirical_equals_direct_solves(problem, scale):
 
 def test_empirical_drops_inducing_points_until_the_smoothing_suffices(problem):
     x, Y, _ = problem
-    mapping = MembershipMapping(1.0, inference="empirical", random_state=0).fit(x, Y)
+    mapping = PaperMapping(1.0, inference="empirical", random_state=0).fit(x, Y)
     w, a = inverse_squared_range(x), mapping.inducing_points_
     K, psi = kernel(a, a, w), kernel(x, a, w)
     tau = (len(x) - np.trace(np.linalg.solve(K, psi.T @ psi))) / (0.1 + len(a))
@@ -204,7 +208,7 @@ def test_smooth_kernels_do_not_drive_the_precision_away(scale, noise, rng):
     # once looked like a perfect fit, and predictions reached 1e27.
     x = rng.rand(1000, 1)
     y = scale * (np.sin(6 * x.ravel()) + noise * rng.randn(1000))
-    mapping = MembershipMapping(random_state=0).fit(x, y)
+    mapping = PaperMapping(random_state=0).fit(x, y)
     residual = np.mean((y - mapping.predict(x)) ** 2)
     assert np.abs(mapping.predict(x)).max() < 2 * scale
     assert residual < 0.3 * y.var()
@@ -251,7 +255,7 @@ def slow_std(mapping, x, Y, queries, *, s, sigma2):
 @pytest.mark.parametrize("s", [0.0, 0.01, 0.3])
 def test_standard_deviations_are_those_of_the_posterior(problem, nu, s, rng):
     x, Y, a = problem
-    mapping = MembershipMapping(nu=nu, input_variance=s, inducing_points=a).fit(x, Y)
+    mapping = PaperMapping(nu=nu, input_variance=s, inducing_points=a).fit(x, Y)
     queries = 2 * rng.rand(9, 3)
     mean, std = mapping.predict(queries, return_std=True)
     assert_array_equal(mean, mapping.predict(queries))
@@ -262,7 +266,7 @@ def test_standard_deviations_are_those_of_the_posterior(problem, nu, s, rng):
 def test_standard_deviations_of_the_empirical_inference(problem, scale, rng):
     x, Y, a = problem
     Y = scale * Y
-    mapping = MembershipMapping(inference="empirical", inducing_points=a, **exactly).fit(x, Y)
+    mapping = PaperMapping(inference="empirical", inducing_points=a, **exactly).fit(x, Y)
     queries = 2 * rng.rand(9, 3)
     sigma2 = slow_empirical(x, Y, a)[3]
     slow = slow_std(mapping, x, Y, queries, s=0.0, sigma2=sigma2)
@@ -273,7 +277,7 @@ def test_standard_deviations_are_a_mean_over_inputs_and_posterior(problem, rng):
     # By simulation: x around the query, u of the posterior.
     x, Y, a = problem
     s, query = 0.05, np.array([[0.3, 0.6, 1.2]])
-    mapping = MembershipMapping(nu=np.inf, input_variance=s, inducing_points=a).fit(x, Y)
+    mapping = PaperMapping(nu=np.inf, input_variance=s, inducing_points=a).fit(x, Y)
     w, beta = inverse_squared_range(x), mapping.precision_
     Ki = np.linalg.inv(kernel(a, a, w))
     Phi = slow_products(x, a, w, s).sum(axis=0)
@@ -288,7 +292,7 @@ def test_standard_deviations_are_a_mean_over_inputs_and_posterior(problem, rng):
 def test_standard_deviations_grow_from_the_noise_to_the_prior(rng):
     x = rng.rand(400, 1)
     y = np.sin(2 * x.ravel()) + 0.1 * rng.randn(400)
-    mapping = MembershipMapping(20, nu=np.inf, input_variance=0.0, random_state=0).fit(x, y)
+    mapping = PaperMapping(20, nu=np.inf, input_variance=0.0, random_state=0).fit(x, y)
     _, within = mapping.predict(x, return_std=True)
     _, far = mapping.predict([[100.0]], return_std=True)
     assert_allclose(within, 0.1, rtol=0.1)
@@ -324,3 +328,43 @@ def test_standard_deviations_of_degenerate_inputs_are_finite(inference):
         std = mapping.predict(np.vstack([x, 50 + x]), return_std=True)[1]
         assert np.isfinite(std).all()
         assert (std > 0).all()
+
+
+@pytest.mark.parametrize("inference", ["gamma", "empirical"])
+def test_units_do_not_matter(problem, inference):
+    x, Y, _ = problem
+    scale, shift = np.array([1e-3, 1.0, 1e4]), np.array([5.0, -2.0, 1e5])
+    plain, other = (
+        MembershipMapping(inference=inference, random_state=0).fit(rows, outputs)
+        for rows, outputs in [(x, Y), (shift + scale * x, 1e4 + 1e3 * Y)]
+    )
+    assert plain.length_scale_ == other.length_scale_
+    mean, std = plain.predict(x, return_std=True)
+    other_mean, other_std = other.predict(shift + scale * x, return_std=True)
+    assert_allclose(other_mean, 1e4 + 1e3 * mean, rtol=1e-7)
+    assert_allclose(other_std, 1e3 * std, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("frequency", "length_scale"), [(0.3, 3.0), (20.0, 0.1)])
+def test_the_width_of_the_kernel_follows_the_function(frequency, length_scale, rng):
+    x = rng.rand(200, 1)
+    y = 100 + np.sin(frequency * x.ravel()) + 0.01 * rng.randn(200)
+    mapping = MembershipMapping(random_state=0).fit(x[::2], y[::2])
+    assert mapping.length_scale_ == length_scale
+    assert mapping.score(x[1::2], y[1::2]) > 0.95
+    same = MembershipMapping(length_scale=length_scale, random_state=0).fit(x[::2], y[::2])
+    assert_array_equal(mapping.predict(x), same.predict(x))
+
+
+def test_left_out_error_is_that_of_fits_without_a_row(problem):
+    # At given points, precision and smoothing, a fit without a row is a solve without it.
+    x, Y, a = problem
+    w, ridge = inverse_squared_range(x), 0.3
+    K, psi = kernel(a, a, w), kernel(x, a, w)
+    regression = DiagonalRegression.from_moments(psi.T @ psi, K, psi, Y)
+    errors = []
+    for i in range(len(x)):
+        rest = np.delete(psi, i, axis=0)
+        alpha = np.linalg.solve(rest.T @ rest + ridge * K, rest.T @ np.delete(Y, i, axis=0))
+        errors.append((Y[i] - psi[i] @ alpha) ** 2)
+    assert_allclose(regression.left_out_error(ridge, psi, Y), np.mean(errors), rtol=1e-6)

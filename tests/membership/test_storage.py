@@ -15,7 +15,8 @@ from skdp.membership import pack_classifier, unpack_classifier
 def fitted(digits):
     X, y = digits
     X, y = X[y < 3], y[y < 3]
-    return WideCDMMAClassifier(4, 20, 2, subset_size=100, random_state=0).fit(X, y)
+    settings = {"subset_size": 100, "error_scale": "shared", "random_state": 0}
+    return WideCDMMAClassifier(4, 20, 2, **settings).fit(X, y)
 
 
 @pytest.fixture
@@ -33,6 +34,7 @@ def test_round_trip(digits, dtype, names, inference, prefix):
     kept = y < len(names)
     X, y = X[kept].astype(dtype), np.array(names)[y[kept]]
     settings = {"n_layers": 3, "inference": inference, "subset_size": 100, "random_state": 0}
+    settings["error_scale"] = "shared"
     model = WideCDMMAClassifier(3, 15, **settings).fit(X, y)
     header, arrays = pack_classifier(model, prefix)
     assert all(key.startswith(prefix) for key in arrays)

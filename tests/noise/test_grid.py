@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
+from sklearn.base import clone
 
 from skdp import GaussianDPNoise, OptimalDPNoise, PrivacyLeakWarning, StaircaseDPNoise
 from skdp.noise import RandomBits, _grid
@@ -150,6 +151,20 @@ def test_bounds_learned_from_the_data_warn(rng):
     with pytest.warns(PrivacyLeakWarning, match=r"bounds='data'.*bounds=\(0, 255\)"):
         noise = OptimalDPNoise(bounds="data").fit(X)
     assert_allclose(noise.expected_magnitude_, np.ptp(X, axis=0), rtol=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
+@pytest.mark.parametrize("noise", [OptimalDPNoise(4.0), GaussianDPNoise(4.0)])
+@pytest.mark.parametrize(("value", "width"), [(0.0, 1), (0.2, 1), (-250.0, 250), (1e6, 1e6)])
+def test_learned_bounds_of_a_constant_column_hide_its_value(value, width, noise):
+    # No width would be no noise: the value counts as one of its own size, or of one.
+    X = np.c_[np.full(1000, value), np.linspace(0, 2, 1000)]
+    noise = clone(noise).set_params(bounds="data")
+    noisy = noise.fit_transform(X)
+    assert_allclose(noise.variance_[0] / noise.variance_[1], (width / 2) ** 2)
+    assert_allclose(noise.expected_magnitude_[0] / noise.expected_magnitude_[1], width / 2)
+    assert (noisy[:, 0] != value).all()
+    assert abs(noisy[:, 0].mean() - value) < 4.5 * np.sqrt(noise.variance_[0] / 1000)
 
 
 @pytest.mark.parametrize(

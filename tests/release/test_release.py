@@ -100,7 +100,7 @@ def test_no_generator_leaves_with_it(rows):
 
 
 def test_whoever_made_a_classifier_cannot_change_it_any_more(release, rows, altered):
-    classifier = WideCDMMAClassifier(n_components=2, n_layers=1, random_state=0)
+    classifier = WideCDMMAClassifier(2, n_layers=1, error_scale="shared", random_state=0)
     classifier.fit(rows[0].to_numpy(), rows[1])
     plain = altered(release, classifier=classifier, row_classifier=None, subspace=None,
                     mixtures=None)  # fmt: skip
@@ -167,7 +167,7 @@ def test_the_source_alone_is_its_classifier_of_denoised_rows(rows, release):
 
 def test_without_noise_the_source_alone_is_the_plain_classifier(rows, open_source):
     X, y = rows[0].to_numpy(), rows[1]
-    plain = WideCDMMAClassifier(random_state=0).fit(X, y)
+    plain = WideCDMMAClassifier(20, error_scale="shared", random_state=0).fit(X, y)
     release = open_source(X, y).release_
     assert_array_equal(release.scores(X), -plain.reconstruction_errors(X))
     assert_array_equal(release.predict_proba(X), plain.predict_proba(X))

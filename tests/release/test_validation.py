@@ -69,7 +69,7 @@ def without_first_column(array):
 def fitted(n_features=6, classes=(0, 1, 2)):
     rng = np.random.RandomState(0)
     X, y = rng.rand(60, n_features), np.array(classes)[np.arange(60) % len(classes)]
-    return WideCDMMAClassifier(2, n_layers=1, random_state=0).fit(X, y)
+    return WideCDMMAClassifier(2, n_layers=1, error_scale="shared", random_state=0).fit(X, y)
 
 
 FRAME = [

@@ -25,7 +25,7 @@ def test_without_noise_it_is_the_plain_classifier(small):
     X, y = small
     with pytest.warns(PrivacyLeakWarning, match="epsilon=inf"):
         release = DPSource(np.inf, random_state=0).fit(X, y).release_
-    plain = WideCDMMAClassifier(random_state=0).fit(X, y)
+    plain = WideCDMMAClassifier(20, error_scale="shared", random_state=0).fit(X, y)
     assert_array_equal(release.classifier.decision_function(X), plain.decision_function(X))
     assert release.row_classifier is release.classifier
 
@@ -38,7 +38,7 @@ def test_everything_is_computed_from_the_noisy_copy(rng, p, parts):
     noise = OptimalDPNoise(5.0, random_state=3)
     noisy = clone(noise).fit_transform(X)
     release = DPSource(noise=noise, parts=parts, random_state=0).fit(X, y).release_
-    model = WideCDMMAClassifier(random_state=0).fit(noisy, y)
+    model = WideCDMMAClassifier(20, error_scale="shared", random_state=0).fit(noisy, y)
     assert_array_equal(release.row_classifier.decision_function(X), model.decision_function(X))
     components, medians = release.alignment.components, release.alignment.class_medians
     values, vectors = np.linalg.eigh(np.cov(noisy.T))

@@ -69,16 +69,17 @@ def fewer(X, marked):
 
 def schedule_models(seeds, inference, depths=(1, 1, 2)):
     for n, ratio, depth in zip((2, 3, 4), (0.1, 0.2, 0.25), depths, strict=True):
-        yield WideCDMMAClassifier(
-            n, ratio, depth, inference=inference, random_state=seeds.randint(2**31 - 1)
-        )
+        settings = {"inference": inference, "error_scale": "shared"}
+        seed = seeds.randint(2**31 - 1)
+        yield WideCDMMAClassifier(n, ratio, depth, **settings, random_state=seed)
 
 
 def initial_labels(rows, marked, seeds, inference):
     shown = marked >= 0
     n = min(20, np.bincount(marked[shown]).min() - 1)
     seed = seeds.randint(2**31 - 1)
-    model = WideCDMMAClassifier(n, 1.0, 1, inference=inference, random_state=seed)
+    settings = {"inference": inference, "error_scale": "shared"}
+    model = WideCDMMAClassifier(n, 1.0, 1, **settings, random_state=seed)
     labels = marked.copy()
     labels[~shown] = model.fit(rows[shown], marked[shown]).predict(rows[~shown])
     return labels

@@ -222,6 +222,7 @@ def test_first_round_has_one_component_less_than_labels(n, expected):
         ({"n_inducing": (0.4, 0.2, 0.3, 0.5)}, "in non-decreasing order"),
         ({"n_inducing": (0.5, 0.5, 1, 10)}, "'n_inducing' parameter"),
         ({"n_components": ("a", "b")}, "'n_components' parameter"),
+        ({"n_components": ("auto", 4)}, "'n_components' parameter"),
         ({"n_layers": 0}, "'n_layers' parameter"),
         ({"n_folds": 0}, "'n_folds' parameter"),
         ({"n_folds": 1}, "at least 2 with strategy='noise_aware'"),
@@ -235,10 +236,20 @@ def test_impossible_settings_are_refused(same, settings, message):
 @pytest.mark.parametrize(
     ("settings", "sizes", "fractions", "depths"),
     [
-        ({}, [4, 6, 8, 10], [1 / 10, 1 / 8, 1 / 6, 1 / 4], [1, 1, 1, 5]),
+        ({}, ["auto"] * 4, [1 / 2] * 4, [1, 1, 1, 5]),
+        (
+            {"n_components": (4, 6, 8, 10)},
+            *([4, 6, 8, 10], [1 / 10, 1 / 8, 1 / 6, 1 / 4], [1, 1, 1, 5]),
+        ),
+        ({"n_inducing": 40}, ["auto"] * 4, [40] * 4, [1, 1, 1, 5]),
+        ({"n_components": ("auto", "auto")}, ["auto"] * 2, [1 / 6, 1 / 4], [1, 5]),
         ({"strategy": "noise_aware"}, [5, 5] + [9] * 6, [1 / 2] * 8, [1] * 8),
-        ({"strategy": "multitask"}, [5, 10, 15, 20], [1 / 2] * 4, [1] * 4),
-        ({"strategy": "multitask", "n_layers": 5}, [5, 10, 15, 20], [1 / 2] * 4, [5] * 4),
+        ({"strategy": "multitask"}, ["auto"] * 4, [1 / 2] * 4, [1] * 4),
+        ({"strategy": "multitask", "n_layers": 5}, ["auto"] * 4, [1 / 2] * 4, [5] * 4),
+        (
+            {"strategy": "multitask", "n_components": (5, 10, 15, 20)},
+            *([5, 10, 15, 20], [1 / 2] * 4, [1] * 4),
+        ),
         ({"n_components": 7}, [7], [1 / 4], [5]),
         ({"n_components": (2, 3)}, [2, 3], [1 / 6, 1 / 4], [1, 5]),
         (

@@ -74,29 +74,34 @@ class LeastErrorRounds:
         self._folds = np.full(len(task.labels), -1)
         self._source_scores = side.follow(task.X[self._unlabeled])
         self._target: Any = None
-        self._source_share = 0.0
+        self._source_share, self._n_components = 0.0, None
+
+    def _fit(self, settings, rows, labels):
+        """Return a scorer of these rows, and remember the size of its codes."""
+        scorer = self._training.fit_autoencoders(settings, rows, labels)
+        groups = scorer.classifier.autoencoders_by_class()
+        self._n_components = max(a.n_components_ for group in groups for a in group)
+        return scorer
 
     def start(self, settings, labels):
         """Return the predictions of a classifier of the labeled rows alone."""
         # Kumar and Moser, equation (126).
         is_labeled = ~self._unlabeled
-        scorer = self._training.fit_autoencoders(
-            settings, self._rows[is_labeled], labels[is_labeled]
-        )
-        return self._step(labels, scorer.scores(self._rows[self._unlabeled]))
+        scorer = self._fit(settings, self._rows[is_labeled], labels[is_labeled])
+        return self._step(settings, labels, scorer.scores(self._rows[self._unlabeled]))
 
     def step(self, settings, labels):
         """Return predictions by the smaller error of target and source."""
         # Kumar and Moser, equations (123), (124), (129) and (130).
         self._side.update(labels)
         if not self._out_of_fold:
-            self._target = self._training.fit_autoencoders(settings, self._rows, labels)
+            self._target = self._fit(settings, self._rows, labels)
         self._source_share = 0.0
         if not self._unlabeled.any():
-            return self._step(labels, None)
+            return self._step(settings, labels, None)
         target, source = self._target_scores(settings, labels), self._source_scores()
         self._source_share = float(np.mean(source.max(axis=1) > target.max(axis=1)))
-        return self._step(labels, np.maximum(target, source))
+        return self._step(settings, labels, np.maximum(target, source))
 
     def _target_scores(self, settings, labels):
         """Return scores of the unlabeled rows, by a model of all rows or of other folds."""
@@ -108,10 +113,10 @@ class LeastErrorRounds:
         # Only the final model is deep.
         settings, everyone = replace(settings, n_layers=1), np.ones(len(labels), dtype=bool)
         data = (self._rows, labels, everyone, self._folds)
-        scores = out_of_fold_scores(self._training.fit_autoencoders, settings, *data)
+        scores = out_of_fold_scores(self._fit, settings, *data)
         return scores[self._unlabeled]
 
-    def _step(self, labels, scores):
+    def _step(self, settings, labels, scores):
         """Return distributions of zeros and ones, since errors have no common scale.
 
         Scores are those of the unlabeled rows; None if there are none.
@@ -120,13 +125,14 @@ class LeastErrorRounds:
             labels = labels.copy()
             labels[self._unlabeled] = scores.argmax(axis=1)
         distributions = np.eye(self._task.n_classes)[labels]
-        return Step(distributions, {"source_share": self._source_share})
+        size = self._n_components if settings.n_components == "auto" else None
+        return Step(distributions, {"source_share": self._source_share}, n_components=size)
 
     def finish(self, settings, labels):
         """Return the model of all rows."""
         self._side.update(labels)
         if self._out_of_fold:
-            self._target = self._training.fit_autoencoders(settings, self._rows, labels)
+            self._target = self._fit(settings, self._rows, labels)
         self._side.finish(labels)
         return LeastErrorModel(
             self._side, self._target, self._source_share, alone=not self._task.sources
@@ -281,6 +287,8 @@ class MultiTaskSide(SourceSide):
         self._mapping = MembershipMapping(
             min(-(-len(rows) // 2), _MAX_INDUCING),
             inference="empirical",
+            length_scale=1.0,
+            standardize=False,
             random_state=self._random_state,
         ).fit(np.concatenate(outputs), rows[np.concatenate(members)])
         del self._target_rows

@@ -29,11 +29,13 @@ def test_folds_are_labeled_by_models_that_left_them_out(same, slow):
         for k in range(3):
             left_out = np.array([i for i in hidden if fold_of[i] == k])
             kept = np.setdiff1d(np.arange(len(X)), left_out)
-            model = WideCDMMAClassifier(n, ratio, 1, random_state=seeds.randint(2**31 - 1))
+            seed = seeds.randint(2**31 - 1)
+            model = WideCDMMAClassifier(n, ratio, 1, error_scale="shared", random_state=seed)
             guesses[left_out] = model.fit(X[kept], labels[kept]).predict(X[left_out])
         labels = guesses
     assert_array_equal(fast.transduction_, labels)
-    final = WideCDMMAClassifier(4, 0.25, 2, random_state=seeds.randint(2**31 - 1))
+    seed = seeds.randint(2**31 - 1)
+    final = WideCDMMAClassifier(4, 0.25, 2, error_scale="shared", random_state=seed)
     assert_array_equal(fast.predict(X_test), final.fit(X, labels).predict(X_test))
 
 
@@ -72,11 +74,13 @@ def test_settings_reach_the_target_classifier(release, same):
 
 def test_without_unlabeled_rows_there_is_one_round(release, same):
     X, y, _, X_test, _ = same
-    model = DPTransferClassifier(release, strategy="alignment", random_state=0).fit(X, y)
+    schedule = SelfTrainingSchedule((4, 6, 8, 10))
+    settings = {"strategy": "alignment", "self_training": schedule, "random_state": 0}
+    model = DPTransferClassifier(release, **settings).fit(X, y)
     assert model.history_["round"] == [4]
     assert_array_equal(model.transduction_, y)
     seed = np.random.RandomState(0).randint(2**31 - 1)
-    plain = WideCDMMAClassifier(10, 0.25, 5, random_state=seed).fit(X, y)
+    plain = WideCDMMAClassifier(10, 0.25, 5, error_scale="shared", random_state=seed).fit(X, y)
     assert_array_equal(model.target_scores(X_test), plain.decision_function(X_test))
 
 
