@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from skdp.membership._mapping_inference import fit_layer
+from skdp.membership._mapping_inference import MAX_ITER, fit_layer
 from skdp.utils._kernel_regression import COUNT_OR_FRACTION, check_points, resolve_count
 from skdp.utils._parallel import map_rows
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
@@ -141,7 +141,7 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         input_variance: float = 0.01,
         inducing_points: ArrayLike | None = None,
         tol: float = 1e-4,
-        max_iter: int = 200,
+        max_iter: int = MAX_ITER,
         random_state: int | np.random.RandomState | None = None,
     ):
         self.n_inducing = n_inducing
