@@ -231,8 +231,8 @@ class CDMMAClassifier(ReconstructionClassifier):
     ----------
     n_components : "auto" or int, default="auto"
         Size of the first layer's code. It never exceeds the number of features or the
-        numerical rank of a class's rows. ``"auto"``: that of the largest mean likelihood over
-        classes, see :class:`CDMMA`; 20 in the papers.
+        numerical rank of a class's rows. ``"auto"``: at most 20, by the likelihood of held-out
+        rows, see Notes; 20 in the papers.
 
     n_inducing : int or float, default=0.5
         Inducing points of each layer: a count, or a fraction of the class's rows in
@@ -300,9 +300,16 @@ class CDMMAClassifier(ReconstructionClassifier):
     :class:`~sklearn.linear_model.LogisticRegression` or trees. Use ``error_scale="shared"`` if
     training rows are perturbed much more than queries, from whose errors the scales differ.
 
+    ``n_components="auto"`` has the largest log-likelihood of held-out rows of a class under
+    probabilistic principal components (Tipping and Bishop), on average over classes: as many
+    directions as rows vary along distinctly more than along the remaining ones, and at most one
+    for every two rows. A further direction is that of the training rows alone. Other rows lie
+    outside the narrow range of codes along it, where the kernel vanishes, so that a class hardly
+    reconstructs rows of its own. The number is the same for all classes, whose errors are compared.
+
     The papers' settings are ``n_components=20, error_scale="shared"``. They need classes of
-    hundreds of rows: on breast cancer with 100 rows of each class the accuracy was .79, and is .95
-    with the defaults; :doc:`/benchmarks/models` compares them on ten data sets.
+    hundreds of rows: on breast cancer with 100 rows of each class the accuracy was .80, and is .95
+    with the defaults.
 
     For a private classifier, train it on noisy data (Kumar and Moser, Algorithm 6):
     ``make_pipeline(OptimalDPNoise(bounds=(0, 1), perturb="fit"), CDMMAClassifier())``. The
@@ -312,7 +319,8 @@ class CDMMAClassifier(ReconstructionClassifier):
     ----------
     Kumar, M. and Moser, B., "Differentially private transfer learning with conditionally
     deep autoencoders", Definition 20, equation (110), Algorithms 2 and 4. SERUMS D3.3 (2022),
-    Definition 15, equation (1.71), Algorithms 2 and 4.
+    Definition 15, equation (1.71), Algorithms 2 and 4. Tipping, M. and Bishop, C., "Probabilistic
+    principal component analysis" (1999), for ``n_components="auto"``.
 
     Examples
     --------
@@ -404,7 +412,7 @@ class CDMMAClassifier(ReconstructionClassifier):
     def _fit(self, X, class_indices):
         sets = [np.flatnonzero(class_indices == k) for k in range(len(self.classes_))]
         self._warn_of_small_classes(sets, X.shape[1])
-        return self._assemble(fit_autoencoders(self, CDMMA, X, sets))
+        return self._assemble(fit_autoencoders(self, CDMMA, X, sets, compared=True))
 
     def _warn_of_small_classes(self, sets, n_features):
         """Warn of a number of components that the rows of a class do not support."""
@@ -487,8 +495,8 @@ class WideCDMMAClassifier(CDMMAClassifier):
     ----------
     n_components : "auto" or int, default="auto"
         Size of the first layer's code. It never exceeds the number of features or the
-        numerical rank of a subset. ``"auto"``: that of the largest mean likelihood over subsets,
-        see :class:`CDMMA`; 20 in the papers.
+        numerical rank of a subset. ``"auto"``: at most 20, by the likelihood of held-out rows,
+        see the notes of :class:`CDMMAClassifier`; 20 in the papers.
 
     n_inducing : int or float, default=0.5
         Inducing points of each layer: a count, or a fraction of the subset's rows in
@@ -680,7 +688,7 @@ class WideCDMMAClassifier(CDMMAClassifier):
                 f"got {present[0]!r}. Convert them."
             )
         sets = [np.flatnonzero(y == label) for label in present]
-        added = fit_autoencoders(self, CDMMA, X, sets)
+        added = fit_autoencoders(self, CDMMA, X, sets, compared=True)
         groups = dict(zip(self.classes_.tolist(), self.autoencoders_by_class(), strict=True))
         for label, group in zip(present.tolist(), added, strict=True):
             groups[label] = [*groups.get(label, []), *group]
