@@ -305,7 +305,7 @@ class CDMMAClassifier(ReconstructionClassifier):
     directions as rows vary along distinctly more than along the remaining ones, and at most one
     for every two rows. A further direction is that of the training rows alone. Other rows lie
     outside the narrow range of codes along it, where the kernel vanishes, so that a class hardly
-    reconstructs rows of its own. The number is the same for all classes, whose errors are compared.
+    reconstructs rows of its own. All classes have the same number, as their errors are compared.
 
     The papers' settings are ``n_components=20, error_scale="shared"``. They need classes of
     hundreds of rows: on breast cancer with 100 rows of each class the accuracy was .80, and is .95
