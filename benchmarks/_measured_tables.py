@@ -99,6 +99,18 @@ def areas(record):
     return sorted(rows, key=lambda row: row["tables"], reverse=True)
 
 
+SHOWN = ("logistic regression", "5 neighbors", "SVC", "CDMMAClassifier")
+
+
+def defaults(record):
+    """Rows of classifiers, those of skdp before and after its defaults changed."""
+    return with_columns(
+        where(record["rows"], model=SHOWN),
+        name=lambda r: f"{r['model']}, {r['variant']}" if r["model"] == SHOWN[-1] else r["model"],
+        half=lambda r: "choosing" if r["level"] == "chosen" else "judging",
+    )
+
+
 def audits(record):
     return with_columns(record["rows"], fits=lambda row: 2 * record["settings"]["trials"])
 

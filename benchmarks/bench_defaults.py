@@ -1,7 +1,7 @@
 """Estimators as constructed without arguments on ten data sets of scikit-learn.
 
-Accuracy, log loss and seconds of a processor with 5, 20 and 100 labeled rows of each class, beside
-scikit-learn's classifiers with their defaults; all columns are scaled to 0 – 1 by the training
+Accuracy, log loss and processor seconds with 5, 20 and 100 labeled rows of each class, compared
+with scikit-learn's classifiers with their defaults; columns are scaled to 0 – 1 by the training
 rows. Settings were chosen on the first five data sets ("chosen") and not on the others ("judged").
 The wide forms equal CDMMA and CDMMAClassifier: no class has 1,000 rows. The strategies have no
 source, and the test rows as unlabeled rows.

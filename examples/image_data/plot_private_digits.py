@@ -35,7 +35,8 @@ options = parser.parse_args()
 
 X, y = load_digits(return_X_y=True)
 X, X_test, y, y_test = train_test_split(X / 16, y, test_size=450, random_state=0, stratify=y)
-classifier = WideCDMMAClassifier(n_layers=1, random_state=0)
+papers = {"n_components": 20, "error_scale": "shared"}
+classifier = WideCDMMAClassifier(n_layers=1, random_state=0, **papers)
 same = classifier.fit(X, y).score(X_test, y_test)
 tuned = GridSearchCV(SVC(), {"C": [1, 10, 100], "gamma": ["scale", 0.03, 0.3]}).fit(X, y)
 best = tuned.score(X_test, y_test)

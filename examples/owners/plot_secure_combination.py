@@ -35,7 +35,8 @@ for seed in range(5):
     train, queries, answers = order[:900], X[order[900:]], y[order[900:]]
 
     def model_of(rows):
-        return CDMMAClassifier(n_layers=2, random_state=0).fit(X[rows], y[rows])
+        settings = {"n_layers": 2, "error_scale": "shared", "random_state": 0}
+        return CDMMAClassifier(**settings).fit(X[rows], y[rows])
 
     models = [model_of(train[i::3]) for i in range(3)]
     together = SecureCombination(models, **SCORES).fit()

@@ -230,10 +230,11 @@ def kmeans_partition(Y, n_subsets, random_state):
     return [rows for rows in subsets if rows.size]
 
 
-def fit_autoencoders(estimator, kind, X, sets):
+def fit_autoencoders(estimator, kind, X, sets, *, compared=False):
     """Fit autoencoders for each set of rows, given by positions in X, in one pool of workers.
 
     An estimator's ``subset_size`` splits large sets by k-means, one autoencoder for each subset.
+    If errors of sets will be ``compared``, "auto" is the same number of components for all.
     """
     # Each worker receives only the rows of its subset, when it starts with it, so that memory
     # beyond that of X, maybe a memmap, and the autoencoders does not grow with the number of rows.
@@ -256,7 +257,7 @@ def fit_autoencoders(estimator, kind, X, sets):
     jobs = [(k, rows) for k, subsets in enumerate(partitions) for rows in subsets]
     seeds = draw_seeds(random_state, len(jobs))
     sizes = [estimator.n_components] * len(jobs)
-    if estimator.n_components == "auto":
+    if compared and estimator.n_components == "auto":
         sizes = likely_components(X, [rows for _, rows in jobs], n_jobs=estimator.n_jobs)
     fitted = run_tasks(
         kind.fit,

@@ -231,8 +231,8 @@ class CDMMAClassifier(ReconstructionClassifier):
     ----------
     n_components : "auto" or int, default="auto"
         Size of the first layer's code. It never exceeds the number of features or the
-        numerical rank of a class's rows. ``"auto"``: that of the largest mean likelihood over
-        classes, see :class:`CDMMA`; 20 in the papers.
+        numerical rank of a class's rows. ``"auto"``: at most 20, by the likelihood of held-out
+        rows, see Notes; 20 in the papers.
 
     n_inducing : int or float, default=0.5
         Inducing points of each layer: a count, or a fraction of the class's rows in
@@ -269,6 +269,9 @@ class CDMMAClassifier(ReconstructionClassifier):
     autoencoders_ : list of CDMMA
         One for each class, in the order of ``classes_``.
 
+    n_iter_ : int
+        Largest number of iterations of a layer.
+
     dtype_ : dtype
         Floating dtype of the computations, that of the training rows.
 
@@ -293,13 +296,19 @@ class CDMMAClassifier(ReconstructionClassifier):
     -----
     The classifier suits classes on separate low-dimensional manifolds, such as images and sensor
     data. If classes overlap, as in most tables, a row is reconstructed about equally well by all
-    of them, and the nearest reconstruction is not informative: use
-    :class:`~sklearn.linear_model.LogisticRegression` or trees, or at least
-    ``error_scale="own"``. On 2,000 rows of two medical and economic tables the accuracy was .732
-    and .776 with shared scales, .786 and .806 with own ones, .724 and .759 for the most frequent
-    class and .812 and .833 for logistic regression. On digits, own scales improve the
-    probabilities (log loss .237 to .046) at the same accuracy, unless training rows are perturbed
-    much more than queries: with ε = 1 accuracy falls from .82 to .78.
+    of them, and its reconstruction is hardly informative: use
+    :class:`~sklearn.linear_model.LogisticRegression` or trees. Use ``error_scale="shared"`` if
+    training rows are perturbed much more than queries, from whose errors the scales differ.
+
+    ``n_components="auto"`` has the largest log-likelihood of held-out rows of a class under
+    probabilistic principal components (Tipping and Bishop), on average over classes: as many
+    directions as rows vary along distinctly more than along the remaining ones, and at most one
+    for every two rows. A further direction is that of the training rows alone. Other rows lie
+    outside the narrow range of codes along it, where the kernel vanishes, so that a class hardly
+    reconstructs rows of its own. All classes have the same number, as their errors are compared.
+
+    The papers' settings are ``n_components=20, error_scale="shared"``. They need classes of
+    hundreds of rows; :doc:`/benchmarks/papers` compares them with the defaults on small data.
 
     For a private classifier, train it on noisy data (Kumar and Moser, Algorithm 6):
     ``make_pipeline(OptimalDPNoise(bounds=(0, 1), perturb="fit"), CDMMAClassifier())``. The
@@ -309,7 +318,8 @@ class CDMMAClassifier(ReconstructionClassifier):
     ----------
     Kumar, M. and Moser, B., "Differentially private transfer learning with conditionally
     deep autoencoders", Definition 20, equation (110), Algorithms 2 and 4. SERUMS D3.3 (2022),
-    Definition 15, equation (1.71), Algorithms 2 and 4.
+    Definition 15, equation (1.71), Algorithms 2 and 4. Tipping, M. and Bishop, C., "Probabilistic
+    principal component analysis" (1999), for ``n_components="auto"``.
 
     Examples
     --------
@@ -330,6 +340,7 @@ class CDMMAClassifier(ReconstructionClassifier):
     }
 
     autoencoders_: list[CDMMA] | list[WideCDMMA]
+    n_iter_: int
     subset_size: int | None = None  # one autoencoder for each class
     n_probe: int | None = None
 
@@ -400,7 +411,7 @@ class CDMMAClassifier(ReconstructionClassifier):
     def _fit(self, X, class_indices):
         sets = [np.flatnonzero(class_indices == k) for k in range(len(self.classes_))]
         self._warn_of_small_classes(sets, X.shape[1])
-        return self._assemble(fit_autoencoders(self, CDMMA, X, sets))
+        return self._assemble(fit_autoencoders(self, CDMMA, X, sets, compared=True))
 
     def _warn_of_small_classes(self, sets, n_features):
         """Warn of a number of components that the rows of a class do not support."""
@@ -417,8 +428,9 @@ class CDMMAClassifier(ReconstructionClassifier):
 
     def _assemble(self, groups):
         """Take the autoencoders of each class, fitted or loaded, as this classifier."""
-        vars(self).pop("error_scales_", None)  # those of an earlier fit
+        self.__dict__.pop("error_scales_", None)  # those of an earlier fit
         self.autoencoders_ = [self._of_class(group) for group in groups]
+        self.n_iter_ = max(a.n_iter_ for a in self.autoencoders_)
         self.temperature_ = group_temperature(groups)
         self._search = SearchCache()
         return self
@@ -482,8 +494,8 @@ class WideCDMMAClassifier(CDMMAClassifier):
     ----------
     n_components : "auto" or int, default="auto"
         Size of the first layer's code. It never exceeds the number of features or the
-        numerical rank of a subset. ``"auto"``: that of the largest mean likelihood over subsets,
-        see :class:`CDMMA`; 20 in the papers.
+        numerical rank of a subset. ``"auto"``: at most 20, by the likelihood of held-out rows,
+        see the notes of :class:`CDMMAClassifier`; 20 in the papers.
 
     n_inducing : int or float, default=0.5
         Inducing points of each layer: a count, or a fraction of the subset's rows in
@@ -529,6 +541,9 @@ class WideCDMMAClassifier(CDMMAClassifier):
 
     autoencoders_ : list of WideCDMMA
         One for each class, in the order of ``classes_``.
+
+    n_iter_ : int
+        Largest number of iterations of a layer.
 
     dtype_ : dtype
         Floating dtype of the computations, that of the training rows.
@@ -672,7 +687,7 @@ class WideCDMMAClassifier(CDMMAClassifier):
                 f"got {present[0]!r}. Convert them."
             )
         sets = [np.flatnonzero(y == label) for label in present]
-        added = fit_autoencoders(self, CDMMA, X, sets)
+        added = fit_autoencoders(self, CDMMA, X, sets, compared=True)
         groups = dict(zip(self.classes_.tolist(), self.autoencoders_by_class(), strict=True))
         for label, group in zip(present.tolist(), added, strict=True):
             groups[label] = [*groups.get(label, []), *group]

@@ -199,6 +199,10 @@ def fit_error_scales(classifier, X, class_indices, groups=None):
     plain = {"error_scale": "shared", "verbose": 0}
     if "noise" in classifier.get_params(deep=False):
         plain["noise"] = None
+    if classifier.n_components == "auto":
+        # Errors of other numbers of components would have other scales.
+        groups_of_all = classifier.autoencoders_by_class()
+        plain["n_components"] = max(a.n_components_ for group in groups_of_all for a in group)
     errors = np.empty((len(X), len(counts)))
     for fold in range(n_used):
         kept, left_out = folds != fold, folds == fold

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
 
-from skdp.membership._mapping_inference import fit_layer
+from skdp.membership._mapping_inference import MAX_ITER, fit_layer
 from skdp.utils._kernel_regression import (
     COUNT_OR_FRACTION,
     LENGTH_SCALE,
@@ -162,7 +162,7 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         standardize: bool = True,
         inducing_points: ArrayLike | None = None,
         tol: float = 1e-4,
-        max_iter: int = 200,
+        max_iter: int = MAX_ITER,
         random_state: int | np.random.RandomState | None = None,
     ):
         self.n_inducing = n_inducing

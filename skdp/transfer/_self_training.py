@@ -52,9 +52,9 @@ class SelfTrainingSchedule(BaseEstimator):
         Size of the codes in each round, in non-decreasing order. ``"auto"``: 8 rounds with one
         component for every 12 rows of a class, at most 20, and half of that in the first two
         rounds ("noise_aware"); 4 rounds, in each of which the rows of the classes, labeled and
-        pseudo-labeled, decide as for :class:`CDMMA` ("alignment" and "multitask"). The papers
-        have (4, 6, 8, 10) for "alignment" and (5, 10, 15, 20) for "multitask", which take some
-        hundred rows of each class.
+        pseudo-labeled, decide as in :class:`CDMMAClassifier` ("alignment" and "multitask"). The
+        papers have (4, 6, 8, 10) for "alignment" and (5, 10, 15, 20) for "multitask", which take
+        some hundred rows of each class.
 
     n_inducing : "auto", float, int or sequence of these, default="auto"
         Inducing points in each round, as a fraction of the rows of an autoencoder or as a

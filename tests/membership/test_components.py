@@ -50,7 +50,9 @@ def test_likelihoods_are_those_of_a_normal_distribution(rng, p):
 def test_directions_that_stand_out_are_counted(rng, n):
     rows = 3 * rng.randn(400, n) @ np.linalg.qr(rng.randn(30, n))[0].T + 0.3 * rng.randn(400, 30)
     assert likely_components(rows, [np.arange(400)]) == [n]
-    assert CDMMA(n_layers=1, random_state=0).fit(rows).n_components_ == n
+    wide = WideCDMMAClassifier(n_layers=1, subset_size=100, random_state=0)
+    groups = wide.fit(rows, np.repeat(["a", "b"], 200)).autoencoders_by_class()
+    assert [[a.n_components_ for a in group] for group in groups] == [[n, n], [n, n]]
 
 
 def test_noise_has_one_and_the_plane_two(rng):
@@ -111,12 +113,12 @@ def test_a_number_too_large_for_a_class_is_warned_of_once(cls):
         cls(20, n_layers=1, random_state=0).fit(X[keep][:, :3], y[keep])
 
 
-def test_subsets_of_a_wide_autoencoder_have_the_same_number(rng):
-    X, _ = load_digits(return_X_y=True)
-    wide = WideCDMMA(n_layers=1, subset_size=400, random_state=0).fit(X / 16)
-    sizes = {a.n_components_ for a in wide.autoencoders_}
-    assert len(sizes) == 1
-    assert 5 <= sizes.pop() <= 20
+@pytest.mark.parametrize(("n_rows", "n"), [(3, 1), (9, 2), (79, 19), (300, 20)])
+def test_an_autoencoder_alone_has_one_for_four_rows(rng, n_rows, n):
+    X = rng.rand(n_rows, 30)
+    wide = WideCDMMA(n_layers=1, random_state=0).fit(X)
+    autoencoders = [CDMMA(n_layers=1, random_state=0).fit(X), *wide.autoencoders_]
+    assert [a.n_components_ for a in autoencoders] == [n, n]
 
 
 def test_scales_are_learned_where_they_can_be():

@@ -25,6 +25,7 @@ def mnist():
 )
 def test_thousands_of_digits(mnist, inference, n, accuracy):
     X, y = mnist
-    model = WideCDMMAClassifier(inference=inference, n_layers=1, n_jobs=2, random_state=0)
+    papers = {"n_components": 20, "error_scale": "shared", "n_layers": 1}
+    model = WideCDMMAClassifier(inference=inference, n_jobs=2, random_state=0, **papers)
     model.fit(X[:n], y[:n])
     assert np.mean(model.predict(X[9000:]) == y[9000:]) >= accuracy

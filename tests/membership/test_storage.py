@@ -68,7 +68,8 @@ def test_layers_whose_scale_underflows_come_back(digits):
     # Deep layers of few rows see inputs that hardly vary, and Π(1 + w·s)^−½ becomes zero.
     X, y = digits
     rows = np.r_[np.flatnonzero(y == 8)[:25], np.flatnonzero(y == 1)[:25]]
-    model = WideCDMMAClassifier(random_state=0).fit(X[rows], y[rows])
+    settings = {"error_scale": "shared", "random_state": 0}
+    model = WideCDMMAClassifier(20, **settings).fit(X[rows], y[rows])
     header, arrays = pack_classifier(model)
     assert min(arrays[key][:, 0].min() for key in arrays if key.endswith("layers")) == 0
     copy = unpack_classifier(header, arrays)
@@ -184,7 +185,8 @@ def test_autoencoders_of_different_feature_spaces_are_refused(packed, digits):
     header, arrays = packed
     X, y = digits
     X, y = X[y < 3, :60], y[y < 3]
-    narrow = WideCDMMAClassifier(4, 20, 2, subset_size=100, random_state=0).fit(X, y)
+    settings = {"subset_size": 100, "error_scale": "shared", "random_state": 0}
+    narrow = WideCDMMAClassifier(4, 20, 2, **settings).fit(X, y)
     _, others = pack_classifier(narrow)
     arrays |= {key: array for key, array in others.items() if key.startswith("2/")}
     with pytest.raises(ValueError, match="numbers of features do not fit"):

@@ -288,7 +288,10 @@ def digits():
 @pytest.mark.parametrize(
     ("model", "method", "scale"),
     [
-        (CDMMAClassifier(n_layers=1, random_state=0), "decision_function", (-25.0, 0.0)),
+        (
+            CDMMAClassifier(20, n_layers=1, error_scale="shared", random_state=0),
+            *("decision_function", (-25.0, 0.0)),
+        ),
         (DeepFuzzyClassifier(max_layers=1, random_state=0), "predict_proba", (0.0, 1.0)),
     ],
     ids=["cdmma", "fuzzy"],
