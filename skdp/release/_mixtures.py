@@ -100,7 +100,7 @@ class Mixtures(Part):
         Returns
         -------
         mixtures : Mixtures
-            One component for each class, see :meth:`ClassModel.of_moments`.
+            One component for each class, see ``ClassModel.of_moments``.
         """
         directions = subspace.components * subspace.scale
         variances = subspace.variances * subspace.scale**2
