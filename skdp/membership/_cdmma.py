@@ -42,7 +42,6 @@ class _DeepAutoencoder(BaseAutoencoder):
         "n_layers": [Interval(Integral, 1, None, closed="left")],
         "inference": [StrOptions({"gamma", "empirical"})],
     }
-    n_probe: int | None = None  # all subsets compete, if there are several
 
     def __init__(
         self,
@@ -109,7 +108,7 @@ class _DeepAutoencoder(BaseAutoencoder):
     def _winners(self, Y):
         """Return the least error of each row, with its subset and layer."""
         search = self._search([self._subsets()])
-        errors, winners = search.winners_of_block(Y, n_probe=self.n_probe)
+        errors, winners = search.winners_of_block(Y)
         return errors[:, 0], winners[:, 0]
 
     def _rows_won(self, winners):
@@ -446,11 +445,6 @@ class WideCDMMA(_DeepAutoencoder):
     subset_size : int, default=1000
         Number of rows for each autoencoder.
 
-    n_probe : int or None, default=None
-        Number of autoencoders that are evaluated for a row, those with the nearest mean
-        reconstructions, so that the time of a query hardly grows with the number of training
-        rows. ``None`` means all of them. Can be set after :meth:`fit`.
-
     n_jobs : int or None, default=None
         Number of autoencoders fitted in parallel, and of threads in a prediction. ``None``
         means 1 unless in a :obj:`joblib.parallel_config` context. The result does not depend
@@ -512,7 +506,6 @@ class WideCDMMA(_DeepAutoencoder):
     _parameter_constraints: dict = {
         **_DeepAutoencoder._parameter_constraints,
         "subset_size": [Interval(Integral, 1, None, closed="left")],
-        "n_probe": [Interval(Integral, 1, None, closed="left"), None],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
@@ -528,7 +521,6 @@ class WideCDMMA(_DeepAutoencoder):
         *,
         inference: str = "gamma",
         subset_size: int = 1000,
-        n_probe: int | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: int | np.random.RandomState | None = None,
@@ -537,7 +529,6 @@ class WideCDMMA(_DeepAutoencoder):
             n_components, n_inducing, n_layers, inference=inference, random_state=random_state
         )
         self.subset_size = subset_size
-        self.n_probe = n_probe
         self.n_jobs = n_jobs
         self.verbose = verbose
 

@@ -342,7 +342,6 @@ class CDMMAClassifier(ReconstructionClassifier):
     autoencoders_: list[CDMMA] | list[WideCDMMA]
     n_iter_: int
     subset_size: int | None = None  # one autoencoder for each class
-    n_probe: int | None = None
 
     def __init__(
         self,
@@ -459,12 +458,12 @@ class CDMMAClassifier(ReconstructionClassifier):
         """
         X = validate_queries(self, X)
         search = self._search(self.autoencoders_by_class())
-        return search.errors(X, n_probe=self.n_probe, n_jobs=self.n_jobs)
+        return search.errors(X, n_jobs=self.n_jobs)
 
     def _nearest_class(self, X):
         X = validate_queries(self, X)
         search = self._search(self.autoencoders_by_class())
-        return search.nearest_group(X, n_probe=self.n_probe, n_jobs=self.n_jobs)
+        return search.nearest_group(X, n_jobs=self.n_jobs)
 
     def _of_class(self, group):
         [autoencoder] = group
@@ -517,11 +516,6 @@ class WideCDMMAClassifier(CDMMAClassifier):
         scales are learned out of fold, which takes five more fits, or fewer of many rows, and
         at least two rows of each class. A release cannot hold them. "auto": "own" where it can
         be learned, hence "shared" after :meth:`partial_fit`.
-
-    n_probe : int or None, default=None
-        Number of autoencoders of each class that are evaluated for a row, those with the nearest
-        mean reconstructions, so that the time of a query hardly grows with the number of training
-        rows. ``None`` means all of them. Can be set after :meth:`fit`.
 
     n_jobs : int or None, default=None
         Number of autoencoders fitted in parallel, and of threads in a prediction. ``None``
@@ -611,7 +605,6 @@ class WideCDMMAClassifier(CDMMAClassifier):
         inference: str = "gamma",
         subset_size: int = 1000,
         error_scale: str = "auto",
-        n_probe: int | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: int | np.random.RandomState | None = None,
@@ -622,7 +615,6 @@ class WideCDMMAClassifier(CDMMAClassifier):
         self.inference = inference
         self.subset_size = subset_size
         self.error_scale = error_scale
-        self.n_probe = n_probe
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state

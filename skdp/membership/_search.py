@@ -9,14 +9,9 @@ so that an autoencoder whose bound exceeds the error of another cannot be the be
 are exact whatever Q is; the principal directions of the reconstructions themselves make them
 tight. A deeper layer reads :math:`P\hat y`, which costs M·n products in place of M·p, so that
 reconstructions between the layers are not needed either.
-
-Where only the nearest autoencoders compete for a row, as the cells of an inverted file do, these
-are the ones whose mean reconstruction is nearest. Of 60 subsets of a class the one that
-reconstructs a digit best is among the four nearest for 98 of 100 digits.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise, starmap
 
 import numpy as np
@@ -85,54 +80,20 @@ def _leading_directions(samples):
     return directions[:N_DIRECTIONS].T.astype(samples.dtype, order="C")
 
 
-def _mean_outputs(layer, n_directions):
-    """Return the mean reconstruction of the inducing points, along the basis if there is one."""
-    # Points as they are stored need no shift any more.
-    kernel = layer.kernel(layer.points[:-2].T + layer.shift)
-    return kernel.mean(axis=0) @ (layer.outputs[:, :n_directions] if n_directions else layer.coef)
-
-
-@dataclass(frozen=True)
-class _Pairs:
-    """Which autoencoders compete for which rows."""
-
-    ids: np.ndarray  # (n_rows, n_entrants): those of one group after those of the other
-    ends: np.ndarray  # where the groups begin and end among the entrants
-    members: list  # of each autoencoder: the rows it competes for, these places in ids.ravel()
-
-    @classmethod
-    def of_all(cls, n_rows, sizes):
-        rows, n = np.arange(n_rows), sizes[-1]
-        ids = np.broadcast_to(np.arange(n), (n_rows, n))
-        return cls(ids, sizes, [(rows, rows * n + k) for k in range(n)])
-
-    @classmethod
-    def of_some(cls, ids, ends, n_autoencoders):
-        order = np.argsort(ids, axis=None, kind="stable")
-        borders = np.searchsorted(ids.ravel()[order], np.arange(n_autoencoders + 1))
-        places = [order[first:last] for first, last in pairwise(borders)]
-        return cls(ids, ends, [(place // ids.shape[1], place) for place in places])
-
-    def groups(self):
-        """Yield the entrants of each group."""
-        yield from starmap(slice, pairwise(self.ends))
-
-
 class _Race:
-    """Errors of the entrants for a block of rows, computed as far as they are needed.
+    """Errors of a block of rows, computed as far as they are needed.
 
-    ``bounds``, ``errors`` and ``known`` have the shape (n_rows, n_entrants, n_layers).
+    ``bounds``, ``errors`` and ``computed`` have the shape (n_rows, n_autoencoders, n_layers).
     """
 
-    def __init__(self, search, Y, pairs, bounds, n_jobs):
-        self.search, self.Y, self.pairs, self.n_jobs = search, Y, pairs, n_jobs
-        self.bounds = bounds
+    def __init__(self, search, Y, bounds, n_jobs):
+        self.search, self.Y, self.bounds, self.n_jobs = search, Y, bounds, n_jobs
         self.errors = np.full(bounds.shape, np.inf, dtype=Y.dtype)
         self.computed = np.zeros(bounds.shape, dtype=bool)
 
     def compute(self, wanted):
         """Compute errors that are not computed yet."""
-        errors = self.search.pair_errors(self.Y, self.pairs, wanted, self.n_jobs)
+        errors = self.search.wanted_errors(self.Y, wanted, self.n_jobs)
         self.errors = np.minimum(self.errors, errors)
         self.computed |= wanted
 
@@ -143,32 +104,35 @@ class _Race:
             return
         wanted = np.zeros_like(self.computed)
         for group in groups:
-            entrants, depths = _least(self.bounds[:, group])
-            wanted[np.arange(len(wanted)), group.start + entrants, depths] = True
+            members, depths = _least(self.bounds[:, group])
+            wanted[np.arange(len(wanted)), group.start + members, depths] = True
         self.compute(wanted)
 
     def winners(self):
         """Return the least error of each group, and whose it is, its layer included."""
-        self.compute_promising(self.pairs.groups())
-        least = np.minimum.reduceat(self.errors.min(axis=2), self.pairs.ends[:-1], axis=1)
-        least = np.repeat(least, np.diff(self.pairs.ends), axis=1)[:, :, np.newaxis]
+        sizes = self.search.sizes
+        groups = list(starmap(slice, pairwise(sizes)))
+        self.compute_promising(groups)
+        least = np.minimum.reduceat(self.errors.min(axis=2), sizes[:-1], axis=1)
+        least = np.repeat(least, np.diff(sizes), axis=1)[:, :, np.newaxis]
         self.compute((self.bounds < least) & ~self.computed)
         rows, errors, winners = np.arange(len(self.Y)), [], []
-        for group in self.pairs.groups():
-            entrants, depths = _least(self.errors[:, group])
-            entrants += group.start
-            errors.append(self.errors[rows, entrants, depths])
-            winners.append(np.stack([self.pairs.ids[rows, entrants], depths], axis=1))
+        for group in groups:
+            members, depths = _least(self.errors[:, group])
+            members += group.start
+            errors.append(self.errors[rows, members, depths])
+            winners.append(np.stack([members, depths], axis=1))
         return np.stack(errors, axis=1), np.stack(winners, axis=1)
 
     def leaders(self):
         """Return the group that has the least error of all."""
-        group_of = np.repeat(np.arange(len(self.pairs.ends) - 1), np.diff(self.pairs.ends))
+        sizes = np.diff(self.search.sizes)
+        group_of = np.repeat(np.arange(len(sizes)), sizes)
         self.compute_promising([slice(0, len(group_of))])
         while True:
-            entrants, depths = _least(self.errors)
-            leading, rows = group_of[entrants], np.arange(len(entrants))
-            best = self.errors[rows, entrants, depths][:, np.newaxis, np.newaxis]
+            members, depths = _least(self.errors)
+            leading, rows = group_of[members], np.arange(len(members))
+            best = self.errors[rows, members, depths][:, np.newaxis, np.newaxis]
             # By how much the leading group leads does not matter.
             others = (group_of != leading[:, np.newaxis])[:, :, np.newaxis]
             wanted = (self.bounds < best) & ~self.computed & others
@@ -178,7 +142,7 @@ class _Race:
 
 
 def _least(values):
-    """Return the entrant and layer with the least value of each row."""
+    """Return the autoencoder and layer with the least value of each row."""
     return np.divmod(values.reshape(len(values), -1).argmin(axis=1), values.shape[2])
 
 
@@ -213,36 +177,33 @@ class ReconstructionSearch:
             ]
             self.layers.append(tables)
 
-    def errors(self, X, *, n_probe=None, n_jobs=None):
-        """Return the least error of each row among the autoencoders of each group, always finite.
-
-        Of each group the ``n_probe`` whose mean reconstruction is nearest compete, all if None.
-        """
+    def errors(self, X, *, n_jobs=None):
+        """Return the least error of each row among the autoencoders of each group, finite."""
         largest = float(np.finfo(self.basis.dtype).max)
 
         def compute(Y):
-            errors, _ = self.winners_of_block(Y, n_probe=n_probe, n_jobs=n_jobs)
+            errors, _ = self.winners_of_block(Y, n_jobs=n_jobs)
             # Queries so far away that squares overflow stay ordered and finite.
             return np.nan_to_num(errors, nan=largest, posinf=largest)
 
-        return self._map_rows(compute, X, n_probe)
+        return self._map_rows(compute, X)
 
-    def nearest_group(self, X, *, n_probe=None, n_jobs=None):
+    def nearest_group(self, X, *, n_jobs=None):
         """Return which group has the autoencoder with the least error of all, for each row."""
 
         def compute(Y):
-            [leaders] = self._race(Y, n_probe, n_jobs, lambda race: (race.leaders(),))
+            [leaders] = self._race(Y, n_jobs, lambda race: (race.leaders(),))
             return leaders
 
-        return self._map_rows(compute, X, n_probe)
+        return self._map_rows(compute, X)
 
-    def winners_of_block(self, Y, *, n_probe=None, n_jobs=None):
+    def winners_of_block(self, Y, *, n_jobs=None):
         """Return the least errors by group, maybe infinite, with autoencoder and layer."""
-        return self._race(Y, n_probe, n_jobs, _Race.winners)
+        return self._race(Y, n_jobs, _Race.winners)
 
-    def _map_rows(self, compute, X, n_probe):
+    def _map_rows(self, compute, X):
         cast = X.shape[1] if X.dtype != self.basis.dtype else 0
-        n_errors = self._entrants(n_probe)[-1] * len(self.layers[0])
+        n_errors = len(self.layers) * len(self.layers[0])
         largest = np.diff(self.sizes).max()
         return map_rows(
             compute,
@@ -253,95 +214,65 @@ class ReconstructionSearch:
             max_rows=16384,
         )
 
-    def _entrants(self, n_probe):
-        """Return where groups begin and end among the autoencoders that compete for a row."""
-        sizes = np.diff(self.sizes)
-        return np.cumsum([0, *(sizes if n_probe is None else np.minimum(sizes, n_probe))])
-
-    def _race(self, Y, n_probe, n_jobs, finish):
+    def _race(self, Y, n_jobs, finish):
         """Return what ``finish`` returns of races for the rows."""
         along = Y @ self.basis
-        ends, n_layers = self._entrants(n_probe), len(self.layers[0])
-        bounded = self.basis.shape[1] and ends[-1] * n_layers > 1
+        n_autoencoders, n_layers = len(self.layers), len(self.layers[0])
+        bounded = self.basis.shape[1] and n_autoencoders * n_layers > 1
         # Queries with much noise are alike along the basis: then bounds say little.
         # Bounds are tried on the first rows: they cost about a fifth of the errors, and are worth
         # it if they leave few of these open.
-        tried = 64 if bounded and n_probe is None else len(Y)
+        tried = 64 if bounded else len(Y)
         finished = []
         for some in starmap(slice, pairwise(np.unique([0, min(tried, len(Y)), len(Y)]))):
-            pairs = self._pairs(Y[some], along[some], ends)
-            bounds = np.zeros((*pairs.ids.shape, n_layers), dtype=Y.dtype)
+            bounds = np.zeros((len(Y[some]), n_autoencoders, n_layers), dtype=Y.dtype)
             if bounded:
-                self._fill_bounds(bounds, Y[some], along[some], pairs, n_jobs)
-            race = _Race(self, Y[some], pairs, bounds, n_jobs)
+                self._fill_bounds(bounds, Y[some], along[some], n_jobs)
+            race = _Race(self, Y[some], bounds, n_jobs)
             finished.append(finish(race))
             bounded = bounded and race.computed.mean() <= 0.7
         return [np.concatenate(parts) for parts in zip(*finished, strict=True)]
 
-    def _pairs(self, Y, along, ends):
-        """Return which autoencoders compete for which rows."""
-        if ends[-1] == len(self.layers):
-            return _Pairs.of_all(len(Y), self.sizes)
-        rows = along if self.basis.shape[1] else Y
-        ids = np.empty((len(Y), ends[-1]), dtype=np.intp)
-        both = (starmap(slice, pairwise(borders)) for borders in (self.sizes, ends))
-        for group, chosen in zip(*both, strict=True):
-            means = self._means[group]
-            # The same constant for all, |y|², makes no difference.
-            distances = 0.5 * np.einsum("ij,ij->i", means, means) - rows @ means.T
-            n_chosen = chosen.stop - chosen.start
-            nearest = distances.argpartition(n_chosen - 1, axis=1)[:, :n_chosen]
-            ids[:, chosen] = np.sort(nearest, axis=1) + group.start
-        return _Pairs.of_some(ids, ends, len(self.layers))
-
-    @cached_property
-    def _means(self):
-        """Mean reconstruction of each autoencoder, along the basis if there is one."""
-        return np.stack([_mean_outputs(layers[0], self.basis.shape[1]) for layers in self.layers])
-
-    def _fill_bounds(self, bounds, Y, along, pairs, n_jobs):
-        """Write lower bounds of the errors of all layers of all pairs."""
+    def _fill_bounds(self, bounds, Y, along, n_jobs):
+        """Write lower bounds of the errors of all layers of all autoencoders."""
         n_directions = self.basis.shape[1]
-        bounds = bounds.reshape(-1, bounds.shape[2])
 
         def fill(k):
-            for rows, places in zip(*map(_portions, pairs.members[k]), strict=True):
+            for rows in _portions(np.arange(len(Y))):
                 block = as_slice(rows)
                 x = Y[block] @ self.projections[k]
                 for depth, layer in enumerate(self.layers[k]):
                     outputs = layer.kernel(x) @ layer.outputs
                     bound = squared_distances(along[block], outputs[:, :n_directions])
                     # Where squares overflow nothing is ruled out.
-                    bounds[places, depth] = np.where(np.isfinite(bound), bound, 0.0)
+                    bounds[block, k, depth] = np.where(np.isfinite(bound), bound, 0.0)
                     x = outputs[:, n_directions:]
 
         run_in_threads(fill, range(len(self.layers)), n_jobs)
 
-    def pair_errors(self, Y, pairs, wanted, n_jobs=None):
-        """Return the errors of pairs and layers that are wanted, and infinity for the others."""
+    def wanted_errors(self, Y, wanted, n_jobs=None):
+        """Return the errors that are wanted, and infinity for the others."""
         n_directions = self.basis.shape[1]
-        errors = np.full((pairs.ids.size, wanted.shape[2]), np.inf, dtype=Y.dtype)
-        flat = wanted.reshape(errors.shape)
+        errors = np.full(wanted.shape, np.inf, dtype=Y.dtype)
 
         def fill(k):
-            all_rows, all_places = pairs.members[k]
-            for some in _portions(np.flatnonzero(flat[all_places].any(axis=1))):
-                block, places = Y[as_slice(all_rows[some])], all_places[some]
-                needed, computed = flat[places], errors[places]
+            for rows in _portions(np.flatnonzero(wanted[:, k].any(axis=1))):
+                block = Y[as_slice(rows)]
+                needed, computed = wanted[rows, k], errors[rows, k]
                 x = block @ self.projections[k]
                 for depth, layer in enumerate(self.layers[k]):
                     kernel = layer.kernel(x)
-                    rows = as_slice(np.flatnonzero(needed[:, depth]))
-                    residual = kernel[rows] @ layer.coef
-                    residual -= block[rows]
-                    computed[rows, depth] = np.einsum("ij,ij->i", residual, residual)
+                    some = as_slice(np.flatnonzero(needed[:, depth]))
+                    residual = kernel[some] @ layer.coef
+                    residual -= block[some]
+                    computed[some, depth] = np.einsum("ij,ij->i", residual, residual)
                     if not needed[:, depth + 1 :].any():
                         break
                     x = kernel @ layer.outputs[:, n_directions:]
-                errors[places] = np.where(np.isnan(computed), np.inf, computed)
+                errors[rows, k] = np.where(np.isnan(computed), np.inf, computed)
 
         run_in_threads(fill, range(len(self.layers)), n_jobs)
-        return errors.reshape(wanted.shape)
+        return errors
 
 
 class SearchCache:

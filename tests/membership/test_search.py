@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skdp import CDMMA, WideCDMMA, WideCDMMAClassifier
+from skdp import CDMMA, WideCDMMA
 from skdp.membership import group_errors
 from skdp.membership._search import ReconstructionSearch, SearchCache
 
@@ -89,9 +89,8 @@ def test_bounds_are_below_errors_and_rule_most_of_them_out(groups, queries):
     search = ReconstructionSearch(groups)
     Y = queries[:900]
     errors = _all_errors(groups, Y)
-    pairs = search._pairs(Y, None, search.sizes)
     bounds = np.full(errors.shape, np.nan)
-    search._fill_bounds(bounds, Y, Y @ search.basis, pairs, None)
+    search._fill_bounds(bounds, Y, Y @ search.basis, None)
     assert (bounds <= errors * (1 + 1e-9)).all()
     least = errors.min(axis=(1, 2), keepdims=True)
     assert (bounds < least).mean() < 0.5
@@ -116,59 +115,20 @@ def test_errors_do_not_depend_on_threads(groups, queries):
     assert_array_equal(search.errors(many, n_jobs=1), search.errors(many, n_jobs=2))
 
 
-@pytest.mark.parametrize("n_probe", [1, 2])
-def test_the_nearest_means_are_probed(groups, queries, n_probe):
-    Y = queries[:1000]
-    search = ReconstructionSearch(groups)
-    layers = [a._layers[0] for group in groups for a in group]
-    means = np.array([layer.predict(layer.inducing_points).mean(axis=0) for layer in layers])
-    distances = (((Y[:, np.newaxis] - means) @ search.basis) ** 2).sum(axis=2)
-    expected = _all_errors(groups, Y).min(axis=2)
-    for first, last in ((0, 3), (3, 4), (4, 6)):
-        order = distances[:, first:last].argsort(axis=1)[:, n_probe:]
-        np.put_along_axis(expected[:, first:last], order, np.inf, axis=1)
-    found = search.errors(Y, n_probe=n_probe)
-    least = np.stack([expected[:, a:b].min(axis=1) for a, b in ((0, 3), (3, 4), (4, 6))], axis=1)
-    assert_allclose(found, least, rtol=1e-9)
-    nearest = search.nearest_group(Y, n_probe=n_probe)
-    assert_allclose(least[np.arange(len(Y)), nearest], least.min(axis=1), rtol=1e-9)
-    assert (nearest == least.argmin(axis=1)).mean() > 0.99
-
-
-def test_to_probe_all_is_to_search_all(groups, queries):
-    search = ReconstructionSearch(groups)
-    assert_allclose(
-        search.errors(queries[:99], n_probe=3), search.errors(queries[:99]), rtol=1e-12
-    )
-
-
 def test_hardly_an_error_is_computed_to_find_the_group(groups, queries):
     search, counts = ReconstructionSearch(groups), []
-    plain = search.pair_errors
+    plain = search.wanted_errors
 
-    def counted(Y, pairs, wanted, n_jobs=None):
+    def counted(Y, wanted, n_jobs=None):
         counts.append(wanted.sum())
-        return plain(Y, pairs, wanted, n_jobs)
+        return plain(Y, wanted, n_jobs)
 
-    search.pair_errors = counted
+    search.wanted_errors = counted
     search.nearest_group(queries[:900])
     assert sum(counts) < 900 * 12 / 3
     counts.clear()
     search.errors(queries[:900])
     assert sum(counts) < 900 * 12 / 1.5
-
-
-def test_n_probe_can_be_set_after_fit(rng):
-    X = np.vstack([_rows(rng, 200), _rows(rng, 200, 1.0)])
-    y = np.repeat([0, 1], 200)
-    model = WideCDMMAClassifier(4, n_layers=1, subset_size=50, random_state=0).fit(X, y)
-    every = model.reconstruction_errors(X)
-    one = model.set_params(n_probe=1).reconstruction_errors(X)
-    assert (one >= every * (1 - 1e-9)).all()
-    assert 0.5 < (one == every).mean() < 1
-    assert_array_equal(model.predict(X), one.argmin(axis=1))
-    with pytest.raises(ValueError, match="'n_probe' parameter of WideCDMMAClassifier"):
-        model.set_params(n_probe=0).fit(X, y)
 
 
 def test_a_row_is_reconstructed_by_the_winner(rng):
