@@ -4,7 +4,6 @@ import json
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.linear_model import BayesianRidge, LinearRegression
 from sklearn.metrics import mean_absolute_error, r2_score
@@ -12,7 +11,7 @@ from sklearn.metrics import mean_absolute_error, r2_score
 from skdp import DPStatisticsSource, DPTransferRegressor, evaluate_privately
 from skdp.privacy import gaussian_sigma
 from skdp.release import CELL_SCALE, N_PLACES, SUM_SCALES, PrivateEvaluation
-from skdp.release._number_evaluation import NumberErrors, _adding_up_to, cell_of
+from skdp.release._number_evaluation import NumberErrors, cell_of
 from skdp.source._door import row_weights
 from skdp.source._evaluation import _number_counts
 from skdp.source._integers import ROW
@@ -78,18 +77,6 @@ class TestWithoutNoise:
             mean_absolute_error(*inside), abs=1e-5
         )
         assert "R² (log)" in found.summary()
-
-    def test_groups_of_predictions_and_residuals(self):
-        X, y = rows(20_000, 2)
-        found = exact(Known(), X, y)
-        curve = found.prediction_curve(5)
-        # Up to the width of cells.
-        assert (curve["outcome"] - curve["prediction"]).abs().max() < 20 / 15 / 2
-        assert curve["rows"].sum() == pytest.approx(1)
-        residuals = found.residuals()
-        assert residuals["share"].sum() == pytest.approx(1)
-        assert residuals.loc[residuals["share"].idxmax(), "residual"] == 0
-        assert (residuals["share"] * residuals["residual"]).sum() == pytest.approx(0, abs=0.1)
 
     def test_text_missing_outcomes_and_predictions_that_are_none(self):
         X, y = rows(50, 3)
@@ -195,21 +182,12 @@ class TestIntervals:
     def test_and_do_not_where_noise_is_larger_than_claimed(self):
         assert (held(20_000, 12.0, claimed=0.3)[:2] < 0.85).all()
 
-    def test_they_get_narrower_with_rows(self):
-        widths = [np.ptp(simulated(n, 3.7, 0).r2()[1:]) for n in (1500, 20_000)]
-        assert widths[1] < widths[0] / 5
-
     def test_where_noise_leaves_nothing_known_they_say_so(self):
         value, low, high = simulated(5, 1e6, 3).r2()
         assert np.isnan(value) or (low < 0 < high)
         nothing = NumberErrors(COLUMN, np.zeros((16, 16)), np.full(6, -1e9), 1.0)
         assert nothing.r2()[1:] == (-np.inf, 1.0)
         assert nothing.mean_absolute_error()[1:] == (0.0, 20.0)
-
-    def test_nearest_counts_that_are_not_negative(self):
-        np.testing.assert_allclose(_adding_up_to(4, np.array([3.0, 1.0, -2.0])), [3, 1, 0])
-        np.testing.assert_allclose(_adding_up_to(2, np.array([3.0, 1.0, -2.0])), [2, 0, 0])
-        assert _adding_up_to(-7, np.array([-3.0, -1.0])).sum() == pytest.approx(1)
 
 
 class TestModels:
@@ -249,11 +227,6 @@ class TestModels:
         with pytest.raises(ValueError, match="must be a mapping such as"):
             exact(Known(), *rows(10, 0), outcome={"low": 0, "high": 1})
 
-    def test_outcomes_of_another_type_are_refused(self):
-        X, y = rows(10, 0)
-        with pytest.raises(ValueError, match="and the outcome is a number"):
-            evaluate_privately(Known(), X, y > 3, outcome=OUTCOME)
-
 
 class TestValue:
     def test_other_figures_are_refused_by_name(self):
@@ -288,14 +261,3 @@ class TestValue:
         for second in (other, plain):
             with pytest.raises(ValueError, match="of other outcomes cannot be merged"):
                 PrivateEvaluation.merge([first, second], disjoint=True)
-
-    def test_it_is_drawn(self):
-        plt = pytest.importorskip("matplotlib.pyplot")
-        axes = exact(Known(), *rows(1000, 0)).plot()
-        assert [ax.get_ylabel() for ax in axes] == ["mean outcome", "share of the rows"]
-        plt.close(axes[0].figure)
-
-    def test_frames(self):
-        X, y = rows(100, 0)
-        frame = pd.DataFrame(X, columns=["prediction", "deviation"])
-        assert exact(Known(), frame, pd.Series(y)).n_rows.value == pytest.approx(100)

@@ -7,12 +7,10 @@ import pandas as pd
 import pytest
 
 from skdp import DPStatisticsSource, Schema
-from skdp.noise import RandomBits
 from skdp.source._additive_model import clipped_residuals
-from skdp.source._integers import GRID, ROW, SQUARE_BITS, SQUARE_ROW, WEIGHT_GRID, ExactSums
-from skdp.source._joint_sums import JointSums
+from skdp.source._integers import GRID, ROW, SQUARE_ROW, WEIGHT_GRID, ExactSums
 from skdp.source._linear_model import perturb_sums
-from skdp.source._private_rows import PrivateRows, one_pass_plan
+from skdp.source._private_rows import one_pass_plan
 
 COLUMNS = {
     "age": {"type": "numeric", "low": 0, "high": 100},
@@ -173,34 +171,6 @@ def test_noise_is_calibrated_to_the_shares(model):
     assert "the bounds of the outcome" in source.guarantee_.excludes
 
 
-def test_arrays_take_the_outcome_as_a_parameter():
-    rng = np.random.RandomState(0)
-    X = rng.rand(2000, 3)
-    y = 3 * X[:, 0] - X[:, 1] + rng.normal(0, 0.1, 2000)
-    source = DPStatisticsSource(8.0, outcome={"type": "number", "low": -2, "high": 4})
-    assert source.fit(X, y).release_.score(X, y) > 0.9
-
-
-def test_several_owners_add_up_to_one_release():
-    """The secure sum needs nothing of its own for numbers."""
-    X, y = table(120)
-    source = DPStatisticsSource(1.0, encoder=SCHEMA, model="linear")
-    sums = JointSums(source, 3, 1, disjoint=True)
-    answers = []
-    for _ in range(2):
-        total = np.zeros(sums.size(len(answers)), dtype=np.uint64)
-        for k in range(3):
-            accumulator = source.accumulator()
-            accumulator.add(X[k::3], y[k::3])
-            total += sums.answer(answers, sums.exact_sums(accumulator), np.uint64(0))
-        answers.append(total.view(np.int64))
-    release = sums.release(answers)
-    assert release.outcome == SCHEMA.outcome
-    found = release.statistics.sums
-    # Five standard deviations of the noise: one in a million runs.
-    assert abs(found.counts.sum() - 120) < 5 * np.sqrt(2) * found.count_sd[0]
-
-
 @pytest.mark.parametrize(
     ("settings", "y", "message"),
     [
@@ -220,13 +190,6 @@ def test_what_does_not_fit_is_refused(settings, y, message):
     X, numbers = table(60)
     with pytest.raises(ValueError, match=message):
         DPStatisticsSource(encoder=SCHEMA, **settings).fit(X, numbers if y is None else y)
-
-
-def test_rows_of_numbers_have_places():
-    rows = PrivateRows.of_numbers(np.zeros((3, 1)), np.array([0, 40, np.nan]), SCHEMA.outcome)
-    assert rows.class_indices.tolist() == [0, WEIGHT_GRID // 2, -1]
-    assert 2**SQUARE_BITS == 1024
-    assert RandomBits().draw(1).size == 1
 
 
 @pytest.mark.parametrize(

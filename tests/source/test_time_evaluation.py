@@ -12,7 +12,7 @@ from scipy.special import expit
 from skdp import DPStatisticsSource, PrivacyLeakWarning, evaluate_privately
 from skdp.privacy import BudgetExceededError, PrivacyLedger, gaussian_sigma
 from skdp.release import TIME_BINS, PrivateEvaluation, StepFunction
-from skdp.release._time_evaluation import by_event, mean_weights
+from skdp.release._time_evaluation import by_event
 from skdp.source._door import row_weights
 from skdp.source._evaluation import _time_counts
 from skdp.source._integers import ROW
@@ -126,23 +126,6 @@ class TestWithoutNoise:
         np.testing.assert_allclose(table["brier_score"], scores, atol=0.004)
         assert found.brier_score().value == pytest.approx(integrated, abs=0.004)
         assert found.auc().value == pytest.approx(mean, abs=0.012)
-
-    def test_models_of_scikit_survival_are_evaluated(self):
-        linear = pytest.importorskip("sksurv.linear_model")
-        X, y = rows(1000, 3)
-        features = np.column_stack([np.log(X[:, 0]), np.ones(1000) * np.arange(1000)])
-        early = y["time"] < 6  # its curves end before the last of the times
-        model = linear.CoxPHSurvivalAnalysis().fit(features[early], y[early])
-        found = exact(model, features, y)
-        assert found.at_times()["auc"].min() > 0.6
-        with pytest.raises(
-            ValueError, match=r"is needed for a model of times: the public horizon"
-        ):
-            evaluate_privately(model, features, y)
-
-    def test_means_over_time(self):
-        np.testing.assert_allclose(mean_weights([1, 2, 4]), [1 / 6, 1 / 2, 1 / 3])
-        np.testing.assert_allclose(mean_weights([3]), [1])
 
     def test_tables_text_and_missing_outcomes(self):
         X, y = rows(50, 4)
@@ -272,16 +255,6 @@ class TestIntervals:
         # By these seeds, of 900: .958 and .936.
         assert narrower < 0.947 < usual
 
-    @pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
-    def test_bins_without_rows_do_not_make_them_wide(self):
-        # Counts there are noise, and their logarithms skewed.
-        X, y = rows(1300, 3, spread=0.5)
-        for seed in range(5):
-            found = evaluate_privately(Known(), X, y, outcome=OUTCOME, random_state=seed)
-            table = found.at_times()
-            assert (table["event_high"] - table["event_low"]).max() < 0.2
-            assert (table["brier_score_high"] - table["brier_score_low"]).max() < 0.15
-
     def test_and_do_not_where_noise_is_larger_than_claimed(self, monkeypatch):
         assert held(monkeypatch, 1500, 13.0, claimed=0.3, n_draws=60)[0] < 0.8
 
@@ -320,13 +293,6 @@ class TestValue:
         with pytest.raises(ValueError, match="holds no evaluation"):
             PrivateEvaluation.load(path)
 
-    def test_names_of_columns_need_not_agree(self):
-        X, y = rows(100, 1)
-        first = exact(Known(), *rows(100, 0))
-        other = exact(Known(), X, y, outcome={**OUTCOME, "event": "died", "time": "days"})
-        merged = PrivateEvaluation.merge([first, other], disjoint=True)
-        assert (merged.histograms == first.histograms + other.histograms).all()
-
     def test_other_outcomes_are_not_merged(self):
         first = exact(Known(), *rows(100, 0))
         horizon = exact(Known(), *rows(100, 1), outcome={**OUTCOME, "horizon": 12}, times=TIMES)
@@ -335,12 +301,6 @@ class TestValue:
         times = exact(Known(), *rows(100, 1), times=[1, 2, 3])
         with pytest.raises(ValueError, match="of other classes, or times, cannot be merged"):
             PrivateEvaluation.merge([first, times], disjoint=True)
-
-    def test_it_is_drawn(self):
-        plt = pytest.importorskip("matplotlib.pyplot")
-        axes = exact(Known(), *rows(1000, 0)).plot(class_index=0)
-        assert axes[1].get_xlabel() == "probability of the event by 2.5"
-        plt.close(axes[0].figure)
 
 
 class TestRefusals:
@@ -356,14 +316,6 @@ class TestRefusals:
         with pytest.raises(ValueError, match="must be a structured array") as caught:
             evaluate_privately(Known(), X, np.array(["secret"] * 20), outcome=OUTCOME)
         assert "secret" not in str(caught.value)
-
-    def test_curves_of_another_number_are_refused(self):
-        class Short(Known):
-            def predict_survival_function(self, X):
-                return super().predict_survival_function(X)[:-1]
-
-        with pytest.raises(RuntimeError, match="failed with ValueError"):
-            exact(Short(), *rows(20, 0))
 
     def test_parameters_of_other_models(self):
         X, y = rows(20, 0)

@@ -207,16 +207,6 @@ def test_parts_and_persons_and_tables_are_the_same_rows():
     assert_allclose(twice.statistics.sums.exits, whole.statistics.sums.exits, atol=1e-5)
 
 
-def test_fields_of_a_structured_array_are_found_by_name():
-    X, y = table(200)
-    whole = exact(X, y).predict(X)
-    swapped = y[["time", "event"]].astype([("time", int), ("event", int)])
-    straight = y.astype([("event", int), ("time", int)])
-    assert_array_equal(exact(X, swapped).predict(X), exact(X, straight).predict(X))
-    other = y.astype([("died", bool), ("days", float)])  # by their order
-    assert_array_equal(exact(X, other).predict(X), whole)
-
-
 class Secretive(float):
     """A number that says private things when it is read."""
 
