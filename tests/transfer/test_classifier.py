@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
-from skdp import DPSource, DPTransferClassifier, LabeledSplit, Release, SelfTrainingSchedule
+from skdp import DPSource, DPTransferClassifier, LabeledSplit, SelfTrainingSchedule
 
 STRATEGIES = ["noise_aware", "alignment", "multitask"]
 # Two short rounds, where it does not matter how well the model learns.
@@ -88,46 +88,6 @@ def test_pickles_and_clones(noisy_release, other, strategy, tmp_path):
     assert_array_equal(model.decision_function(X_test), scores)
 
 
-def test_a_release_and_the_source_that_made_it_are_the_same(domains, same, open_source):
-    X, _, marked, X_test, _ = same
-    source = open_source(domains.source, domains.source_target, n_layers=1)
-    settings = {"self_training": SHORTER, "random_state": 0}
-    models = [
-        DPTransferClassifier(each, **settings).fit(X, marked) for each in (source, source.release_)
-    ]
-    assert_array_equal(*(model.decision_function(X_test) for model in models))
-    assert models[0].guarantee_ is models[1].guarantee_ is source.guarantee_
-
-
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_parameters_set_after_fit_change_no_model(all_parts, same, strategy):
-    X, _, marked, X_test, _ = same
-    model = DPTransferClassifier(
-        all_parts,
-        strategy=strategy,
-        self_training=SelfTrainingSchedule(n_components=3, n_layers=1),
-        random_state=0,
-    ).fit(X, marked)
-    methods = ["decision_function", "predict", "source_scores", "target_scores"]
-    methods += ["predict_proba"] * (strategy == "noise_aware")
-    before = {name: getattr(model, name)(X_test) for name in methods}
-    for other in STRATEGIES:
-        model.set_params(strategy=other, source=None, self_training__n_folds=9)
-        assert hasattr(model, "predict_proba") == (strategy == "noise_aware")
-        assert hasattr(model, "source_scores")
-        for name, expected in before.items():
-            assert_array_equal(getattr(model, name)(X_test), expected)
-    # Before fit it is the parameters that say what there will be.
-    assert hasattr(clone(model).set_params(strategy="noise_aware"), "predict_proba")
-    assert not hasattr(clone(model).set_params(strategy="multitask"), "predict_proba")
-    assert not hasattr(clone(model), "source_scores")
-    alone = DPTransferClassifier(
-        strategy=strategy, self_training=SelfTrainingSchedule(n_components=3), random_state=0
-    ).fit(X, marked)
-    alone.set_params(source=all_parts)
-    assert not hasattr(alone, "source_scores")
-
-
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("domain", ["same", "other"])
 @pytest.mark.parametrize("with_source", [True, False])
@@ -144,20 +104,6 @@ def test_label_distributions(all_parts, strategy, domain, with_source, request):
     assert_array_equal(model.classes_[distributions.argmax(axis=1)], model.transduction_)
     certain = (distributions.max(axis=1) == 1).all()
     assert certain == (strategy != "noise_aware")
-
-
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_label_distributions_are_those_of_the_classes_there_are(all_parts, same, strategy):
-    X, y, _, _, _ = same
-    kept = np.isin(y, (1, 3))
-    model = DPTransferClassifier(
-        all_parts,
-        strategy=strategy,
-        self_training=SelfTrainingSchedule(n_components=3),
-        random_state=0,
-    )
-    model.fit(X[kept], y[kept])
-    assert_array_equal(model.label_distributions_, np.eye(2)[(y[kept] == 3).astype(int)])
 
 
 @pytest.mark.parametrize(("parts", "strategies"), [
@@ -182,23 +128,6 @@ def test_one_release_of_all_parts_serves_every_strategy(
         assert_array_equal(one.source_scores(X_test), own.source_scores(X_test))
         assert_array_equal(one.transduction_, own.transduction_)
         assert one.history_ == own.history_
-
-
-def test_grid_search_over_schedules_with_a_loaded_release(noisy_release, other, tmp_path):
-    X, _, marked, X_test, y_test = other
-    noisy_release.save(tmp_path / "release")
-    release = Release.load(tmp_path / "release")
-    schedule = SelfTrainingSchedule(n_layers=1, n_folds=2)
-    grid = GridSearchCV(
-        DPTransferClassifier(release, self_training=schedule, random_state=0),
-        {"self_training__n_components": [(2, 3), (10, 14)]},
-        cv=LabeledSplit(3),
-        error_score="raise",
-    ).fit(X, marked)
-    # Tiny images want few components.
-    assert grid.best_params_["self_training__n_components"] == (2, 3)
-    assert grid.best_estimator_.guarantee_.epsilon == 8.0
-    assert grid.score(X_test, y_test) > 0.6
 
 
 def test_grid_search_with_and_without_a_source_compares_like_with_like(denoised_release, same):

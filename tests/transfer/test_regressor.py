@@ -72,16 +72,6 @@ def test_without_outcomes_it_predicts_what_the_release_does(release, target, y):
     assert report["error"].isna().all()
 
 
-def test_shape_functions_are_a_part_of_what_the_source_says(target):
-    X, y = target
-    release = release_of(model="additive")
-    assert release.shapes is not None
-    model = DPTransferRegressor(release).fit(X)
-    given = model.predict(X, return_std=True)
-    np.testing.assert_allclose(given, release.predict(X, return_std=True), rtol=1e-9)
-    assert DPTransferRegressor(release).fit(X, hidden(y, 40)).score(X, y) > release.score(X, y)
-
-
 def test_an_outcome_far_from_all_others_moves_little(release, target):
     X, y = target
     y = hidden(y, 10)

@@ -1,20 +1,17 @@
 """What a fitted model says of its parts: a table, a picture and a warning."""
 
-import builtins
 import pickle
 import warnings
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import ttest_rel
 
 from skdp import DPStatisticsSource, DPTransferClassifier, SelfTrainingSchedule
 from skdp.datasets import hide_labels
-from skdp.transfer._inspection import candidate_contributions, scorer_contributions, side_of
-from skdp.transfer._scorers import Scorer
+from skdp.transfer._inspection import candidate_contributions
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning"),
@@ -75,51 +72,6 @@ def test_candidates_have_rows(helpful, wrong, target):
     assert len(pickle.dumps(kept)) < 4000
 
 
-def test_a_part_that_is_moved_has_the_same_report(helpful, target):
-    X, _, marked = target
-    plain, moved = (
-        DPTransferClassifier(helpful, class_prior=prior, random_state=0).fit(X, marked).report()
-        for prior in (None, [0.3, 0.7])
-    )
-    pd.testing.assert_frame_equal(plain, moved)
-
-
-def test_without_labels_nothing_is_said_of_them(helpful, target):
-    report = DPTransferClassifier(helpful, random_state=0).fit(target[0]).report()
-    assert (report["n_labels"] == 0).all()
-    assert report[["log_loss", "difference", "standard_error"]].isna().all(axis=None)
-
-
-def test_self_training_has_its_scorers(all_parts, same):
-    X, _, marked, _, _ = same
-    model = DPTransferClassifier(
-        all_parts, self_training=SelfTrainingSchedule(n_components=4), random_state=0
-    ).fit(X, marked)
-    report = model.report()
-    pd.testing.assert_frame_equal(pickle.loads(pickle.dumps(model)).report(), report)
-    assert report["side"].tolist()[-1] == "target"
-    assert set(report["name"][:-1]) <= {"classifier", "normal distributions", "adapted mixtures"}
-    of_source = report.loc[report["side"] == "source", "weight"].sum()
-    assert_allclose(of_source, model.source_weight_)
-    assert report[["log_odds", "log_loss"]].isna().all(axis=None)
-
-
-@pytest.mark.parametrize("strategy", ["alignment", "multitask"])
-@pytest.mark.parametrize("with_source", [True, False])
-def test_errors_have_shares_of_rows(all_parts, same, strategy, with_source):
-    X, _, marked, _, _ = same
-    model = DPTransferClassifier(
-        all_parts if with_source else None,
-        strategy=strategy,
-        self_training=SelfTrainingSchedule(n_components=3, n_layers=1),
-        random_state=0,
-    ).fit(X, marked)
-    report = model.report()
-    assert report["side"].tolist() == ["source", "target"][not with_source :]
-    assert_allclose(report["weight"].sum(), 1)
-    assert_allclose(1 - report["weight"].iloc[-1], model.history_["source_share"][-1])
-
-
 def test_a_source_that_does_not_help_is_warned_of(helpful, wrong, target):
     X, _, marked = target
     with pytest.warns(UserWarning, match=r"contradict the source.* see report\(\)") as found:
@@ -140,42 +92,6 @@ def test_a_source_that_self_training_ignores_is_warned_of(all_parts, same, rng):
     shuffled = X[:, rng.permutation(X.shape[1])]  # the columns mean something else
     with pytest.warns(UserWarning, match="The labeled rows favor"):
         DPTransferClassifier(all_parts, **settings).fit(shuffled, marked)
-
-
-def test_plot(helpful, target):
-    plt = pytest.importorskip("matplotlib.pyplot")
-    X, _, marked = target
-    model = DPTransferClassifier(helpful, random_state=0).fit(X, marked)
-    report = model.report()
-    ax = model.plot_report()
-    assert [text.get_text() for text in ax.get_yticklabels()] == report["name"].tolist()
-    widths = [patch.get_width() for patch in ax.patches[: len(report)]]
-    assert_allclose(widths, report["weight"])
-    texts = [text.get_text() for text in ax.texts]
-    assert texts[: len(report)] == [f"{weight:.2f}" for weight in report["weight"]]
-    assert texts[len(report)] == "log loss (difference ± SE)"
-    first, *others = texts[len(report) + 1 :]
-    assert first == f"{report['log_loss'][0]:.3f}"
-    assert all(" ± " in text for text in others)
-    assert model.plot_report(ax) is ax
-    plt.close(ax.figure)
-    unlabeled = DPTransferClassifier(helpful, random_state=0).fit(X).plot_report()
-    assert [text.get_text() for text in unlabeled.texts] == ["1.00"]
-    plt.close(unlabeled.figure)
-
-
-def test_a_plot_without_matplotlib_names_the_remedy(helpful, target, monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *args, **kwargs):
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    model = DPTransferClassifier(helpful, random_state=0).fit(target[0])
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ImportError, match=r"pip install 'skdp\[plot\]'"):
-        model.plot_report()
 
 
 def candidate(name, log_odds, held_out, source_weight=1.0):
@@ -202,31 +118,3 @@ def test_without_labels_or_with_one_no_error_is_known():
     [one] = candidate_contributions([candidate("source", 0.0, np.zeros(1))], np.ones(1))
     assert np.isfinite(one.log_loss)
     assert np.isnan(one.standard_error)
-
-
-def test_scorers_have_names_and_shares():
-    scorers = [Scorer(len, name="classifier"), Scorer(len)]
-    parts = scorer_contributions(scorers, np.array([1.0, 1.0, 2.0]))
-    assert [(p.name, p.side, p.weight) for p in parts[:2]] == [
-        ("classifier", "source", 0.25),
-        ("source", "source", 0.25),
-    ]
-    assert (parts[2].side, parts[2].weight) == ("target", 0.5)
-
-
-def test_sides():
-    assert [side_of(share) for share in (0.0, 0.5, 1.0)] == ["target", "both", "source"]
-
-
-@pytest.mark.parametrize("width", [60, 80])
-def test_a_narrow_terminal_shows_all_columns(helpful, wrong, target, monkeypatch, width):
-    X, _, marked = target
-    report = DPTransferClassifier([helpful, wrong], random_state=0).fit(X, marked).report()
-    monkeypatch.setenv("COLUMNS", str(width))
-    with pd.option_context("display.max_columns", 3, "display.max_colwidth", 5):
-        text = repr(report)
-        assert "..." not in text
-        assert {*COLUMNS, *report["side"]} <= set(text.split())
-        assert max(map(len, text.splitlines())) <= width
-    assert type(report[["name"]]) is type(report.copy()) is pd.DataFrame
-    pd.testing.assert_frame_equal(pickle.loads(pickle.dumps(report)), report)

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -385,14 +384,6 @@ def changed(y, time):
     return y
 
 
-def test_text_in_a_table_of_outcomes_is_refused(release, target):
-    X, y = target
-    table = pd.DataFrame({"event": y["died"], "time": y["days"].astype(object)})
-    table.loc[3, "time"] = "10 days"
-    with pytest.raises(ValueError, match=r"of 400 rows, 1 have others"):
-        DPTransferSurvival(release).fit(X, table)
-
-
 def test_without_events_a_source_is_needed(release, target):
     X, y = target
     rows = release.encode(X)
@@ -402,16 +393,6 @@ def test_without_events_a_source_is_needed(release, target):
     with pytest.raises(ValueError, match="requires y to be passed"):
         DPTransferSurvival().fit(rows)
     assert np.isnan(DPTransferSurvival(release).fit(X).score(X, hidden(y, 0)))
-
-
-def test_a_fit_that_fails_leaves_nothing(release, target):
-    X, y = target
-    model = DPTransferSurvival(release).fit(X, y)
-    with pytest.raises(ValueError, match="'y' parameter"):
-        model.fit(X, y["days"])
-    for name in ("predict", "predict_survival_function", "explain"):
-        with pytest.raises(NotFittedError):
-            getattr(model, name)(X)
 
 
 def test_explanations_are_of_its_log_hazards(release, target):
@@ -455,31 +436,3 @@ class TestScikitSurvival:
         alone = [[curve(t) for t in times] for curve in release.predict_survival_function(asked)]
         own, other = (integrated_brier_score(y, true, s, times) for s in (curves, alone))
         assert own < other < 0.25
-
-    def test_pipelines_have_curves(self, release, target):
-        X, y = target
-        rows = release.encode(X)
-        pipeline = make_pipeline(StandardScaler(), DPTransferSurvival()).fit(rows, y)
-        expected = pipeline[-1].predict_survival_function(pipeline[0].transform(rows[:2]))
-        assert pipeline.predict_survival_function(rows[:2])[0](100) == expected[0](100)
-
-    def test_scorers_and_searches(self, release, target):
-        from sksurv.metrics import (
-            as_concordance_index_ipcw_scorer,
-            as_cumulative_dynamic_auc_scorer,
-            as_integrated_brier_score_scorer,
-        )
-
-        X, y = target
-        model = as_concordance_index_ipcw_scorer(DPTransferSurvival(release), tau=900)
-        assert model.fit(X, y).score(X, y) > 0.6
-        times = np.linspace(50, 700, 10)
-        for wrapper in (as_cumulative_dynamic_auc_scorer, as_integrated_brier_score_scorer):
-            search = GridSearchCV(
-                wrapper(DPTransferSurvival(), times=times),
-                {"estimator__source": [release, None]},
-                cv=KFold(3),
-                error_score="raise",
-            )
-            search.fit(release.encode(X), y)
-            assert np.isfinite(search.best_score_)
