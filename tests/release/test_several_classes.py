@@ -5,13 +5,17 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
-from scipy.stats import norm
+from scipy.stats import beta, norm
 
 from skdp.release import BasisFunctions, NoisyStatistics, linear_scores
+from skdp.release._basis import column_density
 from skdp.release._several_classes import (
+    _LEAST_RATIO,
     _OUTLIERS,
     RowSimulator,
     _posterior_offsets,
+    _rescaling,
+    _Simulation,
     _softmax_map,
 )
 
@@ -119,6 +123,17 @@ def test_offsets_are_those_of_bayes_rule(rng):
     assert_allclose(uncertainty[2], gain * v * coefficients @ coefficients.T)
 
 
+def test_rescaling_gives_another_covariance_but_for_its_floor(rng):
+    A, B = rng.randn(2, 40, 4)
+    rows = A @ (np.eye(4) - 0.25)  # of sum zero
+    B = B @ (np.eye(4) - 0.25)
+    simulated, wanted = rows.T @ rows, 10 * B.T @ B
+    scaled = rows @ _rescaling(simulated, wanted)
+    assert_allclose(scaled.T @ scaled, wanted)
+    scaled = rows @ _rescaling(simulated, 0 * wanted)
+    assert_allclose(scaled.T @ scaled, _LEAST_RATIO * simulated)
+
+
 def test_simulated_columns_have_the_means_of_the_class_and_their_correlation(rng):
     basis = BasisFunctions.of_columns([0, 1, 0, 1], orders=(2,))
     X = np.clip(rng.multivariate_normal([0.5, 0, 0.4, 0], _COVARIANCE, 50_000), -3, 3)
@@ -134,3 +149,30 @@ def test_simulated_columns_have_the_means_of_the_class_and_their_correlation(rng
 
 
 _COVARIANCE = np.array([[0.02, 0, 0.01, 0], [0, 1, 0, 0.7], [0.01, 0, 0.02, 0], [0, 0.7, 0, 1.0]])
+
+
+def test_column_density_is_a_beta_distribution():
+    values = 2 * (np.arange(256) + 0.5) / 256 - 1
+    density = column_density(values, 0.2, 0.1)
+    assert density.sum() == pytest.approx(1)
+    assert density @ values == pytest.approx(0.2, abs=1e-3)
+    assert density @ values**2 - 0.2**2 == pytest.approx(0.1, rel=0.02)
+    size = 0.6 * 0.4 / 0.025 - 1
+    exact = beta.pdf((values + 1) / 2, 0.6 * size, 0.4 * size)
+    assert_allclose(density, exact / exact.sum(), atol=1e-4)
+    with np.errstate(all="raise", under="ignore"):
+        assert np.isfinite(column_density(values, 5.0, -1.0)).all()
+
+
+def test_separations_are_those_of_every_pair(rng):
+    K = 4
+    squares = rng.randn(2, K, K, K)
+    uncertainty, within = squares @ squares.transpose(0, 1, 3, 2)
+    centers, matrix = rng.randn(K, K), rng.randn(K, K)
+    found = _Simulation([], centers, uncertainty, within).separations(matrix)
+    for a in range(K):
+        for b in range(K):
+            w = matrix[a] - matrix[b]
+            spread, width = uncertainty[a] + uncertainty[b], (within[a] + within[b]) / 2
+            expected = w @ (centers[a] - centers[b]), np.sqrt(w @ spread @ w), w @ width @ w
+            assert_allclose([each[a, b] for each in found], expected, atol=1e-12)

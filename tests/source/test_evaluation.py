@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy.special import expit, logit
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import (
     accuracy_score,
     brier_score_loss,
@@ -14,7 +15,7 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from skdp import evaluate_privately
+from skdp import DPStatisticsSource, evaluate_privately
 from skdp.privacy import gaussian_sigma
 from skdp.release import SCORE_BINS, PrivateEvaluation
 from skdp.release._score_posterior import posterior_draws
@@ -205,3 +206,17 @@ def test_merged_noise_and_guarantees_add_up():
     assert apart.deviation == pytest.approx(np.hypot(*(each.deviation for each in parts)))
     assert apart.guarantee.epsilon == pytest.approx(2.0)
     assert PrivateEvaluation.merge(parts, disjoint=False).guarantee.epsilon > 2.0
+
+
+def test_a_release_and_a_scikit_learn_model_are_judged_alike():
+    rng = np.random.default_rng(0)
+    X, y = rng.random((3000, 3)), rng.integers(2, size=3000)
+    X[:, 0] = np.clip(X[:, 0] + 0.3 * y, 0, 1)
+    release = DPStatisticsSource(8.0, bounds=(0, 1), classes=[0, 1]).fit(X[:1500], y[:1500])
+    model = LogisticRegression().fit(X[:1500], y[:1500])
+    areas = [
+        evaluate_privately(each, X[1500:], y[1500:], 8.0).auc().value
+        for each in (release.release_, model)
+    ]
+    expected = roc_auc_score(y[1500:], model.predict_proba(X[1500:])[:, 1])
+    assert areas == pytest.approx([expected] * 2, abs=0.04)

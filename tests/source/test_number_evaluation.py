@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import BayesianRidge, LinearRegression
 from sklearn.metrics import mean_absolute_error, r2_score
@@ -196,3 +197,8 @@ class TestValue:
         for second in (other, plain):
             with pytest.raises(ValueError, match="of other outcomes cannot be merged"):
                 PrivateEvaluation.merge([first, second], disjoint=True)
+
+    def test_frames(self):
+        X, y = rows(100, 0)
+        frame = pd.DataFrame(X, columns=["prediction", "deviation"])
+        assert exact(Known(), frame, pd.Series(y)).n_rows.value == pytest.approx(100)
