@@ -120,13 +120,3 @@ def test_values_that_cannot_be_read_warn_and_say_what_is_expected(release):
     ):
         with pytest.warns(UserWarning, match=f"Many values of the columns {said}"):
             release.encode(changed)
-
-
-def test_missing_and_few_other_values_do_not_warn(release):
-    X = table(50, seed=1)
-    few = X["ward"].astype(object).where(np.arange(50) >= 5, "D")  # a tenth, and no more
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        release.encode(X.assign(ward=few))
-        release.encode(X.assign(ward=None, age=np.nan))
-        release.encode(X.assign(age=X["age"].astype(str)))

@@ -138,6 +138,7 @@ def changed(name, change):
     return lambda header, arrays: arrays.update({name: change(arrays[name])})
 
 
+# Of the arrays a few: test_validation.py has each check of a release.
 DAMAGES = {
     "epsilon": lambda header, arrays: header["guarantee"]["mechanisms"][0].update(epsilon=-3.0),
     "no epsilon": lambda header, arrays: header["guarantee"]["mechanisms"][0].pop("epsilon"),
@@ -164,23 +165,9 @@ DAMAGES = {
     "feature names": head(feature_names=["a"]),
     "no classifier in the header": head(code_classifier=None, row_classifier={}),
     "no components": no("alignment/components"),
-    "fewer columns": changed("alignment/components", lambda a: a[:, 1:]),
     "NaN": changed("alignment/class_medians", lambda a: a * np.nan),
-    "complex numbers": changed("alignment/mean", lambda a: a * 1j),
-    "text": changed("alignment/mean", lambda a: a.astype(str)),
     "coefficients": changed("code_classifier/0/0/coef0", lambda a: a[:, 1:]),
     "no weights": no("mixtures/weights"),
-    "negative weights": changed("mixtures/weights", lambda a: -a),
-    "weights of a half": changed("mixtures/weights", lambda a: a / 2),
-    "fractional classes": changed("mixtures/class_indices", lambda a: a.astype(float)),
-    "classes in a column": changed("mixtures/class_indices", lambda a: a[:, np.newaxis]),
-    "shifted classes": changed("mixtures/class_indices", lambda a: a + 1),
-    "asymmetric covariances": changed("mixtures/covariances", lambda a: a + np.tri(6)),
-    "flat covariances": changed("mixtures/covariances", lambda a: 1e-60 * a),
-    "negative covariances": changed("mixtures/covariances", lambda a: -a),
-    "means of fewer directions": changed("mixtures/means", lambda a: a[:, 1:]),
-    "means far away": changed("mixtures/means", lambda a: a + 1e10),
-    "huge directions": changed("subspace/components", lambda a: 1e60 * a),
     "no moments": no(*(f"moments/{key}" for key in (
         "class_counts", "effective_sizes", "means", "covariances", "noise_variances"))),
     "no subspace": no("subspace/mean", "subspace/components", "subspace/variances"),

@@ -14,17 +14,6 @@ from skdp.release import BasisFunctions, LinearScores, Moments, PrincipalModel, 
 from skdp.release._linear_scores import _SLOPE, restrict_linear
 
 
-def test_scores_are_linear_in_the_terms(rng):
-    X, basis = rng.rand(20, 2), BasisFunctions.of_columns([0, 1])
-    coefficients, intercepts = rng.randn(3, 4), rng.randn(3)
-    linear = LinearScores(coefficients, intercepts, np.zeros((3, 3)), basis)
-    Z = basis.encode(X)
-    expected = [[w @ z + b for w, b in zip(coefficients, intercepts, strict=True)] for z in Z]
-    assert_allclose(linear.scores(X), expected)
-    bare = LinearScores(coefficients, intercepts, np.zeros((3, 3)))
-    assert_allclose(bare.scores(Z), expected)
-
-
 def test_expected_auc_is_that_of_normal_scores(rng):
     y = np.arange(100_000) % 2
     for d in (0.0, 0.7, 2.5):
@@ -77,17 +66,6 @@ def test_the_scores_are_those_of_the_discriminant_of_what_remains(rng, n_classes
         assert_allclose(getattr(restricted, name), getattr(alone, name), rtol=1e-3, atol=1e-3)
     wrong = discriminant(means[:, columns], 1.1 * W[np.ix_(columns, columns)], pi)
     assert not np.allclose(restricted.coefficients, wrong.coefficients, rtol=0.02, atol=0.02)
-
-
-def test_twice_is_once(rng):
-    means, W, pi = rng.randn(2, 6), covariance_of(rng, 6), np.array([0.3, 0.7])
-    linear, moments = discriminant(means, W, pi), moments_of(means, W, pi)
-    first, second = np.array([5, 1, 2, 0]), np.array([2, 0])
-    half = restrict_linear(linear, moments, first)
-    twice = restrict_linear(half, moments.restrict(first), second)
-    once = restrict_linear(linear, moments, first[second])
-    for name in ("coefficients", "intercepts", "d_primes"):
-        assert_allclose(getattr(twice, name), getattr(once, name), rtol=1e-3, atol=1e-3)
 
 
 def test_cosines_that_remain_stay_and_others_become_their_means(rng):

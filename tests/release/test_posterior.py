@@ -32,10 +32,6 @@ def test_positive_mean_is_that_of_the_truncated_distribution(estimate):
     assert_allclose(positive_mean(estimate, sd), expected, rtol=1e-4)
 
 
-def test_positive_mean_without_noise_is_the_positive_part():
-    assert_allclose(positive_mean([-3.0, 0.0, 5.0], 0.0), [0, 0, 5])
-
-
 def test_weights_are_the_posterior_mean(rng):
     t, size, v = 4, 30.0, rng.randn(4)
     noise = 0.02 * np.eye(t) + 0.1 * np.outer(v, v)

@@ -2,26 +2,20 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.inspection import permutation_importance
 from sklearn.metrics import (
     RocCurveDisplay,
-    get_scorer,
-    log_loss,
-    roc_auc_score,
 )
 from sklearn.model_selection import (
-    StratifiedKFold,
-    cross_val_predict,
     cross_val_score,
 )
-from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from skdp import DPSource, DPStatisticsSource, TabularEncoder
+from skdp import DPSource, DPStatisticsSource
 from skdp.datasets import load_heart_disease
 from skdp.release import RowsModel
 
@@ -80,30 +74,6 @@ def test_it_is_not_fitted_again(case):
         release.fit(X, y)
     with pytest.raises(TypeError, match=r"pass FrozenEstimator\(release\)"):
         cross_val_score(release, X, y, error_score="raise")
-
-
-def test_scorers(case):
-    release, X, y = case
-    p = release.predict_proba(X)
-    expected = {
-        "roc_auc": roc_auc_score(y == release.classes_[1], p[:, 1]),
-        "neg_log_loss": -log_loss(y, p),
-        "accuracy": release.score(X, y),
-    }
-    for name, value in expected.items():
-        assert get_scorer(name)(release, X, y) == pytest.approx(value)
-    folds = list(StratifiedKFold(3).split(X, y))
-    found = cross_val_score(FrozenEstimator(release), X, y, cv=folds, scoring="roc_auc")
-    area = [roc_auc_score(y[test] == release.classes_[1], p[test, 1]) for _, test in folds]
-    assert_allclose(found, area)
-    out_of_fold = cross_val_predict(FrozenEstimator(release), X, y, method="predict_proba")
-    assert_allclose(out_of_fold, p)
-
-
-def test_encoded_rows_in_a_pipeline(case):
-    release, X, y = case
-    model = make_pipeline(TabularEncoder(release.encoder), FrozenEstimator(release)).fit(X, y)
-    assert_allclose(model.predict_proba(X), release.predict_proba(X))
 
 
 def test_one_without_scores_names_the_remedy():

@@ -14,7 +14,7 @@ from numpy.testing import assert_array_equal
 
 from skdp import DPStatisticsSource, TabularEncoder
 from skdp.privacy import PrivacyLedger
-from skdp.source import PrivateRows, _accumulator
+from skdp.source import _accumulator
 from skdp.source._integers import refuse_shared_persons
 from skdp.utils._validation import forget_fit
 
@@ -115,28 +115,6 @@ def test_what_a_table_row_adds_depends_on_that_row_alone(rng):
         assert (other.counts == whole.counts).all()
         assert (other.sums == whole.sums).all()
         assert (other.second == whole.second).all()
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_memory_map_is_read_in_chunks_and_never_copied(dtype, tmp_path, monkeypatch, rng):
-    X, y = rng.rand(3000, 5).astype(dtype), rng.choice(CLASSES, 3000)
-    X.tofile(tmp_path / "rows")
-    mapped = np.memmap(tmp_path / "rows", dtype=dtype, mode="r", shape=(3000, 5))
-    expected = seeded().fit(X, y)
-    seen, chunks = [], PrivateRows.chunks
-    monkeypatch.setattr(
-        PrivateRows, "chunks", lambda self, grid: (seen.append(self.X), chunks(self, grid))[1]
-    )
-    fitted = seeded().fit(mapped, y)
-    assert [np.shares_memory(x, mapped) for x in seen if len(x)] == [True]  # of rows
-    assert fitted.release_.dtype == dtype
-    assert file_of(fitted.release_, tmp_path) == file_of(expected.release_, tmp_path)
-    source = seeded()
-    accumulator = source.accumulator(5, dtype=dtype)
-    for i in range(0, 3000, 999):
-        accumulator.add(mapped[i : i + 999], y[i : i + 999])
-    source.fit_accumulated(accumulator)
-    assert file_of(source.release_, tmp_path) == file_of(expected.release_, tmp_path)
 
 
 def exact_statistics(X, y, sizes=None):

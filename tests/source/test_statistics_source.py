@@ -13,7 +13,6 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from skdp import (
-    DPSource,
     DPStatisticsSource,
     PrivacyLeakWarning,
     RandomizedResponse,
@@ -261,18 +260,6 @@ def test_samples_are_like_the_rows(rows):
     assert trained.score(X.to_numpy(), y) > best.score(X.to_numpy(), y) - 0.02
     again = release.sample(4000, random_state=0)
     assert_array_equal(again[0], synthetic)
-
-
-def test_samples_are_counted(source):
-    for wrong in (0, 1.5, True):
-        with pytest.raises(ValueError, match="'n_samples' parameter"):
-            source.release_.sample(wrong)
-    with pytest.raises(ValueError, match="no moments"):
-        replace(
-            DPSource(8.0, parts="papers", n_layers=1)
-            .fit(np.random.RandomState(0).rand(20, 3), np.arange(20) % 2)
-            .release_
-        ).sample(2)
 
 
 def test_progress_names_the_queries_and_nothing_else(rows, capsys):

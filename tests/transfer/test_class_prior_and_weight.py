@@ -109,36 +109,29 @@ def test_costs_scale_errors_by_their_temperature(rng, strategy):
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("name", "given", "message"),
     [
-        ([0.2, 0.3, 0.5], r"one probability for each of the classes \['ill', 'well'\]"),
-        ([[0.5, 0.5]], r"got shape \(1, 2\)"),
-        ([0.5, 0.6], "add up to 1"),
-        ([0.0, 1.0], "positive"),
-        ([np.nan, 1.0], "positive"),
-        (["a", "b"], "must hold numbers"),
-        ({"ill": 1.0}, r"names \['ill'\], but the classes are"),
-        ({"ill": 0.5, "well": 0.4, "dead": 0.1}, "of no other"),
+        (
+            "class_prior",
+            [0.2, 0.3, 0.5],
+            r"one probability for each of the classes \['ill', 'well'\]",
+        ),
+        ("class_prior", [[0.5, 0.5]], r"got shape \(1, 2\)"),
+        ("class_prior", [0.5, 0.6], "add up to 1"),
+        ("class_prior", [0.0, 1.0], "positive"),
+        ("class_prior", [np.nan, 1.0], "positive"),
+        ("class_prior", ["a", "b"], "must hold numbers"),
+        ("class_prior", {"ill": 1.0}, r"names \['ill'\], but the classes are"),
+        ("class_prior", {"ill": 0.5, "well": 0.4, "dead": 0.1}, "of no other"),
+        ("class_weight", {"dead": 2.0}, r"contains \['dead'\], but the classes are"),
+        ("class_weight", {"ill": 0.0}, "positive and finite"),
+        ("class_weight", {"ill": np.inf}, "positive and finite"),
+        ("class_weight", {"ill": "much"}, "must hold numbers"),
     ],
 )
-def test_frequencies_that_are_none_are_refused(release, target, given, message):
-    model = DPTransferClassifier(release, class_prior=given)
-    with pytest.raises(ValueError, match="'class_prior' parameter.*" + message):
-        model.fit(*target[::2])
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"dead": 2.0}, r"contains \['dead'\], but the classes are"),
-        ({"ill": 0.0}, "positive and finite"),
-        ({"ill": np.inf}, "positive and finite"),
-        ({"ill": "much"}, "must hold numbers"),
-    ],
-)
-def test_weights_that_are_none_are_refused(release, target, given, message):
-    model = DPTransferClassifier(release, class_weight=given)
-    with pytest.raises(ValueError, match="'class_weight' parameter.*" + message):
+def test_frequencies_and_weights_that_are_none_are_refused(release, target, name, given, message):
+    model = DPTransferClassifier(release, **{name: given})
+    with pytest.raises(ValueError, match=f"'{name}' parameter.*" + message):
         model.fit(*target[::2])
 
 

@@ -10,9 +10,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
 
-from skdp import DPSource, DPTransferClassifier, LabeledSplit, SelfTrainingSchedule
+from skdp import DPSource, DPTransferClassifier, SelfTrainingSchedule
 
 STRATEGIES = ["noise_aware", "alignment", "multitask"]
 # Two short rounds, where it does not matter how well the model learns.
@@ -128,24 +127,6 @@ def test_one_release_of_all_parts_serves_every_strategy(
         assert_array_equal(one.source_scores(X_test), own.source_scores(X_test))
         assert_array_equal(one.transduction_, own.transduction_)
         assert one.history_ == own.history_
-
-
-def test_grid_search_with_and_without_a_source_compares_like_with_like(denoised_release, same):
-    X, _, marked, X_test, y_test = same
-    schedule = SelfTrainingSchedule(n_components=(4, 6), n_layers=1, n_folds=2)
-    grid = GridSearchCV(
-        DPTransferClassifier(self_training=schedule, random_state=0),
-        {"source": [denoised_release, None]},
-        cv=LabeledSplit(3),
-        error_score="raise",
-    ).fit(X, marked)
-    # If -1 were a class without a source, every other row would be of that class.
-    assert grid.cv_results_["mean_test_score"].min() > 0.5
-    assert grid.param_grid["source"][0] is denoised_release
-    assert grid.best_params_["source"] is denoised_release
-    assert grid.best_estimator_.guarantee_ is denoised_release.guarantee
-    assert list(grid.classes_) == list(range(5))
-    assert grid.score(X_test, y_test) > 0.8
 
 
 def test_a_search_that_clones_a_fitted_source_is_told_what_to_pass(domains, same, open_source):

@@ -106,8 +106,3 @@ def test_auto_warns_where_much_depends_on_it_and_a_choice_does_not(release, targ
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             DPTransferClassifier(release, random_state=0, **given).fit(X, marked)
-
-
-def test_another_word_is_refused(release, target):
-    with pytest.raises(ValueError, match="'label_sampling' parameter of DPTransferClassifier"):
-        DPTransferClassifier(release, label_sampling="all").fit(target[0])

@@ -3,7 +3,6 @@
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import NotFittedError
@@ -33,38 +32,12 @@ def test_without_a_source_minus_one_is_a_class_where_there_are_but_two(rng):
     assert not hasattr(model, "source_scores")
 
 
-NAMES = np.array([f"digit {c}" for c in range(10)], dtype=object)
-
-
-@pytest.fixture(scope="module")
-def named_source(domains, open_source):
-    return open_source(domains.source, NAMES[domains.source_target], n_layers=1)
-
-
 @pytest.fixture(scope="module")
 def numbers(other):
     """A model without a source of labels in numbers, which -1 marks."""
     X, _, marked, _, _ = other
     model = DPTransferClassifier(unlabeled=-1, self_training=SHORT, random_state=0)
     return model.fit(X, marked)
-
-
-@pytest.mark.parametrize("mark", [None, np.nan, pd.NA, -1])
-def test_text_labels_with_marks(named_source, numbers, other, mark):
-    names, source = NAMES, named_source
-    X, _, marked, X_test, _ = other
-    y = names[marked]
-    y[marked < 0] = mark
-    short = {"self_training": SHORT, "random_state": 0}
-    model = DPTransferClassifier(source, **short).fit(X, y)
-    assert_array_equal(model.classes_, names)
-    assert_array_equal(model.transduction_[marked >= 0], names[marked[marked >= 0]])
-    # The names change nothing: the target side is the same as with numbers.
-    assert model.history_["changed"][0] == numbers.history_["changed"][0] == 450
-    assert_array_equal(
-        DPTransferClassifier(source, **short).fit(X, pd.Series(y)).predict(X_test),
-        model.predict(X_test),
-    )
 
 
 def test_marks_that_became_text_are_explained(release, same):

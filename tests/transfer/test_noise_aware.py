@@ -1,7 +1,5 @@
 """Noise-aware transfer: what its steps add up to."""
 
-import warnings
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -68,20 +66,6 @@ def test_scores_are_log_posteriors_and_add_up(denoised_release, same):
     assert_allclose(probabilities, softmax(model.decision_function(X_test), axis=1))
     assert_array_equal(model.classes_[probabilities.argmax(axis=1)], model.predict(X_test))
     assert not hasattr(DPTransferClassifier(strategy="alignment"), "predict_proba")
-
-
-@pytest.mark.parametrize("n_features", [1, 2, 4])
-def test_rows_may_repeat(rng, n_features):
-    y = rng.randint(0, 2, 200)
-    X = (rng.rand(200, n_features) < 0.2 + 0.6 * y[:, np.newaxis]).astype(float)
-    marked = np.where(np.arange(200) < 40, y, -1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model = DPTransferClassifier(unlabeled=-1, random_state=0).fit(X, marked)
-        assert np.isfinite(model.predict_proba(X)).all()
-    assert model.score(X, y) > 0.7
-    model.fit(np.ones((200, n_features)), marked)
-    assert np.isfinite(model.predict_proba(X)).all()
 
 
 @pytest.fixture
