@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 from skdp import DPStatisticsSource
 from skdp.release import BasisFunctions, LinearScores, Moments, PrincipalModel, linear_discriminant
-from skdp.release._linear_scores import _SLOPE, restrict_linear
+from skdp.release._linear_scores import _SLOPE, _cosine_means, regress, restrict_linear
 
 
 def test_expected_auc_is_that_of_normal_scores(rng):
@@ -83,6 +83,23 @@ def test_cosines_that_remain_stay_and_others_become_their_means(rng):
     Z[:, basis.column == 1] = own[basis.column == 1]
     expected = Z @ linear.coefficients.T
     assert_allclose(restricted.scores(X[:, [2, 0]]), expected, atol=0.01)
+
+
+def test_means_of_cosines_of_normal_columns(rng):
+    means, W = np.array([[0.45], [0.6]]), np.array([[0.01]])
+    basis, moments = BasisFunctions.of_columns([0]), moments_of(means, W, np.full(2, 0.5))
+    found = _cosine_means(basis, moments, np.array([1, 2]))
+    drawn = means[:, :, None] + 0.1 * rng.randn(2, 200_000, 1)
+    expected = np.array([basis.encode(rows).mean(axis=0)[1:] for rows in drawn])
+    assert_allclose(found, expected, atol=0.005)
+    assert not np.allclose(1.1 * found, expected, atol=0.005)
+
+
+def test_a_regression_without_noise_is_the_usual_one(rng):
+    W = covariance_of(rng, 6)
+    left, gone = np.array([0, 2, 3, 5]), np.array([1, 4])
+    usual = np.linalg.solve(W[np.ix_(left, left)], W[np.ix_(left, gone)]).T
+    assert_allclose(regress(W, left, gone, 0.0, EXACT), usual, rtol=1e-6)
 
 
 def classes(rng, n, n_columns=6, n_classes=2):

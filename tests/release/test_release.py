@@ -140,6 +140,14 @@ def test_the_source_alone_is_its_classifier_of_denoised_rows(rows, release):
     assert release.score(X, y) == np.mean(release.predict(X) == y) > 0.9
 
 
+def test_without_noise_the_source_alone_is_the_plain_classifier(rows, open_source):
+    X, y = rows[0].to_numpy(), rows[1]
+    plain = WideCDMMAClassifier(random_state=0).fit(X, y)
+    release = open_source(X, y).release_
+    assert_array_equal(release.scores(X), -plain.reconstruction_errors(X))
+    assert_array_equal(release.predict_proba(X), plain.predict_proba(X))
+
+
 def test_columns_are_matched_by_name(rows, release):
     X, _ = rows
     with warnings.catch_warnings():
