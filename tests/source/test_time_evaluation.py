@@ -9,6 +9,7 @@ import pytest
 from scipy.special import expit
 
 from skdp import DPStatisticsSource, PrivacyLeakWarning, evaluate_privately
+from skdp.privacy import gaussian_sigma
 from skdp.release import TIME_BINS, PrivateEvaluation, StepFunction
 from skdp.release._time_evaluation import by_event
 from skdp.source._door import row_weights
@@ -264,5 +265,6 @@ class TestRefusals:
         )
         assert inside.sum() >= 2
         assert found.guarantee.epsilon == 4.0
+        assert found.deviation == pytest.approx(gaussian_sigma(4.0, 1e-5) * np.sqrt(3), rel=0.01)
         with pytest.warns(PrivacyLeakWarning):
             evaluate_privately(release, x[1500:], y[1500:], 4.0, random_state=0)
