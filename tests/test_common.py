@@ -5,7 +5,6 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
-from sklearn.svm import SVR
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -40,9 +39,6 @@ if find_spec("torch"):
     SMALL = {"hidden_layer_sizes": (6, 4), "n_epochs": 2, "batch_size": 50}
     NETWORKS = [
         AdaptiveLaplaceClassifier(**SMALL),
-        AdaptiveLaplaceClassifier(mechanism="identical", **SMALL),
-        AdaptiveLaplaceClassifier(mechanism="dpsgd", **SMALL),
-        AdaptiveLaplaceClassifier(normalization="batch", **SMALL),
         PrivateCDBNClassifier(**SMALL),
     ]
 # One setting for each way through validation, fit, transform and predict; what only changes
@@ -64,11 +60,9 @@ PREDICTORS = [
     MembershipMapping(),
     MembershipMapping(inference="empirical"),
     CDMMAClassifier(),
-    CDMMAClassifier(2, n_inducing=0.05, n_layers=1, inference="empirical", error_scale="own"),
     WideCDMMAClassifier(),
     DeepFuzzyRegressor(),
     DPNoiseRegressor(Ridge(), **LITTLE),
-    DPNoiseRegressor(SVR(kernel="linear"), **LITTLE),
     # Its squared errors are so small here (1e-8) that 10 decimals, to which one check rounds
     # them, make ties of 1 fit in 400.
     DeepFuzzyClassifier(random_state=0),
@@ -80,7 +74,7 @@ PREDICTORS = [
 TRANSFORMERS = [*NOISES, *AUTOENCODERS, TabularEncoder(), OrientedGradients()]
 STATISTICS = [DPStatisticsSource(model=model) for model in ("auto", "mixtures", "logistic")]
 EVERYTHING = [*TRANSFORMERS, *PREDICTORS, DPSource(), *STATISTICS]
-OTHERS = [RandomizedResponse(), RandomizedResponse(epsilon=0.1, classes=[0, 1, 2])]
+OTHERS = [RandomizedResponse()]
 
 # The harness sets integer seeds, about which a noise transformer rightly warns.
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")

@@ -56,12 +56,6 @@ def test_guesses_are_variances_of_uniform_columns(rng, k):
     assert_allclose((basis.encode(X) ** 2).mean(axis=0), basis.variances, rtol=0.05)
 
 
-def test_no_numeric_column_has_no_cosine():
-    basis = BasisFunctions.of_columns([1, 2, 2])
-    assert basis.encode(np.zeros((4, 3))).shape == (4, 3)
-    assert (basis.order == 1).all()
-
-
 def test_terms_of_some_columns_are_the_same_functions(rng):
     basis = BasisFunctions.of_columns(
         [0, 1, 0, 3, 3, 3], low=np.arange(6), high=np.arange(6) + 2.0

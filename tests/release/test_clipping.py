@@ -21,18 +21,6 @@ def test_the_share_of_clipped_rows_is_recovered(mean):
     assert beyond == pytest.approx(np.mean(squares > 1), abs=0.15)
 
 
-@pytest.mark.parametrize("clipped", [0.5, 1.0, 1.5])
-def test_noise_does_not_make_rows_shorter(clipped):
-    # All rows are clipped to a mean square of 1, as most are of tables: that tells nothing more.
-    found, _ = guessed_shrinkage(clipped, 0.5, 1.0, 1.7)
-    assert found == pytest.approx(1 / 1.7, rel=0.2)
-
-
-@pytest.mark.parametrize("clipped", [1e-9, 0.1, 0.5])
-def test_rows_that_are_short_are_not_clipped(clipped):
-    assert guessed_shrinkage(clipped, 1e-3, 1.0, 3.0)[0] == pytest.approx(1, abs=0.05)
-
-
 def shrinkage_of(Z, basis, radius, noise=0.0, rng=None):
     """Return the mean of c² by the rows, and what is found from clipped ones."""
     factors = np.minimum(1, radius / np.linalg.norm(Z, axis=1))
@@ -68,29 +56,6 @@ def test_shrinkage_is_the_guess_where_noise_hides_it(rng):
         assert 0 < found <= 1
 
 
-def test_columns_of_two_values_count_where_numbers_lie_close_together(rng):
-    # The form of these numbers is 8 % too high; without the others that would be the error.
-    basis = BasisFunctions.of_columns([0] * 6 + [1] * 6)
-    Z = basis.encode(np.column_stack([np.zeros((500, 6)), rng.randint(2, size=(500, 6))]))
-    true, found = shrinkage_of(Z, basis, 0.8)
-    assert found == pytest.approx(true, rel=0.015)
-
-
-def test_rows_that_no_radius_reaches_keep_their_length(rng):
-    # Whatever their form says: these are no values of such columns.
-    Z = 0.3 * rng.randn(300, 4)
-    assert shrinkage_of(Z, BasisFunctions.of_columns([1] * 4), 100.0)[1] == pytest.approx(
-        1, abs=1e-4
-    )
-
-
-def test_numbers_without_cosines_have_the_shrinkage_of_their_squares(rng):
-    basis = BasisFunctions.of_columns([0] * 8, orders=())
-    Z = basis.encode(rng.rand(5000, 8))
-    true, found = shrinkage_of(Z, basis, 1.4)
-    assert found == pytest.approx(true, rel=0.1)
-
-
 @pytest.mark.parametrize("n_columns", [1, 2, 3, 12])
 def test_slopes_of_clipped_rows_are_corrected_by_how_their_lengths_vary(n_columns, rng):
     # Least squares on clipped rows give a function its slope times E[c f²] / E[c² f²].
@@ -110,26 +75,11 @@ def test_slopes_of_clipped_rows_are_corrected_by_how_their_lengths_vary(n_column
     assert widening == pytest.approx(true * np.sqrt(np.mean(factors**2)), abs=0.01)
 
 
-def test_rows_of_categories_are_of_one_length():
-    basis = BasisFunctions.of_columns([3, 3, 3, 1])
-    n, none = 100, np.zeros(len(basis.variances))
-    second = n * np.diag(basis.variances)
-    counts = np.array([n - HALF])
-    statistics = NoisyStatistics(counts, none, none, np.ones(1), second, 0.5, 0.0, 0.0, 0.0, 0.0)
-    assert clipping_effect(statistics, basis)[1] == 1
-
-
 def forms(basis, X):
     """Return the form of each row, in units of the constant."""
     form, constant = constant_form(basis, basis.numeric_tables())
     Z = basis.encode(X)
     return np.einsum("ia,ab,ib->i", Z, form, Z) / constant
-
-
-def test_the_form_of_categories_is_constant(rng):
-    category = np.eye(3)[rng.randint(3, size=40)]
-    X = np.column_stack([category, rng.randint(2, size=40)])
-    assert_allclose(forms(BasisFunctions.of_columns([3, 3, 3, 1]), X), 1)
 
 
 @pytest.mark.parametrize("bounds", [(0.0, 1.0), (-3.0, 40.0)])
@@ -138,22 +88,6 @@ def test_the_form_of_numbers_is_nearly_constant(rng, bounds):
     found = forms(BasisFunctions.of_columns([0], *bounds), X)
     assert_allclose(found, 1, atol=0.08)
     assert found.std() < 0.02
-
-
-def test_a_row_that_is_shortened_shows_it(rng):
-    basis = BasisFunctions.of_columns([0, 0, 1, 2, 2])
-    X = np.column_stack([rng.rand(100, 3), np.eye(2)[rng.randint(2, size=100)]])
-    X[:, 2] = X[:, 2].round()
-    form, constant = constant_form(basis, basis.numeric_tables())
-    Z = 0.6 * basis.encode(X)
-    assert_allclose(((Z @ form) * Z).sum(axis=1) / constant, 0.36, rtol=0.06)
-
-
-def test_numbers_without_cosines_have_no_such_form():
-    basis = BasisFunctions.of_columns([0, 0], orders=())
-    form, constant = constant_form(basis, basis.numeric_tables())
-    assert constant == 0
-    assert not form.any()
 
 
 def difference_of(basis, X, y, weights):
@@ -193,9 +127,3 @@ def test_variances_of_numbers_follow_from_means_of_their_terms(rng, columns, wei
     X = np.clip(columns(rng, y), 0, 1)[:, None]
     found, true, size = difference_of(BasisFunctions.of_columns([0]), X, y, np.array(weights))
     assert found == pytest.approx(true, abs=0.2 * size)
-
-
-def test_numbers_without_cosines_have_equal_variances():
-    basis = BasisFunctions.of_columns([0, 0], orders=())
-    some = np.array([0.3, -0.2])
-    assert variance_difference(basis, some, some, some, np.ones(2)) == 0

@@ -63,18 +63,6 @@ def test_a_table_is_read_as_an_array_whatever_output_is_configured(release):
     assert release.encode(single).dtype == np.float64  # categories are as they are
 
 
-def test_a_table_without_rows_is_refused(release, plain):
-    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
-        release.predict(table(0))
-    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
-        plain.predict(np.empty((0, 2)))
-
-
-def test_arrays_keep_their_precision(plain):
-    assert plain.encode(np.ones((3, 2), dtype=np.float32)).dtype == np.float32
-    assert plain.encode([[1, 2]]).dtype == np.float64
-
-
 def test_other_units_warn_and_name_the_columns(plain, rng):
     X = rng.rand(50, 2) * [10, 200]
     with warnings.catch_warnings():
@@ -121,16 +109,6 @@ def test_samples_of_a_table_are_a_table(release):
     assert np.isfinite(release.scores(frame)).all()
 
 
-def test_samples_of_numbers_are_a_table_too(plain, rng):
-    rows, _ = plain.sample(5, random_state=0)
-    frame, _ = plain.sample(5, random_state=0, as_frame=True)
-    pd.testing.assert_frame_equal(frame, pd.DataFrame(rows, columns=["x0", "x1"]))
-    X = pd.DataFrame(rng.rand(40, 2), columns=["u", "v"])
-    source = DPStatisticsSource(8.0, classes=[0, 1], random_state=np.random.RandomState(0))
-    frame, _ = source.fit(X, np.arange(40) % 2).release_.sample(5, as_frame=True)
-    assert list(frame.columns) == ["u", "v"]
-
-
 def test_values_that_cannot_be_read_warn_and_say_what_is_expected(release):
     X = table(50, seed=1)
     doses = X["dose"].astype(str).str.replace(".", ",").where(X["dose"].notna(), None)
@@ -142,27 +120,3 @@ def test_values_that_cannot_be_read_warn_and_say_what_is_expected(release):
     ):
         with pytest.warns(UserWarning, match=f"Many values of the columns {said}"):
             release.encode(changed)
-
-
-def test_missing_and_few_other_values_do_not_warn(release):
-    X = table(50, seed=1)
-    few = X["ward"].astype(object).where(np.arange(50) >= 5, "D")  # a tenth, and no more
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        release.encode(X.assign(ward=few))
-        release.encode(X.assign(ward=None, age=np.nan))
-        release.encode(X.assign(age=X["age"].astype(str)))
-
-
-@pytest.mark.parametrize("dtype", [str, object, "Float64"])
-def test_other_units_warn_however_numbers_are_stored(release, dtype):
-    X = table(50, seed=1)
-    with pytest.warns(UserWarning, match=r"columns \['age'\] of X .* other units"):
-        release.encode(X.assign(age=(X["age"] * 12 + 120).astype(dtype)))
-
-
-def test_an_array_with_text_is_asked_for_its_names(release):
-    X = table(5)
-    for rows in (X.to_numpy(), X.to_numpy().tolist()):
-        with pytest.raises(ValueError, match=r"Pass a DataFrame with the columns \['age', 'dose'"):
-            release.encode(rows)

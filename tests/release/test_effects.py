@@ -64,22 +64,6 @@ def test_differences_are_those_of_the_scores(release):
     assert ward["B"] - (ward["A"] + ward["C"]) / 2 == pytest.approx(1.0, abs=0.3)
 
 
-def test_the_other_class_has_the_opposite(release):
-    yes, no = release.effects("yes"), release.effects("no")
-    np.testing.assert_allclose(yes["effect"], -no["effect"], atol=1e-12)
-
-
-def test_plots_have_the_table(release):
-    axes = release.plot_effects()
-    assert axes.shape == (1, 3)
-    assert sorted(ax.get_title() for ax in axes.flat) == ["dose", "sex", "ward"]
-    one = release.plot_effects(["dose"])[0, 0]
-    part = release.effects()
-    part = part[(part["column"] == "dose") & part["value"].notna()]
-    np.testing.assert_allclose(one.lines[0].get_ydata(), part["effect"])
-    np.testing.assert_allclose(one.lines[0].get_xdata(), part["value"].astype(float))
-
-
 def test_names_are_no_formulas():
     odd = r"$\frac{$"
     schema = {
@@ -95,25 +79,6 @@ def test_names_are_no_formulas():
     figure.canvas.draw()
     assert {ax.get_title() for ax in figure.axes} == {r"\$\frac{\$", r"\$a\$"}
     ReleaseDisplay.from_release(release).plot().figure_.canvas.draw()
-
-
-def test_fewer_columns(release):
-    table = release.restrict(["sex", "dose"]).effects()
-    assert table["column"].unique().tolist() == ["sex", "dose"]
-
-
-def test_arrays():
-    X = np.random.default_rng(0).uniform(-5, 5, (2000, 2))
-    source = DPStatisticsSource(4.0, bounds=(-5, 5), classes=[0, 1, 2], model="additive")
-    release = source.fit(X, np.digitize(X[:, 0], [-2, 2])).release_
-    table = release.effects(positive=2)
-    assert table["column"].unique().tolist() == [0, 1]
-    first = table[table["column"] == 0].set_index("value")["effect"]
-    assert first[5.0] > first[-5.0] + 1
-    with pytest.raises(
-        ValueError, match=r"'positive' .* one of the classes \[0, 1, 2\], got None"
-    ):
-        release.effects()
 
 
 def test_refusals(release):

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from skdp import DeepFuzzyClassifier, DPSource, OptimalDPNoise, RandomizedResponse, Release
+from skdp import DeepFuzzyClassifier, DPSource, OptimalDPNoise, Release
 from skdp.utils._storage import load_arrays, save_arrays
 
 PARTS = ["noise_aware", "papers", "all"]
@@ -52,30 +52,6 @@ def test_save_and_load(small, tmp_path, dtype, parts):
     assert {field.name for field in fields(loaded)} == set(vars(release))
     loaded.save(path)
     assert Release.load(path).guarantee == release.guarantee
-
-
-def test_a_guarantee_of_labels_is_kept(small, tmp_path):
-    response = RandomizedResponse(9.0, random_state=np.random.RandomState(0))
-    source = DPSource(4.0, n_layers=1, label_noise=response).fit(*small)
-    source.release_.save(tmp_path / "release")
-    loaded = Release.load(tmp_path / "release")
-    assert loaded.label_guarantee == source.label_guarantee_
-    assert loaded.feature_names is None
-
-
-def test_moments_alone_can_be_saved(small, tmp_path, altered):
-    release = DPSource(4.0, n_layers=1).fit(*small).release_
-    bare = altered(release, subspace=None, mixtures=None, classifier=None, alignment=None)
-    bare.save(tmp_path / "release")
-    loaded = Release.load(tmp_path / "release")
-    assert_array_equal(loaded.moments.means, release.moments.means)
-    assert loaded.classifier is loaded.row_classifier is loaded.mixtures is None
-
-
-def test_numpy_numbers_can_be_saved(small, tmp_path):
-    source = DPSource(4.0, n_components=np.int64(3), n_inducing=np.float64(0.5), random_state=0)
-    source.fit(*small).release_.save(tmp_path / "release")
-    assert Release.load(tmp_path / "release").classifier.n_components == 3
 
 
 @pytest.mark.parametrize("parts", PARTS)
@@ -162,6 +138,7 @@ def changed(name, change):
     return lambda header, arrays: arrays.update({name: change(arrays[name])})
 
 
+# Of the arrays a few: test_validation.py has each check of a release.
 DAMAGES = {
     "epsilon": lambda header, arrays: header["guarantee"]["mechanisms"][0].update(epsilon=-3.0),
     "no epsilon": lambda header, arrays: header["guarantee"]["mechanisms"][0].pop("epsilon"),
@@ -188,23 +165,9 @@ DAMAGES = {
     "feature names": head(feature_names=["a"]),
     "no classifier in the header": head(code_classifier=None, row_classifier={}),
     "no components": no("alignment/components"),
-    "fewer columns": changed("alignment/components", lambda a: a[:, 1:]),
     "NaN": changed("alignment/class_medians", lambda a: a * np.nan),
-    "complex numbers": changed("alignment/mean", lambda a: a * 1j),
-    "text": changed("alignment/mean", lambda a: a.astype(str)),
     "coefficients": changed("code_classifier/0/0/coef0", lambda a: a[:, 1:]),
     "no weights": no("mixtures/weights"),
-    "negative weights": changed("mixtures/weights", lambda a: -a),
-    "weights of a half": changed("mixtures/weights", lambda a: a / 2),
-    "fractional classes": changed("mixtures/class_indices", lambda a: a.astype(float)),
-    "classes in a column": changed("mixtures/class_indices", lambda a: a[:, np.newaxis]),
-    "shifted classes": changed("mixtures/class_indices", lambda a: a + 1),
-    "asymmetric covariances": changed("mixtures/covariances", lambda a: a + np.tri(6)),
-    "flat covariances": changed("mixtures/covariances", lambda a: 1e-60 * a),
-    "negative covariances": changed("mixtures/covariances", lambda a: -a),
-    "means of fewer directions": changed("mixtures/means", lambda a: a[:, 1:]),
-    "means far away": changed("mixtures/means", lambda a: a + 1e10),
-    "huge directions": changed("subspace/components", lambda a: 1e60 * a),
     "no moments": no(*(f"moments/{key}" for key in (
         "class_counts", "effective_sizes", "means", "covariances", "noise_variances"))),
     "no subspace": no("subspace/mean", "subspace/components", "subspace/variances"),
@@ -230,13 +193,3 @@ def test_a_well_formed_file_that_is_no_release_is_refused(contents, tmp_path, da
     save_arrays(path, "Release", header, arrays)
     with pytest.raises(ValueError, match="no working Release"):
         Release.load(path)
-
-
-def test_mixtures_may_be_left_out(contents, tmp_path):
-    # Every part is optional.
-    header, arrays = load_arrays(contents, "Release")
-    arrays = {key: array for key, array in arrays.items() if not key.startswith("mixtures")}
-    save_arrays(tmp_path / "release", "Release", header, arrays)
-    loaded = Release.load(tmp_path / "release")
-    assert loaded.mixtures is None
-    assert loaded.predict(np.zeros((2, 6))).shape == (2,)

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skdp import DPSource, GaussianDPNoise, OptimalDPNoise, RandomizedResponse
-from skdp.privacy import Mechanism, PrivacyGuarantee, gaussian_delta, record_guarantee
+from skdp.privacy import gaussian_delta, record_guarantee
 from skdp.release import (
     elements_per_record,
     elements_per_value,
@@ -125,13 +125,6 @@ def test_two_elements_under_gaussian_noise_are_further_by_the_root_of_two():
     assert 1.0 < stated.epsilon < 2.0
 
 
-def test_a_mechanism_of_which_nothing_is_known_has_group_privacy():
-    stated = [Mechanism("any", 1.0, 1e-6)]
-    known = PrivacyGuarantee("any", stated, None, 4, "features", "labels")
-    value = known.to_value(2)
-    assert_allclose([value.epsilon, value.delta], [2.0, 1e-6 * (1 + np.e)])
-
-
 def test_whole_records_and_plain_rows_need_no_line():
     schema = as_schema({"ward": WARD})
     record = of_noise(OptimalDPNoise(2.0, privacy_unit="record"), schema)
@@ -146,18 +139,3 @@ def test_a_value_does_not_say_what_a_record_has():
         value.to_record()
     with pytest.raises(ValueError, match="'n_elements' parameter"):
         of_noise(OptimalDPNoise(2.0), as_schema({"ward": WARD})).to_value(0)
-
-
-def test_summary_says_both(rng):
-    table = pd.DataFrame({"ward": np.resize(["A", "B", "C"], 90), "age": rng.randint(0, 99, 90)})
-    source = DPSource(3.0, encoder={"ward": WARD, "age": AGE}, n_components=1, n_layers=1)
-    text = source.fit(table, np.arange(90) % 2).release_.summary()
-    assert "(3, 0)-differential privacy per element" in text
-    assert "as encoded: one value of the table moves 2 elements at most" in " ".join(text.split())
-    text = " ".join(text.split())
-    assert "One value of the table epsilon = 6, delta = 0: it moves 2 encoded elements" in text
-    plain = DPSource(3.0, bounds=(0, 99), n_components=1, n_layers=1)
-    assert (
-        "One value of the table"
-        not in plain.fit(table[["age"]], np.arange(90) % 2).release_.summary()
-    )

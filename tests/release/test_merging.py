@@ -11,9 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 from sklearn.metrics import log_loss
 
-from skdp import DPSource, DPStatisticsSource, Release
+from skdp import DPStatisticsSource, Release
 from skdp.privacy.audit import audit_release
-from skdp.release import NoisyStatistics
 from skdp.utils._storage import load_arrays, save_arrays
 
 pytestmark = [
@@ -64,23 +63,6 @@ def sums_of(release):
     return release.statistics.sums
 
 
-def test_releases_of_other_bins_are_refused(sites):
-    rows, _ = sites
-    first, second = (release_of(*each, model="additive", seed=0) for each in rows[:2])
-    shapes = second.shapes
-    more = replace(
-        shapes,
-        n_bins=shapes.n_bins + np.array([1, 0, 0]),
-        values=np.insert(shapes.values, 0, 0.0, axis=1),
-        deviations=np.insert(shapes.deviations, 0, 0.0),
-    )
-    odd = replace(second, model=replace(second.model, shapes=more))
-    for pair in ([first, odd], [odd, first]):
-        with pytest.raises(ValueError, match="0 and 1 cannot be merged: their shape functions"):
-            Release.merge(pair, disjoint=True)
-    assert Release.merge([first, second], disjoint=True).shapes.has_bins_of(shapes)
-
-
 def test_merged_sums_are_the_sums(sites):
     _, releases = sites
     merged, parts = sums_of(Release.merge(releases, disjoint=True)), [*map(sums_of, releases)]
@@ -105,13 +87,6 @@ def test_merging_in_steps_is_merging_at_once(sites, tmp_path):
     assert_array_equal(in_steps.linear.coefficients, at_once.linear.coefficients)
     assert_array_equal(in_steps.moments.means, at_once.moments.means)
     assert "of 3 sources" in in_steps.summary()
-
-
-def test_of_one_alone_it_is_that_one(sites):
-    rows, (one, *_) = sites
-    merged = Release.merge([one], disjoint=True)
-    assert_array_equal(merged.scores(rows[0][0]), one.scores(rows[0][0]))
-    assert merged.guarantee == one.guarantee
 
 
 def test_without_noise_and_differences_it_is_one_release_of_all_rows(rng):
@@ -160,25 +135,6 @@ def test_intercepts_spread_as_sites_do(rng):
     assert spread(expit(log_odds)) == pytest.approx(expected, rel=0.1)
     assert spread(np.full(16, 0.4)) < 0.12
     assert release_of(*people(rng, 500)).linear.intercept_sd is None
-
-
-def test_sites_whose_intercepts_are_alike_are_one_population(rng):
-    # Ill people are older; sites differ in age, so that differences between them say the same.
-    def site(n, age):
-        table, _ = people(rng, n)
-        table["age"] = np.clip(age + 12 * rng.randn(n), 20, 90)
-        y = rng.rand(n) < expit((table["age"] - 55) / 10)
-        return table, np.where(y, "ill", "home")
-
-    tables = [site(4000, age) for age in (40, 50, 60, 70)]
-    merged = Release.merge([release_of(*each, 50.0) for each in tables], disjoint=True)
-    X, y = site(4000, 55)
-    pooled = release_of(
-        pd.concat([table for table, _ in tables]), np.hstack([own for _, own in tables]), 50.0
-    )
-    assert merged.linear.intercept_sd[0] < 0.4
-    losses = [log_loss(y, release.predict_proba(X)) for release in (merged, pooled)]
-    assert losses[0] == pytest.approx(losses[1], abs=0.01)
 
 
 def test_restricted_sums_are_those_of_a_fit_to_the_columns(rng):
@@ -294,29 +250,6 @@ def test_a_record_of_one_owner_is_protected_in_the_merged_release(rng, no_doubts
     assert audit.epsilon_lower < 2.0
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (
-            {"age": {"type": "numeric", "low": 18, "high": 90}},
-            "'age': numeric, 20 to 90 here; n",
-        ),
-        ({"dose": None}, "'dose': numeric, 0 to 1 here; no such column there"),
-        (
-            {"ward": {"type": "category", "categories": ["a", "b"]}},
-            "'ward': category, 'a', 'b', 'c' here",
-        ),
-    ],
-)
-def test_other_columns_are_refused_by_name(sites, change, message):
-    rows, (one, *_) = sites
-    columns = {**SCHEMA["columns"], **change}
-    columns = {name: column for name, column in columns.items() if column}
-    other = release_of(*rows[1], schema={**SCHEMA, "columns": columns})
-    with pytest.raises(ValueError, match=f"Releases 0 and 1 cannot be merged: {message}"):
-        Release.merge([one, other], disjoint=True)
-
-
 def test_what_does_not_add_up_is_refused(sites):
     rows, (one, two, _) = sites
 
@@ -330,72 +263,11 @@ def test_what_does_not_add_up_is_refused(sites):
     refused([one, two, one], "Releases 0 and 2 cannot be merged: they have the sums of the same")
     pair = Release.merge([one, two], disjoint=True)
     refused([pair, two], "same source, with the same noise")
-    classes = {**SCHEMA, "classes": ["home", "sick"]}
-    other = release_of(rows[1][0], np.where(rows[1][1] == "ill", "sick", "home"), schema=classes)
-    refused([one, other], r"their classes are \['home', 'ill'\] and \['home', 'sick'\]")
-    refused([one, release_of(*rows[1], radius=2.0)], "rows were clipped to other norms")
-    refused([one.restrict(["age"]), two], "'age'|'dose'.* there")
     X = one.encode(rows[0][0])
     mixtures = DPStatisticsSource(4.0, classes=["home", "ill"], model="mixtures").fit(
         X, rows[0][1]
     )
     refused([mixtures.release_, one], "Releases 0 and 0 cannot be merged: one has no noisy sums")
-    noisy_rows = DPSource(8.0, bounds=(0, 1), n_components=1, n_layers=1).fit(X, rows[0][1])
-    refused([one, noisy_rows.release_], "Releases 0 and 1 cannot be merged: one has no noisy")
-
-
-def test_other_units_of_the_guarantee_are_refused(sites):
-    rows, (one, *_) = sites
-    source = DPStatisticsSource(4.0, encoder=SCHEMA, model="linear", privacy_unit="group")
-    people = source.fit(*rows[1], groups=np.arange(400)).release_
-    with pytest.raises(ValueError, match="guarantees are about unit='labeled record' and"):
-        Release.merge([one, people], disjoint=True)
-
-
-def test_arrays_merge_by_position(rng):
-    releases = [
-        DPStatisticsSource(4.0, bounds=(0, 1), classes=[0, 1, 2])
-        .fit(rng.rand(300, 3), np.arange(300) % 3)
-        .release_
-        for _ in range(2)
-    ]
-    merged = Release.merge(releases, disjoint=False)
-    assert merged.predict_proba(rng.rand(5, 3)).shape == (5, 3)
-    assert merged.linear.intercept_sd is None  # of more than two classes
-    wider = DPStatisticsSource(4.0, bounds=(0, 2), classes=[0, 1, 2]).fit(
-        rng.rand(300, 3), np.arange(300) % 3
-    )
-    with pytest.raises(ValueError, match="0: 0 to 1 here; 0 to 2 there"):
-        Release.merge([releases[0], wider.release_], disjoint=True)
-
-
-@pytest.mark.parametrize("sd", [0.0, 1.0, 1e6])
-@pytest.mark.parametrize("n_sources", [1, 5])
-def test_whatever_sums_pass_the_checks_estimates_are_finite(rng, sites, sd, n_sources):
-    _, (one, *_) = sites
-    t = len(one.statistics.basis.column)
-    for scale in (0.0, 1e-6, 1.0, 1e9):
-        second = scale * rng.randn(t, t)
-        sums = NoisyStatistics(
-            counts=scale * rng.randn(n_sources, 2),
-            total=scale * rng.randn(n_sources, t),
-            contrast=scale * rng.randn(2, t),
-            frequencies=np.full((n_sources, 2), 0.5),
-            second=second + second.T,
-            radius=1.0,
-            count_sd=np.full(n_sources, sd),
-            total_sd=np.full(n_sources, sd),
-            contrast_sd=sd,
-            second_sd=sd,
-        )
-        release = replace(
-            one, model=replace(one.model, statistics=replace(one.statistics, sums=sums))
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", RuntimeWarning)
-            release.moments.check("moments", release)
-            release.linear.check("linear", release)
-            assert release.summary()
 
 
 @pytest.mark.parametrize(
@@ -435,19 +307,6 @@ def test_basis_functions_of_no_use_are_refused(sites, name, value, message):
     statistics = replace(one.statistics, basis=replace(one.statistics.basis, **{name: array}))
     with pytest.raises(ValueError, match=message):
         replace(one, model=replace(one.model, statistics=statistics))
-
-
-def test_small_noisy_owners_add_up(rng):
-    # Ten owners of a hundred rows: alone they tell little, merged as much as one with their noise.
-    X, y = people(rng, 3000)
-    merged, single = [], []
-    for draw in range(4):
-        tables = [people(rng, 100) for _ in range(10)]
-        releases = [release_of(*each, 1.0, seed=10 * draw + k) for k, each in enumerate(tables)]
-        merged.append(log_loss(y, Release.merge(releases, disjoint=True).predict_proba(X)))
-        single += [log_loss(y, release.predict_proba(X)) for release in releases]
-    assert np.mean(merged) < np.mean(single) - 0.02
-    assert np.mean(merged) < log_loss(y, np.full(len(y), np.mean(y == "ill"))) - 0.05
 
 
 def test_one_with_much_noise_is_warned_of(rng):

@@ -101,16 +101,6 @@ def test_projection_is_that_of_the_rows(rng, population):
     assert_allclose(noise, np.diag(components @ np.diag(np.arange(5.0)) @ components.T))
 
 
-def test_selected_classes_come_in_the_order_asked_for(rng, population):
-    rows, labels = population(rng)
-    chosen = Moments.measure(rows, one_hot(labels), np.ones(5)).select([2, 0])
-    relabeled = np.select([labels == 2, labels == 0], [0, 1], -1)
-    kept = relabeled >= 0
-    expected = Moments.measure(rows[kept], one_hot(relabeled[kept]), np.ones(5))
-    for name in ("class_counts", "effective_sizes", "means", "covariances", "noise"):
-        assert_allclose(getattr(chosen, name), getattr(expected, name))
-
-
 def noisy_statistics(rng, truth, noise, n):
     """Draws of moments with one covariance for all classes, with noise of their own."""
     D, (K, p) = np.sqrt(np.arange(1, 6)), truth.means.shape
@@ -161,29 +151,6 @@ def test_eigenvalues_move_no_farther_than_noise_does(rng, population):
     G = np.triu(rng.randn(60, 60)) * np.sqrt((1 + np.eye(60)) / 2)
     largest = np.linalg.eigvalsh(2 * (G + np.triu(G, 1).T))[-1]
     assert_allclose(largest, large.eigenvalue_noise, rtol=0.15)
-
-
-def test_a_covariance_of_all_classes_serves_any_of_them(rng, population):
-    rows, labels = population(rng)
-    truth = Moments.measure(rows, one_hot(labels), np.zeros(5))
-    (pooled,) = noisy_statistics(rng, truth, 0.1, 1)
-    chosen = pooled.select([2, 0])
-    assert_allclose(chosen.covariances, pooled.covariances)
-    assert_allclose(chosen.mean_noise, pooled.mean_noise[[2, 0]])
-    assert_allclose(chosen.covariance_noise, pooled.covariance_noise)
-
-
-def test_precision_is_the_number_of_rows_that_would_tell_as_much(rng, population):
-    rows, labels = population(rng, n=9000)
-    exact = Moments.measure(rows, one_hot(labels), np.zeros(5))
-    trace = np.trace(exact.total_covariance())
-    assert_allclose(exact.precision, 3 / (1 / exact.effective_sizes).sum())
-    # As much noise as the rows vary: half as many rows.
-    noisy = replace(exact, noise=np.full(5, trace / 5))
-    ratio = np.trace(noisy.total_covariance()) / trace
-    assert_allclose(noisy.precision, exact.precision / (1 + 1 / ratio), rtol=1e-3)
-    drowned = replace(exact, mean_noise=np.full((3, 5), 0.1 * trace / 5))
-    assert_allclose(drowned.precision, 10, rtol=0.15)
 
 
 def test_moments_of_some_columns_are_those_of_the_smaller_rows(population, rng):

@@ -1,12 +1,10 @@
 """Releases about a number: the regression, its intervals, and all that a release offers."""
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import is_classifier, is_regressor
 from sklearn.linear_model import LinearRegression
 
 from skdp import DPStatisticsSource, Release, Schema
@@ -92,53 +90,6 @@ def test_nothing_there_is_said():
     assert made.regression.r2[1] == 0
 
 
-def test_a_curve_alone_is_no_reason_to_doubt():
-    """The linear part explains nothing of it, the shape functions nearly all."""
-    rng = np.random.RandomState(0)
-    X = pd.DataFrame({"x": rng.uniform(-3, 3, 6000)})
-    y = 3 * np.cos(8 * np.pi * (X["x"] + 3) / 6) + rng.normal(0, 0.5, 6000)
-    column = {"type": "numeric", "low": -3, "high": 3}
-    outcome = {"type": "number", "low": -5, "high": 5}
-    table = {"version": 1, "columns": {"x": column}, "outcome": outcome}
-    source = DPStatisticsSource(8.0, encoder=table, model="additive", random_state=0)
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        made = source.fit(X, y).release_
-    assert made.regression.r2[1] == 0
-    assert made.model.expected_r2[1] > 0.3
-    assert not any("no better than its mean" in str(warning.message) for warning in told)
-
-
-def test_an_explanation_is_in_the_unit_of_the_outcome(exact):
-    X, _ = rows(3)
-    explanation = exact.explain(X.iloc[0])
-    assert explanation.prediction == pytest.approx(exact.predict(X[:1])[0])
-    effects, row = explanation.to_frame()["effect"], X.iloc[0]
-    # The truth adds 2 x0 - x1 + 3 of men, to means over -3 to 3.
-    assert effects["x0"] == pytest.approx(2 * row["x0"], abs=0.4)
-    assert effects["x1"] == pytest.approx(-row["x1"], abs=0.4)
-    assert effects["sex"] == pytest.approx(1.5 if row["sex"] == "m" else -1.5, abs=0.2)
-
-
-def test_shape_functions_find_a_curve():
-    X, y = rows(4000, seed=1, curved=True)
-    curved = release(4.0, 8000, "additive", curved=True)
-    straight = release(4.0, 8000, "linear", curved=True)
-    assert curved.score(X, y) > straight.score(X, y) - 0.01
-    assert curved.model.expected_r2[0] == pytest.approx(curved.score(X, y), abs=0.06)
-    assert "shape functions" in curved.summary()
-
-
-def test_to_scikit_learn_it_is_a_regressor(exact):
-    assert is_regressor(exact)
-    assert not is_classifier(exact)
-    assert not hasattr(exact, "predict_proba")
-    assert not hasattr(exact, "classes_")
-    assert repr(exact).startswith("Release(a number")
-    with pytest.raises(ValueError, match="Use predict"):
-        exact.scores(rows(3)[0])
-
-
 def test_file_merge_and_restrict(exact, tmp_path):
     X, y = rows(2000, seed=2)
     exact.save(tmp_path / "number.skdp")
@@ -164,14 +115,6 @@ def test_file_merge_and_restrict(exact, tmp_path):
         Release.merge([exact, release(4.0, high=21)], disjoint=True)
 
 
-def test_noise_of_merged_squares_adds_up():
-    parts = [release(1.0, 500, seed=k) for k in range(2)]
-    merged = Release.merge(parts, disjoint=True).statistics.sums
-    apart = [part.statistics.sums for part in parts]
-    assert merged.squares[0] == pytest.approx(sum(s.squares[0] for s in apart))
-    assert merged.square_sd[0] == pytest.approx(np.hypot(*(s.square_sd[0] for s in apart)))
-
-
 def test_a_logarithmic_scale(exact):
     rng = np.random.RandomState(0)
     X, _ = rows(8000)
@@ -183,21 +126,6 @@ def test_a_logarithmic_scale(exact):
     assert ((predicted > 0.1) & (predicted < 100) & (sd > 0)).all()
     inside = np.abs(np.log(y) - np.log(predicted)) < 1.2816 * 0.3
     assert 0.7 < inside.mean() < 0.9
-
-
-def test_effects_samples_and_columns(exact):
-    effects = exact.effects().set_index(["column", "value"])["effect"]
-    assert effects["sex", "m"] - effects["sex", "f"] == pytest.approx(3, abs=0.3)
-    assert effects["x0"].iloc[-1] > effects["x0"].iloc[0]
-    X, y = exact.sample(5000, random_state=0, as_frame=True)
-    assert X.shape == (5000, 4)
-    assert exact.score(X, y) == pytest.approx(exact.regression.r2[0], abs=0.05)
-    stepped = release(np.inf, 4000, step=0.5)
-    assert np.all(stepped.sample(50, random_state=0)[1] * 2 % 1 == 0)
-    table = exact.describe_columns()
-    assert table["class"].isna().all()
-    mean = table[(table["column"] == "x0") & (table["statistic"] == "mean")]["value"].iloc[0]
-    assert mean == pytest.approx(0, abs=0.1)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from skdp import DPSource, DPStatisticsSource, Release
-from skdp.displays import ReleaseDisplay
-from skdp.source import evaluate_privately, quantile_bounds
+from skdp.source import evaluate_privately
 from skdp.tabular import EventOutcome, NumericColumn
 from skdp.utils._storage import load_arrays, save_arrays
 
@@ -160,12 +159,6 @@ def test_a_schema_gets_the_outcome_of_its_source(tmp_path, outcome, y):
     assert Release.load(tmp_path / "release.skdp").encoder == release.encoder
 
 
-def test_a_schema_gets_the_classes_of_its_source():
-    release = release_of(CLASSES, np.where(LABELS == "ill", 1, 0), classes=[0, 1])
-    assert release.encoder.classes == (0, 1)
-    assert release_of(CLASSES, LABELS).encoder.classes == ("ill", "well")
-
-
 @pytest.mark.parametrize(("outcome", "y"), [(CLASSES, LABELS), (NUMBER, NUMBERS), (TIME, TIMES)])
 def test_people_are_counted_where_they_are_protected(outcome, y):
     for groups, counted in ((None, "rows"), (np.arange(400) // 2, "people")):
@@ -179,13 +172,3 @@ def test_people_are_counted_where_they_are_protected(outcome, y):
         evaluation = evaluate_privately(release, X, y, **settings)
         assert f" {counted}, (4, 1e-05)-DP" in evaluation.summary()
         assert f">{counted}<" in evaluation._repr_html_()
-
-
-def test_bounds_and_plots_count_people():
-    pytest.importorskip("matplotlib")
-    for groups, counted in ((None, "rows"), (np.arange(400) // 2, "people")):
-        bounds = quantile_bounds(X, ["age"], epsilon=4.0, groups=groups)
-        assert f"deviation {bounds.deviation:.3g} {counted};" in bounds.summary()
-        display = ReleaseDisplay.from_release(release_of(CLASSES, LABELS, groups)).plot()
-        assert display.axes_.ravel()[0].get_xlabel().startswith(counted)
-        assert display.axes_.ravel()[0].get_title() == f"{counted.capitalize()} of each class"

@@ -6,19 +6,16 @@ import warnings
 from dataclasses import FrozenInstanceError, replace
 from itertools import chain
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
 
 from skdp import (
     DPSource,
     DPTransferClassifier,
     GaussianDPNoise,
-    LabeledSplit,
     OptimalDPNoise,
     RandomizedResponse,
     Release,
@@ -111,19 +108,6 @@ def test_whoever_made_a_classifier_cannot_change_it_any_more(release, rows, alte
     assert plain.row_classifier is plain.classifier
 
 
-def test_a_search_copies_nothing(rows, release):
-    X, y = rows
-    marked = y.astype(object)
-    marked[60:] = None
-    model = DPTransferClassifier(
-        release, self_training=SelfTrainingSchedule(n_components=2), random_state=0
-    )
-    grid = GridSearchCV(model, {"self_training__tol": [0.0, 1.0]}, cv=LabeledSplit(2)).fit(
-        X, marked
-    )
-    assert grid.best_estimator_.source is release
-
-
 def test_pickles_hold_what_it_holds(rows, release):
     again = pickle.loads(pickle.dumps(release))
     assert_array_equal(again.scores(rows[0]), release.scores(rows[0]))
@@ -132,15 +116,6 @@ def test_pickles_hold_what_it_holds(rows, release):
         again.classes = None
     with pytest.raises(ValueError, match="read-only"):
         again.moments.means[0] = 0.0
-
-
-def test_joblib_maps_it_into_memory(release, rows, tmp_path):
-    joblib.dump(release, tmp_path / "release.joblib")
-    mapped = joblib.load(tmp_path / "release.joblib", mmap_mode="r")
-    for name in PARTS:
-        for array in arrays_of(getattr(mapped, name)).values():
-            assert isinstance(array, np.memmap)
-    assert_array_equal(mapped.scores(rows[0]), release.scores(rows[0]))
 
 
 def test_a_large_file_can_stay_a_file(release, rows, tmp_path):
@@ -202,47 +177,6 @@ def test_marks_are_not_scored(release, rows):
         marked[:7] = mark
         with pytest.raises(ValueError, match=r"Release\.score marks 7 of 150 rows as unlabeled"):
             release.score(X, marked)
-
-
-def test_labels_may_be_objects(rows):
-    X, y = rows[0], np.arange(150) % 3
-    release = DPSource(20.0, **SETTINGS).fit(X, y).release_
-    assert release.score(X, y.astype(object)) == release.score(X, y)
-
-
-def test_a_release_without_a_classifier_says_so(release, rows, altered):
-    bare = altered(release, classifier=None, row_classifier=None)
-    X, y = rows
-    nothing_scores = altered(bare, mixtures=None)
-    with pytest.raises(ValueError, match="no classifier of its own"):
-        nothing_scores.predict(X)
-    assert bare.score(X, y) > 0.9  # by its mixtures
-    marked = y.astype(object)
-    marked[30:] = None
-    model = DPTransferClassifier(
-        bare, self_training=SelfTrainingSchedule(n_components=2), random_state=0
-    ).fit(X, marked)
-    assert model.score(X, y) > 0.9  # moments and mixtures are enough to learn from
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_file_holds_all_of_it(rows, dtype, tmp_path):
-    X, y = rows[0].astype(dtype), rows[1]
-    noise = GaussianDPNoise(20.0)
-    release = DPSource(noise=noise, parts="all", **SETTINGS).fit(X, y).release_
-    release.save(tmp_path / "any.ending")
-    loaded = Release.load(tmp_path / "any.ending")
-    assert loaded.dtype == release.dtype == dtype
-    assert loaded.guarantee == release.guarantee
-    assert loaded.summary() == release.summary()
-    for name in PARTS:
-        for key, array in arrays_of(getattr(release, name)).items():
-            found = getattr(getattr(loaded, name), key)
-            assert_array_equal(found, array)
-            assert found.dtype == array.dtype
-    assert_array_equal(loaded.scores(X), release.scores(X))
-    errors = release.row_classifier.reconstruction_errors(X.to_numpy())
-    assert_array_equal(loaded.row_classifier.reconstruction_errors(X.to_numpy()), errors)
 
 
 def test_summary_says_what_it_is_and_what_it_guarantees(release):

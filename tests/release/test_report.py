@@ -14,8 +14,6 @@ import pytest
 
 from skdp import DPStatisticsSource, PrivacyGuarantee, Release, TabularEncoder
 from skdp.privacy import Mechanism, PrivacyLedger
-from skdp.privacy.audit import ReleaseAudit
-from skdp.privacy.audit._evidence import GaussianEvidence
 from skdp.release import report_page, statements
 from skdp.tabular import ColumnEffect, Explanation
 
@@ -108,28 +106,6 @@ def test_nothing_runs_and_nothing_is_fetched(made):
     assert "\x1b" not in html
 
 
-def test_what_is_not_known_is_not_said(made):
-    text = Elements(report_page(made[0]).html).text
-    assert "SHA-256" not in text
-    assert "Whose rows not stated" in text
-    assert "No ledger was given" in text
-    assert "No audit was given" in text
-    account = PrivacyLedger(epsilon=1, delta=1e-5)
-    assert (
-        "No entry has the guarantee of this release" in report_page(made[0], ledger=account).html
-    )
-
-
-def test_columns_without_a_schema():
-    X, y = np.random.default_rng(0).uniform(size=(200, 250)), np.repeat([0, 1], 100)
-    source = DPStatisticsSource(epsilon=1.0, bounds=(0, 1), classes=[0, 1])
-    release = source.fit(X, y).release_
-    text = Elements(report_page(release).html).text
-    assert "column 199 numeric 0 to 1 and 50 more" in text
-    unknown = Elements(report_page(replace(release, bounds=None)).html).text
-    assert "column 0 no public bounds stated" in unknown
-
-
 def test_it_is_saved_and_shown_in_a_frame(made, tmp_path):
     page = report_page(made[0])
     page.save(tmp_path / "page.html")
@@ -149,20 +125,6 @@ def test_wrong_parameters_are_named(made, parameter, value):
     given = {"release": made[0], parameter: value}
     with pytest.raises(ValueError, match=f"'{parameter}' parameter must"):
         report_page(**given)
-
-
-def test_what_an_audit_returned_is_shown_as_it_prints(made):
-    evidence = GaussianEvidence(2.0, 1e-5, 0.7, 0.96, 1500, 1500, "this canary")
-    parts = (("moments", "linear"), ("linear",))
-    audit = ReleaseAudit(made[0].guarantee, evidence, 0.2, 0.1, 1, *parts)
-    text = Elements(report_page(made[0], audits=[audit]).html).text
-    assert " ".join(str(audit).split()) in text
-
-
-def test_a_ledger_is_never_begun(made, tmp_path):
-    with pytest.raises(FileNotFoundError):
-        report_page(made[0], ledger=tmp_path / "none.json")
-    assert not list(tmp_path.iterdir())
 
 
 def test_notebooks_have_one_style(made):

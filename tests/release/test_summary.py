@@ -41,15 +41,6 @@ def test_nothing_is_certain_of_a_mechanism_that_may_show_the_data():
     assert re.findall(r"[\d.]+%", trade_off(shown)) == ["50%", "100%", "1%", "100%"]
 
 
-def test_information_is_stated_once_in_each_section(release):
-    flat = " ".join(release.summary().split())
-    how_well = flat.split("How well")[1].split("If it is known")[0]
-    known = flat.split("If it is known to be there")[1].split("Labels")[0]
-    assert "The file says at most 0.044 bits about whether the record is in the data." in how_well
-    assert "The file says at most 0.37 bits about the record." in known
-    assert flat.count(" bits about ") == 2
-
-
 def test_no_bound_in_bits_where_the_data_may_be_shown():
     shown = PrivacyGuarantee("m", [Mechanism("laplace", 1.0, 1e-5)], 1.0, 1, "c", "e")
     last = "How many bits it says about the value has no general bound, as delta is above 0."

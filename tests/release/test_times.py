@@ -1,8 +1,5 @@
 """Releases about a time to an event: hazards, risks, curves, and all that a release offers."""
 
-import copy
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,8 +10,8 @@ from sklearn.preprocessing import FunctionTransformer
 
 from skdp import DPStatisticsSource, Release, Schema
 from skdp.release import Exits, StepFunction
-from skdp.release._exits import expected_residuals, smoothed_exits
-from skdp.tabular import EventOutcome, outcome_description, outcome_from
+from skdp.release._exits import expected_residuals
+from skdp.tabular import EventOutcome, outcome_from
 from skdp.utils._survival import concordance_index
 
 COLUMNS = {f"x{k}": {"type": "numeric", "low": -3, "high": 3} for k in range(3)}
@@ -81,15 +78,6 @@ class TestExits:
 
     EXITS = np.concatenate([np.arange(40, 0, -2.0), np.arange(1, 21.0), [200.0]])
 
-    def test_all_rows_leave_in_some_way(self):
-        exits = Exits.of(self.EXITS, 0.0)
-        _, leaves = exits._walk(np.linspace(-2, 2, 9))
-        assert_allclose(leaves.sum(axis=1), 1)
-        assert (leaves >= 0).all()
-        # Without differences rows leave as often as they were counted.
-        _, leaves = exits._walk(np.zeros(1))
-        assert_allclose(leaves[0], self.EXITS / self.EXITS.sum(), rtol=0.01, atol=3e-4)
-
     @pytest.mark.parametrize("spread", [0.0, 0.5, 2.0])
     def test_the_baseline_gives_the_hazards_of_all_rows(self, spread):
         exits = Exits.of(self.EXITS, 0.0)
@@ -117,30 +105,6 @@ class TestExits:
         time = np.where(cells == 40, 21.0, interval)
         found = concordance_index(cells < 20, time, log_hazards[groups])
         assert found == pytest.approx(exits.concordance(log_hazards), abs=0.006)
-
-    def test_residuals_of_several_sources_are_means_over_their_rows(self):
-        rng = np.random.RandomState(0)
-        sources = [Exits.of(rng.randint(1, 40, 41) * scale, 0.0) for scale in (1.0, 3.0, 0.2)]
-        places, log_hazards = np.array([s.places for s in sources]), np.linspace(-2, 1, 7)
-        shares = np.array([s.n_rows for s in sources])
-        each = [s._walk(log_hazards)[1] @ (2 * s.places - 1) for s in sources]
-        found = expected_residuals(sources, places, log_hazards)
-        assert_allclose(found, shares @ each / shares.sum(), rtol=1e-9)
-
-    def test_noise_brings_counts_to_a_power_of_time(self):
-        rng = np.random.RandomState(0)
-        rough = [np.abs(np.diff(smoothed_exits(e, s)[:20])).sum() for e, s in self.noisy(rng)]
-        assert rough[0] == pytest.approx(38)  # as they are
-        assert np.mean(rough[1:]) < 80  # of the noise it would be 20 · 30 · 1.1
-        for exits, deviation in self.noisy(rng):
-            smooth = smoothed_exits(exits, deviation)
-            assert (smooth > 0).all()
-            assert smooth[:20].sum() == pytest.approx(max(exits[:20].sum(), 0), abs=0.1)
-
-    def noisy(self, rng):
-        yield self.EXITS, 0.0
-        for _ in range(10):
-            yield self.EXITS + 30 * rng.standard_normal(41), 30.0
 
     def test_nothing_and_everything(self):
         for counts in (np.zeros(41), np.full(41, -5.0), np.eye(41)[0] * 100, np.eye(41)[40] * 9):
@@ -257,37 +221,6 @@ class TestRelease:
         pipeline = make_pipeline(FunctionTransformer(), exact)
         assert_array_equal(pipeline.predict(rows(9)[0]), exact.predict(rows(9)[0]))
 
-    def test_others_have_no_curves(self):
-        X, y, _ = rows(300)
-        schema = {"version": 1, "columns": COLUMNS, "classes": [0, 1]}
-        made = DPStatisticsSource(4.0, encoder=schema, model="linear").fit(X, y["event"] * 1)
-        for name in ("predict_survival_function", "unique_times_"):
-            assert not hasattr(made.release_, name)
-
-    def test_score_is_followed_up_to_the_horizon(self, exact):
-        X, y, _ = rows(400, 5)
-        cut = pairs(y["event"] & (y["time"] <= 365), np.minimum(y["time"], 365))
-        assert exact.score(X, y) == exact.score(X, cut)
-        frame = pd.DataFrame({"event": y["event"], "time": y["time"]})
-        assert exact.score(X, frame) == exact.score(X, y)
-        with pytest.raises(ValueError, match="without missing values"):
-            exact.score(X, frame.assign(time=np.nan))
-        with pytest.raises(ValueError, match="structured array"):
-            exact.score(X, y["time"])
-
-    def test_files_and_copies_say_the_same(self, exact, tmp_path):
-        exact.save(tmp_path / "a.skdp")
-        loaded = Release.load(tmp_path / "a.skdp")
-        X, _, _ = rows(9)
-        for other in (loaded, pickle.loads(pickle.dumps(exact)), copy.deepcopy(exact)):
-            assert_array_equal(other.predict(X), exact.predict(X))
-            assert other.outcome == exact.outcome
-        assert loaded.summary() == exact.summary()
-        assert "the horizon of the outcome, a time to an event, up to 365" in " ".join(
-            exact.summary().split()
-        )
-        assert "expected concordance" in exact.summary()
-
     def test_synthetic_rows_have_times_like_those_of_the_source(self, exact):
         X, y = exact.sample(20_000, random_state=0, as_frame=True)
         assert y.dtype.names == ("event", "time")
@@ -302,13 +235,6 @@ class TestRelease:
         assert leaves == pytest.approx(
             np.mean(~original["event"] & (original["time"] < 365)), abs=0.025
         )
-
-    def test_some_of_the_columns(self, exact):
-        X, y, _ = rows(3000, 7)
-        fewer = exact.restrict(["x0"])
-        assert fewer.predict(X[["x0"]]).shape == (3000,)
-        assert 0.55 < fewer.score(X[["x0"]], y) < exact.score(X, y)
-        assert fewer.model.hazards.concordance[0] < exact.model.hazards.concordance[0]
 
     def test_sites_keep_their_hazards_when_they_are_merged(self):
         """One site has twice the hazard: what the columns say is compared within sites."""
@@ -326,18 +252,6 @@ class TestRelease:
         curves = [part.predict_survival_function(X[:50], return_array=True) for part in parts]
         mean = merged.predict_survival_function(X[:50], return_array=True).mean(axis=0)
         assert curves[1].mean(axis=0)[-1] < mean[-1] < curves[0].mean(axis=0)[-1]
-
-    def test_effects_are_log_hazards(self, exact):
-        table = exact.effects()
-        sex = table[table["column"] == "sex"].set_index("value")["effect"]
-        assert sex["m"] - sex["f"] == pytest.approx(0.5, abs=0.12)
-        X, _, _ = rows(5)
-        explanation = exact.explain(X.iloc[[0]])
-        assert explanation.prediction == pytest.approx(exact.predict(X[:1])[0])
-        assert np.isnan(explanation.deviation)
-        pytest.importorskip("matplotlib")
-        axes = exact.plot_effects(["sex"])
-        assert "log-hazard" in axes.ravel()[0].get_ylabel()
 
     def test_releases_of_other_outcomes_are_not_merged(self, exact):
         schema = {"version": 1, "columns": COLUMNS, "outcome": OUTCOME | {"horizon": 300}}
@@ -386,11 +300,6 @@ class TestHazardRatios:
         # Seeded; both ends of a pair nearly always agree.
         assert 0.7 <= np.mean(held) <= 0.92
 
-    def test_of_few_rows_nothing_is_known(self):
-        _, low, high = self.ratios(release(0.05, 100, 3), 0.95).T
-        assert (low < 0.5).all()
-        assert (high > 2).all()
-
 
 class TestOutcome:
     """The public description of a time."""
@@ -404,13 +313,6 @@ class TestOutcome:
         expected = [0, 20, 0, 1, 39, 19, 40, 40, middle, -1, -1, -1]
         assert outcome.cells(events, times).tolist() == expected
         assert outcome.cells([1, 1, 0], [np.nan, -1, np.inf]).tolist() == [-1, -1, 40]
-
-    @pytest.mark.parametrize("names", [{}, {"event": "died"}, {"event": "died", "time": "days"}])
-    def test_descriptions(self, names):
-        outcome = EventOutcome(365, **names)
-        described = outcome_description(outcome)
-        assert described == {"type": "event", "horizon": 365.0} | names
-        assert outcome_from(described) == outcome
 
     @pytest.mark.parametrize(
         ("description", "message"),
@@ -452,20 +354,3 @@ def test_a_step_function_has_the_value_of_the_last_time():
     for outside in (-0.1, 2.1, np.nan):
         with pytest.raises(ValueError, match="times from 0 to 2"):
             curve(outside)
-
-
-def test_scikit_survival_reads_it(exact):
-    metrics = pytest.importorskip("sksurv.metrics")
-    X, y, _ = rows(1500, 11)
-    train, test = y[:700], y[700:]
-    test = pairs(test["event"] & (test["time"] <= 365), np.minimum(test["time"], 365))
-    c = metrics.concordance_index_censored(test["event"], test["time"], exact.predict(X[700:]))[0]
-    assert c == pytest.approx(exact.score(X[700:], test), abs=1e-9)
-    ipcw = metrics.concordance_index_ipcw(train, test, exact.predict(X[700:]), tau=300)[0]
-    assert ipcw == pytest.approx(c, abs=0.05)
-    times = np.linspace(30, 330, 8)
-    curves = np.vstack([f(times) for f in exact.predict_survival_function(X[700:])])
-    score = metrics.integrated_brier_score(train, test, curves, times)
-    same = np.tile(curves.mean(axis=0), (800, 1))
-    base = metrics.integrated_brier_score(train, test, same, times)
-    assert score < base - 0.01

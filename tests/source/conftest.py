@@ -3,6 +3,7 @@ import pytest
 
 from skdp.release import BasisFunctions
 from skdp.source import RowGrid
+from skdp.source._linear_model import perturb_sums
 
 RADIUS = 3.0
 
@@ -35,6 +36,37 @@ class Recorder:
         self.exact[name], self.sensitivity[name] = exact, sensitivity
         noise = self.rng.standard_normal(exact.shape) * scales
         return exact + np.rint(self.deviation(name, sensitivity) * noise).astype(np.int64)
+
+
+class Asked:
+    """Queries that keep exact answers, and the sensitivity that is claimed of each."""
+
+    def __init__(self, counts):
+        self.answers, self.claimed, self.counts = {}, {}, counts
+
+    def deviation(self, name, sensitivity):
+        return 1.0 * sensitivity
+
+    def add(self, name, values, sensitivity, scales=1.0):
+        self.answers[name], self.claimed[name] = values / scales, sensitivity
+        return self.counts if name == "counts" else values
+
+
+def _changes(before, after, grid, counts):
+    some, others = Asked(counts), Asked(counts)
+    perturb_sums(before, grid, some)
+    perturb_sums(after, grid, others)
+    assert some.claimed == others.claimed
+    return {
+        name: (np.linalg.norm(others.answers[name] - some.answers[name]), claimed)
+        for name, claimed in some.claimed.items()
+    }
+
+
+@pytest.fixture
+def changes():
+    """By how much answers differ, and what is claimed of each, where noisy counts are public."""
+    return _changes
 
 
 @pytest.fixture

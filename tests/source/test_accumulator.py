@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -15,7 +14,7 @@ from numpy.testing import assert_array_equal
 
 from skdp import DPStatisticsSource, TabularEncoder
 from skdp.privacy import PrivacyLedger
-from skdp.source import PrivateRows, _accumulator
+from skdp.source import _accumulator
 from skdp.source._integers import refuse_shared_persons
 from skdp.utils._validation import forget_fit
 
@@ -98,18 +97,6 @@ def test_persons_in_chunks_of_their_own_give_the_release_of_all_rows(rows, rng, 
     assert file_of(seeded().fit(X, y).release_, tmp_path) != file_of(fitted.release_, tmp_path)
 
 
-def test_tables_in_chunks_give_the_release_of_the_whole(rng, tmp_path):
-    X, y = frame_of(rng, 500), rng.choice(CLASSES, 500)
-    expected = seeded(encoder=TabularEncoder(SCHEMA)).fit(X, y)
-    source = seeded(encoder=TabularEncoder(SCHEMA))
-    accumulator = source.accumulator()
-    for here in parts(500, 6, rng):
-        accumulator.add(X.iloc[here], y[here])
-    source.fit_accumulated(accumulator)
-    assert file_of(source.release_, tmp_path) == file_of(expected.release_, tmp_path)
-    assert source.feature_names_in_.tolist() == list(SCHEMA)
-
-
 def test_what_a_table_row_adds_depends_on_that_row_alone(rng):
     """Rows beside it, their order and their places in memory make no difference."""
     X, y = frame_of(rng, 30), rng.choice(CLASSES, 30)
@@ -128,28 +115,6 @@ def test_what_a_table_row_adds_depends_on_that_row_alone(rng):
         assert (other.counts == whole.counts).all()
         assert (other.sums == whole.sums).all()
         assert (other.second == whole.second).all()
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_memory_map_is_read_in_chunks_and_never_copied(dtype, tmp_path, monkeypatch, rng):
-    X, y = rng.rand(3000, 5).astype(dtype), rng.choice(CLASSES, 3000)
-    X.tofile(tmp_path / "rows")
-    mapped = np.memmap(tmp_path / "rows", dtype=dtype, mode="r", shape=(3000, 5))
-    expected = seeded().fit(X, y)
-    seen, chunks = [], PrivateRows.chunks
-    monkeypatch.setattr(
-        PrivateRows, "chunks", lambda self, grid: (seen.append(self.X), chunks(self, grid))[1]
-    )
-    fitted = seeded().fit(mapped, y)
-    assert [np.shares_memory(x, mapped) for x in seen if len(x)] == [True]  # of rows
-    assert fitted.release_.dtype == dtype
-    assert file_of(fitted.release_, tmp_path) == file_of(expected.release_, tmp_path)
-    source = seeded()
-    accumulator = source.accumulator(5, dtype=dtype)
-    for i in range(0, 3000, 999):
-        accumulator.add(mapped[i : i + 999], y[i : i + 999])
-    source.fit_accumulated(accumulator)
-    assert file_of(source.release_, tmp_path) == file_of(expected.release_, tmp_path)
 
 
 def exact_statistics(X, y, sizes=None):
@@ -194,46 +159,6 @@ def test_without_noise_the_sums_are_those_of_clipped_rows(by_group, rows):
     assert found == pytest.approx(longer * means, abs=1e-4)
 
 
-def test_all_rows_of_a_person_together_count_once(rows):
-    X, y, _ = rows
-    X, y = X[y == "a"][:60], y[y == "a"][:60]
-    groups = np.repeat(["much", "little"], [59, 1])
-    plan = seeded(privacy_unit="group").accumulator(5).plan
-    counts = plan.sums(X, y, groups).counts / 2**30
-    assert counts == pytest.approx([2, 0, 0], abs=1e-6)
-
-
-def test_ten_persons_tell_nothing_apart_and_the_summary_says_so(rng):
-    y = rng.randint(2, size=500)
-    X = np.clip(rng.normal(0.4 + 0.2 * y[:, None], 0.15, (500, 4)), 0, 1)
-    source = DPStatisticsSource(1.0, classes=[0, 1], privacy_unit="group", random_state=0)
-    few = source.fit(X, y, groups=np.arange(500) % 10).release_.summary()
-    few = " ".join(few.split())
-    assert "expected AUC on rows like these (0.5: a guess): 0.5" in few
-    many = source.fit(X, y, groups=np.arange(500)).release_.summary()
-    assert "expected AUC on rows like these (0.5: a guess): 0.9" in many
-    assert "per group" in many
-
-
-def test_a_summary_of_many_classes_says_which_are_told_apart_worst(digits):
-    X, y = digits
-    source = DPStatisticsSource(np.inf, classes=range(10), bounds=(0, X.max()), model="linear")
-    text = " ".join(source.fit(X, y).release_.summary().split())
-    assert re.search(r"1\.00 for the median pair of classes, 1\.00 \(80 %: (0\.99|1\.00)", text)
-    three = DPStatisticsSource(4.0, classes=["a", "b", "never"], random_state=0)
-    ab = np.where(np.arange(3000) % 2, "a", "b")
-    text = three.fit(rng_rows(ab), ab).release_.summary()
-    text = " ".join(text.split())
-    assert re.search(
-        r"0\.9\d \(80 %: 0\.9\d to .*\) for a and b; 0\.5\d \(.*\) for a and never", text
-    )
-
-
-def rng_rows(labels):
-    rng = np.random.RandomState(0)
-    return np.clip(rng.normal(np.where(labels == "a", 0.35, 0.65)[:, None], 0.2, (3000, 2)), 0, 1)
-
-
 def test_it_is_neither_pickled_nor_copied():
     accumulator = seeded().accumulator(3)
     for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
@@ -244,18 +169,6 @@ def test_it_is_neither_pickled_nor_copied():
                 attempt(private)
     with pytest.raises(TypeError, match="without noise and cannot be pickled or copied"):
         accumulator.__getstate__()
-
-
-def test_what_says_that_it_is_unprotected_can_be_pickled(rows):
-    X, y, groups = rows
-    accumulator = seeded(privacy_unit="group").accumulator(5)
-    accumulator.add(X, y, groups)
-    given = accumulator.unprotected_sums()
-    loaded = pickle.loads(pickle.dumps(given))
-    assert loaded.plan.is_same(given.plan)
-    assert loaded.sums.persons == given.sums.persons == set(groups.tolist())
-    for name in ("counts", "sums", "second"):
-        assert (getattr(loaded.sums, name) == getattr(given.sums, name)).all()
 
 
 def test_reprs_say_nothing_of_the_rows(rows):
@@ -369,14 +282,6 @@ def test_sums_of_other_columns_are_refused():
             source.fit_accumulated(tables)
 
 
-def test_other_parameters_of_noise_do_not_matter(rows):
-    """One accumulator serves releases of several budgets."""
-    X, y, _ = rows
-    accumulator = seeded(1.0).accumulator(5)
-    accumulator.add(X, y)
-    assert seeded(4.0, delta=1e-6).fit_accumulated(accumulator).guarantee_.epsilon == 4.0
-
-
 def test_each_release_spends_again_and_holds_what_was_added_by_then(rows):
     X, y, _ = rows
     ledger = PrivacyLedger(epsilon=3.0)
@@ -394,18 +299,6 @@ def test_each_release_spends_again_and_holds_what_was_added_by_then(rows):
     # Noise is drawn anew, for the same sums too.
     means = [source.fit_accumulated(accumulator).release_.moments.means for _ in range(2)]
     assert (means[0] != means[1]).all()
-
-
-def test_a_ledger_passes_groups_on(rows):
-    X, y, groups = rows
-    ledger = PrivacyLedger()
-    source = DPStatisticsSource(1.0, classes=CLASSES, privacy_unit="group")
-    with pytest.raises(ValueError, match="privacy_unit='group', but no 'groups' were given"):
-        ledger.release(source, X, y)
-    assert ledger.entries == []
-    fitted = ledger.release(source, X, y, groups=groups)
-    assert fitted is source
-    assert ledger.total.unit == "group"
 
 
 def _with_no_rows(accumulator, n_features):
@@ -447,17 +340,6 @@ def test_what_it_learns_does_not_tell_how_many_rows_there_were(rng, tmp_path):
 def test_columns_must_be_announced(announced, message):
     with pytest.raises(ValueError, match=message):
         seeded().accumulator(**announced)
-
-
-def test_models_of_several_passes_need_rows_in_memory():
-    for settings, n_features in (({"model": "mixtures"}, 3), ({"model": "auto"}, 101)):
-        with pytest.raises(ValueError, match="several passes over the rows"):
-            seeded(**settings).accumulator(n_features)
-
-
-def test_classes_must_be_listed_for_rows_in_parts():
-    with pytest.raises(ValueError, match="list the classes that may occur"):
-        DPStatisticsSource().accumulator(3)
 
 
 def test_a_failed_release_leaves_nothing_old_behind():

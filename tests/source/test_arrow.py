@@ -11,7 +11,6 @@ from numpy.testing import assert_array_equal
 
 from skdp import DPStatisticsSource, TabularEncoder
 from skdp.source._parquet import parquet_batches
-from skdp.utils._frames import as_frame
 
 pa = pytest.importorskip("pyarrow", reason="needs the extra parquet")
 pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra parquet")
@@ -131,41 +130,6 @@ def test_tables_give_the_sums_of_their_cells(form, by_person, rng):
     assert_same(accumulator, expected)
 
 
-def test_polars_without_pyarrow_gives_the_same_sums(rng, monkeypatch):
-    table = pl.from_arrow(table_of(rng)).cast({"ward": pl.Categorical})
-    expected, accumulator = of_schema(privacy_unit="group"), of_schema(privacy_unit="group")
-    expected.add(table.select(COLUMNS), table["other"], table["person"])
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    accumulator.add(table.select(COLUMNS), table["other"], table["person"])
-    assert_same(accumulator, expected)
-
-
-@pytest.mark.parametrize(
-    "dtypes", [("f4", "f4"), ("f4", "f8"), ("i8", "f4"), ("u1", "i4"), ("?", "f8")]
-)
-def test_columns_of_numbers_give_the_sums_of_arrays(dtypes, rng):
-    columns = {
-        name: rng.randint(9, size=100).astype(dtype)
-        for name, dtype in zip("ab", dtypes, strict=True)
-    }
-    y = rng.randint(3, size=100)
-    expected = numeric()
-    expected.add(pd.DataFrame(columns), y)
-    for X in (pa.table(columns), pl.DataFrame(columns), pa.RecordBatch.from_pydict(columns)):
-        accumulator = numeric()
-        accumulator.add(X, pa.array(y))
-        assert_same(accumulator, expected)
-
-
-def test_numbers_are_views_and_text_is_stored_once():
-    numbers = np.arange(1000.0)
-    table = pa.table({"x": numbers, "ward": ["A", "B"] * 500})
-    frame = as_frame(table)
-    assert np.shares_memory(frame["x"].to_numpy(), numbers)
-    assert frame["ward"].cat.categories.tolist() == ["A", "B"]
-    assert as_frame(frame) is frame
-
-
 def test_whole_numbers_beyond_floats_stay_apart():
     """Neighboring ids are other persons, though they are one float64 number."""
     ids = pa.array([2**60, 2**60 + 1])
@@ -213,26 +177,6 @@ def test_what_is_no_number_is_refused(values, message):
             accumulator.add(X, [0, 1])
         assert "two" not in str(error.value)
         assert not accumulator.unprotected_sums().sums.counts.any()
-
-
-def test_labels_are_a_column(rng):
-    X = pa.table({"a": [1.0, 2.0], "b": [1.0, 2.0]})
-    for y in (pa.table({"y": [0, 1]}), pl.DataFrame({"y": [0, 1]}), pa.array([0])):
-        with pytest.raises(ValueError, match=r"1d array|inconsistent numbers"):
-            numeric().add(X, y)
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")  # of random rows, which are worth nothing
-def test_encoders_and_sources_take_them_too(rng):
-    table = table_of(rng)
-    encoder = TabularEncoder(SCHEMA).fit(table.select(COLUMNS))
-    assert_array_equal(
-        encoder.transform(table.select(COLUMNS)), encoder.transform(plain(table)[COLUMNS])
-    )
-    source = DPStatisticsSource(1.0, encoder=TabularEncoder(SCHEMA), classes=CLASSES)
-    release = source.fit(table.select(COLUMNS), table["other"]).release_
-    expected = release.predict_proba(plain(table)[COLUMNS])
-    assert_array_equal(release.predict_proba(pl.from_arrow(table.select(COLUMNS))), expected)
 
 
 def test_names_in_files_may_have_their_letters_in_two_characters(tmp_path):
@@ -298,18 +242,6 @@ def test_batches_hold_whole_persons_and_no_more_rows_than_asked_for(rng, tmp_pat
     )
 
 
-def test_each_file_is_read_with_its_own_types(tmp_path):
-    """One file of whole numbers, one of text, one without any value, and one of fractions."""
-    wards = [pa.array([7, 1]), pa.array(["A", "x"]), pa.nulls(2), pa.array([7.0, 1.5])]
-    parts = [pa.table({"ward": ward, "age": [20, 30], "y": ["home", "died"]}) for ward in wards]
-    schema = {name: SCHEMA[name] for name in ("age", "ward")}
-    expected, accumulator = (of_schema(encoder=TabularEncoder(schema)) for _ in range(2))
-    for part in parts:
-        expected.add(plain(part)[["age", "ward"]], part["y"])
-    accumulator.add_parquet(parquet(tmp_path / "visits", parts), label="y")
-    assert_same(accumulator, expected)
-
-
 @pytest.mark.parametrize("group", [None, "person"])
 def test_times_are_found_by_the_names_of_the_outcome(rng, tmp_path, group):
     table = table_of(rng, 3000).select(["age", "visits", "person"])
@@ -338,17 +270,6 @@ def test_times_are_found_by_the_names_of_the_outcome(rng, tmp_path, group):
     assert_same(of_dask, expected)
     with pytest.raises(ValueError, match=r"'label' parameter of .*add_parquet must be None"):
         accumulator.add_parquet(tmp_path / "all", "died")
-
-
-def test_names_of_folders_are_columns(rng, tmp_path):
-    table = table_of(rng, 60).append_column("year", pa.array([2019, 2020, 2021] * 20))
-    pq.write_to_dataset(table, tmp_path / "all", partition_cols=["other", "year"])
-    schema = {"age": SCHEMA["age"], "year": {"type": "numeric", "low": 2000, "high": 2030}}
-    expected, accumulator = (of_schema(encoder=TabularEncoder(schema)) for _ in range(2))
-    cells = plain(table)
-    expected.add(cells[["age", "year"]], cells["other"])
-    accumulator.add_parquet(tmp_path / "all", label="other")
-    assert_same(accumulator, expected)
 
 
 def test_files_that_fail_add_nothing(rng, tmp_path):

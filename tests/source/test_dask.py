@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from skdp import DPStatisticsSource, TabularEncoder
-from skdp.privacy import PrivacyLedger
 from skdp.source._dask_rows import is_dask
 
 dask = pytest.importorskip("dask", reason="needs the extra dask")
@@ -74,31 +73,6 @@ def test_frames_give_the_release_of_all_rows(encoded, rng, tmp_path):
     assert fitted.feature_names_in_.tolist() == expected.feature_names_in_.tolist()
 
 
-def test_what_rows_and_labels_are_made_of_is_computed_once(rows):
-    X, y, _ = rows
-    made = []
-
-    def read(k):
-        made.append(k)
-        return X[100 * k : 100 * (k + 1)], y[100 * k : 100 * (k + 1)]
-
-    chunks = [dask.delayed(read, nout=2, pure=False)(k) for k in range(5)]
-    collections = [
-        da.concatenate([da.from_delayed(c[i], (100, *a.shape[1:]), a.dtype) for c in chunks])
-        for i, a in enumerate((X, y))
-    ]
-    seeded().fit(*collections)
-    assert sorted(made) == [0, 1, 2, 3, 4]
-
-
-def test_columns_without_names_are_known_by_position(rows, tmp_path):
-    X, y, _ = rows
-    frame = dd.from_pandas(pd.DataFrame(X), npartitions=3)
-    fitted = seeded().fit(frame, dd.from_pandas(pd.Series(y), npartitions=3))
-    assert fitted.release_.feature_names is None
-    assert file_of(fitted, tmp_path) == file_of(seeded().fit(X, y), tmp_path)
-
-
 def test_persons_within_chunks_give_the_release_of_all_rows(rows, tmp_path):
     X, y, groups = rows
     expected = seeded(privacy_unit="group").fit(X, y, groups=groups)
@@ -108,24 +82,6 @@ def test_persons_within_chunks_give_the_release_of_all_rows(rows, tmp_path):
     divided = [a.rechunk({0: 50}) for a in collections]
     with pytest.raises(ValueError, match="several chunks"):
         seeded(privacy_unit="group").fit(*divided)
-
-
-def test_they_add_up_with_rows_in_memory(rows, tmp_path):
-    X, y, _ = rows
-    source = seeded()
-    accumulator = source.accumulator(4)
-    accumulator.add(X[:100], y[:100])
-    accumulator.add_dask(da.from_array(X[100:], chunks=(90, 4)), da.from_array(y[100:], chunks=90))
-    source.fit_accumulated(accumulator)
-    assert file_of(source, tmp_path) == file_of(seeded().fit(X, y), tmp_path)
-
-
-def test_several_threads_give_the_same_sums(rows, tmp_path):
-    X, y, _ = rows
-    expected = file_of(seeded().fit(X, y), tmp_path)
-    with dask.config.set(scheduler="threads", num_workers=4):
-        fitted = seeded().fit(da.from_array(X, chunks=(11, 4)), da.from_array(y, chunks=11))
-    assert file_of(fitted, tmp_path) == expected
 
 
 def test_chunks_of_other_rows_are_refused(rows):
@@ -175,15 +131,6 @@ def test_errors_in_chunks_print_no_value_and_add_nothing(rows):
     assert not accumulator.unprotected_sums().sums.counts.any()
 
 
-def test_a_ledger_takes_them(rows):
-    X, y, groups = rows
-    collections = [da.from_array(a, chunks=(70, *a.shape[1:])) for a in (X, y, groups)]
-    ledger = PrivacyLedger(epsilon=1.5)
-    source = DPStatisticsSource(1.0, classes=CLASSES, privacy_unit="group")
-    ledger.release(source, *collections[:2], groups=collections[2])
-    assert ledger.total == source.guarantee_
-
-
 def test_one_missing_label_or_value_moves_no_other_row(rows):
     X = rows[0]
     frame = pd.DataFrame({"age": X[:, 0], "smokes": pd.Series([1, 2] * 250, dtype="Int64")})
@@ -200,15 +147,6 @@ def test_one_missing_label_or_value_moves_no_other_row(rows):
         sums.append(accumulator.unprotected_sums().sums)
     assert [(s.counts / 2**30).tolist() for s in sums] == [[250, 250], [250, 249]]
     assert np.abs(sums[0].sums - sums[1].sums)[0].max() == 0
-
-
-def test_processes_exchange_the_sums(rows, tmp_path):
-    X, y, groups = rows
-    expected = seeded(privacy_unit="group").fit(X, y, groups=groups)
-    collections = [da.from_array(a, chunks=(70, *a.shape[1:])) for a in (X, y, groups)]
-    with dask.config.set(scheduler="processes", num_workers=2):
-        fitted = seeded(privacy_unit="group").fit(*collections)
-    assert file_of(fitted, tmp_path) == file_of(expected, tmp_path)
 
 
 def test_persons_are_the_same_in_text_and_numbers(rows, tmp_path):

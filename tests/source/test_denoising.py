@@ -54,25 +54,3 @@ def test_normals_allow_for_noise_that_is_correlated_between_directions(rng):
     for c in range(2):
         clean = np.cov(subspace.encode(rows[labels == c]).T)
         assert_allclose(normals.covariances[c], clean, atol=0.08)
-
-
-def test_a_class_with_a_single_row_is_no_obstacle(rng):
-    Z, labels = rng.randn(25, 3), np.repeat([0, 1, 2], [1, 12, 12])
-    chosen = _likely_mixtures(Z, labels, np.zeros(3), np.ones(3), rng)
-    assert chosen is None or np.isin([0, 1, 2], chosen.class_indices).all()
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("labels_exact", [True, False])
-def test_codes_are_denoised_by_the_mixtures_of_their_class(rng, labels_exact, dtype):
-    labels = rng.randint(0, 2, 600)
-    noisy = (rng.randn(600, 4) + 2 * labels[:, np.newaxis] + rng.randn(600, 4)).astype(dtype)
-    moments = Moments.measure(noisy, np.eye(2)[labels], np.ones(4))
-    subspace, mixtures, codes = denoised_codes(
-        noisy, labels, moments, 3, rng, labels_exact=labels_exact
-    )
-    assert codes.shape == (600, 3)
-    assert codes.dtype == dtype
-    assert labels_exact or not mixtures.is_multimodal
-    expected = mixtures.denoise(subspace.encode(noisy), labels, subspace.noise(np.ones(4)))
-    assert_allclose(codes, expected, rtol=1e-5, atol=1e-6)

@@ -65,25 +65,6 @@ def test_one_column_of_known_effect_has_the_area_of_two_normal_distributions():
     assert plan.table["auc"].item() == pytest.approx(ndtr(1 / np.sqrt(2)), abs=0.015)
 
 
-def test_rows_beyond_those_simulated_are_less_noise():
-    schema = {**SCHEMA, "columns": {"age": COLUMNS["age"], "sex": COLUMNS["sex"]}}
-    plan = plan_release(
-        schema, [20_000, 100_000], EVEN, 0.005, effects=0.8, n_draws=1, random_state=0
-    )
-    few, many = plan.table["mean_error"]
-    assert 3 < few / many < 6
-
-
-def test_several_classes():
-    schema = {**SCHEMA, "classes": ["a", "b", "c"]}
-    plan = plan_release(
-        schema, 2000, (0.5, 0.3, 0.2), [0.1, 20.0], effects=0.8, n_draws=1, random_state=0
-    )
-    low, high = plan.table["auc"]
-    assert low < high
-    assert high == pytest.approx(0.8, abs=0.05)
-
-
 def test_what_is_needed_for_an_area():
     table = pd.DataFrame(
         {
@@ -99,21 +80,6 @@ def test_what_is_needed_for_an_area():
     assert epsilon["weak", 400] == pytest.approx(0.1)
     assert plan.epsilon_needed(0.8)["weak", 400] == inf
     assert plan.rows_needed(0.65)["weak", 1.0] == pytest.approx(200)
-
-
-def test_text_and_plot(plan):
-    assert "weak: AUC without noise" in str(plan)
-    assert "AUC 0.9" in plan.summary()
-    assert plan._repr_html_().count("<tr") == 1 + len(plan.table)
-    pyplot = pytest.importorskip("matplotlib.pyplot")
-    ax = plan.plot()
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
-        "weak, 200 rows",
-        "weak, 2,000 rows",
-        "AUC 0.9, 200 rows",
-        "AUC 0.9, 2,000 rows",
-    ]
-    pyplot.close(ax.figure)
 
 
 @pytest.mark.parametrize(
@@ -170,48 +136,6 @@ class TestNumbers:
             assert table.loc[(name, 200, 0.3), "r2"] < assumed - 0.05
         assert (table["r2"] <= table["r2_without_noise"] + 0.03).all()
 
-    def test_texts_and_plots_speak_of_r2(self, number_plan):
-        assert "R² without noise" in number_plan.summary()
-        assert "AUC" not in number_plan.summary()
-        assert "by class" not in number_plan.summary()
-        assert number_plan.epsilon_needed(0.9).eq(inf).all()
-        assert number_plan.rows_needed(0.05).name == "n_rows"
-        plt = pytest.importorskip("matplotlib.pyplot")
-        ax = number_plan.plot()
-        assert ax.get_ylabel().startswith("expected R²")
-        plt.close(ax.figure)
-
-    def test_effects_by_columns(self):
-        settings = {"epsilon": 50.0, "n_draws": 1, "random_state": 0}
-        settings["outcome_interval"] = INTERVAL
-        plan = plan_release(NUMBERS, 4000, effects={"age": 1.0}, **settings)
-        # Of variance 1 + 1, half is shared with the outcome.
-        assert plan.table["r2"].item() == pytest.approx(0.5, abs=0.05)
-
-    @pytest.mark.parametrize(
-        ("settings", "message"),
-        [
-            ({"class_prior": EVEN}, "'class_prior' .* is for another outcome"),
-            ({"outcome_interval": None}, "'outcome_interval' parameter .* is missing"),
-            ({"outcome_interval": (30, 10)}, "the smaller one first, from 0 to 80"),
-            ({"outcome_interval": (10, 90)}, "from 0 to 80"),
-            ({"outcome_interval": 10}, "two numbers"),
-            ({"effects": 1.0}, "a number between 0 and 1"),
-            ({"effects": {"height": 1.0}}, "by names of columns"),
-        ],
-    )
-    def test_refusals(self, settings, message):
-        with pytest.raises(ValueError, match=message):
-            plan_release(NUMBERS, 300, **{"outcome_interval": INTERVAL, **settings})
-
-    def test_noise_is_small_where_outcomes_fill_their_bounds(self):
-        settings = {"epsilon": 1.0, "effects": "strong", "n_draws": 2, "random_state": 0}
-        narrow, wide = (
-            plan_release(NUMBERS, 500, outcome_interval=interval, **settings).table["r2"].item()
-            for interval in ((38, 42), (20, 60))
-        )
-        assert narrow < wide - 0.1
-
 
 TIMES = {"version": 1, "columns": COLUMNS, "outcome": {"type": "event", "horizon": 365}}
 
@@ -243,29 +167,6 @@ class TestTimes:
         assert y["event"].mean() == pytest.approx(share, abs=0.012)  # 3.5 standard errors
         assert y["time"].max() <= 365
 
-    def test_a_column_of_known_effect_is_concordant(self):
-        effects = {"age": 3.0}
-        settings = {"effects": effects, "event_share": 0.3, "n_draws": 1, "random_state": 1}
-        plan = plan_release(TIMES, 2000, epsilon=20.0, **settings)
-        assert plan.table["concordance"][0] > 0.8
-
-    def test_it_is_drawn(self, plan):
-        plt = pytest.importorskip("matplotlib.pyplot")
-        ax = plan.plot()
-        assert ax.get_ylabel().startswith("expected concordance")
-        plt.close(ax.figure)
-
-    @pytest.mark.parametrize("share", [0, 1, -0.5, True, "half", float("nan")])
-    def test_shares_that_are_none_are_refused(self, share):
-        with pytest.raises(ValueError, match="'event_share' parameter of plan_release is"):
-            plan_release(TIMES, 100, event_share=share)
-
-    def test_a_share_is_needed_and_class_frequencies_are_not(self):
-        with pytest.raises(ValueError, match="'event_share' parameter of plan_release is missing"):
-            plan_release(TIMES, 100)
-        with pytest.raises(ValueError, match=r"'class_prior' .* is for another outcome"):
-            plan_release(TIMES, 100, EVEN)
-
 
 def test_frequencies_by_label_in_any_order():
     settings = {"epsilon": 1.0, "effects": 0.8, "n_draws": 1}
@@ -290,17 +191,6 @@ def test_the_chance_to_reach_an_area_is_that_of_a_further_draw():
     for level in (0.1, 0.25, 0.5, 0.75, 0.9):
         error = 3.5 * np.sqrt(level * (1 - level) / n_trials)
         assert np.mean(np.array(below) < level) == pytest.approx(level, abs=error)
-
-
-def test_what_is_not_worth_it(plan):
-    worth = plan.is_worth_it
-    loses = plan.table["log_loss"] >= plan.table["base_log_loss"]
-    assert (worth != loses).all()
-    assert not worth.all()
-    assert worth.iloc[-1]
-    text = plan.summary()
-    assert text.count("not worth it: no better than the class frequencies alone") == loses.sum()
-    assert max(map(len, text.splitlines())) <= 90
 
 
 def test_merged_owners_reach_more_than_one_of_them_and_less_than_all_rows_at_once():

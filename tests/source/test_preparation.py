@@ -112,14 +112,6 @@ def test_labels_are_compared_whatever_their_type(classes, y):
     assert sums(np.zeros((3, 3)), pd.Series(more)).counts.tolist() == [2**30] * 2
 
 
-def test_kinds_of_numbers_and_of_text_are_no_matter():
-    for classes, y in (([0, 1], [0.0, 1.0]), ([0.0, 1.0], np.array([0, 1], dtype=np.uint8))):
-        layout_ = DPStatisticsSource(classes=classes).accumulator(3).plan
-        assert layout_.sums(np.zeros((2, 3)), y).counts.tolist() == [2**30] * 2
-    longer = np.array(["ill", "well", "a longer one"])
-    assert plan().sums(np.zeros((3, 3)), longer).counts.tolist() == [2**30] * 2
-
-
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_values_that_are_no_numbers_are_refused_and_not_repeated(value):
     X = np.full((2, 3), 0.4242)

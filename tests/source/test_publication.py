@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from sklearn import config_context, set_config
 from sklearn.base import clone
-from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import GridSearchCV
 
 from skdp import (
@@ -142,17 +141,6 @@ def test_a_search_stops_where_the_budget_ends(small, make):
     with pytest.raises(BudgetExceededError):
         search.fit(*small)
     assert [round(guarantee.epsilon, 6) for _, guarantee in ledger.entries] == [1.0, 1.0]
-
-
-def test_candidates_that_are_refused_have_no_score(small):
-    ledger = PrivacyLedger(epsilon=3.3)
-    plan = GridSearchCV(
-        rows_source(ledger=ledger), {"epsilon": [1.0, 4.0]}, scoring=accuracy, cv=2, refit=False
-    )
-    with pytest.warns(FitFailedWarning, match="BudgetExceededError"):
-        plan.fit(*small)
-    assert np.isfinite(plan.cv_results_["mean_test_score"]).tolist() == [True, False]
-    assert ledger.total.epsilon == 2.0
 
 
 def test_other_processes_share_a_file(small, tmp_path):

@@ -13,16 +13,13 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from skdp import (
-    DPSource,
     DPStatisticsSource,
-    GaussianDPNoise,
     PrivacyLeakWarning,
     RandomizedResponse,
     Release,
     TabularEncoder,
 )
 from skdp.privacy import PrivacyLedger, gaussian_delta
-from skdp.release import PrincipalModel
 from skdp.tabular import as_schema
 
 # Sources of the same seed are compared on purpose.
@@ -80,18 +77,6 @@ def test_it_states_what_is_guaranteed(source):
     assert "Labels\n  Protected together with the columns." in text
     assert "one of which has one record" in text
     assert guarantee.to_replace_one().epsilon > guarantee.epsilon
-
-
-def test_persons_are_a_unit_of_their_own(rows):
-    X, y = rows
-    groups = np.arange(2000) // 2
-    guarantee = seeded(privacy_unit="group", classes=CLASSES).fit(X, y, groups).guarantee_
-    assert guarantee.unit == "group"
-    assert "whole people" in guarantee.covers
-    with pytest.raises(ValueError, match="privacy_unit='group', but no 'groups' were given"):
-        seeded(privacy_unit="group", classes=CLASSES).fit(X, y)
-    with pytest.raises(ValueError, match="use privacy_unit='group'"):
-        seeded(classes=CLASSES).fit(X, y, groups)
 
 
 def test_each_fit_draws_noise_anew(rows):
@@ -194,25 +179,6 @@ def test_few_rows_or_little_budget_still_make_a_valid_release(n, epsilon, rng, t
     assert np.isfinite(loaded.sample(20, random_state=0)[0]).all()
 
 
-def test_tables_are_encoded_by_a_schema_that_travels(rng, tmp_path):
-    n = 3000
-    smokes = rng.choice(["never", "formerly", "now"], n)
-    age = rng.uniform(0, 100, n)
-    y = np.where(rng.rand(n) < 0.2 + 0.5 * (smokes == "now"), "ill", "well")
-    frame = pd.DataFrame({"age": age, "smokes": smokes})
-    source = seeded(4.0, encoder=TabularEncoder(SCHEMA), classes=CLASSES).fit(frame, y)
-    source.release_.save(tmp_path / "release")
-    release = Release.load(tmp_path / "release")
-    assert source.n_features_in_ == 2
-    assert release.n_features == 4
-    assert release.encoder == source.release_.encoder
-    columns = ["smokes", "age"]  # in another order
-    ill = release.predict_proba(frame[columns])[:, 0]
-    assert ill[smokes == "now"].mean() > ill[smokes != "now"].mean() + 0.3
-    encoded = TabularEncoder(SCHEMA).fit_transform(frame)
-    assert_array_equal(release.scores(encoded), release.scores(frame))
-
-
 def table(rng, n=200):
     smokes = rng.choice(["never", "formerly", "now"], n)
     return pd.DataFrame({"age": rng.uniform(0, 100, n), "smokes": smokes}), np.arange(n) % 2
@@ -264,60 +230,12 @@ def test_tables_without_an_encoder_are_told_of_it(rng, missing):
     assert "encoder" not in str(error.value)
 
 
-def test_an_auc_that_is_not_known_is_not_told(source, rows, tmp_path):
-    release = source.release_
-    assert "expected AUC on rows like these (0.5: a guess): 0.9" in release.summary()
-    linear = replace(release.linear, d_primes=None, d_prime_sds=None)
-    silent = replace(release, model=PrincipalModel(release.moments, linear))
-    assert "expected AUC" not in silent.summary()
-    silent.save(tmp_path / "release")
-    loaded = Release.load(tmp_path / "release")
-    assert loaded.linear.d_primes is None
-    assert_array_equal(loaded.scores(rows[0]), release.scores(rows[0]))
-    for part in ("coefficients", "intercepts"):
-        linear = replace(release.linear, **{part: None})
-        with pytest.raises(ValueError, match=f"'linear.{part}' of a release must be an array"):
-            replace(release, model=PrincipalModel(release.moments, linear))
-
-
 def test_only_an_accumulator_can_be_released_as_one(rows):
     for wrong in (rows[0], None):
         with pytest.raises(
             ValueError, match=r"StatisticsAccumulator.* Make one by accumulator\(\)"
         ):
             seeded(classes=CLASSES).fit_accumulated(wrong)
-
-
-def test_its_name_says_which_neighbors_are_meant(source):
-    text = "Release(2 classes, 4 features, (2, 1e-05)-DP per labeled record, add/remove)"
-    assert repr(source.release_) == text
-
-
-def test_order_of_columns_survives_a_file(rng, tmp_path):
-    schema = {name: {"type": "numeric", "low": 0, "high": 1} for name in "cab"}
-    frame = pd.DataFrame(rng.rand(500, 3), columns=list("cab"))
-    y = np.where(frame["c"] > 0.5, "ill", "well")
-    release = seeded(8.0, encoder=TabularEncoder(schema), classes=CLASSES).fit(frame, y).release_
-    release.save(tmp_path / "release")
-    loaded = Release.load(tmp_path / "release")
-    assert loaded.encoder.names == ("c", "a", "b")
-    assert_array_equal(loaded.scores(frame), release.scores(frame))
-    with pytest.raises(ValueError, match="encode rows into feature_names"):
-        replace(release, encoder=as_schema({n: schema[n] for n in "abc"}))
-    with pytest.raises(ValueError, match="lacks the columns 'a' of the schema"):
-        release.predict(frame[["b", "c"]])
-
-
-def test_a_ledger_adds_up_records_and_noisy_rows(rows):
-    X, y = rows
-    ledger = PrivacyLedger(1000.0)
-    source = DPStatisticsSource(1.0, classes=CLASSES)
-    assert source.guarantee_for(X, y) == clone(source).fit(X, y).guarantee_
-    ledger.release(source, X, y, name="first")
-    ledger.release(clone(source), X, y, name="again")
-    total = ledger.total
-    assert 1.0 < total.epsilon < 2.0  # Gaussian noise adds up to less
-    assert total.unit == "labeled record"
 
 
 def test_a_release_says_one_thing_about_labels(source):
@@ -342,26 +260,6 @@ def test_samples_are_like_the_rows(rows):
     assert trained.score(X.to_numpy(), y) > best.score(X.to_numpy(), y) - 0.02
     again = release.sample(4000, random_state=0)
     assert_array_equal(again[0], synthetic)
-
-
-def test_samples_of_noisy_rows_have_their_mixtures(digits):
-    X, y = digits
-    noise = GaussianDPNoise(8.0, random_state=np.random.RandomState(0))
-    release = DPSource(noise=noise, n_layers=1, random_state=0).fit(X, y).release_
-    synthetic, labels = release.sample(1500, random_state=0)
-    assert LogisticRegression(max_iter=1000).fit(synthetic, labels).score(X, y) > 0.75
-
-
-def test_samples_are_counted(source):
-    for wrong in (0, 1.5, True):
-        with pytest.raises(ValueError, match="'n_samples' parameter"):
-            source.release_.sample(wrong)
-    with pytest.raises(ValueError, match="no moments"):
-        replace(
-            DPSource(8.0, parts="papers", n_layers=1)
-            .fit(np.random.RandomState(0).rand(20, 3), np.arange(20) % 2)
-            .release_
-        ).sample(2)
 
 
 def test_progress_names_the_queries_and_nothing_else(rows, capsys):

@@ -1,5 +1,3 @@
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,12 +5,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from skdp import (
     DPSource,
-    DPTransferClassifier,
     OptimalDPNoise,
     RandomizedResponse,
-    Release,
-    SelfTrainingSchedule,
-    TabularEncoder,
 )
 from skdp.tabular import Schema, fitted_encoder
 
@@ -42,57 +36,15 @@ def seeded(epsilon=8.0):
     return OptimalDPNoise(epsilon, random_state=np.random.RandomState(0))
 
 
-@pytest.mark.parametrize("form", ["mapping", "schema", "encoder", "path"])
-def test_a_table_is_encoded_and_then_perturbed(table, tmp_path, form):
+def test_a_table_is_encoded_and_then_perturbed(table):
     X, y = table
-    path = tmp_path / "schema.json"
-    path.write_text(Schema.from_mapping(SCHEMA).to_json())
-    encoder = {
-        "mapping": SCHEMA,
-        "schema": Schema.from_mapping(SCHEMA),
-        "encoder": TabularEncoder(SCHEMA),
-        "path": path,
-    }[form]
-    release = DPSource(encoder=encoder, noise=seeded(), **SETTINGS).fit(X, y).release_
+    release = DPSource(encoder=SCHEMA, noise=seeded(), **SETTINGS).fit(X, y).release_
     rows = fitted_encoder(SCHEMA).transform(X)
     plain = DPSource(bounds=(0, 1), noise=seeded(), **SETTINGS).fit(rows, y).release_
     assert_array_equal(release.moments.means, plain.moments.means)
     assert_array_equal(release.bounds, np.repeat([[0.0], [1.0]], rows.shape[1], axis=1))
     assert release.encoder == Schema.from_mapping(SCHEMA)
     assert tuple(release.feature_names) == release.encoder.encoded_names
-
-
-def test_the_release_reads_raw_tables(table, tmp_path):
-    X, y = table
-    source = DPSource(40.0, encoder=SCHEMA, **SETTINGS).fit(X, y)
-    assert source.n_features_in_ == 3
-    assert source.feature_names_in_.tolist() == ["age", "ward", "smokes"]
-    source.release_.save(tmp_path / "rows.skdp")
-    release = Release.load(tmp_path / "rows.skdp")
-    scores = release.scores(fitted_encoder(SCHEMA).transform(X))
-    assert_array_equal(release.scores(X), scores)
-    assert_array_equal(release.scores(X[["ward", "age", "smokes"]]), scores)
-    assert release.score(X, y) == np.mean(release.predict(X) == y)
-    some = np.where(np.arange(400) < 40, y, None)
-    model = DPTransferClassifier(
-        release, self_training=SelfTrainingSchedule(n_components=(1, 2)), random_state=0
-    ).fit(X[:150], some[:150])
-    assert model.feature_names_in_.tolist() == ["age", "ward", "smokes"]
-    assert_array_equal(
-        model.predict_proba(X[150:]), model.predict_proba(X[150:][["ward", "age", "smokes"]])
-    )
-    assert set(release.sample(20, 0, as_frame=True)[0]["ward"]) <= {"A", "B", "C"}
-
-
-def test_values_outside_the_bounds_are_clipped(table):
-    X, y = table
-    far = X.assign(age=X["age"].where(X["age"] < 99, 1e6).where(X["age"] > 1, -1e6))
-    clipped = X.assign(age=far["age"].clip(0, 100))
-    first, second = (
-        DPSource(encoder=SCHEMA, noise=seeded(), **SETTINGS).fit(rows, y).release_.moments
-        for rows in (far, clipped)
-    )
-    assert_array_equal(first.means, second.means)
 
 
 def test_rows_of_other_classes_are_left_out(table):
@@ -181,45 +133,7 @@ def test_bounds_scale_the_noise_of_each_column(rng):
     assert_array_equal(outside.release_.moments.means, at_them.release_.moments.means)
 
 
-def test_rows_within_bounds_of_unit_width_get_the_noise_that_they_got(small):
-    first, second = (
-        DPSource(noise=seeded(), parts="all", **SETTINGS, **given).fit(*small).release_
-        for given in ({"sensitivity": 1.0}, {"bounds": (0, 1)})
-    )
-    assert_array_equal(first.scores(small[0]), second.scores(small[0]))
-    assert_array_equal(first.moments.covariances, second.moments.covariances)
-    assert_array_equal(
-        first.row_classifier.predict_proba(small[0]), second.row_classifier.predict_proba(small[0])
-    )
-
-
 @pytest.mark.parametrize("bounds", [(1, 0), (0, np.inf), (0,), ([0, 0], [1, 1]), (0, 1e-13)])
 def test_what_are_no_bounds_is_refused(small, bounds):
     with pytest.raises(ValueError, match="'bounds' parameter of DPSource"):
         DPSource(bounds=bounds).fit(*small)
-
-
-def test_targets_of_other_columns_are_not_held_against_the_bounds(domains):
-    source = DPSource(8.0, bounds=(0, 1), **SETTINGS)
-    release = source.fit(domains.source, domains.source_target).release_
-    X, y = domains.target[:200], np.where(np.arange(200) < 60, domains.target_target[:200], -1)
-    model = DPTransferClassifier(
-        release, self_training=SelfTrainingSchedule(n_components=(1, 2)), random_state=0
-    )
-    with warnings.catch_warnings():
-        warnings.filterwarnings("error", ".*(outside the public bounds|hardly any rows)")
-        assert model.fit(X, y).predict(X).shape == (200,)
-    # Of the same columns, other units still warn.
-    rows = 255 * domains.source[:200]
-    with pytest.warns(UserWarning, match="outside the public bounds"):
-        model.fit(rows, np.where(np.arange(200) < 60, domains.source_target[:200], -1))
-
-
-@pytest.mark.parametrize("as_given", [list, lambda y: pd.Series(y, dtype="Int64")])
-def test_whole_numbers_are_labels_in_any_container(table, as_given):
-    X, y = table
-    schema = {**SCHEMA, "classes": [0, 1]}
-    y = as_given((y == "ill").astype(int).tolist())
-    for encoder, label_noise in [(schema, RandomizedResponse(3.0)), (COLUMNS, None)]:
-        source = DPSource(8.0, encoder=encoder, label_noise=label_noise, **SETTINGS)
-        assert source.fit(X, y).classes_.tolist() == [0, 1]

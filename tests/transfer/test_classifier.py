@@ -10,9 +10,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
 
-from skdp import DPSource, DPTransferClassifier, LabeledSplit, Release, SelfTrainingSchedule
+from skdp import DPSource, DPTransferClassifier, SelfTrainingSchedule
 
 STRATEGIES = ["noise_aware", "alignment", "multitask"]
 # Two short rounds, where it does not matter how well the model learns.
@@ -88,46 +87,6 @@ def test_pickles_and_clones(noisy_release, other, strategy, tmp_path):
     assert_array_equal(model.decision_function(X_test), scores)
 
 
-def test_a_release_and_the_source_that_made_it_are_the_same(domains, same, open_source):
-    X, _, marked, X_test, _ = same
-    source = open_source(domains.source, domains.source_target, n_layers=1)
-    settings = {"self_training": SHORTER, "random_state": 0}
-    models = [
-        DPTransferClassifier(each, **settings).fit(X, marked) for each in (source, source.release_)
-    ]
-    assert_array_equal(*(model.decision_function(X_test) for model in models))
-    assert models[0].guarantee_ is models[1].guarantee_ is source.guarantee_
-
-
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_parameters_set_after_fit_change_no_model(all_parts, same, strategy):
-    X, _, marked, X_test, _ = same
-    model = DPTransferClassifier(
-        all_parts,
-        strategy=strategy,
-        self_training=SelfTrainingSchedule(n_components=3, n_layers=1),
-        random_state=0,
-    ).fit(X, marked)
-    methods = ["decision_function", "predict", "source_scores", "target_scores"]
-    methods += ["predict_proba"] * (strategy == "noise_aware")
-    before = {name: getattr(model, name)(X_test) for name in methods}
-    for other in STRATEGIES:
-        model.set_params(strategy=other, source=None, self_training__n_folds=9)
-        assert hasattr(model, "predict_proba") == (strategy == "noise_aware")
-        assert hasattr(model, "source_scores")
-        for name, expected in before.items():
-            assert_array_equal(getattr(model, name)(X_test), expected)
-    # Before fit it is the parameters that say what there will be.
-    assert hasattr(clone(model).set_params(strategy="noise_aware"), "predict_proba")
-    assert not hasattr(clone(model).set_params(strategy="multitask"), "predict_proba")
-    assert not hasattr(clone(model), "source_scores")
-    alone = DPTransferClassifier(
-        strategy=strategy, self_training=SelfTrainingSchedule(n_components=3), random_state=0
-    ).fit(X, marked)
-    alone.set_params(source=all_parts)
-    assert not hasattr(alone, "source_scores")
-
-
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("domain", ["same", "other"])
 @pytest.mark.parametrize("with_source", [True, False])
@@ -144,20 +103,6 @@ def test_label_distributions(all_parts, strategy, domain, with_source, request):
     assert_array_equal(model.classes_[distributions.argmax(axis=1)], model.transduction_)
     certain = (distributions.max(axis=1) == 1).all()
     assert certain == (strategy != "noise_aware")
-
-
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_label_distributions_are_those_of_the_classes_there_are(all_parts, same, strategy):
-    X, y, _, _, _ = same
-    kept = np.isin(y, (1, 3))
-    model = DPTransferClassifier(
-        all_parts,
-        strategy=strategy,
-        self_training=SelfTrainingSchedule(n_components=3),
-        random_state=0,
-    )
-    model.fit(X[kept], y[kept])
-    assert_array_equal(model.label_distributions_, np.eye(2)[(y[kept] == 3).astype(int)])
 
 
 @pytest.mark.parametrize(("parts", "strategies"), [
@@ -182,41 +127,6 @@ def test_one_release_of_all_parts_serves_every_strategy(
         assert_array_equal(one.source_scores(X_test), own.source_scores(X_test))
         assert_array_equal(one.transduction_, own.transduction_)
         assert one.history_ == own.history_
-
-
-def test_grid_search_over_schedules_with_a_loaded_release(noisy_release, other, tmp_path):
-    X, _, marked, X_test, y_test = other
-    noisy_release.save(tmp_path / "release")
-    release = Release.load(tmp_path / "release")
-    schedule = SelfTrainingSchedule(n_layers=1, n_folds=2)
-    grid = GridSearchCV(
-        DPTransferClassifier(release, self_training=schedule, random_state=0),
-        {"self_training__n_components": [(2, 3), (10, 14)]},
-        cv=LabeledSplit(3),
-        error_score="raise",
-    ).fit(X, marked)
-    # Tiny images want few components.
-    assert grid.best_params_["self_training__n_components"] == (2, 3)
-    assert grid.best_estimator_.guarantee_.epsilon == 8.0
-    assert grid.score(X_test, y_test) > 0.6
-
-
-def test_grid_search_with_and_without_a_source_compares_like_with_like(denoised_release, same):
-    X, _, marked, X_test, y_test = same
-    schedule = SelfTrainingSchedule(n_components=(4, 6), n_layers=1, n_folds=2)
-    grid = GridSearchCV(
-        DPTransferClassifier(self_training=schedule, random_state=0),
-        {"source": [denoised_release, None]},
-        cv=LabeledSplit(3),
-        error_score="raise",
-    ).fit(X, marked)
-    # If -1 were a class without a source, every other row would be of that class.
-    assert grid.cv_results_["mean_test_score"].min() > 0.5
-    assert grid.param_grid["source"][0] is denoised_release
-    assert grid.best_params_["source"] is denoised_release
-    assert grid.best_estimator_.guarantee_ is denoised_release.guarantee
-    assert list(grid.classes_) == list(range(5))
-    assert grid.score(X_test, y_test) > 0.8
 
 
 def test_a_search_that_clones_a_fitted_source_is_told_what_to_pass(domains, same, open_source):

@@ -21,22 +21,6 @@ def test_subspaces_never_exceed_the_rank_of_the_target(release, other, make_task
     assert_allclose(V_tg @ V_tg.T, np.eye(5), atol=1e-12)
 
 
-def test_without_anything_it_is_the_identity(rng):
-    X = rng.rand(5, 3)
-    embedding = Embedding()
-    assert embedding.rows(X) is X
-    assert embedding.directions(X) is X
-
-
-def test_rows_are_moved_turned_and_scaled(rng):
-    X, basis, a, b = rng.rand(5, 3), rng.randn(3, 4), rng.randn(3), rng.randn(4)
-    expected = [2.5 * (basis.T @ (y - a)) + b for y in X]
-    embedding = Embedding(basis, a, b, 2.5)
-    assert_allclose(embedding.rows(X), expected)
-    assert embedding.rows(X.astype(np.float32)).dtype == np.float32
-    assert_array_equal(embedding.directions(np.eye(3)), basis)
-
-
 @pytest.mark.parametrize("domain", ["same", "other"])
 @pytest.mark.parametrize("class_indices", [list(range(10)), [7, 2]])
 def test_means_meet(denoised_release, noisy_release, domain, class_indices, make_task, request):

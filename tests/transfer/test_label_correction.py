@@ -15,7 +15,6 @@ from skdp.transfer._label_correction import (
     AveragedCorrection,
     LabeledRows,
     OffsetLogisticRegression,
-    coefficient_variance,
     sampling_of,
     warn_of_frequencies,
 )
@@ -53,23 +52,6 @@ def test_scores_are_scaled_alone_where_nothing_else_may_vary(rng):
     assert_allclose(found.apply(s, Z), log_softmax(found.slope * s, axis=1))
 
 
-def test_few_labels_of_many_classes_scale_scores_and_keep_their_order(rng):
-    # The source is right as often as it says, and columns tell nothing more.
-    kept = []
-    for _ in range(5):
-        s = log_softmax(3 * rng.randn(2000, 5), axis=1)
-        drawn = np.array([rng.choice(5, p=p) for p in np.exp(s)])
-        known = np.concatenate([np.flatnonzero(drawn == c)[:10] for c in range(5)])
-        Z, rows = rng.randn(2000, 100), np.zeros(2000, dtype=bool)
-        rows[known] = True
-        known = np.flatnonzero(rows)
-        labeled_rows = LabeledRows(rows, drawn[known], np.arange(50) % 5, Z[known])
-        averaged = AveragedCorrection.of_source(s, 100, "stratified")
-        fitted, _ = averaged.cross_fit(s[known], labeled_rows, np.zeros(5))
-        kept.append(np.mean(fitted.apply(s, Z).argmax(axis=1) == s.argmax(axis=1)))
-    assert np.mean(kept) > 0.99
-
-
 def test_labels_drawn_equally_do_not_move_rare_classes(rng):
     # One row in ten is of class 1, and as many labels of both classes are shown.
     s = np.tile(np.log([0.9, 0.1]), (40, 1))
@@ -82,21 +64,6 @@ def test_labels_drawn_equally_do_not_move_rare_classes(rng):
     assert np.exp(moved[0, 1]) > 0.15
 
 
-def test_columns_never_have_more_than_a_quarter_of_what_scores_have(rng):
-    s = rng.randn(4000, 2)
-    s -= s.mean(axis=1, keepdims=True)
-    assert coefficient_variance(100 * s, 50) == MAX_VARIANCE
-    assert_allclose(coefficient_variance(s, 50) * 50, 0.25 * 0.5, rtol=0.1)
-    # Scores that say nothing leave labels an effect.
-    assert coefficient_variance(0 * s, 50) == 1 / 1000
-    assert_allclose(coefficient_variance(0 * s, 1000) * 1000, 0.1)
-
-
-def test_nothing_is_corrected_by_none(rng):
-    s, Z = log_softmax(rng.randn(5, 4), axis=1), rng.randn(5, 6)
-    assert_allclose(OffsetLogisticRegression(0.1).apply(s, Z), s)
-
-
 def labeled(rng, n, n_columns=3, intercept=0.0):
     """Labels of two classes whose log-odds are s + intercept, and s as log-posteriors."""
     log_odds = 2 * rng.randn(n)
@@ -104,17 +71,6 @@ def labeled(rng, n, n_columns=3, intercept=0.0):
     labels = (rng.rand(n) < expit(log_odds + intercept)).astype(int)
     rows = LabeledRows(np.ones(n, dtype=bool), labels, np.arange(n) % 5, rng.randn(n, n_columns))
     return s, rows
-
-
-def test_rotated_columns_do_as_well(rng):
-    s, rows = labeled(rng, 40, n_columns=60)
-    correction = OffsetLogisticRegression(0.1)
-    fitted, held_out = correction.cross_fit(s, rows, np.zeros(2))
-    plain = correction.fit(s, rows.Z, rows.labels, np.zeros(2))
-    assert_allclose(fitted.coefficients, plain.coefficients, atol=1e-3)
-    train = rows.folds != 0
-    fewer = correction.fit(s[train], rows.Z[train], rows.labels[train], np.zeros(2))
-    assert_allclose(held_out[~train], fewer.apply(s[~train], rows.Z[~train]), atol=1e-3)
 
 
 @pytest.mark.parametrize("sampling", ["random", "stratified"])

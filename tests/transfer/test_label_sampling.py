@@ -90,22 +90,6 @@ def test_nothing_jumps_where_the_last_unlabeled_row_goes(release, target, label_
     assert_allclose(before, after, atol=0.02)
 
 
-def test_what_was_taken_is_said(release, target):
-    X, y, *_ = target
-    stratified = hide_labels(y, 8, random_state=0)
-    random = hide_labels(y, 17, sampling="random", random_state=0)
-    for labels, given, taken in (
-        (stratified, "auto", "stratified"),
-        (random, "auto", "random"),
-        (stratified, "random", "random"),
-        (random, "stratified", "stratified"),
-        (y, "auto", "random"),
-    ):
-        model = learned(release, X, labels, given)
-        assert model.label_sampling_ == taken
-        assert (model.report()["label_sampling"] == taken).all()
-
-
 def test_auto_warns_where_much_depends_on_it_and_a_choice_does_not(release, target):
     X, y, *_ = target
     marked = hide_labels(y, 40, sampling="random", random_state=0)
@@ -122,8 +106,3 @@ def test_auto_warns_where_much_depends_on_it_and_a_choice_does_not(release, targ
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             DPTransferClassifier(release, random_state=0, **given).fit(X, marked)
-
-
-def test_another_word_is_refused(release, target):
-    with pytest.raises(ValueError, match="'label_sampling' parameter of DPTransferClassifier"):
-        DPTransferClassifier(release, label_sampling="all").fit(target[0])

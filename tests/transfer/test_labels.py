@@ -3,18 +3,15 @@
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import cross_val_score
 
 from skdp import (
     DPSource,
     DPStatisticsSource,
     DPTransferClassifier,
     LabeledScorer,
-    LabeledSplit,
     SelfTrainingSchedule,
 )
 from skdp.datasets import load_heart_disease
@@ -35,22 +32,6 @@ def test_without_a_source_minus_one_is_a_class_where_there_are_but_two(rng):
     assert not hasattr(model, "source_scores")
 
 
-def test_minus_one_stays_a_class_where_the_source_has_it(rng, open_source):
-    X, y = rng.rand(60, 4), np.where(np.arange(60) % 2, -1, 1)
-    model = DPTransferClassifier(open_source(X, y), random_state=0).fit(X, y)
-    assert list(model.classes_) == [-1, 1]
-    assert model.decision_function(X).shape == (60,)
-    assert_array_equal(model.predict(X) == 1, model.decision_function(X) > 0)
-
-
-NAMES = np.array([f"digit {c}" for c in range(10)], dtype=object)
-
-
-@pytest.fixture(scope="module")
-def named_source(domains, open_source):
-    return open_source(domains.source, NAMES[domains.source_target], n_layers=1)
-
-
 @pytest.fixture(scope="module")
 def numbers(other):
     """A model without a source of labels in numbers, which -1 marks."""
@@ -59,81 +40,10 @@ def numbers(other):
     return model.fit(X, marked)
 
 
-@pytest.mark.parametrize("mark", [None, np.nan, pd.NA, -1])
-def test_text_labels_with_marks(named_source, numbers, other, mark):
-    names, source = NAMES, named_source
-    X, _, marked, X_test, _ = other
-    y = names[marked]
-    y[marked < 0] = mark
-    short = {"self_training": SHORT, "random_state": 0}
-    model = DPTransferClassifier(source, **short).fit(X, y)
-    assert_array_equal(model.classes_, names)
-    assert_array_equal(model.transduction_[marked >= 0], names[marked[marked >= 0]])
-    # The names change nothing: the target side is the same as with numbers.
-    assert model.history_["changed"][0] == numbers.history_["changed"][0] == 450
-    assert_array_equal(
-        DPTransferClassifier(source, **short).fit(X, pd.Series(y)).predict(X_test),
-        model.predict(X_test),
-    )
-
-
-@pytest.mark.parametrize("mark", ["?", 99, np.nan, None])
-def test_any_value_can_be_the_mark(numbers, other, mark):
-    X, _, marked, X_test, _ = other
-    y = marked.astype(object)
-    y[marked < 0] = mark
-    short = {"self_training": SHORT, "random_state": 0}
-    named = DPTransferClassifier(unlabeled=mark, **short).fit(X, y)
-    assert_array_equal(named.predict(X_test), numbers.predict(X_test))
-    assert named.classes_.dtype.kind == "i"
-
-
-def test_labels_with_marks_can_be_scored_where_they_are_known(release, same):
-    X, y, marked, _, _ = same
-    objects = np.array([c if c >= 0 else None for c in marked], dtype=object)
-    model = DPTransferClassifier(release, self_training=SHORT, random_state=0)
-    model.fit(X, objects)
-    assert model.classes_.dtype == release.classes.dtype
-    shown = marked >= 0
-    expected = np.mean(model.predict(X[shown]) == y[shown])
-    assert model.score(X[shown], objects[shown]) == expected
-    scores = cross_val_score(model, X, objects, cv=LabeledSplit(2), error_score="raise")
-    assert np.all(scores > 0.5)
-    with pytest.raises(ValueError, match="marks 450 of 500 rows as unlabeled"):
-        model.score(X, marked)
-
-
 def test_marks_that_became_text_are_explained(release, same):
     X, _, marked, _, _ = same
     with pytest.raises(ValueError, match="make y an array of dtype object"):
         DPTransferClassifier(release).fit(X, marked.astype(str))
-
-
-@pytest.mark.parametrize("mark", [None, np.nan, pd.NA])
-def test_missing_labels_are_marks_without_a_source_too(rng, mark):
-    X = rng.rand(500, 4)
-    y = np.array([*"ab" * 249, mark, mark], dtype=object)
-    model = DPTransferClassifier(
-        self_training=SelfTrainingSchedule(n_components=2, n_layers=1, n_folds=2), random_state=0
-    ).fit(X, y)
-    assert list(model.classes_) == ["a", "b"]
-    assert_array_equal(model.transduction_[:498], y[:498])
-    certain = (model.label_distributions_ == 1).any(axis=1)
-    assert_array_equal(certain, [True] * 498 + [False] * 2)
-
-
-@pytest.mark.parametrize("strategy", ["noise_aware", "alignment"])
-def test_minus_one_is_a_mark_without_a_source_too(same, strategy):
-    X, _, marked, X_test, _ = same
-    schedule = SelfTrainingSchedule(n_components=3, n_layers=1, n_folds=2)
-    settings = {"strategy": strategy, "self_training": schedule, "random_state": 0}
-    auto, named = (
-        DPTransferClassifier(unlabeled=mark, **settings).fit(X, marked) for mark in ("auto", -1)
-    )
-    assert list(auto.classes_) == list(range(10))
-    assert auto.history_ == named.history_
-    assert_array_equal(auto.transduction_, named.transduction_)
-    assert_array_equal(auto.decision_function(X_test), named.decision_function(X_test))
 
 
 @pytest.mark.parametrize(
@@ -181,17 +91,6 @@ def test_a_failed_fit_leaves_no_model(release, same):
         model.predict(X)
 
 
-def test_classes_that_only_the_source_has_are_left_out(release, same):
-    X, y, _, X_test, _ = same
-    few = np.isin(y, (3, 7))
-    y = np.where(np.arange(len(y)) < 250, y, -1)
-    model = DPTransferClassifier(release, random_state=0).fit(X[few], y[few])
-    assert list(model.classes_) == [3, 7]
-    assert model.source_scores(X_test).shape == (len(X_test), 2)
-    moved = model.transduction_[y[few] < 0] == same[1][few][y[few] < 0]
-    assert moved.mean() > 0.95
-
-
 def test_classes_that_the_source_lacks_are_refused(release, same):
     X, _, marked, _, _ = same
     y = np.where(marked == 4, 44, marked)
@@ -207,13 +106,6 @@ def test_too_few_classes_are_refused(release, same):
         DPTransferClassifier(release).fit(X[:, :60], np.where(marked == 3, 3, -1))
     with pytest.raises(ValueError, match=r"got 0 classes \[\] and 500"):
         DPTransferClassifier(unlabeled=-1).fit(X, np.full(len(X), -1))
-
-
-@pytest.mark.parametrize("unit", [1e20, 1e-15])
-def test_absurd_units_are_refused(same, unit):
-    X, y = same[0] * unit, same[1]
-    with pytest.raises(ValueError, match="Input X must have its largest magnitude between"):
-        DPTransferClassifier().fit(X, y)
 
 
 def test_an_unfitted_source_is_refused(same):
@@ -233,17 +125,6 @@ def test_the_papers_strategies_want_a_classifier_of_whole_rows(denoised_release,
     remedy = r"'strategy' parameter.*DPSource\(parts='papers'\) or DPSource\(parts='all'\)"
     with pytest.raises(ValueError, match=remedy):
         DPTransferClassifier(denoised_release, strategy=strategy).fit(X, marked)
-
-
-@pytest.mark.parametrize("strategy", ["alignment", "multitask"])
-@pytest.mark.parametrize("part", ["alignment", "row_classifier"])
-def test_a_part_that_a_strategy_lacks_is_named_with_its_remedy(
-    all_parts, same, strategy, part, altered
-):
-    X, _, marked, _, _ = same
-    lacking = altered(all_parts, **{part: None})
-    with pytest.raises(ValueError, match=r"'strategy' parameter.*DPSource\(parts='all'\)"):
-        DPTransferClassifier(lacking, strategy=strategy).fit(X, marked)
 
 
 def test_marks_that_became_text_are_warned_about(rng):
@@ -305,30 +186,3 @@ def test_labels_are_compared_in_canonical_form(shift, classes):
             np.mean(np.delete(model.predict(X) == release.classes[y], hidden))
         )
         assert release.score(X, truth) == np.mean(release.predict(X) == release.classes[y])
-
-
-@pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning", "ignore:The columns")
-def test_sources_may_spell_classes_in_different_ways():
-    X, y = HEART.data.iloc[PATIENTS], HEART.target[PATIENTS]
-    numbers, text = hospital([0, 1]), hospital(["0", "1"])
-    for given in (None, np.append(y[:-1].astype(object), None)):
-        found = DPTransferClassifier([text, numbers], random_state=0).fit(X, given)
-        same = DPTransferClassifier([numbers, numbers], random_state=0).fit(X, given)
-        assert_array_equal(found.classes_, ["0", "1"])
-        assert_array_equal(found.predict_proba(X), same.predict_proba(X))
-
-
-def test_minus_one_is_a_class_where_the_source_spells_it_as_text(rng, open_source):
-    X, y = rng.rand(60, 4), np.where(np.arange(60) % 2, -1, 1)
-    source = open_source(X, y.astype(str))
-    model = DPTransferClassifier(source, random_state=0).fit(X, y)
-    assert_array_equal(model.classes_, ["-1", "1"])
-    assert_array_equal(model.transduction_, y.astype(str))
-    assert model.score(X, y) == np.mean(model.predict(X) == y.astype(str))
-
-
-def test_other_text_is_compared_as_it_is():
-    release = hospital(["ill", "well"])
-    X = HEART.data.iloc[PATIENTS]
-    with pytest.raises(ValueError, match=r"labels \['Ill'\] in y are not among the classes"):
-        DPTransferClassifier(release).fit(X, np.where(HEART.target[PATIENTS], "well", "Ill"))

@@ -13,7 +13,6 @@ from skdp import (
     DPSource,
     DPStatisticsSource,
     DPTransferClassifier,
-    DPTransferRegressor,
     OptimalDPNoise,
     SelfTrainingSchedule,
 )
@@ -96,13 +95,6 @@ def test_what_only_the_target_has_feeds_its_own_models(release, target):
         model.predict(X_test.drop(columns="gene"))
 
 
-def test_partial_overlap_without_labels(release, target):
-    X, _, X_test, y_test = target
-    with pytest.warns(UserWarning, match="lacks the columns"):
-        model = DPTransferClassifier(release, random_state=0).fit(X[["gene", "ward", "age"]])
-    assert auc(model, X_test, y_test) > 0.7
-
-
 def test_a_column_that_cannot_be_encoded_is_left_out(release, target):
     X, marked, X_test, _ = target
     dated = X.assign(day=pd.Timestamp("2020-01-01"))
@@ -110,26 +102,6 @@ def test_a_column_that_cannot_be_encoded_is_left_out(release, target):
         model = DPTransferClassifier(release, random_state=0).fit(dated, marked)
     assert "day" not in model.feature_names_in_
     assert len(model.predict(X_test)) == 200
-
-
-@pytest.mark.parametrize("names", [["c", "a", "b"], ["b", "a"], ["a", "d", "b", "c"], ["d", "c"]])
-def test_named_columns_of_numbers_too(rng, names):
-    X = pd.DataFrame(rng.rand(900, 4), columns=list("abcd"))
-    y = (X["a"] + X["c"] > rng.rand(900) + 0.5).astype(int).to_numpy()
-    source = DPSource(16.0, bounds=(0, 1), n_components=2, n_layers=1, random_state=0)
-    release = source.fit(X[:600][["a", "b", "c"]], y[:600]).release_
-    marked = y[600:].copy()
-    marked[30:] = -1
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = DPTransferClassifier(
-            release, self_training=SelfTrainingSchedule(n_components=2), random_state=0
-        ).fit(X[600:][names], marked)
-    shared = [name for name in "abc" if name in names]
-    own = [name for name in names if name == "d"]
-    assert_array_equal(model.feature_names_in_, shared + own)
-    assert model.score(X[600:], y[600:]) > 0.6
-    assert model.source_scores(X[600:]).shape == (300, 2)
 
 
 def test_the_papers_strategies_take_the_same_columns_in_any_order(rng):
@@ -148,31 +120,6 @@ def test_the_papers_strategies_take_the_same_columns_in_any_order(rng):
     with pytest.warns(UserWarning, match=r"columns \['d'\] of X .* are ignored by"):
         model = fit(X.assign(d=0.0), y)
     assert_array_equal(model.decision_function(X), expected)
-
-
-def test_the_papers_strategies_need_all_columns_of_a_table():
-    X, y = table(200, 2)
-    source = DPSource(16.0, encoder=SCHEMA, parts="papers", n_components=1, n_layers=1)
-    release = source.set_params(random_state=0).fit(X[list(SCHEMA)], y).release_
-    model = DPTransferClassifier(
-        release, strategy="alignment", self_training=SelfTrainingSchedule(n_components=1)
-    )
-    with pytest.raises(ValueError, match=r"lacks the columns \['bmi'\] .* strategy='alignment'"):
-        model.fit(X[["age", "ward"]], y)
-
-
-def test_sources_may_have_the_same_columns_in_another_order(rng):
-    X = pd.DataFrame(rng.rand(900, 3), columns=list("abc"))
-    y = (X["a"] + X["b"] > 1).astype(int).to_numpy()
-    releases = [
-        DPStatisticsSource(4.0, classes=[0, 1], random_state=k).fit(X[names], y).release_
-        for k, names in enumerate((["a", "b", "c"], ["c", "a", "b"]))
-    ]
-    model = DPTransferClassifier(releases, random_state=0).fit(X[["b", "c", "a"]])
-    turned = [releases[0], releases[1].restrict(["a", "b", "c"])]
-    expected = DPTransferClassifier(turned, random_state=0).fit(X)
-    assert_allclose(model.predict_proba(X), expected.predict_proba(X))
-    assert model.score(X, y) > 0.9
 
 
 @pytest.mark.parametrize("strategy", ["noise_aware", "alignment", "multitask"])
@@ -228,15 +175,3 @@ def test_other_names_need_an_alignment_and_labels(rng):
     papers = DPSource(16.0, bounds=(0, 1), parts="papers", n_components=2, n_layers=1).fit(X, y)
     with pytest.raises(ValueError, match="Equally many columns must be the same columns"):
         DPTransferClassifier(papers, strategy="alignment").fit(X.set_axis(list("abd"), axis=1), y)
-
-
-def test_a_release_about_a_number_takes_its_own_columns(rng):
-    X = pd.DataFrame(rng.rand(200, 3), columns=list("abc"))
-    outcome = {"type": "number", "low": 0, "high": 1}
-    source = DPStatisticsSource(4.0, bounds=(0, 1), outcome=outcome).fit(X, rng.rand(200))
-    with pytest.raises(ValueError, match="X has 3 columns, and the release 3 of other names"):
-        DPTransferRegressor(source).fit(X.set_axis(list("def"), axis=1))
-    doubt = r"So it is with the source: .* an outcome that is not written as the schema says\."
-    source = DPStatisticsSource(0.01, bounds=(0, 1), outcome=outcome).fit(X, rng.rand(200))
-    with pytest.warns(UserWarning, match=doubt):
-        DPTransferRegressor(source).fit(X)

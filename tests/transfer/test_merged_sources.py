@@ -3,7 +3,6 @@
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, logit
@@ -71,14 +70,6 @@ def test_labels_may_favor_one_of_them(rng, releases):
     assert log_loss(y_test, model.predict_proba(X_test)) < log_loss(y_test, merged) - 0.2
 
 
-def test_what_cannot_be_added_is_pooled(rng, releases):
-    mixtures = release_of(rng, 500, 0.5, model="mixtures")
-    X, y = people(rng, 400, 0.5)
-    labels = np.where(np.arange(400) < 30, y, -1)
-    names = fitted([releases[0], mixtures, releases[1]], X, labels).report()["name"].tolist()
-    assert names[:5] == ["source", "sources 0, 2", "source 1", "source 0", "source 2"]
-
-
 def test_the_spread_of_sites_is_the_prior_of_the_intercept(rng):
     # Sites with frequencies that spread by so much, and a target with 95 %.
     moved = []
@@ -113,21 +104,3 @@ def test_disjoint_changes_the_guarantee_alone(rng, releases):
     assert isinstance(both.guarantee_, tuple)
     with pytest.raises(ValueError, match="'disjoint' parameter"):
         DPTransferClassifier(releases, disjoint="yes").fit(X, labels)
-
-
-def test_columns_that_the_target_lacks_are_left_out_of_all(rng, at_another_site):
-    names = list("abcd")
-
-    def table(n, ill):
-        X, y = people(rng, n, ill)
-        return pd.DataFrame(X, columns=names), y
-
-    releases = [
-        DPStatisticsSource(8.0, bounds=(0, 1), classes=[0, 1]).fit(*table(500, ill)).release_
-        for ill in (0.3, 0.6)
-    ]
-    X, _ = table(300, 0.5)
-    model = fitted(releases, X[["d", "a"]])
-    restricted = Release.merge(releases, disjoint=True).restrict(["d", "a"])
-    expected = at_another_site(restricted, X[["d", "a"]])
-    assert_allclose(model.predict_proba(X[["d", "a"]]), expected, atol=0.04)

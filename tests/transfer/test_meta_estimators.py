@@ -12,11 +12,10 @@ from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.frozen import FrozenEstimator
 from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import balanced_accuracy_score, get_scorer, log_loss, roc_auc_score
+from sklearn.metrics import get_scorer, log_loss, roc_auc_score
 from sklearn.model_selection import (
     FixedThresholdClassifier,
     GridSearchCV,
-    HalvingGridSearchCV,
     TunedThresholdClassifierCV,
     cross_val_predict,
     cross_val_score,
@@ -48,7 +47,6 @@ SCHEMA = {
 }
 ENCODER = TabularEncoder(SCHEMA).fit(pd.DataFrame(columns=["age", "ward"]))
 CLASSES = {"text": ["ill", "well"], "binary": [0, 1], "three": [0, 1, 2], "names": list("abc")}
-SCORING = ["roc_auc", "neg_log_loss", "balanced_accuracy"]
 MARKS = ["-1", "None", "NaN"]
 # Each mark, and each kind of table: what one says of the rows does not depend on the other.
 each_mark = pytest.mark.parametrize(
@@ -130,43 +128,6 @@ def test_calibration_of_labeled_rows(releases, name, cv):
     assert_array_equal(model.classes_, np.unique(y))
     assert np.mean(model.predict(X_test) == y_test) > (0.55 if model.classes_.size > 2 else 0.7)
     assert log_loss(y_test, model.predict_proba(X_test)) < 0.85 * np.log(model.classes_.size)
-
-
-@pytest.mark.parametrize("name", ["table", "text", "binary"])
-def test_thresholds_of_labeled_rows(releases, name):
-    X, y = target(name)
-    tuned = TunedThresholdClassifierCV(classifier(releases[name]), cv=LabeledSplit(2)).fit(X, y)
-    fixed = FixedThresholdClassifier(classifier(releases[name]), threshold=0.3).fit(X, y)
-    alone = classifier(releases[name]).fit(X, y)
-    above = alone.predict_proba(X)[:, 1] > 0.3
-    assert_array_equal(fixed.predict(X), alone.classes_[above.astype(int)])
-    assert tuned.best_score_ > 0.65
-
-
-def test_one_against_the_rest_of_two_classes_is_the_classifier_itself(releases):
-    X, y = target("binary")
-    alone = classifier(releases["binary"]).fit(X, y)
-    rest = OneVsRestClassifier(classifier(releases["binary"])).fit(X, y)
-    assert_allclose(rest.predict_proba(X), alone.predict_proba(X))
-    one = OneVsOneClassifier(classifier(releases["binary"])).fit(X, y)
-    assert_array_equal(one.predict(X), alone.predict(X))
-
-
-@pytest.mark.parametrize("name", ["binary", "three"])
-def test_committees_of_numbered_classes(releases, name):
-    X, y = target(name)
-    alone = classifier(releases[name]).fit(X, y)
-    pair = [(key, classifier(releases[name])) for key in "ab"]
-    voting = VotingClassifier(pair, voting="soft").fit(X, y)
-    assert_allclose(voting.predict_proba(X), alone.predict_proba(X))
-    stacking = StackingClassifier(pair[:1], cv=2).fit(X, y)
-    assert_allclose(stacking.estimators_[0].predict_proba(X), alone.predict_proba(X))
-    out_of_fold = cross_val_predict(pair[0][1], X, y, cv=2, method="predict_proba")
-    columns = out_of_fold[:, 1:] if name == "binary" else out_of_fold
-    final = LogisticRegression().fit(columns, y)
-    assert_allclose(stacking.final_estimator_.coef_, final.coef_, atol=1e-4)
-    bagging = BaggingClassifier(classifier(releases[name]), n_estimators=2, random_state=0)
-    assert bagging.fit(X, y).score(X, y) > 0.55
 
 
 # What recodes labels
@@ -288,38 +249,6 @@ def test_held_out_labels_calibrate_and_set_thresholds(releases, name):
     assert_array_equal(fixed.predict(X_test), model.classes_[above.astype(int)])
 
 
-@pytest.mark.parametrize("name", ["table", "three"])
-def test_a_model_without_labels_is_calibrated_on_all_of_them(releases, name):
-    X, y = target(name)
-    X_test, y_test = target(name, 200, 8)
-    model = classifier(releases[name]).fit(X)
-    few = np.arange(LABELED)
-    calibrated = CalibratedClassifierCV(FrozenEstimator(model)).fit(rows(X, few), y[few])
-    uniform = np.log(len(model.classes_))
-    assert log_loss(y_test, calibrated.predict_proba(X_test)) < 0.9 * uniform
-
-
-@pytest.mark.parametrize("name", ["table", "text", "binary"])
-def test_several_scores_of_labeled_rows(releases, name):
-    X, y = target(name)
-    expected = {}
-    for scoring in SCORING:
-        expected[scoring] = []
-    for train, test in LabeledSplit(2).split(X, marked(y, "-1")):
-        model = classifier(releases[name]).fit(rows(X, train), marked(y, "-1")[train])
-        p, truth = model.predict_proba(rows(X, test)), y[test]
-        expected["roc_auc"].append(roc_auc_score(truth == model.classes_[1], p[:, 1]))
-        expected["neg_log_loss"].append(-log_loss(truth, p))
-        guess = model.classes_[p.argmax(axis=1)]
-        expected["balanced_accuracy"].append(balanced_accuracy_score(truth, guess))
-    for mark in ["-1", "NaN"] + ["None"] * (y.dtype.kind == "U"):
-        found = cross_validate(
-            classifier(releases[name]), X, marked(y, mark), cv=LabeledSplit(2), scoring=SCORING
-        )
-        for scoring in SCORING:
-            assert_allclose(found[f"test_{scoring}"], expected[scoring])
-
-
 def test_numbers_as_objects_warn_of_scores_that_are_no_number(releases):
     X, y = target("binary")
     split, each = LabeledSplit(2), classifier(releases["binary"])
@@ -378,20 +307,6 @@ def test_curves_and_training_scores_are_of_labeled_rows(releases, name, mark):
     assert np.isfinite(test).all()
 
 
-@each_mark
-@pytest.mark.filterwarnings("ignore:The labels in y are numbers in an array of objects")
-def test_searches_that_halve(releases, name, mark):
-    X, y = target(name)
-    grid = {"class_prior": [None, [0.01, 0.99]]}
-    settings = {"cv": LabeledSplit(2), "min_resources": 60, "random_state": 0}
-    for scoring in ({"return_train_score": False}, {"scoring": LabeledScorer("neg_log_loss")}):
-        search = HalvingGridSearchCV(
-            classifier(releases[name]), grid, error_score="raise", **settings, **scoring
-        ).fit(X, marked(y, mark))
-        assert search.best_params_ == {"class_prior": None}
-        assert np.isfinite(search.cv_results_["mean_test_score"]).all()
-
-
 def test_the_scorer_takes_labeled_rows_and_says_what_it_lacks(releases):
     X, y = target("binary")
     model = classifier(releases["binary"]).fit(X, marked(y, "-1"))
@@ -405,29 +320,6 @@ def test_the_scorer_takes_labeled_rows_and_says_what_it_lacks(releases):
         scorer(model, X, np.full(len(y), -1))
     with pytest.raises(ValueError, match=r"scoring=LabeledScorer\(\) for scores of training"):
         model.score(X, marked(y, "-1"))
-
-
-@pytest.mark.parametrize("mark", MARKS)
-def test_predictions_out_of_fold_need_labels(releases, mark):
-    X, y = target("binary")
-    each, known = classifier(releases["binary"]), marked(y, mark)
-    with pytest.raises(ValueError, match="partitions"):  # unlabeled rows are in no test fold
-        cross_val_predict(each, X, known, cv=LabeledSplit(2))
-    with pytest.raises(ValueError, match=r"not among the classes|Input y"):
-        cross_val_predict(each, X, known, cv=2, method="predict_proba")
-
-
-@pytest.mark.parametrize("mark", MARKS)
-def test_importances_on_labeled_rows(releases, mark):
-    X, y = target("table")
-    X_test, y_test = target("table", 200, 8)
-    model = classifier(releases["table"]).fit(X, marked(y, mark))
-    for scoring in (None, "roc_auc", "neg_log_loss"):
-        found = permutation_importance(
-            model, X_test, y_test, scoring=scoring, n_repeats=2, random_state=0
-        )
-        age, ward = found.importances_mean
-        assert age > ward > 0
 
 
 # Searches

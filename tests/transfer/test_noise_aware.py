@@ -1,24 +1,18 @@
 """Noise-aware transfer: what its steps add up to."""
 
-import warnings
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import kneighbors_graph
 
 from skdp import (
     DPSource,
     DPTransferClassifier,
-    GaussianDPNoise,
     OptimalDPNoise,
     SelfTrainingSchedule,
 )
-from skdp.datasets import hide_labels
-from skdp.transfer._candidates import EvidenceAverage
 from skdp.transfer._noise_aware import (
     NOISE_AWARE,
     held_out_log_posteriors,
@@ -49,30 +43,6 @@ def test_a_good_source_helps_and_a_hopeless_one_is_ignored(release, domains, sam
     assert alone.source_weight_ == 0
 
 
-def test_private_rows_of_a_whole_record_still_help():
-    # Means of 3,000 rows survive noise in which no row can be seen.
-    spread, gains = np.linspace(2, 7, 20), []
-    for seed in range(2):
-        rng = np.random.RandomState(seed)
-        means = 3 * rng.randn(4, 20)
-        labels, y = rng.randint(0, 4, 12_000), rng.randint(0, 4, 400)
-        rows = means[labels] + rng.randn(12_000, 20) * spread
-        X = means[y] + rng.randn(400, 20) * spread
-        low, high = np.full(20, -40.0), np.full(20, 40.0)
-        noise = GaussianDPNoise(8.0, privacy_unit="record", bounds=(low, high), random_state=rng)
-        source = DPSource(noise=noise, n_components=2, n_layers=1, n_inducing=50, random_state=0)
-        source.fit(rows, labels)
-        assert source.guarantee_.unit == "record"
-        marked = np.full(400, -1)
-        for c in range(4):
-            marked[np.flatnonzero(y == c)[:3]] = c
-        shared = DPTransferClassifier(source, random_state=0).fit(X, marked)
-        alone = DPTransferClassifier(unlabeled=-1, random_state=0).fit(X, marked)
-        gains.append(np.mean(shared.transduction_ == y) - np.mean(alone.transduction_ == y))
-    assert np.mean(gains) > 0.05
-    assert min(gains) > -0.02
-
-
 def test_units_of_the_target_do_not_matter(same):
     X, _, marked, X_test, _ = same
     models = [
@@ -96,73 +66,6 @@ def test_scores_are_log_posteriors_and_add_up(denoised_release, same):
     assert_allclose(probabilities, softmax(model.decision_function(X_test), axis=1))
     assert_array_equal(model.classes_[probabilities.argmax(axis=1)], model.predict(X_test))
     assert not hasattr(DPTransferClassifier(strategy="alignment"), "predict_proba")
-
-
-def test_history_has_weights_and_trust(denoised_release, same, capsys):
-    X, _, marked, _, _ = same
-    model = DPTransferClassifier(
-        denoised_release,
-        self_training=SelfTrainingSchedule(n_components=(2, 3, 4), tol=0.0),
-        verbose=1,
-    )
-    history = model.fit(X, marked).history_
-    assert history["round"] == [0, 1, 2, 3]
-    assert history["source_weight"][-1] == model.source_weight_
-    assert all(0.5 < share <= 1 for share in history["trusted"][1:])
-    assert "trusted" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("per_class", [1, 2])
-def test_very_few_labels_are_enough(denoised_release, same, per_class):
-    X, y, _, X_test, y_test = same
-    marked = hide_labels(y, per_class, random_state=0)
-    for source in (denoised_release, None):
-        settings = {"self_training": SHORT, "random_state": 0}
-        model = DPTransferClassifier(source, unlabeled=-1, **settings).fit(X, marked)
-        assert model.score(X_test, y_test) > 0.5
-
-
-def test_other_dimensions_and_missing_classes(denoised_release, other):
-    X, y, marked, X_test, y_test = other
-    kept = (y != 3) & (y != 8)
-    settings = {"self_training": SHORT, "random_state": 0}
-    model = DPTransferClassifier(denoised_release, **settings).fit(X[kept], marked[kept])
-    assert list(model.classes_) == [0, 1, 2, 4, 5, 6, 7, 9]
-    seen = np.isin(y_test, model.classes_)
-    assert model.score(X_test[seen], y_test[seen]) > 0.75
-
-
-@pytest.mark.parametrize("n_features", [1, 2, 4])
-def test_rows_may_repeat(rng, n_features):
-    y = rng.randint(0, 2, 200)
-    X = (rng.rand(200, n_features) < 0.2 + 0.6 * y[:, np.newaxis]).astype(float)
-    marked = np.where(np.arange(200) < 40, y, -1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model = DPTransferClassifier(unlabeled=-1, random_state=0).fit(X, marked)
-        assert np.isfinite(model.predict_proba(X)).all()
-    assert model.score(X, y) > 0.7
-    model.fit(np.ones((200, n_features)), marked)
-    assert np.isfinite(model.predict_proba(X)).all()
-
-
-def test_both_scorers_of_the_target_count_alike(same):
-    X, _, marked, X_test, _ = same
-    settings = {"self_training": SHORT, "random_state": 0}
-    model = DPTransferClassifier(unlabeled=-1, **settings).fit(X, marked)
-    rule = model.model_
-    codes = rule._subspace.encode(X_test)
-    parts = [
-        scorer.scores(codes) / unit
-        for scorer, unit in zip(rule._target_scorers, rule._combination.target_units, strict=True)
-    ]
-    assert rule._target_scorers[0].classifier is model.target_classifier_
-    scores = model.target_scores(X_test)
-    expected = parts[0] + parts[1]
-    # Up to a constant for each row, and a unit.
-    scores, expected = (s - s.mean(axis=1, keepdims=True) for s in (scores, expected))
-    assert_allclose(scores, expected * (scores.std() / expected.std()), atol=1e-6)
-    assert all(np.abs(part - part.mean(axis=1, keepdims=True)).mean() > 0.1 for part in parts)
 
 
 @pytest.fixture
@@ -239,35 +142,6 @@ def few_labels(y, n):
     for c in np.unique(y):
         marked[np.flatnonzero(y == c)[:n]] = c
     return marked
-
-
-def test_records_do_no_harm(rng):
-    weights = np.array([4.0, -3.0, 0.0, 1.5, 0.0, -1.5])
-    gains = {"source": [], "target": []}
-    for _ in range(3):
-        rows, labels = records(rng, 3000, weights)
-        source = DPSource(4.0, bounds=(0, 1), n_components=2, n_layers=1, random_state=0)
-        release = source.fit(rows, labels).release_
-        X, y = records(rng, 300, weights)
-        X_test, y_test = records(rng, 3000, weights)
-        marked = few_labels(y, 10)
-        known = marked >= 0
-        model = DPTransferClassifier(release, random_state=0).fit(X, marked)
-        assert isinstance(model.model_, EvidenceAverage)
-        without = DPTransferClassifier(release, random_state=0).fit(X)
-        alone = LogisticRegression().fit(X[known], y[known])
-        found, of_source, of_target = (
-            roc_auc_score(y_test, each.predict_proba(X_test)[:, 1])
-            for each in (model, without, alone)
-        )
-        gains["source"].append(found - of_source)
-        gains["target"].append(found - of_target)
-    assert np.mean(gains["source"]) > -0.003
-    assert np.mean(gains["target"]) > 0.03
-    # Probabilities are those of a calibrated model: far from the errors' own scale.
-    assert np.mean(model.predict_proba(X_test).max(axis=1)) == pytest.approx(
-        model.score(X_test, y_test), abs=0.06
-    )
 
 
 def test_the_target_alone_is_a_regularized_logistic_regression_on_records(rng):

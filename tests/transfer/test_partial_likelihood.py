@@ -99,13 +99,3 @@ def test_score_test_tells_the_direction():
     assert PartialLikelihood.of(X, events, times).score_test() > 3
     assert PartialLikelihood.of(-X, events, times).score_test() < -3
     assert PartialLikelihood.of(0 * X, events, times).score_test() == 0
-
-
-def test_scikit_survival_has_the_same_coefficients():
-    linear_model = pytest.importorskip("sksurv.linear_model")
-    X, events, times = rows(500, 4)
-    y = np.rec.fromarrays([events, times])
-    cox = linear_model.CoxPHSurvivalAnalysis(ties="breslow").fit(X, y)
-    likelihood = PartialLikelihood.of(X, events, times)
-    posterior = HazardPosterior.of(likelihood, np.zeros(4), np.full(4, 1e4))
-    np.testing.assert_allclose(posterior.coefficients, cox.coef_, atol=1e-5)

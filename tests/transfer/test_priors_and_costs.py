@@ -84,18 +84,6 @@ def test_unlabeled_rows_follow_and_labeled_ones_stay(rng, make_task, n_labels):
     assert_allclose(log_posteriors_of(before, task), log_softmax(logs, axis=1))
 
 
-def test_the_model_that_was_moved_is_asked_for_the_rest(rng):
-    model = Rows().with_offsets(np.array([-0.5, 0.5]))
-    X = rng.randn(5, 2).astype(np.float32)
-    assert_allclose(model.scores(X) - X, [[-0.5, 0.5]] * 5, atol=1e-6)
-    assert model.scores(X).dtype == np.float32
-    assert_array_equal(model.source_scores(X), X)
-    assert_array_equal(model.target_scores(X), X)
-    assert_array_equal(Rows().scores(X), X)
-    assert_allclose(model.weighted_scores(X, [1, 3]), model.scores(X) + np.log([1, 3]))
-    assert_allclose(model.probabilities(X), softmax(model.scores(X), axis=1))
-
-
 def test_offsets_solve_their_equation(rng):
     """The gradient by a general solver, and by hand the fraction that is removed."""
     scores, expected = 2 * rng.randn(500, 3) + [0.7, 0.1, 0.0], np.array([0.2, 0.45, 0.35])
@@ -122,35 +110,3 @@ def test_offsets_help_rows_that_err_on_the_same_side(rng):
     assert np.abs(after - frequencies).sum() < 0.8 * np.abs(before - frequencies).sum()
     better = np.mean((scores + offsets).argmax(axis=1) == labels)
     assert better > np.mean(scores.argmax(axis=1) == labels) + 0.01
-
-
-@pytest.mark.parametrize("frequencies", [[0.5, 0.3, 0.2], [0.01, 0.39, 0.6], [1e-9, 0.5, 0.5]])
-def test_offsets_stay_away_where_frequencies_are_others(rng, frequencies):
-    labels = rng.choice(3, 5000, p=[0.2, 0.3, 0.5])
-    scores = 12 * np.eye(3)[labels] + rng.randn(5000, 3)
-    offsets = prior_shift_offsets(scores, np.array(frequencies))
-    assert np.abs(offsets).max() < 0.05
-    assert np.mean((scores + offsets).argmax(axis=1) != scores.argmax(axis=1)) < 0.001
-
-
-@pytest.mark.parametrize("n_classes", [3, 10, 31])
-@pytest.mark.parametrize("balanced", ["source", "target"])
-def test_offsets_cost_little_where_half_of_one_side_is_one_class(rng, n_classes, balanced):
-    even, half = np.full(n_classes, 1 / n_classes), np.full(n_classes, 0.5 / (n_classes - 1))
-    half[0] = 0.5
-    target, source = (half, even) if balanced == "source" else (even, half)
-    labels = rng.choice(n_classes, 4000, p=target)
-    scores = 4 * (4 * np.eye(n_classes)[labels] + rng.randn(4000, n_classes))  # log-posteriors
-    offsets = prior_shift_offsets(scores, source)
-    lost = np.mean(scores.argmax(axis=1) == labels)
-    lost -= np.mean((scores + offsets).argmax(axis=1) == labels)
-    assert lost < 0.01
-    assert np.abs(offsets).max() < 1
-
-
-def test_offsets_ignore_what_chance_does_to_frequencies(rng):
-    """Scorers that are sure, and a class that is rarer in 2,000 rows than in the source."""
-    labels = rng.choice(3, 2000, p=[0.32, 0.33, 0.35])
-    scores = 6 * np.eye(3)[labels] + 2 * rng.randn(2000, 3)
-    assert np.abs(prior_shift_offsets(scores, np.full(3, 1 / 3))).max() < 0.1
-    assert_array_equal(prior_shift_offsets(np.zeros((10, 4)), np.full(4, 1 / 4)), 0)

@@ -5,15 +5,13 @@ import warnings
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import ttest_rel
 
 from skdp import DPStatisticsSource, DPTransferClassifier, SelfTrainingSchedule
 from skdp.datasets import hide_labels
-from skdp.transfer._inspection import candidate_contributions, scorer_contributions, side_of
-from skdp.transfer._scorers import Scorer
+from skdp.transfer._inspection import candidate_contributions
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning"),
@@ -74,51 +72,6 @@ def test_candidates_have_rows(helpful, wrong, target):
     assert len(pickle.dumps(kept)) < 4000
 
 
-def test_a_part_that_is_moved_has_the_same_report(helpful, target):
-    X, _, marked = target
-    plain, moved = (
-        DPTransferClassifier(helpful, class_prior=prior, random_state=0).fit(X, marked).report()
-        for prior in (None, [0.3, 0.7])
-    )
-    pd.testing.assert_frame_equal(plain, moved)
-
-
-def test_without_labels_nothing_is_said_of_them(helpful, target):
-    report = DPTransferClassifier(helpful, random_state=0).fit(target[0]).report()
-    assert (report["n_labels"] == 0).all()
-    assert report[["log_loss", "difference", "standard_error"]].isna().all(axis=None)
-
-
-def test_self_training_has_its_scorers(all_parts, same):
-    X, _, marked, _, _ = same
-    model = DPTransferClassifier(
-        all_parts, self_training=SelfTrainingSchedule(n_components=4), random_state=0
-    ).fit(X, marked)
-    report = model.report()
-    pd.testing.assert_frame_equal(pickle.loads(pickle.dumps(model)).report(), report)
-    assert report["side"].tolist()[-1] == "target"
-    assert set(report["name"][:-1]) <= {"classifier", "normal distributions", "adapted mixtures"}
-    of_source = report.loc[report["side"] == "source", "weight"].sum()
-    assert_allclose(of_source, model.source_weight_)
-    assert report[["log_odds", "log_loss"]].isna().all(axis=None)
-
-
-@pytest.mark.parametrize("strategy", ["alignment", "multitask"])
-@pytest.mark.parametrize("with_source", [True, False])
-def test_errors_have_shares_of_rows(all_parts, same, strategy, with_source):
-    X, _, marked, _, _ = same
-    model = DPTransferClassifier(
-        all_parts if with_source else None,
-        strategy=strategy,
-        self_training=SelfTrainingSchedule(n_components=3, n_layers=1),
-        random_state=0,
-    ).fit(X, marked)
-    report = model.report()
-    assert report["side"].tolist() == ["source", "target"][not with_source :]
-    assert_allclose(report["weight"].sum(), 1)
-    assert_allclose(1 - report["weight"].iloc[-1], model.history_["source_share"][-1])
-
-
 def test_a_source_that_does_not_help_is_warned_of(helpful, wrong, target):
     X, _, marked = target
     with pytest.warns(UserWarning, match=r"contradict the source.* see report\(\)") as found:
@@ -165,31 +118,3 @@ def test_without_labels_or_with_one_no_error_is_known():
     [one] = candidate_contributions([candidate("source", 0.0, np.zeros(1))], np.ones(1))
     assert np.isfinite(one.log_loss)
     assert np.isnan(one.standard_error)
-
-
-def test_scorers_have_names_and_shares():
-    scorers = [Scorer(len, name="classifier"), Scorer(len)]
-    parts = scorer_contributions(scorers, np.array([1.0, 1.0, 2.0]))
-    assert [(p.name, p.side, p.weight) for p in parts[:2]] == [
-        ("classifier", "source", 0.25),
-        ("source", "source", 0.25),
-    ]
-    assert (parts[2].side, parts[2].weight) == ("target", 0.5)
-
-
-def test_sides():
-    assert [side_of(share) for share in (0.0, 0.5, 1.0)] == ["target", "both", "source"]
-
-
-@pytest.mark.parametrize("width", [60, 80])
-def test_a_narrow_terminal_shows_all_columns(helpful, wrong, target, monkeypatch, width):
-    X, _, marked = target
-    report = DPTransferClassifier([helpful, wrong], random_state=0).fit(X, marked).report()
-    monkeypatch.setenv("COLUMNS", str(width))
-    with pd.option_context("display.max_columns", 3, "display.max_colwidth", 5):
-        text = repr(report)
-        assert "..." not in text
-        assert {*COLUMNS, *report["side"]} <= set(text.split())
-        assert max(map(len, text.splitlines())) <= width
-    assert type(report[["name"]]) is type(report.copy()) is pd.DataFrame
-    pd.testing.assert_frame_equal(pickle.loads(pickle.dumps(report)), report)

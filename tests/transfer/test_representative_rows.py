@@ -3,9 +3,7 @@
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
-from numpy.testing import assert_array_equal
 from sklearn.cluster import KMeans
 
 from skdp import representative_rows
@@ -33,13 +31,6 @@ def test_rows_are_distinct_even_if_their_values_are_not():
         rows = representative_rows(X, 6, random_state=0)
     assert len(set(rows.tolist())) == 6
     assert set(X[rows[:2], 0]) == {0.0, 1.0}
-
-
-def test_all_rows_can_be_chosen_and_repeated():
-    X = np.random.default_rng(0).normal(size=(9, 2))
-    assert sorted(representative_rows(X, 9, random_state=0)) == list(range(9))
-    first = representative_rows(pd.DataFrame(X), 4, random_state=0)
-    assert_array_equal(first, representative_rows(X, 4, random_state=0))
 
 
 @pytest.mark.parametrize(

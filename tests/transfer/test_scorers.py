@@ -1,50 +1,25 @@
 """What a release of statistics says by itself."""
 
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from scipy.special import softmax
 from scipy.stats import multivariate_normal
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 
-from skdp import DPSource, DPTransferClassifier, OptimalDPNoise, RandomizedResponse
-from skdp.release import ClassModel, Mixtures, Moments, Subspace
-from skdp.transfer._embedding import Embedding
+from skdp import DPSource, OptimalDPNoise
+from skdp.release import ClassModel, Moments
 from skdp.transfer._scorers import (
     ClassMeans,
     Scorer,
     discriminant,
-    fit_mixtures,
     normalized_log_posteriors,
     source_scorers,
-    tied_columns,
 )
 
 SETTINGS = {"n_components": 2, "n_layers": 1, "n_inducing": 20, "random_state": 0}
-
-
-@pytest.mark.parametrize("apart", [2.0, 0.0])
-def test_mixtures_are_adapted_and_normals_left_alone(rng, make_task, apart):
-    labels = rng.randint(0, 2, 4000)
-    rows = rng.randn(4000, 6) + 3 * labels[:, np.newaxis]
-    rows[:, 0] += apart * rng.choice([-1, 1], 4000)
-    noise = OptimalDPNoise(20.0, random_state=np.random.RandomState(0))
-    release = DPSource(noise=noise, **SETTINGS).fit(rows[:3000], labels[:3000]).release_
-    own, X = release.mixtures.select([1, 0]), rows[3000:]
-    assert (len(own.class_indices) > 2) == (apart > 0)
-    subspace = Subspace.of_rows(X, 6)
-    task = make_task(X, 1 - labels[3000:], release, [1, 0])
-    scorer = source_scorers(task)[-1]
-    assert_allclose(task.subspace.mean, subspace.mean)
-    if apart:
-        counts = np.bincount(labels[:3000])[::-1]
-        codes = release.subspace.encode(X - subspace.mean + release.moments.mean)
-        own = own.adapt(codes, counts, release.subspace.noise(release.moments.noise))
-    for name in ("class_indices", "weights", "means", "covariances"):
-        assert_allclose(getattr(scorer.score.func.__self__, name), getattr(own, name))
 
 
 @pytest.mark.parametrize("parts", ["noise_aware", "papers", "all"])
@@ -69,64 +44,9 @@ def test_source_and_target_meet_at_the_mean_of_the_classes_that_both_have(
             assert np.mean(guesses == y) > 0.95
 
 
-@pytest.mark.parametrize("epsilon", [20.0, np.inf])
-@pytest.mark.parametrize("response", [None, 3.0])
-@pytest.mark.parametrize("apart", [2.0, 0.0])
-@pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
-def test_normals_are_included_where_noise_left_nothing_finer(
-    rng, make_task, epsilon, response, apart
-):
-    y = rng.randint(0, 2, 4000)
-    X = rng.randn(4000, 6) + 3 * y[:, np.newaxis]
-    X[:, 0] += apart * rng.choice([-1, 1], 4000)
-    settings = dict(SETTINGS)
-    settings["noise"] = OptimalDPNoise(epsilon, random_state=np.random.RandomState(0))
-    if response:
-        draws = np.random.RandomState(0)
-        settings["label_noise"] = RandomizedResponse(response, random_state=draws)
-    release = DPSource(epsilon, **settings).fit(X, y).release_
-    scorers = source_scorers(make_task(X, y, release))
-    finer = response is None and (epsilon == np.inf or apart > 0)
-    behind = epsilon < np.inf
-    kinds = [
-        "classifier",
-        *["normal distributions"] * (not finer),
-        *["adapted mixtures"] * behind,
-    ]
-    assert [scorer.name for scorer in scorers] == kinds
-
-
-def test_a_target_alone_has_no_source_scorers(same, make_task):
-    X, y, _, _, _ = same
-    assert source_scorers(make_task(X, y)) == []
-
-
-def test_moments_alone_are_of_use(denoised_release, same, altered):
-    X, _, marked, X_test, _ = same
-    bare = dict.fromkeys(["alignment", "subspace", "mixtures", "classifier"])
-    model = DPTransferClassifier(altered(denoised_release, **bare), random_state=0)
-    model.fit(X, marked)
-    assert model.source_scores(X_test).shape == (len(X_test), 10)
-    assert 0 < model.source_weight_ <= 1
-
-
-def test_the_classifier_scores_what_the_embedding_makes_of_rows(denoised_release, same, make_task):
-    X, y, _, X_test, _ = same
-    classes = [3, 1]
-    kept = np.isin(y, classes)
-    task = make_task(X[kept], np.where(y[kept] == 3, 0, 1), denoised_release, classes)
-    embedding = Embedding.of_means(task.pairs[0])
-    scores = source_scorers(task)[0].scores(X_test)
-    assert_array_equal(scores, denoised_release.scores(embedding.rows(X_test))[:, classes])
-
-
 def discriminant_of(moments):
     project, normals = discriminant(moments)
     return Scorer(partial(normals.log_posteriors, frequencies=moments.frequencies), (project,))
-
-
-def scores_of(model, X):
-    return model.log_posteriors(model.subspace.project(X))
 
 
 def rows_of_two(rng, n, p=6):
@@ -160,27 +80,6 @@ def test_noise_makes_it_unsure_but_not_wrong(rng):
     aware, blind = np.mean(np.reshape(losses, (20, 2)), axis=0)
     # Frequencies alone have 0.61.
     assert aware < 0.61 < blind
-
-
-def test_a_target_has_its_own_rows_and_classes(rng):
-    X = rng.randn(5, 3)
-    scorer = Scorer(np.square, (lambda X: X[:, ::-1], lambda X: X + 1), [2, 0])
-    assert_array_equal(scorer.scores(X), (X[:, ::-1] + 1)[:, [2, 0]] ** 2)
-
-
-def test_classes_may_have_gaps(rng):
-    Z, labels = rng.randn(300, 2), rng.choice([1, 4], 300)
-    Z[labels == 4] += 3
-    model = fit_mixtures(Z, labels, rng)
-    guesses = np.array([1, 4])[model.scores(Z).argmax(axis=1)]
-    assert np.mean(guesses == labels) > 0.95
-
-
-def test_mixtures_score_by_their_log_density(rng):
-    Z, labels = rng.randn(300, 2), rng.choice([0, 1], 300)
-    mixtures = Mixtures.fit(Z, labels, np.zeros(2), np.random.RandomState(0))
-    scorer = fit_mixtures(Z, labels, np.random.RandomState(0))
-    assert_array_equal(scorer.scores(Z), mixtures.log_likelihood(Z, np.zeros(2)))
 
 
 def classes_apart(rng, n, distance, shift=0.0):
@@ -243,31 +142,3 @@ def test_it_is_tempered_expectation_maximization(rng, labeled, guessed):
     assert_allclose(model.means, means, rtol=1e-6, atol=1e-8)
     assert_allclose(model.covariance, S, rtol=1e-6, atol=1e-8)
     assert_allclose(model.frequencies, frequencies, rtol=1e-6)
-
-
-def test_means_follow_rows_of_classes_that_lie_apart():
-    found = []
-    for seed in range(3):
-        rng = np.random.RandomState(seed)
-        rows, y = classes_apart(rng, 3000, 6.0)
-        X, truth = classes_apart(rng, 3000, 6.0, shift=2.0)
-        moments = moments_of(rows, y, 2.0)
-        moments = replace(moments, means=moments.means + np.sqrt(2.0) * rng.randn(3, 8))
-        model = ClassMeans.adapt(X, moments)
-        distances = (X - X.mean(axis=0))[:, np.newaxis] - (moments.means - moments.mean)
-        nearest = (distances**2).sum(axis=2).argmin(axis=1)
-        found.append(
-            [np.mean(scores_of(model, X).argmax(axis=1) == truth), np.mean(nearest == truth)]
-        )
-    adapted, before = np.mean(found, axis=0)
-    assert adapted > 0.999 > before + 0.002
-
-
-def test_columns_of_few_values_are_left_out(rng):
-    rows, y = classes_apart(rng, 3000, 5.0)
-    X, truth = classes_apart(rng, 400, 5.0)
-    X[:, 5:] = X[:, 5:] > 0
-    assert_array_equal(tied_columns(X), np.arange(8) >= 5)
-    model = ClassMeans.adapt(X, moments_of(rows, y))
-    assert len(model.subspace.components) == 5
-    assert np.mean(scores_of(model, X).argmax(axis=1) == truth) > 0.97

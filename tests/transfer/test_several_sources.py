@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from skdp import DPSource, DPStatisticsSource, DPTransferClassifier
+from skdp import DPStatisticsSource, DPTransferClassifier
 from skdp.datasets import hide_labels
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
@@ -43,14 +43,6 @@ def test_a_list_of_one_is_that_one(rng, target, all_parts, same):
         assert one.guarantee_ == listed.guarantee_ == source.guarantee
 
 
-def test_two_weak_sources_are_better_than_one(rng, target):
-    X, marked, X_test, y_test = target
-    releases = [statistics_of(rng, 1.0, 600) for _ in range(2)]
-    alone = [DPTransferClassifier(r, random_state=0).fit(X, marked) for r in releases]
-    together = DPTransferClassifier(releases, random_state=0).fit(X, marked)
-    assert together.score(X_test, y_test) > np.mean([m.score(X_test, y_test) for m in alone])
-
-
 @pytest.mark.parametrize("labeled", [True, False])
 def test_the_precise_source_decides(rng, target, labeled):
     X, marked, X_test, y_test = target
@@ -73,16 +65,6 @@ def test_a_person_in_both_is_told_the_sum(rng, target):
     others = [releases[0], statistics_of(rng, 1.0, 500, unit="group")]
     model = DPTransferClassifier(others, random_state=0).fit(X)
     assert model.guarantee_ == tuple(release.guarantee for release in others)
-
-
-def test_sources_of_rows_are_weighed_by_labels(all_parts, same, rng):
-    X, _, marked, X_test, y_test = same
-    X, marked = X[:300], same[1][:300]
-    noise_only = DPSource(1e-3, n_layers=1, random_state=0)
-    hopeless = noise_only.fit(rng.rand(400, 64), rng.randint(0, 10, 400)).release_
-    single = DPTransferClassifier(all_parts, random_state=0).fit(X, marked)
-    both = DPTransferClassifier([hopeless, all_parts], random_state=0).fit(X, marked)
-    assert both.score(X_test, y_test) > single.score(X_test, y_test) - 0.03
 
 
 def test_what_cannot_be_weighed_is_refused(rng, target, release_of):

@@ -6,9 +6,7 @@ from sklearn import config_context
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
-    LeaveOneOut,
     RepeatedStratifiedKFold,
-    cross_val_score,
     cross_validate,
 )
 from sklearn.neighbors import KNeighborsClassifier
@@ -52,30 +50,10 @@ def test_groups_go_to_the_inner_splitter():
         assert not set(groups[labeled]) & set(groups[test])
 
 
-def test_scores_are_those_of_labeled_rows(rng):
-    X = rng.rand(12, 2)
-    scores = cross_val_score(KNeighborsClassifier(1), X, MARKED, cv=LabeledSplit(2))
-    for score, (train, test) in zip(scores, LabeledSplit(2).split(X, MARKED), strict=True):
-        model = KNeighborsClassifier(1).fit(X[train], MARKED[train])
-        assert score == np.mean(model.predict(X[test]) == MARKED[test])
-
-
-def test_number_of_folds_counts_labeled_rows(rng):
-    splitter = LabeledSplit(LeaveOneOut())
-    assert splitter.get_n_splits(y=MARKED) == np.count_nonzero(MARKED >= 0)
-    scores = cross_val_score(KNeighborsClassifier(1), rng.rand(12, 2), MARKED, cv=splitter)
-    assert len(scores) == np.count_nonzero(MARKED >= 0)
-
-
 @pytest.mark.parametrize("cv", [None, [([0], [1])], "three"])
 def test_what_is_no_splitter_is_refused(cv):
     with pytest.raises(ValueError, match="'cv' parameter of LabeledSplit"):
         next(LabeledSplit(cv).split(MARKED, MARKED))
-
-
-def test_groups_of_the_wrong_length_are_refused():
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        next(LabeledSplit(GroupKFold(2)).split(MARKED, MARKED, [0, 1]))
 
 
 def test_nothing_labeled_is_refused():
@@ -115,22 +93,6 @@ def test_groups_are_routed_to_the_inner_splitter():
     ):
         model = KNeighborsClassifier(1).fit(ROWS[train], MARKED[train])
         assert score == np.mean(model.predict(ROWS[test]) == MARKED[test])
-
-
-def test_groups_that_nobody_asked_for_are_refused():
-    groups = np.arange(12) % 3
-    with config_context(enable_metadata_routing=True):
-        for cv in (2, GroupKFold(3).set_split_request(groups=False)):
-            with pytest.raises(TypeError, match=r"unexpected argument\(s\).*groups"):
-                group_search(LabeledSplit(cv)).fit(ROWS, MARKED, groups=groups)
-            with pytest.raises(TypeError, match=r"unexpected argument\(s\).*groups"):
-                cross_validate(
-                    KNeighborsClassifier(1),
-                    ROWS,
-                    MARKED,
-                    cv=LabeledSplit(cv),
-                    params={"groups": groups},
-                )
 
 
 @pytest.mark.parametrize("classes", [[-1, 0, 1], [-1.0, 0.0, 1.0], ["-1", "0", "1"], None])

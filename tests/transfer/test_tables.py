@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
 
 from skdp import DPStatisticsSource, DPTransferClassifier
 
@@ -70,18 +69,6 @@ def test_raw_and_encoded_rows_are_learned_from_alike(release, target, fitted):
     for method in ("predict", "decision_function", "source_scores", "target_scores"):
         assert_array_equal(getattr(fitted, method)(X_test), getattr(model, method)(named[1]))
     assert fitted.score(X_test, fitted.predict(X_test)) == 1
-
-
-def test_without_labels_too(release, target):
-    X, _, X_test = target
-    model = DPTransferClassifier(release, random_state=0).fit(X)
-    assert_array_equal(model.classes_, release.classes)
-    assert np.isfinite(model.predict_proba(X_test)).all()
-
-
-def test_the_release_that_was_fitted_encodes(release, target, fitted):
-    model = clone(fitted).fit(*target[:2]).set_params(source=None)
-    assert_array_equal(model.predict_proba(target[2]), fitted.predict_proba(target[2]))
 
 
 def test_a_table_of_other_columns_is_refused(release, target, fitted):
@@ -159,38 +146,6 @@ def test_sources_of_tables_may_have_their_columns_in_another_order(release, targ
     assert made.guarantee_ == straight.guarantee_
 
 
-def test_the_first_schema_of_several_gives_the_order(release, target):
-    X, marked, _ = target
-    other = release_of(1, dict(reversed(SCHEMA.items())))
-    rows, y = table(2000, 1)
-    bare = DPStatisticsSource(4.0, classes=["ill", "well"], random_state=0)
-    bare = bare.fit(other.encode(rows), y).release_
-    encoded = other.encode(X)
-    assert DPTransferClassifier([bare, other, release], random_state=0).fit(encoded, marked).model_
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"ward": {"type": "category", "categories": [*"CBA"]}},
-        {"ward": {"type": "category", "categories": [*"ABCD"]}},
-        {"stay": {"type": "numeric", "low": 0, "high": 9}},
-    ],
-)
-def test_other_codes_are_refused_and_may_be_left_out(release, target, change):
-    X, marked, _ = target
-    schema = SCHEMA | change
-    source = DPStatisticsSource(4.0, encoder=schema, classes=["ill", "well"], random_state=0)
-    rows, y = table(2000, 1)
-    other = source.fit(rows.assign(stay=1.0), y).release_
-    (name,) = change
-    with pytest.raises(ValueError, match=rf"there: '{name}': .* here; .* there. Remove these"):
-        DPTransferClassifier([release, other]).fit(X, marked)
-    agreed = [name for name in SCHEMA if name not in change]
-    both = [each.restrict(agreed) for each in (release, other)]
-    assert DPTransferClassifier(both, random_state=0).fit(X[agreed], marked).model_
-
-
 def test_other_units_warn(rng, release, target):
     people, marked, _ = target
     with pytest.warns(UserWarning, match=r"columns \['age'\] of X .* other units"):
@@ -213,42 +168,6 @@ def test_other_units_warn(rng, release, target):
     with pytest.warns(UserWarning, match="source 1 has hardly any rows") as found:
         DPTransferClassifier([plain, far], random_state=0).fit(rows * 9, y)
     assert not any("source 0 has" in str(each.message) for each in found)
-
-
-@pytest.mark.parametrize("label", ["Ill", "ill ", 0, "0"])
-def test_labels_of_another_spelling_are_refused(release, target, label):
-    X, marked, _ = target
-    other = np.where(marked == "ill", label, marked.astype(object))
-    with pytest.raises(ValueError, match=rf"labels \['{label}'\] in y are not .* spell classes"):
-        DPTransferClassifier(release).fit(X, other)
-
-
-@pytest.mark.parametrize("mark", [None, np.nan, pd.NA, -1])
-def test_marks_among_text_are_no_labels(release, target, fitted, mark):
-    X, marked, X_test = target
-    y = np.where(marked == None, mark, marked)  # noqa: E711
-    for given in (y, pd.Series(y), pd.Series(y, index=range(7, 47))):
-        model = DPTransferClassifier(release, random_state=0).fit(X, given)
-        assert_array_equal(model.predict_proba(X_test), fitted.predict_proba(X_test))
-
-
-def test_arrays_with_text_are_asked_for_the_names_of_their_columns(release, target, fitted):
-    X, marked, X_test = target
-    for ask in (
-        lambda: DPTransferClassifier(release).fit(X.to_numpy(), marked),
-        lambda: fitted.predict(X_test.to_numpy()),
-    ):
-        with pytest.raises(ValueError, match=r"Pass a DataFrame with the columns \['age', 'ward'"):
-            ask()
-
-
-def test_columns_far_from_the_source_are_named_as_in_the_table(release, target):
-    X = target[0].assign(ward="C", age=100.0)
-    rare = DPStatisticsSource(100.0, encoder=SCHEMA, classes=["ill", "well"], random_state=0)
-    rows, y = table(2000, 0)
-    rare = rare.fit(rows.assign(ward=np.where(np.arange(2000) < 5, "C", "A")), y).release_
-    with pytest.warns(UserWarning, match=r"columns \['ward'\] of X .* records of another kind"):
-        DPTransferClassifier(rare, random_state=0).fit(X)
 
 
 def numbers(n, seed):

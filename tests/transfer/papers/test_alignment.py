@@ -3,7 +3,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skdp import DPSource, DPTransferClassifier, SelfTrainingSchedule
-from skdp.transfer.papers._least_error import AlignmentSide
 
 
 def slow_errors(release, V_sr, V_tg, X, medians):
@@ -74,27 +73,3 @@ def test_a_hopeless_source_does_no_harm(domains, same):
     alone = DPTransferClassifier(strategy="alignment", unlabeled=-1, random_state=0).fit(X, marked)
     assert_array_equal(transfer.predict(X_test), alone.predict(X_test))
     assert max(transfer.history_["source_share"]) == 0
-
-
-def test_scores_are_recomputed_only_where_a_median_moved(release, same, make_task, monkeypatch):
-    X, y, _, _, _ = same
-    side = AlignmentSide(make_task(X, y, release))
-    calls = []
-    compute = AlignmentSide.scores
-    monkeypatch.setattr(
-        AlignmentSide, "scores", lambda *args: calls.append(args[2]) or compute(*args)
-    )
-    score = side.follow(X[:30])
-    side.update(y)
-    first = score().copy()
-    score()
-    assert [list(class_indices) for class_indices in calls] == [[True] * 10]
-    # Without its outermost rows class 3 has another median, and no other class has.
-    moved = y.copy()
-    moved[np.flatnonzero(y == 3)[:20]] = -1
-    side.update(moved)
-    second = score()
-    assert list(np.flatnonzero(calls[1])) == [3]
-    assert len(calls) == 2
-    assert_array_equal(np.flatnonzero(np.any(first != second, axis=0)), [3])
-    assert_array_equal(second, compute(side, X[:30]))

@@ -39,39 +39,6 @@ def test_folds_are_labeled_by_models_that_left_them_out(same, slow):
     assert_array_equal(fast.predict(X_test), final.fit(X, labels).predict(X_test))
 
 
-def test_folds_keep_guesses_from_confirming_themselves(digits):
-    X, y = digits
-    for seed in range(2):
-        order = np.random.RandomState(seed).permutation(len(X))[:1500]
-        marked = y[order].copy()
-        marked[60:] = -1
-        share = []
-        for n_folds in (1, 4):
-            model = DPTransferClassifier(
-                strategy="alignment",
-                self_training=SelfTrainingSchedule(
-                    n_components=(2, 3, 4, 4, 5, 6), n_layers=1, n_folds=n_folds
-                ),
-                unlabeled=-1,
-                random_state=0,
-            ).fit(X[order], marked)
-            share.append(np.mean(model.transduction_[60:] == y[order][60:]))
-        assert share[1] > share[0] + 0.005
-
-
-def test_settings_reach_the_target_classifier(release, same):
-    X, _, marked, _, _ = same
-    model = DPTransferClassifier(
-        release,
-        strategy="alignment",
-        self_training=SelfTrainingSchedule(subset_size=20, inference="empirical", n_components=3),
-    )
-    target = model.fit(X, marked).target_classifier_
-    assert target.subset_size == 20
-    assert target.inference == "empirical"
-    assert max(len(a.autoencoders_) for a in target.autoencoders_) > 1
-
-
 def test_without_unlabeled_rows_there_is_one_round(release, same):
     X, y, _, X_test, _ = same
     schedule = SelfTrainingSchedule((4, 6, 8, 10))
