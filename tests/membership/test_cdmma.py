@@ -20,6 +20,9 @@ def test_layers_are_membership_mappings_of_projected_outputs(eights, inference):
         mapping = MembershipMapping(
             inference=inference,
             nu=np.inf if inference == "gamma" and depth else 2.1,
+            input_variance=0.01,
+            length_scale=1.0,
+            standardize=False,
             inducing_points=layer.inducing_points,
         ).fit(code, eights)
         output = mapping.predict(code)
