@@ -61,24 +61,3 @@ def test_people_and_classes(rows, run):
     assert code == 0, err
     assert "per group" in out
     assert Schema.read("noisy.json").classes == ("died", "home")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ((), "name no column"),
-        (("--numeric", "weight"), "--numeric"),
-        (("--category", "color"), "--category"),
-        (("--numeric", "age", "--schema", "public.json"), "are in the public 'schema'"),
-        (("--numeric", "bmi", "--schema", "rows.csv"), "--schema 'rows.csv'"),
-        (("--numeric", "bmi", "--group", "nobody"), "--group"),
-    ],
-)
-def test_refusals_spend_nothing(rows, run, arguments, said):
-    code, _, err = run(
-        "bounds", "rows.csv", *arguments, "--epsilon", 1, *BUDGET, "-o", "noisy.json"
-    )
-    assert code == 1
-    assert said in err
-    assert "spent so far" not in err
-    assert not (rows / "noisy.json").exists()

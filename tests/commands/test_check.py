@@ -151,14 +151,6 @@ def test_check_shows_counts_to_the_owner(hospital_rows, run):
     assert "'FEMALE' (300; 'female'?)" in out
 
 
-def test_check_of_people(folder, run):
-    command = ("check", "rows.csv", "--schema", "schema.json")
-    code, out, _ = run(*command)
-    assert code == 1
-    assert "The column 'person' has 301 different values in 600 rows" in " ".join(out.split())
-    assert run(*command, "--group", "person")[0] == 0
-
-
 @pytest.mark.parametrize("given", ["age:wrong", "height:clipped", "clipped", "age"])
 def test_what_cannot_be_found_cannot_be_accepted(folder, run, release_command, given):
     code, _, err = run(*release_command, "--accept", given)

@@ -90,32 +90,6 @@ def test_text_of_a_foreign_file_is_shown_without_effect(hospital, run):
     assert out.count("\nLabels\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "'broken.skdp' is not an intact skdp file"),
-        (b"not a release", "'broken.skdp' is not an intact skdp file"),
-        (None, "'broken.skdp': No such file"),
-    ],
-)
-def test_files_that_are_no_release(folder, run, content, message):
-    if content is not None:
-        (folder / "broken.skdp").write_bytes(content)
-    code, out, err = run("describe", "broken.skdp")
-    assert code == 1
-    assert message in err
-    assert out == ""
-
-
-def test_a_damaged_release(hospital, run):
-    content = bytearray((hospital / "hospital.skdp").read_bytes())
-    content[len(content) // 2] ^= 1
-    (hospital / "hospital.skdp").write_bytes(content)
-    code, _, err = run("describe", "hospital.skdp")
-    assert code == 1
-    assert "truncated, altered, or was written by another program. Ask its owner" in err
-
-
 def test_columns_by_class(hospital, run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     code, out, _ = run("describe", "hospital.skdp", "--columns")

@@ -1,7 +1,5 @@
 import json
 
-import pytest
-
 from skdp.privacy import PrivacyLedger
 from skdp.release import PrivateEvaluation
 
@@ -37,20 +35,3 @@ def test_people(hospital, run):
     assert "per group" in out
     rows = json.loads((hospital / "evaluation.json").read_text())
     assert rows["guarantee"]["unit"] == "group"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("evaluate",), "RELEASE is missing"),
-        (("evaluate", "hospital.skdp", "rows.csv", "--label", "outcome"), "--epsilon is missing"),
-        ((*EVALUATE, "--group", "ward2"), "lacks the column 'ward2' of --group"),
-        ((*EVALUATE[:-1], "evaluation.csv"), "--output 'evaluation.csv' must end in .json"),
-        (("evaluate", "--show", "schema.json"), "holds no evaluation"),
-    ],
-)
-def test_refusals(hospital, run, arguments, message):
-    code, out, err = run(*arguments)
-    assert code == 1
-    assert out == ""
-    assert message in err

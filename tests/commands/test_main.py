@@ -43,23 +43,6 @@ def test_version(run):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "the following arguments are required: COMMAND"),
-        (["publish"], "invalid choice: 'publish'"),
-        (["describe"], "the following arguments are required: RELEASE"),
-        (["describe", "x.skdp", "--jsn"], "unrecognized arguments: --jsn"),
-        (["describe", "x.skdp", "--js"], "unrecognized arguments: --js"),
-    ],
-)
-def test_what_is_not_understood_has_exit_code_2(run, arguments, message):
-    code, out, err = run(*arguments)
-    assert code == 2
-    assert out == ""
-    assert message in err
-
-
-@pytest.mark.parametrize(
     ("error", "message"),
     [
         (ValueError("what and the remedy"), "error: what and the remedy\n"),
@@ -276,14 +259,6 @@ def test_permissions_of_what_is_written(folder, run, release_command):
             assert stat.S_IMODE(Path(output).stat().st_mode) == 0o640
     finally:
         os.umask(previous)
-
-
-def test_wrong_arguments_show_how_the_command_is_used(run):
-    for arguments in (["describe"], ["describe", "a.skdp", "--colums"]):
-        code, out, err = run(*arguments)
-        assert code == 2
-        assert out == ""
-        assert err.startswith("usage: skdp describe")
 
 
 def test_what_is_typed_reaches_no_terminal_as_an_escape(run):

@@ -198,11 +198,3 @@ def test_a_plan_tells_r2(folder, run):
         code, _, err = run(*plan, *option)
         assert code == 1
         assert f"{option[0]} is for {other}" in err
-
-
-def test_a_plan_of_classes_has_no_r2(folder, run):
-    classes = {name: value for name, value in SCHEMA.items() if name != "outcome"}
-    (folder / "classes.json").write_text(json.dumps(classes | {"classes": ["a", "b"]}))
-    code, _, err = run("plan", "classes.json", "--rows", 500, "--r2", 0.3)
-    assert code == 1
-    assert "--r2 is for an outcome that is a number" in err

@@ -53,17 +53,6 @@ def test_columns_that_are_lacking_are_left_out_of_the_release(hospital, run, at_
     np.testing.assert_allclose(pd.read_csv("p.csv")["probability_died"], expected, atol=0.02)
 
 
-def test_parquet_in_and_out(hospital, run):
-    pytest.importorskip("pyarrow")
-    pd.read_csv("target.csv").to_parquet("target.parquet")
-    arguments = ("--label", "outcome", "-o")
-    assert run("predict", "hospital.skdp", "target.csv", *arguments, "p.csv")[0] == 0
-    assert run("predict", "hospital.skdp", "target.parquet", *arguments, "p.parquet")[0] == 0
-    pd.testing.assert_frame_equal(
-        pd.read_parquet("p.parquet"), pd.read_csv("p.csv"), check_dtype=False
-    )
-
-
 @pytest.mark.parametrize("named", [True, False])
 def test_a_release_without_a_schema(tmp_path, monkeypatch, run, domains, named):
     monkeypatch.chdir(tmp_path)
@@ -111,62 +100,12 @@ def test_cells_that_cannot_be_read_are_warned_of(hospital, run):
     assert "Many values" not in err
 
 
-def lacking(folder, path):
-    pd.read_csv(path)[["outcome", "name"]].to_csv(path, index=False)
-
-
-def other_labels(folder, path):
-    frame = pd.read_csv(path)
-    frame["outcome"] = frame["outcome"].str.upper()
-    frame.to_csv(path, index=False)
-
-
-def no_release(folder, path):
-    (folder / "hospital.skdp").write_bytes(b"PK")
-
-
-def an_output_that_is_there(folder, path):
-    (folder / "p.csv").write_text("mine")
-
-
-@pytest.mark.parametrize(
-    ("prepare", "arguments", "message"),
-    [
-        (lacking, [], "of the release 'hospital.skdp'. Spell names as in the first line"),
-        (other_labels, [], "--label 'outcome' has 20 cells that are no class of the release"),
-        (no_release, [], "'hospital.skdp' is not an intact skdp file"),
-        (an_output_that_is_there, [], "--output 'p.csv' is there already"),
-        (None, ["--label", "name"], "--label 'name' has 150 cells that are no class"),
-        (None, ["--label", "otcome"], "lacks the column 'otcome' of --label"),
-        (None, ["-o", "p.txt"], "--output 'p.txt' must end in .csv or .parquet or .xlsx"),
-        (None, ["-o", "target.csv", "--force"], "is also a file that is read"),
-    ],
-)
-def test_mistakes_are_refused(hospital, run, prepare, arguments, message):
-    if prepare is not None:
-        prepare(hospital, "target.csv")
-    before = {path.name: path.read_bytes() for path in hospital.iterdir()}
-    command = ["predict", "hospital.skdp", "target.csv", "--label", "outcome", "-o", "p.csv"]
-    code, out, err = run(*command, *arguments)
-    assert code == 1
-    assert message in err
-    assert out == ""
-    assert "patient" not in err
-    assert {path.name: path.read_bytes() for path in hospital.iterdir()} == before
-
-
 def test_parquet_out_without_pyarrow_is_refused_at_once(hospital, run, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     code, _, err = run("predict", "hospital.skdp", "target.csv", "-o", "p.parquet")
     assert code == 1
     assert "needs the package pyarrow" in err
     assert "learning" not in err
-
-
-def test_the_wrong_way_round(hospital, run):
-    code, _, err = run("predict", "target.csv", "hospital.skdp", "-o", "p.csv")
-    assert code == 1
-    assert "'target.csv' is not an intact skdp file" in err
 
 
 def test_classes_of_a_stranger_become_no_formulas(folder, run, release_command):
@@ -208,46 +147,6 @@ def test_how_labels_were_chosen_and_known_frequencies_are_passed_on(hospital, ru
         written = pd.read_csv("p.csv").iloc[:, 1:]
         np.testing.assert_allclose(written, expected, rtol=0, atol=ROUNDING)
     np.testing.assert_allclose(written.mean(), [0.1, 0.9], atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--class-prior", "died"], "--class-prior 'died' is no class and its share"),
-        (["--class-prior", "died=few"], "Write CLASS=SHARE, as died=0.1"),
-        (["--class-prior", "dead=0.1"], "given for ['dead'], 1 in all, but the classes"),
-        (["--class-prior", "died=1.1"], "must be positive and add up to 1"),
-        (
-            ["--class-prior", "dead=0.1", "--class-prior", "home=0.9"],
-            "given for ['dead', 'home'], 2 in",
-        ),
-        (["--class-prior", "died=0.1", "--class-prior", "home=0.8"], "shares that add up to 0.9"),
-        (
-            ["--class-prior", "died=0", "--class-prior", "home=1"],
-            "must be positive and add up to 1",
-        ),
-        (
-            ["--class-prior", "died=nan", "--class-prior", "home=1"],
-            "must be positive and add up to 1",
-        ),
-        (
-            [
-                "--class-prior",
-                "died=0.2",
-                "--class-prior",
-                "died=0.1",
-                "--class-prior",
-                "home=0.9",
-            ],
-            "given for ['died', 'home'], 3 in all",
-        ),
-    ],
-)
-def test_frequencies_that_are_none_are_refused(hospital, run, options, message):
-    code, _, err = run("predict", "hospital.skdp", "target.csv", *options, "-o", "p.csv")
-    assert code == 1
-    assert message in err
-    assert not Path("p.csv").exists()
 
 
 @pytest.fixture

@@ -32,22 +32,6 @@ def test_rows_of_the_release(rows, run):
     np.testing.assert_array_equal(frame["outcome"], labels)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("-n", 0), "--rows must be a whole number 1 or more, got 0"),
-        (("-n", 5, "--seed", -1), "--seed must be a whole number from 0 to 4294967295, got -1"),
-        (("-n", 5, "--seed", 2**32), "--seed must be"),
-        (("-n", 5, "--label", "age"), "--label 'age' is a column of 'h.skdp' already"),
-    ],
-)
-def test_refusals(rows, run, arguments, said):
-    code, _, err = run("sample", "h.skdp", *arguments, "-o", "synthetic.csv")
-    assert code == 1
-    assert said in err
-    assert not (rows / "synthetic.csv").exists()
-
-
 @pytest.mark.filterwarnings("ignore")
 def test_a_release_without_a_schema_is_for_python(folder, run):
     X = np.random.default_rng(0).random((40, 3))

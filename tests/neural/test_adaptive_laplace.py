@@ -52,16 +52,6 @@ def test_warm_start_goes_on_and_adds_guarantees(some_digits, small):
 
 
 @quiet
-def test_without_warm_start_a_fit_starts_afresh(some_digits, small):
-    X, y = some_digits
-    model = AdaptiveLaplaceClassifier(**small).fit(X, y)
-    first, scores = model.guarantee_, model.predict_proba(X)
-    model.fit(X, y)
-    assert model.guarantee_ == first
-    np.testing.assert_array_equal(model.predict_proba(X), scores)
-
-
-@quiet
 @pytest.mark.parametrize(
     "changes",
     [
@@ -230,15 +220,6 @@ def test_it_learns_without_noise_and_with_little(normalization, image_shape, dig
             normalization=normalization, random_state=0,
         ).fit(X[:1200], y[:1200])  # fmt: skip
         assert model.score(X[1200:], y[1200:]) > least
-
-
-@quiet
-def test_rows_of_32_bits_and_queries_one_by_one(some_digits, small):
-    X, y = some_digits
-    model = AdaptiveLaplaceClassifier(**small).fit(X.astype(np.float32), y)
-    together = model.predict_proba(X.astype(np.float32))
-    alone = np.vstack([model.predict_proba(row[None].astype(np.float32)) for row in X[:20]])
-    np.testing.assert_allclose(alone, together[:20], rtol=1e-12)
 
 
 @pytest.mark.parametrize("estimator", [AdaptiveLaplaceClassifier, PrivateCDBNClassifier])

@@ -80,16 +80,6 @@ def test_ten_tenths_fit_a_budget_of_one(X):
         ledger.release(OptimalDPNoise(1e-3, 0.0), X)
 
 
-def test_gaussian_releases_share_their_delta(X):
-    ledger = PrivacyLedger()
-    for _ in range(4):
-        ledger.release(GaussianDPNoise(0.5), X)
-    expected = GaussianDPNoise(0.5).fit(X).guarantee_.compose(4)
-    assert_allclose(ledger.total.epsilon, expected.epsilon)
-    assert ledger.total.delta == 1e-5
-    assert ledger.total.epsilon < 2.0
-
-
 def test_releases_about_other_neighbors_are_refused(X):
     ledger = PrivacyLedger()
     ledger.release(OptimalDPNoise(0.5), X)
@@ -162,18 +152,6 @@ def test_an_opened_ledger_without_limits_warns(X, tmp_path):
         PrivacyLedger.open(path)
 
 
-def test_a_file_continues_the_account(X, tmp_path):
-    path = tmp_path / "ledger.json"
-    PrivacyLedger(epsilon=1.0, path=path).release(
-        OptimalDPNoise(0.75), X, name="erste Lieferung, ε"
-    )
-    again = PrivacyLedger(epsilon=1.0, path=path)
-    assert again.entries[0][0] == "erste Lieferung, ε"
-    assert again.entries[0][1] == OptimalDPNoise(0.75).fit(X).guarantee_
-    with pytest.raises(BudgetExceededError):
-        again.release(OptimalDPNoise(0.75), X)
-
-
 def test_entries_have_the_date_of_the_clock(X, tmp_path, monkeypatch):
     path = tmp_path / "ledger.json"
     ledger = PrivacyLedger(path=path)
@@ -220,17 +198,6 @@ def test_a_date_that_is_none_is_refused(X, tmp_path, date):
         PrivacyLedger(path=path)
 
 
-def test_two_ledgers_on_one_file_are_one_account(X, tmp_path):
-    path = tmp_path / "ledger.json"
-    first, second = (PrivacyLedger(epsilon=1.0, path=path) for _ in range(2))
-    first.release(OptimalDPNoise(0.6), X)
-    with pytest.raises(BudgetExceededError):
-        second.release(OptimalDPNoise(0.6), X)
-    second.release(OptimalDPNoise(0.3), X)
-    assert_allclose(PrivacyLedger(path=path).total.epsilon, 0.9)
-    assert sorted(file.name for file in tmp_path.iterdir()) == FILES
-
-
 @pytest.mark.parametrize("on_file", [False, True])
 def test_threads_cannot_overspend(X, tmp_path, on_file):
     path = tmp_path / "ledger.json" if on_file else None
@@ -254,14 +221,6 @@ def test_a_lock_that_is_held_is_named(X, tmp_path, monkeypatch):
     with locked(lock, 1.0), pytest.raises(TimeoutError, match=r"Another process .*json.lock"):
         PrivacyLedger(path=tmp_path / "ledger.json")
     PrivacyLedger(path=tmp_path / "ledger.json")
-
-
-@posix
-def test_the_file_of_a_lock_blocks_nobody(X, tmp_path):
-    (tmp_path / "ledger.json.lock").touch()
-    ledger = PrivacyLedger(path=tmp_path / "ledger.json")
-    assert ledger.release(OptimalDPNoise(0.3), X).shape == np.shape(X)
-    assert sorted(file.name for file in tmp_path.iterdir()) == FILES
 
 
 @forks
@@ -289,16 +248,19 @@ def test_totals_do_not_depend_on_the_order(X):
     assert totals[0] == totals[1] < 1.3
 
 
-@pytest.mark.parametrize("limit", [float("nan"), "1", -1.0])
+@pytest.mark.parametrize("limit", [float("nan"), "1", -1.0, True, 10**400, 1j])
 def test_budgets_that_make_no_sense_are_refused(limit):
     with pytest.raises(ValueError, match="'epsilon' parameter of PrivacyLedger"):
         PrivacyLedger(epsilon=limit)
+    with pytest.raises(ValueError, match="'delta' parameter of PrivacyLedger"):
+        PrivacyLedger(delta=limit)
 
 
-def test_any_name_will_do(X, tmp_path):
+@pytest.mark.parametrize("name", [np.int64(3), "erste Lieferung, ε"])
+def test_any_name_will_do(X, tmp_path, name):
     path = tmp_path / "ledger.json"
-    PrivacyLedger(path=path).release(OptimalDPNoise(), X, name=np.int64(3))
-    assert PrivacyLedger(path=path).entries[0][0] == "3"
+    PrivacyLedger(path=path).release(OptimalDPNoise(), X, name=name)
+    assert PrivacyLedger(path=path).entries == [(str(name), OptimalDPNoise().fit(X).guarantee_)]
 
 
 def forged(guarantee, name, value):
@@ -541,9 +503,9 @@ def test_nothing_is_granted_before_it_is_on_disk(X, tmp_path, monkeypatch):
         raise OSError("No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match=r"'path' parameter.*No space left"):
         ledger.release(OptimalDPNoise(0.4), X)
-    assert sorted(file.name for file in tmp_path.iterdir()) == FILES
+    assert sorted(file.name for file in tmp_path.iterdir()) == FILES  # no draft is left
     assert_allclose(ledger.total.epsilon, 0.4)
 
 
@@ -584,15 +546,6 @@ def test_a_source_is_refused_before_its_noise_is_drawn(rows):
     # Labels alone would not have exceeded it, nor features alone.
     assert features + entered.epsilon > ledger.epsilon
     assert labels + entered.epsilon == ledger.epsilon
-
-
-def test_a_source_of_public_labels_costs_its_features(rows):
-    source = DPSource(0.5, n_layers=1, n_components=2)
-    ledger = PrivacyLedger(epsilon=0.9)
-    ledger.release(source, *rows)
-    assert ledger.total == source.guarantee_
-    with pytest.raises(BudgetExceededError):
-        ledger.release(source, *rows)
 
 
 @pytest.mark.parametrize("noise", [OptimalDPNoise(0.5, perturb="fit"), Watched(1.5)])
@@ -693,12 +646,6 @@ def test_it_says_how_much_is_left(X, tmp_path):
     assert repr(ledger) == f"PrivacyLedger({expected})"
 
 
-@pytest.mark.parametrize("limit", [True, 10**400, 1j])
-def test_limits_are_numbers(limit):
-    with pytest.raises(ValueError, match="'delta' parameter of PrivacyLedger"):
-        PrivacyLedger(delta=limit)
-
-
 def test_a_guarantee_below_its_mechanism_is_not_entered(X):
     ledger, honest = PrivacyLedger(), GaussianDPNoise(1.0).fit(X).guarantee_
     with pytest.raises(ValueError, match=r"amounts to more than epsilon=0\.01"):
@@ -786,18 +733,6 @@ def test_a_new_file_is_private_and_an_old_one_keeps_its_permissions(X, tmp_path)
         assert (lock.stat().st_mode & 0o777, lock.stat().st_size) == (0o660, 0)
     finally:
         os.umask(before)
-
-
-def test_a_draft_that_fails_is_removed(X, tmp_path, monkeypatch):
-    ledger = PrivacyLedger(path=tmp_path / "ledger.json")
-
-    def full(_):
-        raise OSError("No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match=r"'path' parameter.*No space left"):
-        ledger.release(OptimalDPNoise(0.4), X)
-    assert sorted(file.name for file in tmp_path.iterdir()) == FILES
 
 
 @pytest.mark.parametrize(

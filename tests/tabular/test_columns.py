@@ -62,22 +62,6 @@ def test_bounds_beyond_floating_point_are_refused(low, high, log):
         NumericColumn("x", low, high, log)
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        [None, 5, "5", "five", np.nan],
-        pd.array([None, 5, 5, None, None], dtype="Int64"),
-        pd.Series([None, 5, 5, None, None], dtype="float32"),
-        pd.Series([None, "5", 5, pd.NA, "high"], dtype=object),
-        pd.Categorical([None, 5, 5, None, None]),
-    ],
-)
-def test_numbers_of_any_type(values):
-    column = NumericColumn("x", 0, 10)
-    assert_array_equal(column.positions(values), [np.nan, 0.5, 0.5, np.nan, np.nan])
-    assert_array_equal(NumericColumn("x", 0, 1).positions([True, False]), [1, 0])
-
-
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize(
     ("values", "expected"),
@@ -104,25 +88,6 @@ def test_numbers_and_booleans_are_categories_too():
     assert smoker.encoded_names == ("smoker_True",)
     assert_array_equal(smoker.positions([True, False, None]), [1, 0, np.nan])
     assert_array_equal(smoker.positions(pd.array([True, None], dtype="boolean")), [1, np.nan])
-
-
-@pytest.mark.parametrize("categories", [(0, 1), (False, True), ("0", "1")])
-@pytest.mark.parametrize(
-    "values",
-    [
-        [0, 1],
-        [0.0, 1.0],
-        [False, True],
-        ["0", "1"],
-        ["0.0", "1.0"],
-        ["FALSE", "true"],
-        np.array([0, True], dtype=object),
-        pd.array([False, True], dtype="boolean"),
-        pd.Categorical([0, 1]),
-    ],
-)
-def test_codes_are_read_however_they_are_written(categories, values):
-    assert_array_equal(CategoryColumn("x", categories).codes(values), [0, 1])
 
 
 def test_only_the_same_is_read_alike():

@@ -10,8 +10,6 @@ import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from pandas.testing import assert_frame_equal
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
 
 from skdp import Schema, TabularEncoder
 from skdp.tabular import as_schema, encode_table, fitted_encoder
@@ -263,18 +261,6 @@ def test_frames_of_float32_stay_so(rng):
     schema = {name: SCHEMA[name] for name in ("age", "cd4")}
     frame = draw(rng, 20)[["age", "cd4"]].astype(np.float32)
     assert TabularEncoder(schema).fit_transform(frame).dtype == np.float32
-
-
-def test_clones_pickles_and_pipelines(rng):
-    frame = draw(rng, 60)
-    y = (frame["age"] > 60).to_numpy()
-    encoder = TabularEncoder(SCHEMA).fit(frame)
-    again = pickle.loads(pickle.dumps(encoder))
-    assert_array_equal(again.transform(frame), encoder.transform(frame))
-    assert clone(encoder).get_params() == {"schema": SCHEMA}
-    model = make_pipeline(TabularEncoder(Schema.from_mapping(SCHEMA)), LogisticRegression())
-    assert model.fit(frame, y).score(frame, y) > 0.8
-    assert_array_equal(model[:-1].get_feature_names_out(), NAMES)
 
 
 def test_output_keeps_names_and_index(rng):
