@@ -153,15 +153,6 @@ def test_infinite_epsilon_is_the_identity_and_says_so(noise, rng):
     assert_array_equal(out, X)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("noise", NOISES)
-def test_dtype_is_preserved(noise, dtype, rng):
-    X = rng.rand(20, 3).astype(dtype)
-    noise = clone(noise).fit(X)
-    assert noise.transform(X).dtype == dtype
-    assert noise.fit_transform(X).dtype == dtype
-
-
 def test_gaussian_refuses_delta_zero(rng):
     with pytest.raises(ValueError, match=r"'delta'.*got 0.*OptimalDPNoise\(delta=0\)"):
         GaussianDPNoise(delta=0.0).fit(rng.rand(5, 2))

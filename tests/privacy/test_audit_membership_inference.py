@@ -499,9 +499,3 @@ def test_wrong_calls_are_named(data):
     attack.fit(members[0][:50], members[1][:50])
     with pytest.raises(ValueError, match="600 records"):
         attack.score_members(model, *members)
-
-
-def test_progress_is_printed(data, capsys):
-    members, others, _ = thirds(data)
-    audit_membership(KNeighborsClassifier().fit(*members), members, others, verbose=1)
-    assert "[audit_membership] entropy: AUC" in capsys.readouterr().out

@@ -273,16 +273,6 @@ def test_output_keeps_names_and_index(rng):
         assert_frame_equal(encoder.transform(frame), expected)
 
 
-def test_frames_of_polars(rng):
-    polars = pytest.importorskip("polars")
-    frame = draw(rng, 30)
-    other = polars.DataFrame({name: frame[name].tolist() for name in frame}, strict=False)
-    encoder = TabularEncoder(SCHEMA).fit(other)
-    assert_array_equal(encoder.transform(other), encoder.transform(frame))
-    named = encoder.set_output(transform="polars").transform(other)
-    assert named.columns == NAMES
-
-
 # Of each table: encoded columns, and columns with indicators of several categories.
 TABLES = {
     "adult": (103, 7),
