@@ -44,24 +44,6 @@ RUINED = {
         "decimals",
         lambda rows: rows.astype(str).replace(r"^(\d+),(\d+)$", r"\1.\2", regex=True),
     ),
-    "white space": (
-        lambda rows: rows.assign(sex=" " + rows["sex"] + " "),
-        ["sex"],
-        "spelling",
-        lambda rows: rows.assign(sex=rows["sex"].str.strip()),
-    ),
-    "upper case": (
-        lambda rows: rows.assign(sex=rows["sex"].str.upper()),
-        ["sex"],
-        "spelling",
-        lambda rows: rows.assign(sex=rows["sex"].str.lower()),
-    ),
-    "µmol/l": (
-        lambda rows: rows.assign(creatinine=rows["creatinine"] * 88.4),
-        ["creatinine"],
-        "clipped",
-        lambda rows: rows.assign(creatinine=rows["creatinine"] / 88.4),
-    ),
     "°F": (
         lambda rows: rows.assign(temperature=rows["temperature"] * 1.8 + 32),
         ["temperature"],

@@ -345,7 +345,7 @@ def test_an_evaluation_gets_events_and_times(times, run, monkeypatch):
     assert list(given["y"]) == ["died", "days"]
     expected = pd.read_csv("test.csv")
     assert given["y"]["died"].tolist() == expected["dead"].tolist()
-    code, _, err = run(*command)
+    code, _, err = run(*command[:-1], "other.json")
     assert code == 1
     assert (
         "lacks the column 'died' of --event (by default as in the release 'first.skdp'; name"

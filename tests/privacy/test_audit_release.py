@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 
 from skdp import DPStatisticsSource
 from skdp.noise import GaussianQueries, _randomness
-from skdp.privacy import Mechanism, PrivacyGuarantee, gaussian_epsilon, gaussian_sigma
+from skdp.privacy import Mechanism, gaussian_epsilon, gaussian_sigma
 from skdp.privacy.audit import (
     audit_release,
     clopper_pearson,
@@ -30,6 +30,8 @@ from skdp.privacy.audit._release import (
 )
 from skdp.release import PrincipalModel
 from skdp.source import _additive_model
+
+from .conftest import guarantee_of
 
 DELTA = 1e-5
 # Shares of 1/σ² of counts, sums and sums of products.
@@ -57,17 +59,8 @@ def made_of(**parts):
 
 
 @cache
-def guarantee_of(kind, epsilon, unit, relation):
-    return PrivacyGuarantee(
-        mechanism="noisy statistics",
-        mechanisms=[Mechanism(kind, epsilon, DELTA)],
-        sensitivity=None,
-        n_features=2,
-        covers="features and labels",
-        excludes="nothing",
-        unit=unit,
-        relation=relation,
-    )
+def claimed(kind, epsilon, unit, relation):
+    return guarantee_of(Mechanism(kind, epsilon, DELTA), unit=unit, relation=relation)
 
 
 class NoisyStatistics(BaseEstimator):
@@ -125,7 +118,7 @@ class NoisyStatistics(BaseEstimator):
         )
         kind = "gaussian" if self.losses and mu else "any"
         unit = "labeled record" if groups is None else "group"
-        guarantee = guarantee_of(kind, self.epsilon, unit, self.relation)
+        guarantee = claimed(kind, self.epsilon, unit, self.relation)
         self.release_ = made_of(moments=moments)
         self.release_.guarantee = guarantee
         return self

@@ -18,7 +18,7 @@ from skdp.privacy import (
     unpack_guarantee,
 )
 
-from .conftest import needs_accounting
+from .conftest import gaussian, needs_accounting, statistics_guarantee
 
 
 @pytest.fixture
@@ -277,27 +277,6 @@ def test_extreme_gaussian_distances_compose_too(distance):
 def test_extreme_gaussian_distances_above_the_statement_are_refused(distance):
     with pytest.raises(ValueError, match="amounts to more than epsilon=1 and delta=1e-100"):
         stated(1.0, 1e-100, distance)
-
-
-def gaussian(mu, delta=1e-5):
-    return Mechanism("gaussian", gaussian_epsilon(1 / mu, delta), delta, squared_distance=mu * mu)
-
-
-def statistics_guarantee(mu=1.0, delta=1e-5, unit="labeled record", **fields):
-    """A guarantee as noisy statistics of whole records have it."""
-    return PrivacyGuarantee(
-        **{
-            "mechanism": "noisy statistics",
-            "mechanisms": [gaussian(mu, delta)],
-            "sensitivity": None,
-            "n_features": 7,
-            "covers": "features and labels",
-            "excludes": "the names of the classes",
-            "unit": unit,
-            "relation": "add/remove",
-            **fields,
-        }
-    )
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,8 @@ from skdp.privacy import (
 from skdp.privacy._ledger import _LedgerFile
 from skdp.utils._files import checksum, locked
 
+from .conftest import statistics_guarantee
+
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 # Of a ledger that is in use, or was.
 FILES = ["ledger.json", "ledger.json.lock"]
@@ -769,28 +771,16 @@ def test_what_is_no_path_is_named(path):
         PrivacyLedger(path=path)
 
 
-def statistics(mu=1.0, unit="labeled record"):
-    return PrivacyGuarantee(
-        mechanism="noisy statistics",
-        mechanisms=[
-            Mechanism("gaussian", gaussian_epsilon(1 / mu, 1e-5), 1e-5, squared_distance=mu * mu)
-        ],
-        sensitivity=None,
-        n_features=3,
-        covers="features and labels",
-        excludes="nothing",
-        unit=unit,
-        relation="add/remove",
-    )
-
-
 @pytest.mark.parametrize("unit", ["labeled record", "group"])
 def test_statistics_add_up_in_a_file(tmp_path, unit):
     path = tmp_path / "ledger.json"
-    PrivacyLedger(path=path).spend(statistics(3.0, unit), "first")
-    PrivacyLedger(path=path).spend(statistics(4.0, unit), "second")
+    PrivacyLedger(path=path).spend(statistics_guarantee(3.0, unit), "first")
+    PrivacyLedger(path=path).spend(statistics_guarantee(4.0, unit), "second")
     ledger = PrivacyLedger(path=path)
-    assert [entry for _, entry in ledger.entries] == [statistics(3.0, unit), statistics(4.0, unit)]
+    assert [entry for _, entry in ledger.entries] == [
+        statistics_guarantee(3.0, unit),
+        statistics_guarantee(4.0, unit),
+    ]
     assert_allclose(ledger.total.epsilon, gaussian_epsilon(1 / 5.0, 1e-5))
     assert ledger.total.relation == "add/remove"
     assert f"per {unit} (add/remove), 2 entries" in repr(ledger)
@@ -802,16 +792,16 @@ def test_noisy_rows_and_statistics_of_the_same_records_add_up(rows, statistics_f
     source = DPSource(2.0, label_noise=RandomizedResponse(1.0), n_layers=1, n_components=2)
     ledger = PrivacyLedger()
     if statistics_first:
-        ledger.spend(statistics(), "statistics")
+        ledger.spend(statistics_guarantee(), "statistics")
     ledger.release(source, *rows, name="rows")
     if not statistics_first:
-        ledger.spend(statistics(), "statistics")
+        ledger.spend(statistics_guarantee(), "statistics")
     noisy_rows = source.release_.record_guarantee
-    replaced = statistics().to_replace_one()
+    replaced = statistics_guarantee().to_replace_one()
     assert_allclose(ledger.total.epsilon, noisy_rows.epsilon + replaced.epsilon)
     assert_allclose(ledger.total.delta, noisy_rows.delta + 1e-5)
     assert (ledger.total.relation, ledger.total.sensitivity) == ("replace-one", 1.0)
     # Statistics that come later still add up to the root of the sum of the squares.
-    ledger.spend(statistics(), "again")
+    ledger.spend(statistics_guarantee(), "again")
     gaussian = gaussian_epsilon(1 / np.sqrt(8), 1e-5)
     assert_allclose(ledger.total.epsilon, noisy_rows.epsilon + gaussian)

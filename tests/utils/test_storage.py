@@ -2,8 +2,6 @@
 
 import io
 import json
-import os
-import stat
 import struct
 import tracemalloc
 import zipfile
@@ -137,12 +135,6 @@ def test_feature_names_are_none_or_texts_for_all_columns():
     assert estimator.feature_names_in_.tolist() == ["a", "b"]
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"There is no folder '.*nowhere'"):
-        save_arrays(tmp_path / "nowhere" / "file", "Thing", {}, {})
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_failed_write_leaves_the_old_file(file, monkeypatch):
     path, arrays = file
 
@@ -155,14 +147,6 @@ def test_a_failed_write_leaves_the_old_file(file, monkeypatch):
         save_arrays(path, "Thing", {}, arrays)
     load_arrays(path, "Thing")
     assert [each.name for each in path.parent.iterdir()] == [path.name]
-
-
-@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
-def test_a_file_that_only_its_owner_may_read_stays_so(file):
-    path, arrays = file
-    path.chmod(0o600)
-    save_arrays(path, "Thing", {}, arrays)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def written(path, arrays):
