@@ -72,7 +72,7 @@ def foreign_export(path, other):
 def test_the_table_of_commands_has_all_of_them():
     _, said = run("skdp --help")
     commands = re.findall(r"^    (\w+) +[A-Z]", said, re.M)
-    assert len(commands) == 13
+    assert len(commands) == 12
     assert re.findall(r"\* - ``skdp (\w+)``", DOCUMENT.read_text(encoding="utf-8")) == commands
 
 

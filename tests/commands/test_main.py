@@ -32,9 +32,8 @@ def test_help_lists_the_commands_and_exit_codes(run):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_each_command_has_help_with_an_example(run, command):
-    code, out, _ = run(command, "--help")
-    assert code == 0
+def test_each_command_has_help_with_an_example(done, command):
+    out, _ = done(command, "--help")
     assert f"example:\n  skdp {command} " in out
 
 
@@ -75,14 +74,13 @@ def test_warnings_are_one_line_and_those_for_programmers_none(run, monkeypatch):
     assert run("describe", "x.skdp") == (0, "done\n", "skdp: warning: mind this\n")
 
 
-def test_control_characters_have_no_effect(run, monkeypatch):
+def test_control_characters_have_no_effect(run, done, monkeypatch):
     def says(arguments, note):
         note("a\x07b")
         return "first\nsecond\x1b[2J\r"
 
     monkeypatch.setattr(_describe, "run", says)
-    code, out, err = run("describe", "x.skdp")
-    assert code == 0
+    out, err = done("describe", "x.skdp")
     assert out == "first\nsecond\\x1b[2J\\r\n"
     assert err == "skdp: a\\x07b\n"
 
@@ -207,7 +205,7 @@ def test_the_installed_command_is_main():
 
 @pytest.mark.parametrize("output", ["drawn.json", "hospital.skdp", "p.csv"])
 def test_a_file_that_appears_meanwhile_is_left_as_it_is(
-    folder, run, release_command, monkeypatch, output
+    folder, run, done, release_command, monkeypatch, output
 ):
     """Unless --force allows to replace it; and a release that is charged is not lost."""
     run(*release_command)
@@ -236,8 +234,7 @@ def test_a_file_that_appears_meanwhile_is_left_as_it_is(
         assert Release.load(saved[0]).guarantee == guarantee
     else:
         assert f"{output}': There is such a file already" in err
-    code, _, err = run(*command, "--force")
-    assert code == 0, err
+    done(*command, "--force")
     assert Path(output).read_bytes() != b"of somebody else"
     assert not list(folder.glob(".*"))
 

@@ -23,9 +23,8 @@ def releases(folder):
 
 
 @pytest.mark.parametrize(("said", "disjoint"), [("--disjoint", True), ("--overlapping", False)])
-def test_merged_as_in_python(releases, run, said, disjoint):
-    code, out, err = run("merge", "north.skdp", "south.skdp", said, "-o", "both.skdp")
-    assert code == 0, err
+def test_merged_as_in_python(releases, done, said, disjoint):
+    out, _ = done("merge", "north.skdp", "south.skdp", said, "-o", "both.skdp")
     assert "Wrote 'both.skdp': Release(2 classes" in out
     parts = [Release.load(name) for name in ("north.skdp", "south.skdp")]
     merged, found = Release.merge(parts, disjoint=disjoint), Release.load("both.skdp")

@@ -94,11 +94,10 @@ def numbers(made_numbers, monkeypatch):
     ],
 )  # fmt: skip
 def test_releases_are_described_reported_and_merged(
-    request, run, world, said, concise, outcome, column
+    request, run, done, world, said, concise, outcome, column
 ):
     folder = request.getfixturevalue(world)
-    code, out, err = run("describe", "first.skdp")
-    assert code == 0, err
+    out, _ = done("describe", "first.skdp")
     assert said in " ".join(out.split())
     assert concise in out
     assert "0.0, 350.0" not in out
@@ -106,17 +105,14 @@ def test_releases_are_described_reported_and_merged(
     assert facts["classes"] is facts["class_counts"] is None
     assert facts["outcome"] == outcome
     assert facts["column_table"]
-    code, out, err = run("describe", "first.skdp", "--columns")
-    assert code == 0, err
+    out, _ = done("describe", "first.skdp", "--columns")
     assert column in out
-    code, _, err = run("report", "first.skdp", "-o", "report.html", "--force")
-    assert code == 0, err
+    done("report", "first.skdp", "-o", "report.html", "--force")
     page = (folder / "report.html").read_text()
     assert said in page
     assert "0.0, 350.0" not in page
     merge = ("merge", "first.skdp", "second.skdp", "--disjoint", "-o", "both.skdp", "--force")
-    code, out, err = run(*merge)
-    assert code == 0, err
+    out, _ = done(*merge)
     assert ("mean of the outcome" if world == "numbers" else concise) in out
     assert Release.load("both.skdp").statistics.n_sources == 2
 
@@ -158,53 +154,46 @@ def test_wrong_columns_are_refused_before_anything_is_spent(request, run, world,
     assert not list(folder.glob("none.*"))
 
 
-def test_a_draft_has_the_largest_time_as_its_horizon(times, run):
+def test_a_draft_has_the_largest_time_as_its_horizon(times, done):
     draft = ("schema", "rows.csv", "--public", "--event", "died", "--time", "days", "--force")
-    code, out, err = run(*draft, "-o", "draft.json")
-    assert code == 0, err
+    out, err = done(*draft, "-o", "draft.json")
     assert "outcome time to an event, up to 300" in out
     assert "the horizon is 300, the largest time, rounded" in err
     assert "lists no classes" not in err
     drafted = json.loads((times / "draft.json").read_text())
     assert drafted["outcome"] == OUTCOME | {"horizon": 300.0}
     assert set(drafted["columns"]) == set(HEART.data)
-    code, _, err = run(*draft, "-o", "draft.json", "--horizon", 180)
-    assert code == 0, err
+    _, err = done(*draft, "-o", "draft.json", "--horizon", 180)
     assert "rounded" not in err
     drafted = json.loads((times / "draft.json").read_text())
     assert drafted["outcome"] == OUTCOME | {"horizon": 180.0}
 
 
-def test_common_schemas_need_one_horizon(times, run):
+def test_common_schemas_need_one_horizon(times, done, failed):
     (times / "longer.json").write_text(
         json.dumps(HEART.schema | {"outcome": OUTCOME | {"horizon": 365}})
     )
     own = {"type": "event", "horizon": 285, "event": "dead"}
     (times / "south.json").write_text(json.dumps(HEART.schema | {"outcome": own}))
     common = ("schema", "--common", "schema.json")
-    code, out, err = run(*common, "south.json", "-o", "common.json", "--force")
-    assert code == 0, err
+    out, _ = done(*common, "south.json", "-o", "common.json", "--force")
     assert json.loads((times / "common.json").read_text())["outcome"] == OUTCOME
     assert "outcome: time to an event, up to 285, in the columns 'dead', 'time' here; " in out
-    code, _, err = run(*common, "longer.json", "-o", "none.json")
-    assert code == 1
+    _, err = failed(*common, "longer.json", "-o", "none.json")
     assert "up to 285, in the columns 'died', 'days' in 'schema.json'" in err
     assert "up to 365, in the columns 'died', 'days' in 'longer.json'" in err
     for option in ("event", "time", "horizon"):
         value = 7 if option == "horizon" else "a"
-        code, _, err = run(*common, "south.json", f"--{option}", value, "-o", "none.json")
-        assert code == 1
+        _, err = failed(*common, "south.json", f"--{option}", value, "-o", "none.json")
         assert f"--{option} is for a draft from rows" in err
 
 
-def test_the_check_reads_both_columns(times, run):
+def test_the_check_reads_both_columns(times, run, done, failed):
     check = ("check", "rows.csv", "--schema", "schema.json")
-    code, out, err = run(*check)
-    assert code == 0, err
+    out, _ = done(*check)
     assert "150 rows" in out
     assert run(*check, "--event", "died", "--time", "days")[0] == 0
-    code, _, err = run("check", "test.csv", "--schema", "schema.json")
-    assert code == 1
+    _, err = failed("check", "test.csv", "--schema", "schema.json")
     assert (
         "lacks the column 'died' of --event (by default as in --schema 'schema.json'; name" in err
     )
@@ -221,10 +210,9 @@ def test_the_release_is_about_the_rows(times):
         assert exits.sum() == pytest.approx(150, abs=10)
 
 
-def test_predictions_are_risks_and_curves(times, run):
+def test_predictions_are_risks_and_curves(times, done):
     predict = ("predict", "first.skdp", "test.csv", "-o", "predictions.csv", "--force")
-    code, out, err = run(*predict, "--id", "followed")
-    assert code == 0, err
+    out, _ = done(*predict, "--id", "followed")
     times = ["71.25", "142.5", "213.75", "285"]
     survival = [f"survival_{time}" for time in times]
     assert f"followed, risk, {', '.join(survival)}, median_survival; one line for each" in out
@@ -245,8 +233,7 @@ def test_predictions_are_risks_and_curves(times, run):
     died = (rows["dead"] == "Yes").to_numpy()
     assert concordance_index(died, rows["followed"], found["risk"]) > 0.55
     rows.drop(columns=["serum_sodium", "dead"]).to_csv("fewer.csv", index=False)
-    code, _, err = run("predict", "first.skdp", "fewer.csv", "-o", "fewer-out.csv", "--force")
-    assert code == 0, err
+    _, err = done("predict", "first.skdp", "fewer.csv", "-o", "fewer-out.csv", "--force")
     assert "'serum_sodium'" in err
     known = release.restrict([name for name in HEART.data if name != "serum_sodium"])
     np.testing.assert_allclose(
@@ -255,13 +242,12 @@ def test_predictions_are_risks_and_curves(times, run):
     )  # fmt: skip
 
 
-def test_known_times_are_learned_from(times, run):
+def test_known_times_are_learned_from(times, run, done):
     rows = pd.read_csv("test.csv")
     rows.loc[rows.index[60:], "followed"] = np.nan
     rows.to_csv("known.csv", index=False)
     predict = ("predict", "first.skdp", "second.skdp", "known.csv", "-o", "learned.csv")
-    code, _, err = run(*predict, "--event", "dead", "--time", "followed")
-    assert code == 0, err
+    _, err = done(*predict, "--event", "dead", "--time", "followed")
     assert "learning from 2 releases and 149 rows, 60 with an outcome" in err
     y = rows[["dead", "followed"]].set_axis(["died", "days"], axis=1)
     sources = [Release.load(f"{name}.skdp") for name in ("first", "second")]
@@ -278,7 +264,7 @@ def test_known_times_are_learned_from(times, run):
     assert pd.read_csv("learned.csv")["risk"].equals(found)
 
 
-def test_codes_of_events_are_those_of_the_schema(times, run):
+def test_codes_of_events_are_those_of_the_schema(times, run, done):
     """1 is censored and 2 dead, as R has it, from the draft to the score."""
     for name, columns in (("rows", ["died", "days"]), ("test", ["dead", "followed"])):
         rows = pd.read_csv(f"{name}.csv").rename(
@@ -297,8 +283,7 @@ def test_codes_of_events_are_those_of_the_schema(times, run):
     make += ("--ledger", "codes-l.json", "--budget-epsilon", 30, "--budget-delta", 1e-4)
     assert "--accept s:unread" in run(*make, "--schema", "plain.json")[2]
     assert not (times / "codes-l.json").exists()
-    code, _, err = run(*make, "--schema", "codes.json")
-    assert code == 0, err
+    done(*make, "--schema", "codes.json")
     assert Release.load("codes.skdp").statistics.sums.exits.sum(axis=0)[
         :20
     ].sum() == pytest.approx((pd.read_csv("rows.csv")["died"] == "Yes").sum(), abs=10)
@@ -314,8 +299,7 @@ def test_codes_of_events_are_those_of_the_schema(times, run):
         ((rows["s"] == 2) & ~late).to_numpy(), rows["t"].clip(upper=300), risk
     )
     for names in ("codes.json", "codes.skdp"):
-        code, out, err = run(*score, "--schema", names)
-        assert code == 0, err
+        out, _ = done(*score, "--schema", names)
         assert f"concordance   {expected:.3f}" in out
     classes = {**HEART.schema, "classes": ["no", "Yes"]}
     del classes["outcome"]
@@ -323,7 +307,7 @@ def test_codes_of_events_are_those_of_the_schema(times, run):
     assert "has no outcome that is a time" in run(*score, "--schema", "classes.json")[2]
 
 
-def test_an_evaluation_gets_events_and_times(times, run, monkeypatch):
+def test_an_evaluation_gets_events_and_times(times, done, failed, monkeypatch):
     given = {}
 
     class Evaluation:
@@ -339,46 +323,39 @@ def test_an_evaluation_gets_events_and_times(times, run, monkeypatch):
 
     monkeypatch.setattr(_evaluate, "evaluate_privately", evaluate)
     command = ("evaluate", "first.skdp", "test.csv", "--epsilon", 8, "-o", "fake.json")
-    code, _, err = run(*command, "--event", "dead", "--time", "followed")
-    assert code == 0, err
+    done(*command, "--event", "dead", "--time", "followed")
     assert list(given["rows"]) == list(HEART.data)
     assert list(given["y"]) == ["died", "days"]
     expected = pd.read_csv("test.csv")
     assert given["y"]["died"].tolist() == expected["dead"].tolist()
-    code, _, err = run(*command[:-1], "other.json")
-    assert code == 1
+    _, err = failed(*command[:-1], "other.json")
     assert (
         "lacks the column 'died' of --event (by default as in the release 'first.skdp'; name"
         in err
     )
 
 
-def test_synthetic_rows_have_events_and_times(times, run):
+def test_synthetic_rows_have_events_and_times(times, done, failed):
     sample = ("sample", "first.skdp", "--rows", 400, "--seed", 0, "--force")
-    code, _, err = run(*sample, "-o", "synthetic.csv")
-    assert code == 0, err
+    done(*sample, "-o", "synthetic.csv")
     synthetic = pd.read_csv("synthetic.csv")
     assert list(synthetic)[-2:] == ["died", "days"]
     assert synthetic["days"].between(0, 285).all()
     assert 0.1 < synthetic["died"].mean() < 0.6
-    code, _, err = run(*sample, "--event", "dead", "--time", "t", "-o", "synthetic.csv")
-    assert code == 0, err
+    done(*sample, "--event", "dead", "--time", "t", "-o", "synthetic.csv")
     other = pd.read_csv("synthetic.csv")
     assert list(other)[-2:] == ["dead", "t"]
     assert other["dead"].tolist() == synthetic["died"].tolist()
     # What is written is read again.
     command = ("--schema", "schema.json", "--event", "dead", "--time", "t", "--epsilon", 8)
-    code, _, err = run("release", "synthetic.csv", *command, "-o", "again.skdp", "--force")
-    assert code == 0, err
-    code, _, err = run(*sample, "--event", "age", "--time", "t", "-o", "synthetic.csv")
-    assert code == 1
+    done("release", "synthetic.csv", *command, "-o", "again.skdp", "--force")
+    _, err = failed(*sample, "--event", "age", "--time", "t", "-o", "synthetic.csv")
     assert "--event 'age' is a column of 'first.skdp' already" in err
 
 
-def test_a_draft_takes_many_numbers_for_an_outcome(numbers, run):
+def test_a_draft_takes_many_numbers_for_an_outcome(numbers, done):
     draft = ("schema", "rows.csv", "--public", "--label", "progression", "-o", "draft.json")
-    code, out, err = run(*draft, "--force")
-    assert code == 0, err
+    out, err = done(*draft, "--force")
     assert "outcome 0 to 350" in out
     assert "labels are taken for a number from 0 to 350" in err
     assert "lists no classes" not in err
@@ -386,27 +363,23 @@ def test_a_draft_takes_many_numbers_for_an_outcome(numbers, run):
     assert outcome == {"type": "number", "low": 0.0, "high": 350.0, "step": 1.0}
 
 
-def test_the_check_counts_the_outcome(numbers, run):
+def test_the_check_counts_the_outcome(numbers, done, failed):
     check = ("--schema", "schema.json", "--label", "progression")
-    code, out, err = run("check", "rows.csv", *check)
-    assert code == 0, err
+    out, _ = done("check", "rows.csv", *check)
     assert "300 rows; outcome 'progression', 0 to 350" in out
     wrong = pd.read_csv("rows.csv")
     wrong["progression"] *= 1000
     wrong.to_csv("wrong.csv", index=False)
-    code, out, _ = run("check", "wrong.csv", *check)
-    assert code == 1
+    out, _ = failed("check", "wrong.csv", *check)
     assert "progression:clipped" in out
     release = ("release", "wrong.csv", *check, "--epsilon", 1, "-o", "wrong.skdp")
-    code, out, err = run(*release)
-    assert code == 1
+    _, err = failed(*release)
     assert "--accept progression:clipped" in err
 
 
-def test_predictions_have_deviations(numbers, run):
+def test_predictions_have_deviations(numbers, done):
     predict = ("predict", "first.skdp", "test.csv", "-o", "predictions.csv", "--force")
-    code, out, err = run(*predict, "--id", "bmi")
-    assert code == 0, err
+    out, _ = done(*predict, "--id", "bmi")
     assert "bmi, prediction, deviation; one line for each row" in out
     found = pd.read_csv("predictions.csv")
     rows = pd.read_csv("test.csv")
@@ -414,39 +387,32 @@ def test_predictions_have_deviations(numbers, run):
     np.testing.assert_allclose(found["prediction"], expected, rtol=1e-5)
     np.testing.assert_allclose(found["deviation"], deviations, rtol=1e-5)
     rows.drop(columns=["s5", "progression"]).to_csv("fewer.csv", index=False)
-    code, _, err = run("predict", "first.skdp", "fewer.csv", "-o", "fewer-out.csv", "--force")
-    assert code == 0, err
+    _, err = done("predict", "first.skdp", "fewer.csv", "-o", "fewer-out.csv", "--force")
     assert "s5" in err
 
 
-def test_known_outcomes_and_several_releases_are_learned_from(numbers, run):
+def test_known_outcomes_and_several_releases_are_learned_from(numbers, done, failed):
     rows = pd.read_csv("test.csv")
     rows.loc[30:, "progression"] = None
     rows.to_csv("few.csv", index=False)
     predict = ("predict", "first.skdp", "few.csv", "--label", "progression", "--force")
-    code, _, err = run(*predict, "-o", "learned.csv")
-    assert code == 0, err
+    _, err = done(*predict, "-o", "learned.csv")
     assert "learning from the release and 142 rows, 30 with an outcome" in err
     model = DPTransferRegressor(Release.load("first.skdp"))
     model.fit(rows[list(NUMBERS["columns"])], rows["progression"])
     expected = model.predict(rows[list(NUMBERS["columns"])])
     np.testing.assert_allclose(pd.read_csv("learned.csv")["prediction"], expected, rtol=1e-5)
-    code, _, err = run(
-        "predict", "first.skdp", "second.skdp", "few.csv", "-o", "two.csv", "--force"
-    )
-    assert code == 0, err
+    _, err = done("predict", "first.skdp", "second.skdp", "few.csv", "-o", "two.csv", "--force")
     assert "learning from 2 releases" in err
     rows["progression"] = "long"
     rows.to_csv("few.csv", index=False)
-    code, _, err = run(*predict, "-o", "learned.csv")
-    assert code == 1
+    _, err = failed(*predict, "-o", "learned.csv")
     assert "has 142 cells that are no numbers" in err
 
 
-def test_an_evaluation_tells_errors(numbers, run):
+def test_an_evaluation_tells_errors(numbers, run, done):
     evaluate = ("evaluate", "first.skdp", "test.csv", "--label", "progression", "--epsilon", 8)
-    code, out, err = run(*evaluate, "-o", "errors.json", "--force")
-    assert code == 0, err
+    out, _ = done(*evaluate, "-o", "errors.json", "--force")
     assert "R²" in out
     assert "in intervals" in out
     assert "AUC" not in out
@@ -454,27 +420,24 @@ def test_an_evaluation_tells_errors(numbers, run):
     assert shown.strip() == PrivateEvaluation.load("errors.json").summary()
 
 
-def test_synthetic_rows_have_numbers(numbers, run):
+def test_synthetic_rows_have_numbers(numbers, done):
     sample = ("sample", "first.skdp", "--rows", 200, "--label", "progression", "--seed", 0)
-    code, _, err = run(*sample, "-o", "synthetic.csv", "--force")
-    assert code == 0, err
+    done(*sample, "-o", "synthetic.csv", "--force")
     numbers = pd.read_csv("synthetic.csv")["progression"]
     assert numbers.between(0, 350).all()
     assert (numbers % 1 == 0).all()
     assert numbers.nunique() > 50
 
 
-def test_a_plan_tells_r2(numbers, run):
+def test_a_plan_tells_r2(numbers, done, failed):
     plan = ("plan", "schema.json", "--rows", 300, "--epsilon", 4)
     interval = ("--outcome-interval", 2, 12)
-    code, out, err = run(*plan, *interval, "--effects", 0.4, "--r2", 0.3)
-    assert code == 0, err
+    out, _ = done(*plan, *interval, "--effects", 0.4, "--r2", 0.3)
     assert "R² 0.4: R² without noise" in out
     assert "An R² of 0.3 with effects 'R² 0.4' and 300 rows needs epsilon" in out
     for option, other in {
         ("--auc", 0.8): "an outcome that is no number",
         ("--class-prior", "a=1"): "another outcome than that of the schema",
     }.items():
-        code, _, err = run(*plan, *option)
-        assert code == 1
+        _, err = failed(*plan, *option)
         assert f"{option[0]} is for {other}" in err

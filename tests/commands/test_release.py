@@ -32,11 +32,10 @@ def changed(command, **replaced):
 
 
 def test_a_release_is_that_of_the_python_interface(
-    folder, run, release_command, shows_nothing_private
+    folder, done, release_command, shows_nothing_private
 ):
     # At this ε the noise in a count is a fifth of a row.
-    code, out, err = run(*changed(release_command, epsilon=300))
-    assert code == 0, err
+    out, err = done(*changed(release_command, epsilon=300))
     release = Release.load("hospital.skdp")
     frame = pd.read_csv("rows.csv", dtype=object, keep_default_na=False)
     frame["age"] = pd.to_numeric(frame["age"], errors="coerce")
@@ -54,9 +53,8 @@ def test_a_release_is_that_of_the_python_interface(
     assert shows_nothing_private(out, err)
 
 
-def test_success_says_what_may_leave(folder, run, release_command, shows_nothing_private):
-    code, out, err = run(*release_command)
-    assert code == 0
+def test_success_says_what_may_leave(folder, done, release_command, shows_nothing_private):
+    out, err = done(*release_command)
     assert "Wrote 'hospital.skdp': Release(2 classes, 9 features, (4, 1e-05)-DP" in out
     assert "Only 'hospital.skdp' may be published." in out
     assert "noisy; these may be shown" in out
@@ -64,28 +62,25 @@ def test_success_says_what_may_leave(folder, run, release_command, shows_nothing
     assert shows_nothing_private(out, err)
 
 
-def test_what_is_left_out_is_not_told(folder, run, release_command):
+def test_what_is_left_out_is_not_told(folder, run, done, failed, release_command):
     """The same is said whatever the cells are, apart from what is noisy, once it is accepted."""
     _, _, err = run(*release_command)
     edit_lines("rows.csv", lambda i, row: row if i == 0 else ["x"] * len(row))
-    code, _, refusal = run(*release_command, "--force")
-    assert code == 1
+    _, refusal = failed(*release_command, "--force")
     accepted = refusal.split("--accept")[1:]
     assert [name.strip() for name in accepted] == [
         *("age:unread", "lactate:unread", "ward:unlisted", "smoker:unlisted"),
         *("outcome:unlisted", "outcome:classes"),
     ]
-    code, _, other = run(
+    _, other = done(
         *release_command, "--force", *(a for name in accepted for a in ("--accept", name.strip()))
     )
-    assert code == 0
     # But for what noisy numbers alone say.
     assert [line for line in other.splitlines() if "few rows" not in line] == err.splitlines()
 
 
-def test_groups_protect_persons(folder, run, release_command, shows_nothing_private):
-    code, out, err = run(*changed(release_command, epsilon=300), "--group", "person")
-    assert code == 0, err
+def test_groups_protect_persons(folder, done, release_command, shows_nothing_private):
+    out, err = done(*changed(release_command, epsilon=300), "--group", "person")
     release = Release.load("hospital.skdp")
     assert release.guarantee.unit == "group"
     assert "people of each class" in out
@@ -95,19 +90,17 @@ def test_groups_protect_persons(folder, run, release_command, shows_nothing_priv
 
 
 def test_the_ledger_is_charged_and_stops_overspending(
-    folder, run, release_command, shows_nothing_private
+    folder, done, failed, release_command, shows_nothing_private
 ):
     budget = ("--ledger", "budget.json")
     limits = ("--budget-epsilon", 5, "--budget-delta", 1e-5)
-    code, _, err = run(*release_command, *budget, *limits)
-    assert code == 0
+    _, err = done(*release_command, *budget, *limits)
     assert "spent so far: epsilon 4 of 5, delta 1e-05 of 1e-05" in err
     [(name, guarantee)] = PrivacyLedger(path="budget.json").entries
     assert name == "hospital.skdp"
     assert guarantee == Release.load("hospital.skdp").guarantee
     again = changed(release_command, output="again.skdp")
-    code, out, err = run(*again, *budget)
-    assert code == 1
+    out, err = failed(*again, *budget)
     assert "This release would bring epsilon to" in err
     assert not Path("again.skdp").exists()
     assert len(PrivacyLedger(path="budget.json").entries) == 1
@@ -115,15 +108,14 @@ def test_the_ledger_is_charged_and_stops_overspending(
 
 
 def test_what_fails_after_the_charge_stays_spent(
-    folder, run, release_command, monkeypatch, shows_nothing_private
+    folder, failed, release_command, monkeypatch, shows_nothing_private
 ):
     def fails(self, *query):
         raise RuntimeError("cannot do with Zaphod")
 
     monkeypatch.setattr(GaussianQueries, "add", fails)
     limits = ("--budget-epsilon", 5, "--budget-delta", 1e-5)
-    code, out, err = run(*release_command, "--ledger", "budget.json", *limits)
-    assert code == 1
+    out, err = failed(*release_command, "--ledger", "budget.json", *limits)
     assert "spent so far: epsilon 4 of 5" in err
     assert "unexpected reason (RuntimeError)" in err
     assert shows_nothing_private(out, err)
@@ -131,39 +123,35 @@ def test_what_fails_after_the_charge_stays_spent(
     assert len(PrivacyLedger(path="budget.json").entries) == 1
 
 
-def test_nothing_is_charged_where_a_mistake_is_found(folder, run, release_command):
+def test_nothing_is_charged_where_a_mistake_is_found(folder, failed, release_command):
     limits = ("--ledger", "budget.json", "--budget-epsilon", 5, "--budget-delta", 1e-5)
     for mistake in ({"label": "otcome"}, {"output": "none/x.skdp"}, {"schema": "no.json"}):
-        code, _, _ = run(*changed(release_command, **mistake), *limits)
-        assert code == 1
+        failed(*changed(release_command, **mistake), *limits)
         assert not Path("budget.json").exists()
 
 
-def test_force_replaces_a_file(folder, run, release_command):
+def test_force_replaces_a_file(folder, done, release_command):
     Path("hospital.skdp").write_text("mine")
-    code, _, _ = run(*release_command, "--force")
-    assert code == 0
+    done(*release_command, "--force")
     assert len(Release.load("hospital.skdp").classes) == 2
 
 
-def test_the_ledger_is_never_replaced(folder, run, release_command):
+def test_the_ledger_is_never_replaced(folder, failed, release_command):
     command = changed(release_command, output="budget.skdp")
     PrivacyLedger(9, 1e-5, path="budget.skdp")
-    code, _, err = run(*command, "--ledger", "budget.skdp", "--force")
-    assert code == 1
+    _, err = failed(*command, "--ledger", "budget.skdp", "--force")
     assert "is also a file that is read" in err
     assert PrivacyLedger(path="budget.skdp").epsilon == 9
 
 
-def test_parquet_is_read_as_csv_is(folder, run, release_command):
+def test_parquet_is_read_as_csv_is(folder, done, release_command):
     pytest.importorskip("pyarrow")
     frame = pd.concat([pd.read_csv("draft.csv").astype({"smoker": "Int64"})] * 20)
     frame.index = pd.Index([f"p{i // 2}" for i in range(len(frame))], name="person")
     frame.to_parquet("rows.parquet")
     command = list(changed(release_command, epsilon=300))
     command[1] = "rows.parquet"
-    code, _, err = run(*command, "--group", "person")
-    assert code == 0, err
+    done(*command, "--group", "person")
     release = Release.load("hospital.skdp")
     source = DPStatisticsSource(300, encoder="schema.json", privacy_unit="group").fit(
         frame[COLUMNS], frame["outcome"], groups=frame.index.to_numpy(object)
@@ -171,13 +159,12 @@ def test_parquet_is_read_as_csv_is(folder, run, release_command):
     np.testing.assert_allclose(release.moments.means, source.release_.moments.means, atol=1e-2)
 
 
-def test_a_damaged_parquet_file(folder, run, release_command, shows_nothing_private):
+def test_a_damaged_parquet_file(folder, failed, release_command, shows_nothing_private):
     pytest.importorskip("pyarrow")
     (folder / "rows.parquet").write_bytes(b"PAR1 Zaphod 4711.25 PAR1")
     command = list(release_command)
     command[1] = "rows.parquet"
-    code, out, err = run(*command)
-    assert code == 1
+    out, err = failed(*command)
     assert "'rows.parquet' is no intact Parquet file" in err
     assert shows_nothing_private(out, err)
 
@@ -185,10 +172,9 @@ def test_a_damaged_parquet_file(folder, run, release_command, shows_nothing_priv
 @pytest.mark.parametrize(
     ("classes", "warns"), [(["Died", "Home"], True), (["died", "home"], False)]
 )
-def test_a_release_that_tells_nothing_is_warned_of(folder, run, release_command, classes, warns):
+def test_a_release_that_tells_nothing_is_warned_of(folder, done, release_command, classes, warns):
     schema = json.loads(Path("schema.json").read_text())
     Path("schema.json").write_text(json.dumps(schema | {"classes": classes}))
     accept = ("--accept", "outcome:spelling", "--accept", "outcome:classes")
-    code, _, err = run(*release_command, *accept)
-    assert code == 0
+    _, err = done(*release_command, *accept)
     assert ("Check that labels are spelled like the classes" in err) == warns

@@ -7,9 +7,8 @@ import pytest
 from skdp import Schema
 
 
-def test_a_draft_describes_the_public_rows(folder, run):
-    code, out, _ = run("schema", "draft.csv", "--public", "--label", "outcome", "-o", "new.json")
-    assert code == 0
+def test_a_draft_describes_the_public_rows(folder, done):
+    out, _ = done("schema", "draft.csv", "--public", "--label", "outcome", "-o", "new.json")
     schema = Schema.read("new.json")
     assert schema.classes == ("died", "home")
     columns = {column.name: column for column in schema.columns}
@@ -27,10 +26,9 @@ def test_a_draft_describes_the_public_rows(folder, run):
     assert "Wrote 'new.json', a draft. Read it" in out
 
 
-def test_amounts_of_few_rows_may_be_no_classes(folder, run):
+def test_amounts_of_few_rows_may_be_no_classes(folder, done):
     pd.DataFrame({"age": [18, 40, 99], "cost": [0, 1500, 30000]}).to_csv("few.csv", index=False)
-    code, _, err = run("schema", "few.csv", "--public", "--label", "cost", "-o", "new.json")
-    assert code == 0
+    _, err = done("schema", "few.csv", "--public", "--label", "cost", "-o", "new.json")
     assert json.loads(Path("new.json").read_text())["classes"] == [0, 1500, 30000]
     number = '"outcome": {"type": "number", "low": 0, "high": 30000}'
     assert f'write {number} in place of "classes"' in err
@@ -41,20 +39,17 @@ def test_amounts_of_few_rows_may_be_no_classes(folder, run):
     assert Schema.read("new.json").outcome.high == 30000
 
 
-def test_columns_of_ids_are_warned_of(folder, run):
+def test_columns_of_ids_are_warned_of(folder, done, failed):
     frame = pd.read_csv("draft.csv")
     frame["name"] = [f"patient {i}" for i in range(len(frame))]
     frame.to_csv("once.csv", index=False)
-    code, _, err = run("schema", "once.csv", "--public", "-o", "new.json")
-    assert code == 1
+    _, err = failed("schema", "once.csv", "--public", "-o", "new.json")
     assert "Column 'name' has 60 different values in 60 rows, as names or IDs have; leave" in err
     frame.drop(columns="name").to_csv("numbered.csv")  # with pandas' index, as by mistake
-    code, _, err = run("schema", "numbered.csv", "--public", "-o", "new.json", "--drop", "age")
-    assert code == 1
+    _, err = failed("schema", "numbered.csv", "--public", "-o", "new.json", "--drop", "age")
     assert "has a different whole number in each row, as record numbers and IDs have; leave" in err
     pd.concat([frame, frame]).to_csv("draft.csv", index=False)
-    code, _, err = run("schema", "draft.csv", "--public", "-o", "new.json")
-    assert code == 0
+    _, err = done("schema", "draft.csv", "--public", "-o", "new.json")
     assert "warning: 'name' has 60 categories. If these are names or IDs, delete" in err
     assert "the draft lists no classes" in err
 
@@ -77,9 +72,8 @@ def owners(folder):
     return ["a.json", "b.json", "c.json"]
 
 
-def test_a_common_schema_is_written_and_says_what_was_widened(owners, run):
-    code, out, err = run("schema", "--common", *owners, "-o", "common.json")
-    assert code == 0, err
+def test_a_common_schema_is_written_and_says_what_was_widened(owners, run, done):
+    out, _ = done("schema", "--common", *owners, "-o", "common.json")
     common = Schema.read("common.json")
     schemas = [Schema.read(path) for path in owners]
     assert common == Schema.common(schemas)
@@ -99,8 +93,7 @@ def test_a_common_schema_is_written_and_says_what_was_widened(owners, run):
     assert Schema.read("again.json") == common
 
 
-def test_columns_of_some_owners_can_be_kept(owners, run):
-    code, *_ = run("schema", "--common", *owners, "--all-columns", "-o", "common.json")
-    assert code == 0
+def test_columns_of_some_owners_can_be_kept(owners, done):
+    done("schema", "--common", *owners, "--all-columns", "-o", "common.json")
     columns = {column.name: column.missing for column in Schema.read("common.json").columns}
     assert columns == {"age": False, "ward": False, "stay": True}

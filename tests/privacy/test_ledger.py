@@ -45,6 +45,11 @@ def X():
     return np.zeros((5, 3))
 
 
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "ledger.json"
+
+
 def test_totals_add_up(X):
     ledger = PrivacyLedger()
     assert ledger.total is None
@@ -98,8 +103,7 @@ def test_copies_are_the_same_ledger(X):
         pickle.dumps(ledger)
 
 
-def test_a_pickle_of_a_ledger_with_a_file_is_the_same_account(X, tmp_path):
-    path = tmp_path / "ledger.json"
+def test_a_pickle_of_a_ledger_with_a_file_is_the_same_account(X, path):
     ledger = PrivacyLedger(epsilon=1.0, path=path)
     text = pickle.dumps(ledger)
     ledger.release(OptimalDPNoise(0.75), X)
@@ -113,8 +117,7 @@ def test_a_pickle_of_a_ledger_with_a_file_is_the_same_account(X, tmp_path):
     assert not path.exists()
 
 
-def test_a_ledger_is_opened_only_where_there_is_one(X, tmp_path):
-    path = tmp_path / "ledger.json"
+def test_a_ledger_is_opened_only_where_there_is_one(X, tmp_path, path):
     with pytest.raises(FileNotFoundError, match=r"PrivacyLedger\(epsilon=..., path=...\)"):
         PrivacyLedger.open(path)
     assert list(tmp_path.iterdir()) == []
@@ -125,8 +128,7 @@ def test_a_ledger_is_opened_only_where_there_is_one(X, tmp_path):
         PrivacyLedger.open(3)
 
 
-def test_opening_never_makes_a_ledger(X, tmp_path, monkeypatch):
-    path = tmp_path / "ledger.json"
+def test_opening_never_makes_a_ledger(X, path, monkeypatch):
     PrivacyLedger(epsilon=1.0, path=path).release(OptimalDPNoise(0.75), X)
     acquire = _LedgerFile.lock
 
@@ -142,8 +144,7 @@ def test_opening_never_makes_a_ledger(X, tmp_path, monkeypatch):
     assert not path.exists()
 
 
-def test_an_opened_ledger_without_limits_warns(X, tmp_path):
-    path = tmp_path / "ledger.json"
+def test_an_opened_ledger_without_limits_warns(X, path):
     PrivacyLedger(path=path)
     with pytest.warns(UserWarning, match=r"ledger.json' has no limits.*refuses nothing") as found:
         PrivacyLedger.open(path)
@@ -154,8 +155,7 @@ def test_an_opened_ledger_without_limits_warns(X, tmp_path):
         PrivacyLedger.open(path)
 
 
-def test_entries_have_the_date_of_the_clock(X, tmp_path, monkeypatch):
-    path = tmp_path / "ledger.json"
+def test_entries_have_the_date_of_the_clock(X, path, monkeypatch):
     ledger = PrivacyLedger(path=path)
     ledger.release(OptimalDPNoise(0.5), X)
     date = datetime.fromisoformat(ledger.dates[0])
@@ -172,8 +172,7 @@ def test_entries_have_the_date_of_the_clock(X, tmp_path, monkeypatch):
     assert "2026-03-01T12:00:00Z" in again._repr_html_()
 
 
-def test_a_ledger_of_an_older_version_has_no_dates_and_goes_on(tmp_path):
-    path = tmp_path / "ledger.json"
+def test_a_ledger_of_an_older_version_has_no_dates_and_goes_on(path):
     path.write_bytes((Path(__file__).parent / "data" / "version1_ledger.json").read_bytes())
     ledger = PrivacyLedger.open(path)
     assert (ledger.total.epsilon, ledger.dates) == (0.75, [None, None])
@@ -186,8 +185,7 @@ def test_a_ledger_of_an_older_version_has_no_dates_and_goes_on(tmp_path):
 
 
 @pytest.mark.parametrize("date", [3, "yesterday", "2026-03-01"])
-def test_a_date_that_is_none_is_refused(X, tmp_path, date):
-    path = tmp_path / "ledger.json"
+def test_a_date_that_is_none_is_refused(X, path, date):
     PrivacyLedger(path=path).release(OptimalDPNoise(0.5), X)
     content = json.loads(path.read_text())
     content["entries"][0][2] = date
@@ -217,18 +215,17 @@ def test_threads_cannot_overspend(X, tmp_path, on_file):
     assert len(ledger.entries) == 10
 
 
-def test_a_lock_that_is_held_is_named(X, tmp_path, monkeypatch):
+def test_a_lock_that_is_held_is_named(X, tmp_path, path, monkeypatch):
     monkeypatch.setattr("skdp.privacy._ledger._PATIENCE", 0.05)
     lock = tmp_path / "ledger.json.lock"
     with locked(lock, 1.0), pytest.raises(TimeoutError, match=r"Another process .*json.lock"):
-        PrivacyLedger(path=tmp_path / "ledger.json")
-    PrivacyLedger(path=tmp_path / "ledger.json")
+        PrivacyLedger(path=path)
+    PrivacyLedger(path=path)
 
 
 @forks
 @pytest.mark.filterwarnings("ignore:This process")
-def test_the_lock_of_a_killed_process_blocks_nobody(tmp_path):
-    path = tmp_path / "ledger.json"
+def test_the_lock_of_a_killed_process_blocks_nobody(tmp_path, path):
     child = os.fork()
     if not child:
         with _LedgerFile(path).lock():
@@ -259,8 +256,7 @@ def test_budgets_that_make_no_sense_are_refused(limit):
 
 
 @pytest.mark.parametrize("name", [np.int64(3), "erste Lieferung, ε"])
-def test_any_name_will_do(X, tmp_path, name):
-    path = tmp_path / "ledger.json"
+def test_any_name_will_do(X, path, name):
     PrivacyLedger(path=path).release(OptimalDPNoise(), X, name=name)
     assert PrivacyLedger(path=path).entries == [(str(name), OptimalDPNoise().fit(X).guarantee_)]
 
@@ -354,8 +350,7 @@ print(spent)
 """
 
 
-def test_other_processes_share_it_and_its_limits(X, tmp_path):
-    path = tmp_path / "ledger.json"
+def test_other_processes_share_it_and_its_limits(X, path):
     PrivacyLedger(epsilon=1.0, path=path)
     command = [sys.executable, "-c", _OTHER_PROCESS, str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
@@ -391,15 +386,14 @@ def test_links_and_folders_do_not_make_another_account(X, tmp_path, monkeypatch)
         linked.release(OptimalDPNoise(0.6), X)
 
 
-def test_a_file_of_two_names_is_refused(X, tmp_path):
-    ledger = PrivacyLedger(path=tmp_path / "ledger.json")
-    os.link(tmp_path / "ledger.json", tmp_path / "other.json")
+def test_a_file_of_two_names_is_refused(X, tmp_path, path):
+    ledger = PrivacyLedger(path=path)
+    os.link(path, tmp_path / "other.json")
     with pytest.raises(ValueError, match="hard link"):
         ledger.spend(OptimalDPNoise().fit(X).guarantee_)
 
 
-def test_a_file_that_is_gone_is_no_fresh_start(X, tmp_path):
-    path = tmp_path / "ledger.json"
+def test_a_file_that_is_gone_is_no_fresh_start(X, path):
     ledger = PrivacyLedger(epsilon=1.0, path=path)
     assert path.exists()  # before the first entry
     guarantee = OptimalDPNoise(0.9).fit(X).guarantee_
@@ -418,8 +412,7 @@ def test_a_file_that_is_gone_is_no_fresh_start(X, tmp_path):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 0.999])
-def test_empty_and_truncated_files_are_refused(X, tmp_path, share):
-    path = tmp_path / "ledger.json"
+def test_empty_and_truncated_files_are_refused(X, path, share):
     ledger = PrivacyLedger(epsilon=1.0, path=path)
     ledger.release(OptimalDPNoise(0.4), X)
     text = path.read_bytes()
@@ -447,36 +440,33 @@ def test_empty_and_truncated_files_are_refused(X, tmp_path, share):
         b'{"limits": {}, "entries": [], "sha256": ""}',
     ],
 )
-def test_other_files_are_refused(tmp_path, text):
-    (tmp_path / "ledger.json").write_bytes(text)
+def test_other_files_are_refused(path, text):
+    path.write_bytes(text)
     with pytest.raises(ValueError, match=r"ledger.json' is damaged.*backup"):
-        PrivacyLedger(path=tmp_path / "ledger.json")
+        PrivacyLedger(path=path)
 
 
-def test_a_file_of_another_version_is_not_called_damaged(tmp_path):
-    (tmp_path / "ledger.json").write_text('{"format": "skdp ledger", "version": 3, "sha512": ""}')
+def test_a_file_of_another_version_is_not_called_damaged(path):
+    path.write_text('{"format": "skdp ledger", "version": 3, "sha512": ""}')
     said = r"ledger.json' was made by another version of skdp.* 3, this skdp reads 1 and 2"
     with pytest.raises(ValueError, match=said):
-        PrivacyLedger(path=tmp_path / "ledger.json")
+        PrivacyLedger(path=path)
 
 
-def test_no_digit_of_a_file_changes_unseen(X, tmp_path):
-    path = tmp_path / "ledger.json"
+def test_no_digit_of_a_file_changes_unseen(X, path):
     PrivacyLedger(epsilon=1.0, path=path).release(OptimalDPNoise(0.75), X)
     path.write_text(path.read_text().replace("0.75", "0.05"))
     with pytest.raises(ValueError, match="checksum"):
         PrivacyLedger(path=path)
 
 
-def test_a_ledger_file_that_gets_limits_refuses_from_then_on(X, tmp_path):
-    path = tmp_path / "ledger.json"
+def test_a_ledger_file_that_gets_limits_refuses_from_then_on(X, path):
     PrivacyLedger(path=path).release(OptimalDPNoise(0.75), X, name="old")
     with pytest.raises(BudgetExceededError):
         PrivacyLedger(epsilon=1.0, path=path).release(OptimalDPNoise(0.75), X)
 
 
-def test_limits_are_those_of_the_file(X, tmp_path):
-    path = tmp_path / "ledger.json"
+def test_limits_are_those_of_the_file(X, path):
     first = PrivacyLedger(path=path)
     PrivacyLedger(epsilon=1.0, path=path)
     PrivacyLedger(delta=1e-4, path=path)
@@ -720,8 +710,7 @@ def test_no_link_beside_the_file_is_written_through(X, tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs permissions of files")
-def test_a_new_file_is_private_and_an_old_one_keeps_its_permissions(X, tmp_path):
-    path = tmp_path / "ledger.json"
+def test_a_new_file_is_private_and_an_old_one_keeps_its_permissions(X, tmp_path, path):
     before = os.umask(0o022)
     try:
         ledger = PrivacyLedger(epsilon=1.0, path=path)
@@ -772,8 +761,7 @@ def test_what_is_no_path_is_named(path):
 
 
 @pytest.mark.parametrize("unit", ["labeled record", "group"])
-def test_statistics_add_up_in_a_file(tmp_path, unit):
-    path = tmp_path / "ledger.json"
+def test_statistics_add_up_in_a_file(path, unit):
     PrivacyLedger(path=path).spend(statistics_guarantee(3.0, unit), "first")
     PrivacyLedger(path=path).spend(statistics_guarantee(4.0, unit), "second")
     ledger = PrivacyLedger(path=path)
