@@ -79,6 +79,30 @@ def run(capsys):
     return runs
 
 
+@pytest.fixture
+def done(run):
+    """Run a command that succeeds; return its stdout and stderr."""
+
+    def runs(*arguments):
+        code, out, err = run(*arguments)
+        assert code == 0, err
+        return out, err
+
+    return runs
+
+
+@pytest.fixture
+def failed(run):
+    """Run a command that is refused; return its stdout and stderr."""
+
+    def runs(*arguments):
+        code, out, err = run(*arguments)
+        assert code == 1, out
+        return out, err
+
+    return runs
+
+
 @pytest.fixture(scope="session")
 def tables(tmp_path_factory):
     """A folder with a public draft, private rows, a schema, and a target's rows."""

@@ -11,9 +11,8 @@ from skdp import DPSource, DPStatisticsSource, PrivacyLeakWarning, Release
 from skdp.privacy import gaussian_sigma
 
 
-def test_the_text_answers_what_an_officer_asks(hospital, run):
-    code, out, _ = run("describe", "hospital.skdp")
-    assert code == 0
+def test_the_text_answers_what_an_officer_asks(hospital, done):
+    out, _ = done("describe", "hospital.skdp")
     flat = " ".join(out.split())
     assert out.strip() == Release.load("hospital.skdp").summary()
     assert "4 columns (9 when encoded), and the classes died, home." in flat
@@ -31,9 +30,8 @@ def test_the_text_answers_what_an_officer_asks(hospital, run):
     assert " ".join(line.split()) in flat
 
 
-def test_json_says_the_same(hospital, run):
-    code, out, err = run("describe", "hospital.skdp", "--json")
-    assert code == 0
+def test_json_says_the_same(hospital, done):
+    out, err = done("describe", "hospital.skdp", "--json")
     assert err == ""
     facts, release = json.loads(out), Release.load("hospital.skdp")
     assert facts["classes"] == ["died", "home"]
@@ -53,11 +51,10 @@ def test_json_says_the_same(hospital, run):
     assert "How well" in facts["statements"]
 
 
-def test_a_release_of_noisy_rows(tmp_path, domains, run):
+def test_a_release_of_noisy_rows(tmp_path, domains, done):
     source = DPSource(8.0, n_components=5, n_layers=1, random_state=0)
     source.fit(domains.source, domains.source_target).release_.save(tmp_path / "digits.skdp")
-    code, out, _ = run("describe", tmp_path / "digits.skdp")
-    assert code == 0
+    out, _ = done("describe", tmp_path / "digits.skdp")
     flat = " ".join(out.split())
     assert "One single value of one row. A whole row is protected far less" in flat
     assert "All 64 values of a row together: epsilon = 512" in flat
@@ -66,60 +63,30 @@ def test_a_release_of_noisy_rows(tmp_path, domains, run):
     assert "If it is known to be there" not in flat
 
 
-def test_a_release_without_noise(folder, run):
+def test_a_release_without_noise(folder, done):
     frame = pd.read_csv("draft.csv")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyLeakWarning)
         source = DPStatisticsSource(np.inf, encoder="schema.json")
         source.fit(frame, frame.pop("outcome")).release_.save("open.skdp")
-    code, out, _ = run("describe", "open.skdp")
-    assert code == 0
+    out, _ = done("describe", "open.skdp")
     assert "Not at all: epsilon is infinite" in out
-    code, out, _ = run("describe", "open.skdp", "--json")
-    assert code == 0
+    out, _ = done("describe", "open.skdp", "--json")
     assert json.loads(out)["guarantee"]["epsilon"] == "infinite"
 
 
-def test_text_of_a_foreign_file_is_shown_without_effect(hospital, run):
+def test_text_of_a_foreign_file_is_shown_without_effect(hospital, done):
     release = Release.load("hospital.skdp")
     names = np.array(["died\n\nLabels\n  \x1b[2JProtected", "home"])
     Release(**vars(release) | {"classes": names, "encoder": None}).save("forged.skdp")
-    code, out, _ = run("describe", "forged.skdp")
-    assert code == 0
+    out, _ = done("describe", "forged.skdp")
     assert "\x1b" not in out
     assert out.count("\nLabels\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "'broken.skdp' is not an intact skdp file"),
-        (b"not a release", "'broken.skdp' is not an intact skdp file"),
-        (None, "'broken.skdp': No such file"),
-    ],
-)
-def test_files_that_are_no_release(folder, run, content, message):
-    if content is not None:
-        (folder / "broken.skdp").write_bytes(content)
-    code, out, err = run("describe", "broken.skdp")
-    assert code == 1
-    assert message in err
-    assert out == ""
-
-
-def test_a_damaged_release(hospital, run):
-    content = bytearray((hospital / "hospital.skdp").read_bytes())
-    content[len(content) // 2] ^= 1
-    (hospital / "hospital.skdp").write_bytes(content)
-    code, _, err = run("describe", "hospital.skdp")
-    assert code == 1
-    assert "truncated, altered, or was written by another program. Ask its owner" in err
-
-
-def test_columns_by_class(hospital, run, monkeypatch):
+def test_columns_by_class(hospital, done, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
-    code, out, _ = run("describe", "hospital.skdp", "--columns")
-    assert code == 0
+    out, _ = done("describe", "hospital.skdp", "--columns")
     lines = out.splitlines()
     assert lines[0].split() == ["died", "home", "all"]
     assert lines[1].split()[0] == "rows"
@@ -135,22 +102,20 @@ def test_columns_by_class(hospital, run, monkeypatch):
 
 
 @pytest.mark.parametrize("width", [60, 80])
-def test_a_narrow_terminal_shows_whole_columns(hospital, run, monkeypatch, width):
+def test_a_narrow_terminal_shows_whole_columns(hospital, run, done, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", "200")
     wide = run("describe", "hospital.skdp", "--columns")[1].split()
     monkeypatch.setenv("COLUMNS", str(width))
     for arguments in ((), ("--columns",)):
-        code, out, _ = run("describe", "hospital.skdp", *arguments)
-        assert code == 0
+        out, _ = done("describe", "hospital.skdp", *arguments)
         assert max(map(len, out.splitlines())) <= width
     blocks = out.strip("\n").split("\n\n")
     assert [name for block in blocks for name in block.split("\n")[0].split()] == wide[:3]
     assert not set(wide) - set(out.split())
 
 
-def test_columns_as_json(hospital, run):
-    code, out, _ = run("describe", "hospital.skdp", "--columns", "--json")
-    assert code == 0
+def test_columns_as_json(hospital, done):
+    out, _ = done("describe", "hospital.skdp", "--columns", "--json")
     table = json.loads(out)["column_table"]
     expected = Release.load("hospital.skdp").describe_columns()
     assert [line["value"] for line in table] == pytest.approx(expected["value"].tolist())

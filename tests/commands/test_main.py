@@ -32,31 +32,13 @@ def test_help_lists_the_commands_and_exit_codes(run):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_each_command_has_help_with_an_example(run, command):
-    code, out, _ = run(command, "--help")
-    assert code == 0
+def test_each_command_has_help_with_an_example(done, command):
+    out, _ = done(command, "--help")
     assert f"example:\n  skdp {command} " in out
 
 
 def test_version(run):
     assert run("--version") == (0, f"skdp {skdp.__version__}\n", "")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "the following arguments are required: COMMAND"),
-        (["publish"], "invalid choice: 'publish'"),
-        (["describe"], "the following arguments are required: RELEASE"),
-        (["describe", "x.skdp", "--jsn"], "unrecognized arguments: --jsn"),
-        (["describe", "x.skdp", "--js"], "unrecognized arguments: --js"),
-    ],
-)
-def test_what_is_not_understood_has_exit_code_2(run, arguments, message):
-    code, out, err = run(*arguments)
-    assert code == 2
-    assert out == ""
-    assert message in err
 
 
 @pytest.mark.parametrize(
@@ -92,14 +74,13 @@ def test_warnings_are_one_line_and_those_for_programmers_none(run, monkeypatch):
     assert run("describe", "x.skdp") == (0, "done\n", "skdp: warning: mind this\n")
 
 
-def test_control_characters_have_no_effect(run, monkeypatch):
+def test_control_characters_have_no_effect(run, done, monkeypatch):
     def says(arguments, note):
         note("a\x07b")
         return "first\nsecond\x1b[2J\r"
 
     monkeypatch.setattr(_describe, "run", says)
-    code, out, err = run("describe", "x.skdp")
-    assert code == 0
+    out, err = done("describe", "x.skdp")
     assert out == "first\nsecond\\x1b[2J\\r\n"
     assert err == "skdp: a\\x07b\n"
 
@@ -224,7 +205,7 @@ def test_the_installed_command_is_main():
 
 @pytest.mark.parametrize("output", ["drawn.json", "hospital.skdp", "p.csv"])
 def test_a_file_that_appears_meanwhile_is_left_as_it_is(
-    folder, run, release_command, monkeypatch, output
+    folder, run, done, release_command, monkeypatch, output
 ):
     """Unless --force allows to replace it; and a release that is charged is not lost."""
     run(*release_command)
@@ -253,8 +234,7 @@ def test_a_file_that_appears_meanwhile_is_left_as_it_is(
         assert Release.load(saved[0]).guarantee == guarantee
     else:
         assert f"{output}': There is such a file already" in err
-    code, _, err = run(*command, "--force")
-    assert code == 0, err
+    done(*command, "--force")
     assert Path(output).read_bytes() != b"of somebody else"
     assert not list(folder.glob(".*"))
 
@@ -276,14 +256,6 @@ def test_permissions_of_what_is_written(folder, run, release_command):
             assert stat.S_IMODE(Path(output).stat().st_mode) == 0o640
     finally:
         os.umask(previous)
-
-
-def test_wrong_arguments_show_how_the_command_is_used(run):
-    for arguments in (["describe"], ["describe", "a.skdp", "--colums"]):
-        code, out, err = run(*arguments)
-        assert code == 2
-        assert out == ""
-        assert err.startswith("usage: skdp describe")
 
 
 def test_what_is_typed_reaches_no_terminal_as_an_escape(run):

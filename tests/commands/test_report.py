@@ -15,19 +15,3 @@ def test_one_page_from_files(hospital, run, release_command, shows_nothing_priva
     assert "North &amp; South" in html
     assert "not refuted by this canary" in html
     assert shows_nothing_private(html, out, err)
-
-
-def test_what_is_refused_writes_nothing(hospital, run):
-    for arguments, what in (
-        (("-o", "page.txt"), "must end in .html"),
-        (("-o", "page.html", "--ledger", "none.json"), "none.json"),
-        (("-o", "page.html", "--audit", "hospital.skdp"), "is no text"),
-    ):
-        code, out, err = run("report", "hospital.skdp", *arguments)
-        assert (code, out) == (1, "")
-        assert what in err
-        assert not Path(arguments[1]).exists()
-    Path("page.html").write_text("mine")
-    assert run("report", "hospital.skdp", "-o", "page.html")[0] == 1
-    assert Path("page.html").read_text() == "mine"
-    assert run("report", "hospital.skdp", "-o", "page.html", "--force")[0] == 0

@@ -21,10 +21,9 @@ def rows(folder):
     return folder
 
 
-def test_rows_of_the_release(rows, run):
+def test_rows_of_the_release(rows, done):
     asked = ("sample", "h.skdp", "-n", 50, "--label", "outcome", "--seed", 3)
-    code, out, err = run(*asked, "-o", "synthetic.csv")
-    assert code == 0, err
+    out, _ = done(*asked, "-o", "synthetic.csv")
     assert "Drew 50 synthetic rows" in out
     frame = pd.read_csv("synthetic.csv")
     expected, labels = Release.load("h.skdp").sample(50, 3, as_frame=True)
@@ -32,26 +31,9 @@ def test_rows_of_the_release(rows, run):
     np.testing.assert_array_equal(frame["outcome"], labels)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("-n", 0), "--rows must be a whole number 1 or more, got 0"),
-        (("-n", 5, "--seed", -1), "--seed must be a whole number from 0 to 4294967295, got -1"),
-        (("-n", 5, "--seed", 2**32), "--seed must be"),
-        (("-n", 5, "--label", "age"), "--label 'age' is a column of 'h.skdp' already"),
-    ],
-)
-def test_refusals(rows, run, arguments, said):
-    code, _, err = run("sample", "h.skdp", *arguments, "-o", "synthetic.csv")
-    assert code == 1
-    assert said in err
-    assert not (rows / "synthetic.csv").exists()
-
-
 @pytest.mark.filterwarnings("ignore")
-def test_a_release_without_a_schema_is_for_python(folder, run):
+def test_a_release_without_a_schema_is_for_python(folder, failed):
     X = np.random.default_rng(0).random((40, 3))
     DPSource(8.0, bounds=(0, 1)).fit(X, X[:, 0] > 0.5).release_.save("array.skdp")
-    code, _, err = run("sample", "array.skdp", "-n", 5, "-o", "synthetic.csv")
-    assert code == 1
+    _, err = failed("sample", "array.skdp", "-n", 5, "-o", "synthetic.csv")
     assert "has no schema" in err

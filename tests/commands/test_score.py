@@ -39,13 +39,12 @@ def of_classes(n=150, classes=("died", "home")):
     return predictions, pd.DataFrame({"patient": predictions["patient"], "outcome": y})
 
 
-def test_classes(here, run):
+def test_classes(here, done):
     predictions, truth = of_classes()
     truth.loc[140:, "outcome"] = None
     predictions.to_csv("p.csv", index=False)
     truth.to_csv("t.csv", index=False)
-    code, out, err = run("score", "p.csv", "t.csv", "--label", "outcome")
-    assert code == 0, err
+    out, _ = done("score", "p.csv", "t.csv", "--label", "outcome")
     assert out.splitlines()[0] == "140 rows with an outcome, of 150"
     assert FREE in out
     p, y = predictions["probability_home"][:140], truth["outcome"][:140] == "home"
@@ -68,7 +67,7 @@ def test_classes(here, run):
         np.testing.assert_allclose(list(map(float, line.split())), expected, atol=6e-4)
 
 
-def test_rows_are_found_by_their_ids(here, run):
+def test_rows_are_found_by_their_ids(here, run, done, failed):
     predictions, truth = of_classes()
     predictions["patient"] = "'" + predictions["patient"]  # as in a CSV file of skdp predict
     predictions.to_csv("p.csv", index=False)
@@ -76,11 +75,9 @@ def test_rows_are_found_by_their_ids(here, run):
     shuffled = truth[:120].sample(frac=1, random_state=0)
     shuffled.to_csv("t.csv", index=False)
     command = ("score", "p.csv", "t.csv", "--label", "outcome")
-    code, _, err = run(*command)
-    assert code == 1
+    _, err = failed(*command)
     assert "has 150 rows, and 't.csv' 120. Name the column that tells rows apart by --id" in err
-    code, out, err = run(*command, "--id", "patient")
-    assert code == 0, err
+    out, _ = done(*command, "--id", "patient")
     y = truth["outcome"][:120] == "home"
     wanted = roc_auc_score(y, predictions["probability_home"][:120])
     assert figures(out)["AUC"] == pytest.approx(wanted, abs=6e-4)
@@ -90,40 +87,36 @@ def test_rows_are_found_by_their_ids(here, run):
     assert "No 'patient' is in both tables" in run(*command, "--id", "patient")[2]
 
 
-def test_several_classes_and_classes_that_are_numbers(here, run):
+def test_several_classes_and_classes_that_are_numbers(here, done):
     predictions, truth = of_classes(classes=("0", "1", "2"))
     predictions.to_csv("p.csv", index=False)
     truth.astype({"outcome": float}).to_csv("t.csv", index=False)
-    code, out, err = run("score", "p.csv", "t.csv", "--label", "outcome")
-    assert code == 0, err
+    out, _ = done("score", "p.csv", "t.csv", "--label", "outcome")
     p = predictions.filter(like="probability").to_numpy()
     wanted = roc_auc_score(truth["outcome"].astype(int), p, multi_class="ovr")
     assert figures(out)["AUC"] == pytest.approx(wanted, abs=6e-4)
     assert out.count("rows of similar probability of") == 3
 
 
-def test_one_class_only(here, run):
+def test_one_class_only(here, done):
     predictions, truth = of_classes()
     predictions.to_csv("p.csv", index=False)
     truth.assign(outcome="home").to_csv("t.csv", index=False)
-    code, out, err = run("score", "p.csv", "t.csv", "--label", "outcome")
-    assert code == 0, err
+    out, _ = done("score", "p.csv", "t.csv", "--label", "outcome")
     assert "AUC           unknown, of rows with one outcome only" in out
 
 
-def test_numbers(here, run):
+def test_numbers(here, done, failed):
     rng = np.random.RandomState(0)
     predicted = rng.uniform(10_000, 90_000, 200)
     y = predicted + rng.normal(0, 8_000, 200)
     pd.DataFrame({"prediction": predicted, "deviation": 8_000.0}).to_csv("p.csv", index=False)
     pd.DataFrame({"value": [f"{v:,.2f}" for v in y]}).to_csv("t.csv", index=False)
     command = ("score", "p.csv", "t.csv", "--label", "value")
-    code, _, err = run(*command)
-    assert code == 1
+    _, err = failed(*command)
     assert "200 cells that are no numbers" in err
     assert "add --thousands ','" in err
-    code, out, err = run(*command, "--thousands", ",")
-    assert code == 0, err
+    out, _ = done(*command, "--thousands", ",")
     found = figures(out)
     assert found["R²"] == pytest.approx(r2_score(y, predicted), abs=6e-4)
     assert found["mean error"] == pytest.approx(mean_absolute_error(y, predicted), rel=1e-3)
@@ -140,7 +133,7 @@ def test_numbers(here, run):
     )
 
 
-def test_times(here, run):
+def test_times(here, run, done):
     rng = np.random.RandomState(0)
     risk = rng.normal(size=200)
     times = rng.exponential(300 * np.exp(-risk))
@@ -150,8 +143,7 @@ def test_times(here, run):
     truth = pd.DataFrame({"dead": np.where(events, "yes", "no"), "days": times})
     truth.to_csv("t.csv", index=False)
     command = ("score", "p.csv", "t.csv", "--event", "dead", "--time", "days")
-    code, out, err = run(*command)
-    assert code == 0, err
+    out, _ = done(*command)
     seen, left = events & (times <= 365), np.minimum(times, 365)
     assert figures(out)["concordance"] == pytest.approx(
         concordance_index(seen, left, risk), abs=6e-4
@@ -165,7 +157,7 @@ def test_times(here, run):
 
 
 @pytest.mark.parametrize("kind", ["classes", "numbers", "times"])
-def test_plots(here, run, kind):
+def test_plots(here, run, done, kind):
     pytest.importorskip("matplotlib")
     rng = np.random.RandomState(0)
     p = rng.uniform(0.1, 0.9, 100)
@@ -180,8 +172,7 @@ def test_plots(here, run, kind):
     pd.DataFrame({"event": happened, "time": np.where(happened, 3, 5)}).to_csv(
         "t.csv", index=False
     )
-    code, out, err = run("score", "p.csv", "t.csv", *outcome, "--plot", "c.png")
-    assert code == 0, err
+    out, _ = done("score", "p.csv", "t.csv", *outcome, "--plot", "c.png")
     assert "Wrote 'c.png'." in out
     assert Path("c.png").read_bytes().startswith(b"\x89PNG")
     assert "is there already" in run("score", "p.csv", "t.csv", *outcome, "--plot", "c.png")[2]
@@ -211,7 +202,7 @@ def test_mistakes_are_refused(here, run):
 
 
 @pytest.mark.parametrize("ending", ["csv", "xlsx", "parquet"])
-def test_the_course_from_predictions_to_a_score(hospital, run, monkeypatch, ending):
+def test_the_course_from_predictions_to_a_score(hospital, run, done, monkeypatch, ending):
     pytest.importorskip({"xlsx": "openpyxl", "parquet": "pyarrow"}.get(ending, "csv"))
     monkeypatch.chdir(hospital)
     target = pd.read_csv("rows.csv")[100:250]
@@ -219,8 +210,7 @@ def test_the_course_from_predictions_to_a_score(hospital, run, monkeypatch, endi
     target.to_csv("truth.csv", index=False)
     path = f"p.{ending}"
     assert run("predict", "hospital.skdp", "new.csv", "--id", "name", "-o", path)[0] == 0
-    code, out, err = run("score", path, "truth.csv", "--id", "name", "--label", "outcome")
-    assert code == 0, err
+    out, _ = done("score", path, "truth.csv", "--id", "name", "--label", "outcome")
     assert figures(out)["AUC"] > 0.6
 
 
@@ -296,7 +286,7 @@ def test_a_single_row_has_no_interval(here, run):
     assert "log loss      0.357; the frequencies alone" in out
 
 
-def test_times_at_which_nobody_is_followed_have_no_figures(here, run):
+def test_times_at_which_nobody_is_followed_have_no_figures(here, done):
     rng = np.random.RandomState(0)
     risk = rng.normal(size=1000)
     times, left = rng.exponential(300 * np.exp(-risk)), rng.uniform(0, 120, 1000)
@@ -305,8 +295,7 @@ def test_times_at_which_nobody_is_followed_have_no_figures(here, run):
     truth = {"event": (times <= left).astype(int), "time": np.minimum(times, left)}
     pd.DataFrame(truth).to_csv("t.csv", index=False)
     plotted = ("--plot", "c.png") if pytest.importorskip("matplotlib") else ()
-    code, out, err = run("score", "p.csv", "t.csv", *plotted)
-    assert code == 0, err
+    out, _ = done("score", "p.csv", "t.csv", *plotted)
     assert out.count("n/a: too few rows are left, about 0 followed") == 3
     assert " ".join(out.split()).count(", over 1 of 4 times") == 3
     there = np.sum(truth["time"] >= 91)

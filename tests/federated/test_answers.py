@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from skdp import DPStatisticsSource, Release
-from skdp.federated import CollectedReleases, collect_answers, owner_answer
+from skdp.federated import collect_answers, owner_answer
 from skdp.privacy import PrivacyLedger
 from skdp.utils._storage import load_arrays, save_arrays
 
@@ -401,11 +401,6 @@ def test_a_release_that_cannot_be_written_is_sent(tmp_path, monkeypatch):
     assert read(answer, tmp_path).guarantee == charged
 
 
-def test_a_path_is_needed():
-    with pytest.raises(TypeError, match="path"):
-        owner_answer(owner(0))
-
-
 def test_a_damaged_file_of_the_owner_is_neither_sent_nor_replaced(tmp_path):
     path = tmp_path / "own.skdp"
     path.write_bytes(b"damaged")
@@ -438,9 +433,3 @@ def test_names_and_reasons_stay_in_their_line(answer):
     collected = collect_answers(answers, disjoint=True, classes=[0, 1])
     assert len(str(collected).splitlines()) == 4
     assert max(map(len, str(collected).splitlines())) < 250
-
-
-def test_a_report_needs_no_release():
-    assert str(CollectedReleases(None, {}, {"a": "no answer in time"})) == (
-        "a: refused, no answer in time"
-    )

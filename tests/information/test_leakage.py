@@ -6,13 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import xlogy
-from scipy.stats import laplace, norm, t
+from scipy.stats import laplace
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GroupKFold
 
 from skdp import OptimalDPNoise, RandomizedResponse
 from skdp.information import InformationEstimate, information_leakage
-from skdp.information._decoders import mixture_weights, student_fit
 from skdp.information._leakage import neighbor_entropies
 
 
@@ -184,25 +183,6 @@ def test_seeds_repeat_and_jobs_change_nothing():
     assert leakage(s, T, n_permutations=2, n_jobs=2) == one
     assert isinstance(one, InformationEstimate)
     assert leakage(s, T, n_permutations=2, seed=1) != one
-
-
-def test_progress_is_printed(capsys):
-    leakage(*gaussian_pair(0.5, 100, 0), n_permutations=1, verbose=1)
-    assert "information_leakage" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("degrees", [3.0, 1e6])
-def test_scales_of_residuals(degrees):
-    residuals = 1.7 * t.rvs(degrees, size=4000, random_state=0)
-    assert student_fit(residuals) == {"df": degrees, "scale": pytest.approx(1.7, rel=0.06)}
-
-
-def test_weights_of_a_mixture():
-    """Rows of which three of four come from one of two distributions."""
-    rng = np.random.default_rng(0)
-    x = np.where(rng.random(5000) < 0.75, rng.normal(size=5000), rng.normal(3, 1, 5000))
-    logs = np.column_stack([norm.logpdf(x), norm.logpdf(x, 3)])
-    np.testing.assert_allclose(mixture_weights(logs), [0.75, 0.25], atol=0.03)
 
 
 @pytest.mark.parametrize(("d", "correlation"), product([2, 3], [0.0, 0.8]))

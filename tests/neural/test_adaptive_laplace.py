@@ -52,16 +52,6 @@ def test_warm_start_goes_on_and_adds_guarantees(some_digits, small):
 
 
 @quiet
-def test_without_warm_start_a_fit_starts_afresh(some_digits, small):
-    X, y = some_digits
-    model = AdaptiveLaplaceClassifier(**small).fit(X, y)
-    first, scores = model.guarantee_, model.predict_proba(X)
-    model.fit(X, y)
-    assert model.guarantee_ == first
-    np.testing.assert_array_equal(model.predict_proba(X), scores)
-
-
-@quiet
 @pytest.mark.parametrize(
     "changes",
     [
@@ -121,14 +111,26 @@ def test_a_public_list_of_classes(some_digits, small):
         AdaptiveLaplaceClassifier(classes=[0], **small).fit(X[y == 0], y[y == 0])
 
 
+ENDS = [(1, 0), (0, 0), (0, np.inf), (0,), ("a", "b"), ([0, 0], [1, 1]), (0, 1, 2)]
+SHARES = [(0.5, 0.5), (0.5, 0.6, 0.1), (0.5, 0.5, 0), (-1, 1, 1)]
+SIDES = [(-8, -8), ("a", 8), (None, 8), (8.5, 8), ()]
+SUM = "'budget_split' .* three positive numbers that sum to 1"
+
+
 @pytest.mark.parametrize(
-    "bounds",
-    [(1, 0), (0, 0), (0, np.inf), (0,), ("a", "b"), ([0, 0], [1, 1]), (0, 1, 2)],
+    ("settings", "message"),
+    [
+        *(({"bounds": b}, "The 'bounds' parameter of AdaptiveLaplaceClassifier") for b in ENDS),
+        *(({"budget_split": shares}, SUM) for shares in SHARES),
+        *(({"image_shape": sides}, "'image_shape' parameter") for sides in SIDES),
+        ({"budget_split": ("a", 1, 2)}, "'budget_split' parameter"),
+        ({"epsilon": 1e-40}, "'epsilon' parameter is so small"),
+    ],
     ids=str,
 )
-def test_bounds_that_bound_nothing_are_refused(bounds, some_digits, small):
-    with pytest.raises(ValueError, match="The 'bounds' parameter of AdaptiveLaplaceClassifier"):
-        AdaptiveLaplaceClassifier(bounds=bounds, **small).fit(*some_digits)
+def test_parameters_that_do_not_fit_are_refused(settings, message, some_digits, small):
+    with pytest.raises(ValueError, match=message):
+        AdaptiveLaplaceClassifier(**settings, **small).fit(*some_digits)
 
 
 @quiet
@@ -140,14 +142,6 @@ def test_rows_are_clipped_to_bounds_and_scaled(some_digits, small):
     other = AdaptiveLaplaceClassifier(bounds=(low, high), **small).fit(far, y)
     np.testing.assert_allclose(other.predict_proba(far), model.predict_proba(X), atol=1e-5)
     np.testing.assert_array_equal(other.bounds_, [low, high])
-
-
-@pytest.mark.parametrize("split", [(0.5, 0.5), (0.5, 0.6, 0.1), (0.5, 0.5, 0), (-1, 1, 1)])
-def test_parts_of_the_budget_sum_to_one(split, some_digits, small):
-    with pytest.raises(
-        ValueError, match=r"'budget_split' .* three positive numbers that sum to 1"
-    ):
-        AdaptiveLaplaceClassifier(budget_split=split, **small).fit(*some_digits)
 
 
 @quiet
@@ -232,15 +226,6 @@ def test_it_learns_without_noise_and_with_little(normalization, image_shape, dig
         assert model.score(X[1200:], y[1200:]) > least
 
 
-@quiet
-def test_rows_of_32_bits_and_queries_one_by_one(some_digits, small):
-    X, y = some_digits
-    model = AdaptiveLaplaceClassifier(**small).fit(X.astype(np.float32), y)
-    together = model.predict_proba(X.astype(np.float32))
-    alone = np.vstack([model.predict_proba(row[None].astype(np.float32)) for row in X[:20]])
-    np.testing.assert_allclose(alone, together[:20], rtol=1e-12)
-
-
 @pytest.mark.parametrize("estimator", [AdaptiveLaplaceClassifier, PrivateCDBNClassifier])
 @pytest.mark.parametrize("random_state", [None, 0])
 def test_noise_of_rows_is_cryptographic_without_a_seed(
@@ -277,24 +262,6 @@ def test_a_belief_network_has_no_relevances(some_digits, small):
     network = PrivateCDBNClassifier(**small).fit(*some_digits)
     with pytest.raises(ValueError, match=r"'pretrained'.*got a PrivateCDBNClassifier"):
         AdaptiveLaplaceClassifier(pretrained=network, **small).fit(*some_digits)
-
-
-@pytest.mark.parametrize("shape", [(-8, -8), ("a", 8), (None, 8), (8.5, 8), ()])
-def test_sides_of_an_image_are_positive_whole_numbers(shape, some_digits, small):
-    with pytest.raises(ValueError, match="'image_shape' parameter"):
-        AdaptiveLaplaceClassifier(image_shape=shape, **small).fit(*some_digits)
-
-
-@pytest.mark.parametrize("estimator", [AdaptiveLaplaceClassifier, PrivateCDBNClassifier])
-def test_parts_of_the_budget_are_numbers(estimator, some_digits, small):
-    with pytest.raises(ValueError, match="'budget_split' parameter"):
-        estimator(budget_split=("a", 1, 2), **small).fit(*some_digits)
-
-
-@pytest.mark.parametrize("estimator", [AdaptiveLaplaceClassifier, PrivateCDBNClassifier])
-def test_an_epsilon_whose_noise_overflows_is_refused(estimator, some_digits, small):
-    with pytest.raises(ValueError, match="'epsilon' parameter is so small"):
-        estimator(epsilon=1e-40, **small).fit(*some_digits)
 
 
 def test_parameters_set_after_a_fit_change_no_network(some_digits, small):

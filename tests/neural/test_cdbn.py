@@ -263,6 +263,8 @@ def test_a_network_that_goes_on_keeps_its_polynomial(other):
         ({"hidden_layer_sizes": (8,)}, "at least one energy layer"),
         ({"budget_split": (1, 1, 1)}, "None or 2 positive numbers"),
         ({"budget_split": (1, -1)}, "None or 2 positive numbers"),
+        ({"budget_split": ("a", 1, 2)}, "'budget_split' parameter"),
+        ({"epsilon": 1e-40}, "'epsilon' parameter is so small"),
         ({"image_shape": (8, 9)}, "image_shape"),
         ({"noise_per": "epoch"}, "noise_per"),
         ({"approximation": "fourier"}, "approximation"),

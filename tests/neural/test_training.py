@@ -4,7 +4,6 @@ import copy
 
 import numpy as np
 import pytest
-from scipy.special import expit
 from scipy.stats import kstest, laplace
 from sklearn.utils import check_random_state
 
@@ -64,26 +63,6 @@ def test_probabilities_keep_the_order_of_scores(rng):
     assert torch.equal(probabilities.argsort(dim=1), scores.argsort(dim=1))
     assert (probabilities > 0).all()
     torch.testing.assert_close(probabilities.sum(dim=1), torch.ones(200, dtype=torch.float64))
-
-
-def test_the_error_bound_of_the_paper_holds_and_is_loose():
-    # Lemma 7 of Phan et al. (2017): what is lost, per class, by minimizing the expansion in place
-    # of the loss is at most (e² + 2e − 1) / (e (1 + e)²) = 0.31, for scores in [−1, 1]. Their
-    # proof adds ranges of third derivatives; the third derivative of the sum is odd, and the
-    # remainder of the second order at most z⁴/192.
-    bound = (np.e**2 + 2 * np.e - 1) / (np.e * (1 + np.e) ** 2)
-    z, y = np.meshgrid(np.linspace(-1, 1, 401), np.linspace(0, 1, 101), indexing="ij")
-    exact, expansion = cross_entropy(z, y), np.log(2) + (0.5 - y) * z + z**2 / 8
-    assert np.abs(exact - expansion).max() <= 1 / 192
-    best = expansion.argmin(axis=0)
-    lost = exact[best, np.arange(101)] - exact.min(axis=0)
-    assert 0 < lost.max() < bound / 30
-    # Also without any bound on the scores: at most log(1 + e⁻²), where y is certain.
-    p = np.linspace(0, 1, 1001)
-    entropy = cross_entropy(np.log(np.clip(p, 1e-300, 1) / np.clip(1 - p, 1e-300, 1)), p)
-    lost = cross_entropy(4 * p - 2, p) - entropy
-    assert lost.max() == pytest.approx(-np.log(expit(2)), rel=1e-9)
-    assert lost.max() < bound
 
 
 def test_scales_are_those_of_the_equations():

@@ -141,11 +141,6 @@ def test_bounds_clip_and_set_the_scale_of_each_feature():
     assert "one element, anywhere within the bounds" in str(noise.guarantee_)
 
 
-def test_equal_bounds_keep_one_magnitude():
-    noise = OptimalDPNoise(2.0, bounds=(0, 255)).fit(np.zeros((3, 4)))
-    assert_allclose(noise.expected_magnitude_, 255 / 2, rtol=1e-4)
-
-
 def test_bounds_learned_from_the_data_warn(rng):
     X = rng.rand(50, 2) * [1, 5]
     with pytest.warns(PrivacyLeakWarning, match=r"bounds='data'.*bounds=\(0, 255\)"):

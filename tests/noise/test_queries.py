@@ -128,3 +128,14 @@ def test_large_noise_is_as_exact_as_small(steps):
     noise = alone(1.0, 1e-5, 40_000, sensitivity).add("a", np.zeros(40_000, int), sensitivity)
     assert stats.kstest(noise / steps, "norm").pvalue > 1e-3
     assert np.unique(noise & 1, return_counts=True)[1] == pytest.approx(20_000, rel=0.03)
+
+
+def test_of_alternative_queries_one_option_is_answered_and_reported():
+    told, shares = [], {name: Share(0.5, 9, STEP, option=k) for k, name in enumerate("abc")}
+    asked = GaussianQueries(1.0, 1e-5, shares, RandomBits(bytes(32)), told.append)
+    values = np.arange(9) << 50
+    assert (abs(asked.add("b", values, STEP) - values) < 50 * STEP).all()
+    with pytest.raises(RuntimeError, match="share of query 'c' is that of an option not taken"):
+        asked.add("c", values, STEP)
+    asked.add("a", values, STEP)
+    assert told == ["b", "a"]

@@ -17,7 +17,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from skdp import OptimalDPNoise, PrivacyLeakWarning, RandomizedResponse
-from skdp.noise import RandomBits, _randomness
+from skdp.noise import _randomness
 from skdp.noise._randomness import _draw_key
 
 X = np.linspace(0, 1, 60).reshape(20, 3)
@@ -232,9 +232,3 @@ def test_a_fit_that_failed_leaves_no_seed_in_a_pickle():
     with pytest.raises((ValueError, TypeError)):
         noise.fit([["a"]])
     assert str(987_654_321).encode() not in pickle.dumps(noise, protocol=0)
-
-
-def test_random_bits_are_the_key_stream_of_aes():
-    """NIST's known answer for a key and a counter of zeros: dc95c078a2408989ad48a21492842087."""
-    drawn = RandomBits(key=bytes(32)).draw(2)
-    assert drawn.tobytes().hex() == "dc95c078a2408989ad48a21492842087"

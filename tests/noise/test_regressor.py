@@ -264,12 +264,6 @@ def test_outcomes_need_bounds(target_noise, pairs):
         model.fit(*pairs)
 
 
-def test_bounds_that_are_learned_warn(pairs):
-    model = DPNoiseRegressor(Ridge(), noise=plain(), target_noise=OptimalDPNoise(bounds="data"))
-    with pytest.warns(PrivacyLeakWarning, match="learns the bounds"):
-        model.fit(*pairs)
-
-
 @quiet
 def test_noises_of_the_same_seed_are_refused(pairs):
     model = DPNoiseRegressor(

@@ -8,11 +8,10 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from scipy import stats
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import FeatureUnion, make_pipeline
 
 from skdp import (
@@ -98,12 +97,6 @@ def test_the_guarantee_says_what_passes(rng):
     assert "queries and all else that transform passes on" in guarantee.excludes
 
 
-def test_training_pipeline_never_sees_the_data(rng):
-    X, y = rng.rand(40, 3), np.arange(40) % 2
-    pipeline = make_pipeline(OptimalDPNoise(perturb="fit"), KNeighborsClassifier(1)).fit(X, y)
-    assert not np.isin(pipeline[-1]._fit_X, X).any()
-
-
 def test_numpys_global_seed_does_not_fix_the_noise(rng):
     X = rng.rand(20, 3)
     draws = []
@@ -160,31 +153,9 @@ def test_infinite_epsilon_is_the_identity_and_says_so(noise, rng):
     assert_array_equal(out, X)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("noise", NOISES)
-def test_dtype_is_preserved(noise, dtype, rng):
-    X = rng.rand(20, 3).astype(dtype)
-    noise = clone(noise).fit(X)
-    assert noise.transform(X).dtype == dtype
-    assert noise.fit_transform(X).dtype == dtype
-
-
-def test_the_input_is_never_written(rng):
-    X = rng.rand(20, 3)
-    before = X.copy()
-    OptimalDPNoise().fit(X).transform(X)
-    assert_array_equal(X, before)
-
-
 def test_gaussian_refuses_delta_zero(rng):
     with pytest.raises(ValueError, match=r"'delta'.*got 0.*OptimalDPNoise\(delta=0\)"):
         GaussianDPNoise(delta=0.0).fit(rng.rand(5, 2))
-
-
-def test_classical_noise_has_the_size_of_its_formula():
-    noise = GaussianDPNoise(0.5, 1e-5, calibration="classical").fit(np.zeros((1, 3)))
-    sigma = np.sqrt(2 * np.log(1.25 / 1e-5)) / 0.5
-    assert_allclose(noise.expected_magnitude_, sigma * np.sqrt(2 / np.pi), rtol=1e-6)
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 8.0])
@@ -215,14 +186,6 @@ def test_bad_parameters_are_named(cls, name, value, rng):
     noise = cls(**{name: value})
     with pytest.raises(ValueError, match=rf"'{name}' parameter of {cls.__name__} must be"):
         noise.fit(rng.rand(5, 2))
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_non_finite_input_is_refused(bad, rng):
-    X = rng.rand(5, 2)
-    X[2, 1] = bad
-    with pytest.raises(ValueError, match="Input X contains"):
-        OptimalDPNoise().fit_transform(X)
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -260,12 +223,6 @@ def test_a_pickle_does_not_carry_the_state_of_the_generator(rng):
     assert made.random_state is None
     assert noise.random_state is not None
     assert (made.transform(X) != noise.transform(X)).all()
-
-
-def test_the_warning_points_at_the_users_line(rng):
-    with pytest.warns(PrivacyLeakWarning) as caught:
-        OptimalDPNoise(random_state=0).fit(rng.rand(5, 2))
-    assert caught[0].filename == __file__
 
 
 @pytest.mark.parametrize("cls", CLASSES)

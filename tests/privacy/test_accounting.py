@@ -162,12 +162,6 @@ def test_known_only_by_epsilon_and_delta():
     assert_allclose(guarantee.delta_at(0.0), 0.001 + 0.999 * pure_delta(1.0, 1, 0.0), rtol=1e-3)
 
 
-def test_labels_compose_too():
-    guarantee = RandomizedResponse(0.5).fit([0, 1]).guarantee_
-    assert_allclose(guarantee.compose(3).epsilon, 1.5)
-    assert_allclose(guarantee.compose(3).delta_at(1.0), pure_delta(0.5, 3, 1.0), rtol=2e-3)
-
-
 def test_without_dp_accounting_closed_forms_remain(monkeypatch):
     monkeypatch.setitem(sys.modules, "dp_accounting", None)
     monkeypatch.setitem(sys.modules, "dp_accounting.pld", None)
@@ -183,23 +177,6 @@ def test_no_noise_is_no_privacy():
         none = GaussianDPNoise(np.inf).fit(X).guarantee_
     assert none.epsilon_at(1e-5) == np.inf
     assert none.delta_at(3.0) == 1.0
-
-
-@pytest.mark.parametrize("k", [0, -1, 2.5])
-def test_impossible_repetitions_are_named(k):
-    guarantee = OptimalDPNoise().fit(X).guarantee_
-    with pytest.raises(ValueError, match=rf"'k' parameter must be a whole number.*{k}"):
-        guarantee.compose(k)
-    with pytest.raises(ValueError, match="'n_features' parameter"):
-        guarantee.to_record(k)
-
-
-def test_impossible_levels_are_named():
-    guarantee = OptimalDPNoise().fit(X).guarantee_
-    with pytest.raises(ValueError, match=r"'delta' parameter must be in \[0, 1\), got 1.0"):
-        guarantee.epsilon_at(1.0)
-    with pytest.raises(ValueError, match="'epsilon' parameter must be >= 0, got -1"):
-        guarantee.delta_at(-1)
 
 
 def exact_delta(epsilon, *mechanisms):

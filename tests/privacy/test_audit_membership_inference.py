@@ -85,21 +85,6 @@ def test_no_attack_succeeds_where_nothing_is_learned(data):
     assert_allclose(rows["auc"], 0.5, atol=0.05)
 
 
-def test_success_fades_with_epsilon(data):
-    members, others, _ = thirds(data)
-    auc = []
-    for epsilon in (0.05, 1000.0):
-        model = make_pipeline(
-            OptimalDPNoise(epsilon, perturb="fit"), DecisionTreeClassifier(random_state=0)
-        ).fit(*members)
-        report = audit_membership(model, members, others, attacks=["loss"], random_state=0)
-        auc.append(overall(report, "loss")["auc"])
-        assert report.guarantee.unit == "record"
-        assert report.guarantee.epsilon == pytest.approx(5 * epsilon)
-    assert auc[0] < 0.56
-    assert auc[1] > 0.6
-
-
 def record_claim(epsilon, n_features=64):
     stated = [Mechanism("any", epsilon)]
     return PrivacyGuarantee("x", stated, 1.0, n_features, "rows", "labels", unit="record")
@@ -391,19 +376,6 @@ def test_a_granted_delta_lowers_the_bound(data):
     assert bounds[0] > bounds[1] > bounds[2] == 0
 
 
-def test_the_claim_of_a_transfer_model_is_about_other_rows(digits):
-    X, y = digits
-    source = DPSource(8.0, n_layers=1, random_state=0).fit(X[:600], y[:600])
-    model = DPTransferClassifier(
-        source, self_training=SelfTrainingSchedule(n_components=2, n_layers=1), random_state=0
-    )
-    model.fit(X[600:900], y[600:900])
-    report = audit_membership(
-        model, (X[600:900], y[600:900]), (X[900:1200], y[900:1200]), attacks=["correctness"]
-    )
-    assert report.guarantee is None
-
-
 def test_frames_and_rare_classes(data):
     (X_in, y_in), (X_out, y_out), (X_own, y_own) = (
         (pd.DataFrame(X, columns=list("abcde")), np.where(y, "yes", "no")) for X, y in thirds(data)
@@ -527,9 +499,3 @@ def test_wrong_calls_are_named(data):
     attack.fit(members[0][:50], members[1][:50])
     with pytest.raises(ValueError, match="600 records"):
         attack.score_members(model, *members)
-
-
-def test_progress_is_printed(data, capsys):
-    members, others, _ = thirds(data)
-    audit_membership(KNeighborsClassifier().fit(*members), members, others, verbose=1)
-    assert "[audit_membership] entropy: AUC" in capsys.readouterr().out

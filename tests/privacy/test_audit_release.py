@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 
 from skdp import DPStatisticsSource
 from skdp.noise import GaussianQueries, _randomness
-from skdp.privacy import Mechanism, PrivacyGuarantee, gaussian_epsilon, gaussian_sigma
+from skdp.privacy import Mechanism, gaussian_epsilon, gaussian_sigma
 from skdp.privacy.audit import (
     audit_release,
     clopper_pearson,
@@ -30,6 +30,8 @@ from skdp.privacy.audit._release import (
 )
 from skdp.release import PrincipalModel
 from skdp.source import _additive_model
+
+from .conftest import guarantee_of
 
 DELTA = 1e-5
 # Shares of 1/σ² of counts, sums and sums of products.
@@ -57,17 +59,8 @@ def made_of(**parts):
 
 
 @cache
-def guarantee_of(kind, epsilon, unit, relation):
-    return PrivacyGuarantee(
-        mechanism="noisy statistics",
-        mechanisms=[Mechanism(kind, epsilon, DELTA)],
-        sensitivity=None,
-        n_features=2,
-        covers="features and labels",
-        excludes="nothing",
-        unit=unit,
-        relation=relation,
-    )
+def claimed(kind, epsilon, unit, relation):
+    return guarantee_of(Mechanism(kind, epsilon, DELTA), unit=unit, relation=relation)
 
 
 class NoisyStatistics(BaseEstimator):
@@ -125,7 +118,7 @@ class NoisyStatistics(BaseEstimator):
         )
         kind = "gaussian" if self.losses and mu else "any"
         unit = "labeled record" if groups is None else "group"
-        guarantee = guarantee_of(kind, self.epsilon, unit, self.relation)
+        guarantee = claimed(kind, self.epsilon, unit, self.relation)
         self.release_ = made_of(moments=moments)
         self.release_.guarantee = guarantee
         return self
@@ -484,22 +477,21 @@ def test_exact_scores_second_moments_and_sizes_are_found_out(monkeypatch):
         assert not audit_source(1.0, 100, Spoiled).passed, spoil.__name__
 
 
-def test_gradients_without_noise_are_found_out(monkeypatch):
-    normal_noise(monkeypatch, lambda name: name != "gradients")
-    assert not audit_source(10.0, 100, model="logistic", n_rows=400).passed
+UNPROTECTED = {
+    "logistic": (lambda name: name != "gradients", 400, released_statistics),
+    "additive": (lambda name: name != "residuals", 400, shapes_alone),
+    "mixtures": (
+        lambda name: not name.startswith(("class ", "step ", "component ")), 600, mixtures_alone,
+    ),
+}  # fmt: skip
 
 
-def test_residuals_without_noise_are_found_out(monkeypatch):
-    normal_noise(monkeypatch, lambda name: name != "residuals")
+@pytest.mark.parametrize("model", UNPROTECTED)
+def test_what_is_learned_without_noise_is_found_out(model, monkeypatch):
+    factor, n_rows, statistics = UNPROTECTED[model]
+    normal_noise(monkeypatch, factor)
     monkeypatch.setattr(_additive_model, "N_ROUNDS", 2)
-    settings = {"model": "additive", "n_rows": 400, "statistics": shapes_alone}
-    assert not audit_source(10.0, 100, **settings).passed
-
-
-def test_mixtures_without_noise_are_found_out(monkeypatch):
-    learned = ("class ", "step ", "component ")
-    normal_noise(monkeypatch, lambda name: not name.startswith(learned))
-    settings = {"model": "mixtures", "n_rows": 600, "statistics": mixtures_alone}
+    settings = {"model": model, "n_rows": n_rows, "statistics": statistics}
     assert not audit_source(10.0, 100, **settings).passed
 
 
@@ -585,43 +577,33 @@ def test_statistics_of_another_length_each_time_are_refused():
         audit_release(NoisyStatistics(), ROWS, LABELS, statistics=found, n_trials=100)
 
 
-@pytest.mark.parametrize("fault", ["none", "exact mean"])
-def test_releases_of_numbers_are_audited(fault, quick_noise, monkeypatch):
+@pytest.mark.parametrize("faulty", [False, True])
+@pytest.mark.parametrize("outcome", ["number", "event"])
+def test_releases_of_other_outcomes_are_audited(outcome, faulty, quick_noise, monkeypatch):
+    """Which pass, and do not where their counts, of means or of exits, have no noise."""
     add = GaussianQueries.add
 
-    def faulty(queries, name, values, sensitivity, scales=1.0):
+    def exact_counts(queries, name, values, sensitivity, scales=1.0):
         noisy = add(queries, name, values, sensitivity, scales)
-        return values if (fault, name) == ("exact mean", "counts") else noisy
+        return values if name == "counts" else noisy
 
-    monkeypatch.setattr(GaussianQueries, "add", faulty)
-    outcome = {"type": "number", "low": 0, "high": 1}
-    source = DPStatisticsSource(1.0, outcome=outcome, model="linear")
-    canary = np.array([[1.0, 1.0]]), np.array([1.0])
-    numbers = 0.2 + 0.1 * ROWS[:, 0]
-    settings = {"canary": canary, "n_trials": 100, "confidence": 0.9999}
-    if fault == "none":  # the sums alone: what is read of them is found out by the fault
-        settings["statistics"] = sums_alone
-    assert audit_release(source, ROWS, numbers, **settings).passed == (fault == "none")
-
-
-@pytest.mark.parametrize("fault", ["none", "exact exits"])
-def test_releases_of_times_are_audited(fault, quick_noise, monkeypatch):
-    add = GaussianQueries.add
-
-    def faulty(queries, name, values, sensitivity, scales=1.0):
-        noisy = add(queries, name, values, sensitivity, scales)
-        return values if (fault, name) == ("exact exits", "counts") else noisy
-
-    monkeypatch.setattr(GaussianQueries, "add", faulty)
-    source = DPStatisticsSource(1.0, outcome={"type": "event", "horizon": 10})
-    y = np.zeros(len(ROWS) + 1, dtype=[("event", bool), ("time", float)])
-    y["event"], y["time"] = np.arange(len(y)) % 2, np.linspace(9, 0, len(y))
-    y[-1] = True, 0.0
-    canary = np.array([[1.0, 1.0]]), y[-1:]
-    settings = {"canary": canary, "n_trials": 100, "confidence": 0.9999}
-    if fault == "none":
-        settings["statistics"] = sums_alone
-    assert audit_release(source, ROWS, y[:-1], **settings).passed == (fault == "none")
+    if faulty:
+        monkeypatch.setattr(GaussianQueries, "add", exact_counts)
+    if outcome == "number":
+        y = np.append(0.2 + 0.1 * ROWS[:, 0], 1.0)
+        settings = {"outcome": {"type": "number", "low": 0, "high": 1}, "model": "linear"}
+    else:
+        y = np.zeros(len(ROWS) + 1, dtype=[("event", bool), ("time", float)])
+        y["event"], y["time"] = np.arange(len(y)) % 2, np.linspace(9, 0, len(y))
+        y[-1] = True, 0.0
+        settings = {"outcome": {"type": "event", "horizon": 10}}
+    # The sums alone where all is right: what is read of them is found out by the fault.
+    statistics = released_statistics if faulty else sums_alone
+    audit = audit_release(
+        DPStatisticsSource(1.0, **settings), ROWS, y[:-1], canary=(np.ones((1, 2)), y[-1:]),
+        n_trials=100, confidence=0.9999, statistics=statistics,
+    )  # fmt: skip
+    assert audit.passed != faulty
 
 
 @pytest.mark.parametrize(("claim", "delta"), [(0.0, 0.0), (1.0, 0.0), (1.0, 0.05), (3.0, 0.01)])

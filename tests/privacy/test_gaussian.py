@@ -48,6 +48,7 @@ def test_limits():
     assert gaussian_epsilon(1e6, 1e-5) == 0.0
     assert gaussian_delta(0.0, 1.0) == 1.0
     assert gaussian_delta(1.0, np.inf) == 0.0
+    assert gaussian_delta(6.0, 0.5, sensitivity=3.0) == gaussian_delta(2.0, 0.5)
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,12 @@ from scipy.integrate import quad
 from scipy.special import xlogy
 from scipy.stats import norm
 
-from skdp.privacy import Mechanism, PrivacyGuarantee
+from skdp.privacy import Mechanism
 from skdp.privacy._information import pure_information
 
+from .conftest import guarantee_of
+
 EPSILONS = (0.01, 0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
-
-
-def guarantee_of(*mechanisms, relation="replace-one", unit="labeled record"):
-    how = {"unit": unit, "relation": relation}
-    return PrivacyGuarantee("m", list(mechanisms), None, 1, "c", "e", **how)
 
 
 def information(prior, channel):

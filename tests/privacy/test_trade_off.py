@@ -8,16 +8,11 @@ import pytest
 from scipy.special import expit
 from scipy.stats import laplace, norm
 
-from skdp.privacy import Mechanism, PrivacyGuarantee, gaussian_delta
+from skdp.privacy import Mechanism, gaussian_delta
 
-from .conftest import needs_accounting
+from .conftest import guarantee_of, needs_accounting
 
 PRIORS = (0.5, 0.3, 0.1, 0.01)
-
-
-def guarantee_of(*mechanisms, relation="replace-one", unit="labeled record"):
-    how = {"unit": unit, "relation": relation}
-    return PrivacyGuarantee("m", list(mechanisms), None, 1, "c", "e", **how)
 
 
 def by_all_subsets(p, q, prior):

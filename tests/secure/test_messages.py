@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from skdp.secure import Identity, Participant, PublicIdentity, Server, Session
 from skdp.secure._messages import read_message, write_message
 
-from .conftest import ask, encrypt_all, make_parties
+from .conftest import encrypt_all, make_parties
 
 SCORES = [[[9, 4, 7, 7]], [[3, 8, 9, 9]], [[5, 5, 5, 2]]]
 
@@ -237,7 +237,3 @@ def test_keys_are_points_of_the_curve_that_no_signature_can_be_forged_for():
     # The library takes the neutral one, for which this is a signature of anything.
     neutral = (1).to_bytes(32, "little")
     Ed25519PublicKey.from_public_bytes(neutral).verify(neutral + bytes(32), b"anything")
-
-
-def test_an_unaltered_round_passes(plain):
-    assert ask(plain, SCORES) == [3]

@@ -88,11 +88,6 @@ def test_two_whole_numbers_are_codes(values, expected):
     assert column.missing == frame["x"].isna().any()
 
 
-def test_labels_of_two_numbers_stay_numbers():
-    frame = pd.DataFrame({"x": [0, 1, 2], "died": [0, 1, 0]})
-    assert schema_from(frame, public=True, label="died").classes == (0, 1)
-
-
 @pytest.mark.parametrize(
     ("n_values", "n_rows", "accepted"),
     [(20, 20, True), (21, 21, False), (21, 42, True), (100, 1000, True), (101, 1000, False)],

@@ -10,8 +10,6 @@ import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from pandas.testing import assert_frame_equal
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
 
 from skdp import Schema, TabularEncoder
 from skdp.tabular import as_schema, encode_table, fitted_encoder
@@ -265,18 +263,6 @@ def test_frames_of_float32_stay_so(rng):
     assert TabularEncoder(schema).fit_transform(frame).dtype == np.float32
 
 
-def test_clones_pickles_and_pipelines(rng):
-    frame = draw(rng, 60)
-    y = (frame["age"] > 60).to_numpy()
-    encoder = TabularEncoder(SCHEMA).fit(frame)
-    again = pickle.loads(pickle.dumps(encoder))
-    assert_array_equal(again.transform(frame), encoder.transform(frame))
-    assert clone(encoder).get_params() == {"schema": SCHEMA}
-    model = make_pipeline(TabularEncoder(Schema.from_mapping(SCHEMA)), LogisticRegression())
-    assert model.fit(frame, y).score(frame, y) > 0.8
-    assert_array_equal(model[:-1].get_feature_names_out(), NAMES)
-
-
 def test_output_keeps_names_and_index(rng):
     frame = draw(rng, 5).set_axis(list("vwxyz"))
     encoder = TabularEncoder(SCHEMA).fit(frame)
@@ -285,16 +271,6 @@ def test_output_keeps_names_and_index(rng):
     with sklearn.config_context(transform_output="pandas"):
         assert_frame_equal(TabularEncoder(SCHEMA).fit_transform(frame), expected)
         assert_frame_equal(encoder.transform(frame), expected)
-
-
-def test_frames_of_polars(rng):
-    polars = pytest.importorskip("polars")
-    frame = draw(rng, 30)
-    other = polars.DataFrame({name: frame[name].tolist() for name in frame}, strict=False)
-    encoder = TabularEncoder(SCHEMA).fit(other)
-    assert_array_equal(encoder.transform(other), encoder.transform(frame))
-    named = encoder.set_output(transform="polars").transform(other)
-    assert named.columns == NAMES
 
 
 # Of each table: encoded columns, and columns with indicators of several categories.
