@@ -1,125 +1,170 @@
-"""What the benchmark scripts share: one core, options, timing, peak memory, result files.
+"""What the scripts share: one core, the command line, result files, timing and memory.
 
-It is imported before NumPy, whose threads are limited here.
+It is imported before NumPy, whose threads are limited here. A result file has its rows, and
+``runs`` that say how rows were made: command, commit and versions; ``run`` of a row is its place
+among these.
 """
 
 import argparse
+import functools
+import importlib
 import json
 import os
+import platform
+import shlex
 import subprocess
 import sys
 import time
 import warnings
 from pathlib import Path
 
-from _store import RESULTS, Results, circumstances, locked, write
-from _table import Values
-
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", os.environ["OMP_NUM_THREADS"])
-_START = time.perf_counter()
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results"
+# What tells one measurement of a file that is filled from all others.
+KEY = ("case", "level", "model", "variant", "draw", "labels")
+# What differs when benchmarks ran, which makes no other code run.
+OUTPUTS = (
+    ":(exclude)benchmarks/results",
+    ":(exclude)benchmarks/README.md",
+    ":(exclude)doc/benchmarks/*.md",
+)
+PACKAGES = ("skdp", "numpy", "scipy", "sklearn", "joblib")
 
 
-# What the papers' tables have of CDMMA's classifiers.
+# What the papers' tables have of CDMMA's and the fuzzy classifiers, and their strategies of rounds.
 PAPERS = {"n_components": 20, "error_scale": "shared"}
-# What --help says of options that several scripts have.
-HELP = {
-    "draws": "the first so many",
-    "seeds": "the first so many",
-    "redo": "compute rows that are there, too",
-}
+SIZES = {"alignment": (4, 6, 8, 10), "multitask": (5, 10, 15, 20)}
 
 
-def parser_of(doc, **defaults):
-    """Return a parser with an option for each default.
+def key_of(row):
+    return tuple(row.get(name) for name in KEY)
 
-    False stands for a switch, and a tuple for an option with several values, some of these.
+
+def cell_of(*key):
+    """Return a row without results."""
+    return dict(zip(KEY, key, strict=True))
+
+
+def epsilon_of(level):
+    """Return the ε of a level, which may name what it protects; of no privacy infinity."""
+    return float(level.rpartition(" ")[2].replace("clear", "inf"))
+
+
+@functools.cache
+def commit():
+    """Return the short commit of this code, with "-dirty" where tracked files differ from it."""
+    git = ["git", "-C", str(HERE.parent)]
+    status = [*git, "status", "--porcelain", "--untracked-files=no", "--", ".", *OUTPUTS]
+    try:
+        head = _output([*git, "rev-parse", "--short", "HEAD"])
+        return head + ("-dirty" if _output(status) else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def _output(command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def circumstances():
+    """Return what a result depends on and its settings do not say."""
+    import joblib
+
+    versions = {name: importlib.import_module(name).__version__ for name in PACKAGES}
+    return {
+        "command": shlex.join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *sys.argv[1:]]),
+        "commit": commit(),
+        "versions": {"python": platform.python_version(), **versions},
+        "cores": joblib.cpu_count(),
+    }
+
+
+def write(path, record):
+    """Replace a file by a record, one row a line; it is never seen half written."""
+    temporary = path.with_suffix(".tmp")
+    columns = list(dict.fromkeys(name for row in record["rows"] for name in row))
+    rows = [[row.get(name) for name in columns] for row in record["rows"]]
+    head = {**record, "columns": columns}
+    del head["rows"]
+    lines = [f"{json.dumps(key)}: {_text(value)}" for key, value in head.items()]
+    lines.append('"rows": [\n' + ",\n".join(map(_text, rows)) + "\n]")
+    try:
+        temporary.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read(path):
+    """Return the record of a file; each row has all columns, None where it has no value."""
+    record = json.loads(path.read_text())
+    columns = record.pop("columns")
+    return {**record, "rows": [dict(zip(columns, row, strict=True)) for row in record["rows"]]}
+
+
+def _text(value):
+    return json.dumps(_rounded(value), default=float, ensure_ascii=False, separators=(",", ":"))
+
+
+def _rounded(value):
+    """Keep six digits of numbers, which is more than any page shows."""
+    if isinstance(value, dict):
+        return {name: _rounded(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_rounded(each) for each in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+def fill(name, groups, measure, settings=None, again=False):
+    """Write the rows that a file lacks, group by group; return how many were made.
+
+    ``measure(cells)`` returns the rows of a group of cells, which are made together if any of them
+    is missing. ``again`` makes all rows again.
     """
-    as_it_is = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=doc, formatter_class=as_it_is)
-    for name, value in defaults.items():
-        kind = {"type": type(value)}
-        if value is False:
-            kind = {"action": "store_true"}
-        elif isinstance(value, tuple):
-            kind = {"nargs": "+", "choices": value}
-        option = f"--{name.replace('_', '-')}"
-        parser.add_argument(option, default=value, help=HELP.get(name), **kind)
-    return parser
+    warnings.simplefilter("ignore")
+    path, run, made = RESULTS / f"{name}.json", circumstances(), 0
+    record = {"runs": [], "rows": []} if again or not path.exists() else read(path)
+    record["settings"] = record.get("settings", {}) | (settings or {})
+    rows = {key_of(row): row for row in record["rows"]}
+    for group in groups:
+        if all(key_of(cell) in rows for cell in group):
+            continue
+        if run not in record["runs"]:
+            record["runs"].append(run)
+        for row in measure(group):
+            print({k: v for k, v in row.items() if not isinstance(v, dict)}, flush=True)
+            rows[key_of(row)] = {**row, "run": record["runs"].index(run)}
+            made += 1
+        write(path, {**record, "rows": [*rows.values()]})
+    print(made, "rows")
+    return made
 
 
-def options_of(doc, **defaults):
-    """Read the command line, with one option for each default."""
-    return parser_of(doc, **defaults).parse_args()
-
-
-def names(text):
-    """Split an option at its commas."""
-    return text.split(",")
-
-
-def save(name, settings, rows, folder=RESULTS):
-    """Write one small JSON file that says how it was made, and how long that took so far."""
-    path = folder / f"{name}.json"
-    seconds = time.perf_counter() - _START
-    record = {**circumstances(), "settings": settings, "seconds": seconds, "rows": rows}
-    with locked(folder):
-        write(path, record)
-    print(f"wrote {path}")
-
-
-def collected(rows):
-    """Return a list of rows, each of which is printed when it comes."""
-    found = []
+def save(name, rows, settings):
+    """Write a file whose rows are all made now, and return these."""
+    warnings.simplefilter("ignore")
+    run, found = circumstances(), []
     for row in rows:
         found.append(row)
         print(row, flush=True)
+    write(RESULTS / f"{name}.json", {"runs": [run], "settings": settings, "rows": found})
     return found
 
 
-def mean_and_sd(scores):
-    values = Values(scores)
-    return {"mean": float(values.mean), "sd": float(values.sd)}
-
-
-def run(name, measure, doc, more=None, over=((),), **defaults):
-    """Write the rows that ``measure`` yields; settings are options of the command line, and more.
-
-    ``defaults`` are these options, and ``doc`` is what --help says. ``over`` are cells:
-    ``measure(options, *cell)`` yields the rows of each.
-    """
-    options = options_of(doc, **defaults)
-    warnings.simplefilter("ignore")
-    rows = collected(row for cell in over for row in measure(options, *cell))
-    save(name, vars(options) | (more or {}), rows)
-    return rows
-
-
-def run_apart(name, cases, measure, doc, settings=lambda rows: {}, **defaults):
-    """Do so with each case in a process of its own, so that memory and caches do not mix.
-
-    ``cases(options)`` yields the name of each case and its options, ``measure(case, options)``
-    returns the rows of a case, and ``settings`` adds what follows from all rows.
-    """
-    options = options_of(doc, **defaults, case="")
-    warnings.simplefilter("ignore")
-    if options.case:
-        print(json.dumps(measure(options.case, options)))
-        return
-    given = {name: value for name, value in vars(options).items() if name != "case"}
-    rows = collected(
-        row
-        for case, changed in cases(options)
-        for row in _printed_by([sys.argv[0]], case=case, **{**given, **changed})
-    )
-    save(name, {**given, **settings(rows)}, rows)
-
-
-def _printed_by(script, **options):
-    arguments = (f"--{name.replace('_', '-')}={value}" for name, value in options.items())
-    command = [sys.executable, *script, *arguments]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    return json.loads(done.stdout.splitlines()[-1])
+def main(doc, **tasks):
+    """Run one of the tasks of a script, which get the options of the command line."""
+    as_it_is = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=doc, formatter_class=as_it_is)
+    parser.add_argument("task", choices=tasks)
+    parser.add_argument("--draws", type=int, help="so many instead of the default")
+    parser.add_argument("--again", action="store_true", help="make rows that are there, too")
+    parser.add_argument("--peers", nargs="*", default=[], metavar="NAME=PYTHON")
+    options = parser.parse_args()
+    options.peers = dict(each.split("=", 1) for each in options.peers)
+    tasks[options.task](options)
 
 
 class Timer:
@@ -141,52 +186,21 @@ def processor():
     return Timer(time.process_time)
 
 
-def memory_mib(field):
-    """Return a field of the memory of this process (Linux)."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.split(f"{field}:")[1].split()[0]) / 1024
-
-
 class PeakMemory:
     """``with PeakMemory() as m: ...`` leaves in ``m.mib`` by how much memory rose (Linux)."""
 
     def __enter__(self):
         Path("/proc/self/clear_refs").write_text("5")  # resets the high-water mark
-        self.start = memory_mib("VmRSS")
+        self.start = _memory("VmRSS")
         return self
 
     def __exit__(self, *exc):
-        self.mib = memory_mib("VmHWM") - self.start
+        self.mib = _memory("VmHWM") - self.start
 
 
-def fill(results, groups, measure, redo=False):
-    """Add the rows of each group of cells that is not complete; return how many were written.
-
-    ``measure(cells)`` returns the rows of a group, which belong together: they are written
-    together, and take the place of what an earlier run had of it.
-    """
-    warnings.simplefilter("ignore")
-    results.run = results.run or circumstances()  # the commit that this process has loaded
-    made = 0
-    for group in groups:
-        results.reload()
-        if not redo and all(cell in results for cell in group):
-            continue
-        rows = measure(group)
-        made += results.add_all(rows, redo or len(rows) > 1)
-        for row in rows:
-            print({k: v for k, v in row.items() if not isinstance(v, dict)}, flush=True)
-    return made
-
-
-def results_of(name, words=()):
-    """Return the table that this script fills, with these further words of its command."""
-    return Results(name, " ".join([f"python benchmarks/{Path(sys.argv[0]).name}", *words]))
-
-
-def complete(name, groups, measure, redo=False, words=()):
-    """Fill the table of this script."""
-    print(fill(results_of(name, words), groups, measure, redo), "rows")
+def _memory(field):
+    status = Path("/proc/self/status").read_text()
+    return int(status.split(f"{field}:")[1].split()[0]) / 1024
 
 
 def quick_noise(factor=1.0, names=(), same=()):

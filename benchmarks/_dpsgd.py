@@ -11,8 +11,8 @@ import warnings
 import _bench
 import numpy as np
 import torch
-from _store import epsilon_of
-from _tables_peers import DELTA, MOMENTUM, descend
+from _bench import epsilon_of
+from _peers import DELTA, MOMENTUM, descend
 from opacus import PrivacyEngine
 from torch import nn
 

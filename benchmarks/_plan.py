@@ -4,9 +4,9 @@ A row more is a line more here; ``bench_transfer.py`` then computes what is miss
 """
 
 from dataclasses import dataclass
-from itertools import permutations, product
+from itertools import groupby, permutations, product
 
-from _store import cell_of
+from _bench import cell_of
 
 # Budgets: epsilon for an element (optimal noise), or for a whole record (Gaussian noise).
 NONE = "-"  # no source at all
@@ -16,28 +16,18 @@ LEVELS = (NONE, *ELEMENT, *RECORD)
 PAPERS = ("alignment", "multitask")
 DPSGD = "DP-SGD"
 ALONE = "source alone"
-
-# What a word in the name of a variant changes; "default" changes nothing.
-LAYERS = {"five-layers": 5}  # of the source, which has one otherwise
-FITS = {
-    "gamma": {"inference": "gamma"},
-    "empirical": {"inference": "empirical"},
-    # Four folds, so that no pseudo-label confirms itself, and three rounds more than the papers.
-    "folds": {
-        "n_folds": 4,
-        "n_components": (4, 6, 8, 10, 15, 20, 20),
-        "n_inducing": (1 / 10, 1 / 8, 1 / 6, 1 / 4, 1 / 4, 1 / 2, 1 / 2),
-    },
-}
 # How the labeled rows are chosen, where not at random, and what the classifier is told of it.
 CHOICES = {"representative": "random", "medoids": "stratified"}
-DEFAULT_EPOCHS = 30  # of DP-SGD
-EPOCHS = {"mnist-mnist": 10, "mnist-usps": 10, "usps-mnist": 15}
+EPOCHS = {"mnist-mnist": 10, "mnist-usps": 10, "usps-mnist": 15}  # of DP-SGD; 30 of others
 
 
 @dataclass(frozen=True)
 class Part:
-    """Rows of one model: all levels, draws and numbers of labels of a class."""
+    """Rows of one model: all levels, draws and numbers of labels of a class.
+
+    Words of a variant: "five-layers" of the source, which has one otherwise; "gamma", the
+    inference of the target; and how the labeled rows are chosen.
+    """
 
     model: str
     variant: str = "default"
@@ -69,11 +59,6 @@ PLAN = {
         Part("multitask", levels=("0.05", *RECORD)),
         Part("alignment", "five-layers", _OLD),
         Part("multitask", "gamma+five-layers", _OLD),
-        Part("multitask", "five-layers", _OLD[:-1], draws=2),
-        Part("multitask", "five-layers", _OLD[-1:], draws=1),
-        Part("alignment", "empirical", (NONE,), draws=2),
-        Part("alignment", "folds+five-layers", ("inf", "8", "2", "1"), draws=1),
-        Part("alignment", "folds", (NONE,), draws=1),
         *_chosen(
             ("alignment", ["five-layers"], ("0.1",), 3, (10,)),
             ("multitask", ["gamma", "five-layers"], ("0.1",), 3, (10,)),
@@ -90,7 +75,6 @@ PLAN = {
         Part("multitask", levels=("inf",), draws=4),
         Part("multitask", levels=("record 4", "record 1"), draws=3),
         Part("multitask", levels=("0.1", "1"), draws=10),
-        Part("alignment", "folds", (NONE, "0.1")),
         *_chosen(
             *((model, [], ("0.1",), 3, (10,)) for model in ("noise_aware", *PAPERS)),
             ("alignment", [], ("5", "2", "1"), 1, (10,)),
@@ -105,10 +89,7 @@ PLAN = {
         Part("noise_aware", levels=("0.1",), draws=3, labels=(20, 30, 40, 50)),
         Part("alignment", levels=(NONE,), draws=10),
         *(Part(m, "five-layers", ("0.1", "1"), draws=10) for m in PAPERS),
-        Part("alignment", levels=(NONE,), draws=1, labels=(20, 30, 40, 50)),
         *(Part(m, "five-layers", ("0.1",), 1, (20, 30, 40, 50)) for m in PAPERS),
-        Part("alignment", "folds+five-layers", ("0.1", "1"), draws=3),
-        Part("alignment", "folds", (NONE,), draws=3),
         *_chosen(
             *((model, [], ("0.1",), 3, (10,)) for model in ("noise_aware", *PAPERS)),
             ("multitask", [], ("0.1",), 1, (20, 30, 40, 50)),
@@ -129,49 +110,26 @@ def file_of(table):
     return f"transfer_{table.replace('-', '_')}"
 
 
-def wanted(table, **only):
-    """Return the rows of a table, without results, in the order in which they are made.
-
-    ``only`` names some ``models``, ``variants``, ``levels`` or ``labels``, or the first so many
-    ``draws``; what the plan has not is refused.
-    """
-    rows = [row for case in CASES.get(table, [""]) for row in _rows(table, case)]
-    for name, column in _CHOICES.items():
-        chosen, known = only.get(name), {str(row[column]) for row in rows}
-        if chosen and not set(chosen) <= known:
-            raise ValueError(f"{name} of {table} are {sorted(known)}, not {chosen}; see _plan.py")
-        rows = [row for row in rows if not chosen or str(row[column]) in chosen]
-    draws, most = only.get("draws"), 1 + max((row["draw"] for row in rows), default=0)
-    if draws and draws > most:
-        raise ValueError(f"draws of these rows of {table} are {most}, not {draws}; see _plan.py")
-    return [row for row in rows if row["draw"] < (draws or most)]
+def groups(table, draws=None):
+    """Yield the rows of a table, without results, that one source serves; whole draws first."""
+    for case in CASES.get(table, [""]):
+        rows = {}
+        for part in PLAN[table]:
+            for draw, level, labels in product(range(part.draws), part.levels, part.labels):
+                key = (case, level, part.model, part.variant, draw, labels)
+                rows[key] = cell_of(*key)
+        some = [row for row in rows.values() if row["draw"] < (draws or 100)]
+        for _, group in groupby(sorted(some, key=_source_of), key=_source_of):
+            yield list(group)
 
 
-_CHOICES = {"models": "model", "variants": "variant", "levels": "level", "labels": "labels"}
-
-
-def _rows(table, case):
-    """Rows of one case, each once, draw by draw."""
-    rows = {}
-    for part in PLAN[table]:
-        for draw, level, labels in product(range(part.draws), part.levels, part.labels):
-            key = (case, level, part.model, part.variant, draw, labels)
-            rows[key] = cell_of(*key)
-    return sorted(rows.values(), key=lambda row: row["draw"])
+def _source_of(cell):
+    return cell["draw"], cell["level"], cell["model"] == DPSGD, layers_of(cell)
 
 
 def layers_of(cell):
     """Number of layers of the source that a row needs."""
-    return next((LAYERS[word] for word in cell["variant"].split("+") if word in LAYERS), 1)
-
-
-def fit_settings(cell):
-    """Settings of the transfer classifier for a row."""
-    settings = {"strategy": cell["model"], "random_state": 0}
-    for word in cell["variant"].split("+"):
-        settings |= FITS.get(word, {})
-    choice = choice_of(cell)
-    return settings | ({"label_sampling": CHOICES[choice]} if choice else {})
+    return 5 if "five-layers" in cell["variant"] else 1
 
 
 def choice_of(cell):
@@ -179,12 +137,16 @@ def choice_of(cell):
     return next((word for word in cell["variant"].split("+") if word in CHOICES), None)
 
 
-def source_settings(table, cells):
-    """Settings of the one source that serves rows of one level, draw and number of layers.
+def fit_settings(cell):
+    """Settings of the transfer classifier for a row."""
+    settings = {"strategy": cell["model"], "random_state": 0}
+    if "gamma" in cell["variant"]:
+        settings["inference"] = "gamma"
+    choice = choice_of(cell)
+    return settings | ({"label_sampling": CHOICES[choice]} if choice else {})
 
-    One noisy copy serves the papers' strategies and the noise-aware one where both are wanted.
-    """
-    if {cell["model"] for cell in cells} == {DPSGD}:
-        return {"epochs": EPOCHS.get(table, DEFAULT_EPOCHS)}
+
+def source_settings(cells):
+    """Settings of the one noisy copy that serves all rows of a group."""
     parts = {"noise_aware" if cell["model"] == "noise_aware" else "papers" for cell in cells}
     return {"parts": "all" if len(parts) > 1 else parts.pop(), "n_layers": layers_of(cells[0])}

@@ -3,7 +3,7 @@
 import re
 from itertools import chain
 
-from _store import RESULTS, read
+from _bench import RESULTS, read
 
 NOTHING = "–"
 ENOUGH = 3  # fits, for a mean that stands for a variant; rule of thumb
@@ -18,14 +18,12 @@ def load(name):
 
 
 def how_made(name):
-    """Return the command of a result file, its name, and the commits and cores behind it."""
-    record = load(name)
-    runs = record.get("runs") or [record]
+    """Return the name of a result file, and the commits and cores behind it."""
+    runs = load(name)["runs"]
     commits = sorted({run["commit"] for run in runs})
     cores = sorted({run["cores"] for run in runs})
     some = f"commit {commits[0]}" if len(commits) == 1 else f"{len(commits)} commits"
-    made = f"{some}, {' or '.join(map(str, cores))} cores"
-    return f"`{record['command']}`, results/{name}.json, {made}."
+    return f"results/{name}.json, {some}, {' or '.join(map(str, cores))} cores."
 
 
 class Values(list):

@@ -9,7 +9,7 @@ source, and the test rows as unlabeled rows.
 
 import _bench
 import numpy as np
-from _store import cell_of
+from _bench import cell_of
 from sklearn import datasets as sets
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
@@ -113,16 +113,17 @@ def measure(cells, draws):
     return [cell | {"accuracy": accuracy, "sd": sd, "log_loss": loss, "seconds": seconds}]
 
 
-if __name__ == "__main__":
-    options = _bench.options_of(
-        __doc__, variant="after", models=";".join(MODELS), draws=5, redo=False
-    )
-    cells = [
-        cell_of(name, "chosen" if name in CHOSEN else "judged", model, options.variant, None, n)
+def defaults(options):
+    draws = options.draws or 5
+    groups = (
+        [cell_of(name, "chosen" if name in CHOSEN else "judged", model, "after", None, n)]
         for name in DATA
         for n in (5, 20, 100)
         if drawn(name, n, 0)
-        for model in options.models.split(";")
-    ]
-    groups = [[cell] for cell in cells]
-    _bench.complete("defaults", groups, lambda cells: measure(cells, options.draws), options.redo)
+        for model in MODELS
+    )
+    _bench.fill("defaults", groups, lambda cells: measure(cells, draws), again=options.again)
+
+
+if __name__ == "__main__":
+    _bench.main(__doc__, defaults=defaults)

@@ -10,7 +10,7 @@ import functools
 
 import _bench
 import numpy as np
-from _store import cell_of
+from _bench import cell_of
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -98,5 +98,9 @@ def groups(draws):
                         yield [cell_of(case, level, model, variant, draw, None)]
 
 
+def noise_models(options):
+    _bench.fill("noise_models", groups(options.draws or 3), measure, again=options.again)
+
+
 if __name__ == "__main__":
-    _bench.complete("noise_models", groups(_bench.options_of(__doc__, draws=3).draws), measure)
+    _bench.main(__doc__, noise_models=noise_models)

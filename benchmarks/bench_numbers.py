@@ -1,11 +1,19 @@
-"""Regressions of a number from whole records: this and other packages on the same rows.
+"""Outcomes that are numbers: private regressions of whole records, and transfers to another site.
 
-The options ``--python-...`` name interpreters as for ``bench_tables_peers.py``. R² on test rows is
-that of the outcome between its public bounds (of a price, its logarithm). Of the package itself
-also the share of outcomes in its intervals of 80 %, and the R² that the release expects.
+numbers: this and other packages on the same rows; ``--peers`` as for ``bench_tables.py``. R² on
+test rows is that of the outcome between its public bounds (of a price, its logarithm). Of the
+package itself also the share of outcomes in its intervals of 80 %, and the R² that the release
+expects; then releases of owners that share all rows, merged, beside one release of the same rows:
+with the same ε, and with as much noise as the owners' releases have together.
 
-Then releases of owners that share all rows, merged, beside one release of the same rows: with the
-same ε, and with as much noise as the owners' releases have together.
+transfer: what do a release about a number and few outcomes give another site, compared with
+either? Tables are split by a column that is left out; a release of one site is the source, and
+each other site the target, with 10, 30, 100 and all outcomes (half of its rows, 6,000 at most; the
+others are tested). R² is that of the number, on a logarithmic scale where the outcome has one: of
+the transfer, of the release alone, and of ridge regression of the known outcomes alone on the
+release's functions of columns, its strength by cross-validation. Priors of DPTransferRegressor
+were chosen by the first group of tables. Larger, less probable strengths came after a look at the
+second group, and the reach of a row after one at the third.
 """
 
 from functools import partial
@@ -13,38 +21,23 @@ from itertools import product
 
 import _bench
 import numpy as np
-from _fits import merged_and_whole
-from _numbers_data import TABLES, rows_of
-from _numbers_peers import METHODS
-from _store import cell_of, epsilon_of
-from _tables_peers import DELTA
-from bench_tables_peers import PYTHONS, WORDS, asking
+import pandas as pd
+from _bench import cell_of, epsilon_of
+from _data import DIABETES, DIAMONDS, NUMBERS, VIETNAM, categories, numbers_of, numeric, outcomes
+from _data import table as load_table
+from _fits import LEVELS, TOGETHER, merged_and_whole
+from _peers import DELTA, asking
+from _peers import NUMBERS as METHODS
+from sklearn.linear_model import RidgeCV
 from sklearn.metrics import r2_score
 
-from skdp import DPStatisticsSource
+from skdp import DPStatisticsSource, DPTransferRegressor
+from skdp.datasets import load_heart_disease
 
-OWN = ("linear", "additive", "auto")
-LEVELS = ("record 4", "record 1", "record 0.5")
-OWNERS, MERGED = (4, 12), ("linear", "auto")
-TOGETHER = ("merged", "one release", "equal noise")
+OWN, MERGED = ("linear", "additive", "auto"), ("linear", "auto")
 # Half the width of an interval of 80 %, in standard deviations.
 WIDTH = 1.2816
-FEWEST, MOST_MERGED = 300, 3  # rows of an owner, seeds
-FACTOR = 4  # seeds of the small table
-
-
-def plan(tables, methods, seeds):
-    """Groups of cells whose rows are made together."""
-    for seed, table, name in product(range(FACTOR * seeds), tables, methods):
-        if seed < seeds or table == "diabetes":  # with few rows, whose draws differ more
-            for level in METHODS[name].levels if name in METHODS else LEVELS:
-                yield [cell_of(table, level, name, "default", seed, None)]
-    models = [name for name in MERGED if name in methods]
-    for seed, table, n in product(range(min(seeds, MOST_MERGED)), tables, OWNERS):
-        if len(rows_of(table, seed).y) >= n * FEWEST:
-            for level, model in product(LEVELS, models):
-                place = (f"{model}, {n} owners", seed, None)
-                yield [cell_of(table, level, name, *place) for name in TOGETHER]
+OWNERS, FEWEST = (4, 12), 300  # rows of an owner at least
 
 
 def make_release(rows, model, part, epsilon):
@@ -57,64 +50,143 @@ def make_release(rows, model, part, epsilon):
 def worth(release, rows):
     """R² reached and expected, and the share of outcomes in intervals of 80 %."""
     found, deviations = release.predict(rows.X_test, return_std=True)
-    expected, low, high = release.model.expected_r2
-    inside = np.abs(rows.y_test - found) < WIDTH * deviations
+    expected, low, high = map(float, release.model.expected_r2)
     return {
         "r2": r2_score(rows.y_test, found),
-        "inside": float(inside.mean()),
-        "expected_r2": float(expected),
-        "expected_low": float(low),
-        "expected_high": float(high),
-        "additive": release.model.shapes is not None,
+        "inside": float(np.mean(np.abs(rows.y_test - found) < WIDTH * deviations)),
+        "expected_r2": expected,
+        "expected_low": low,
+        "expected_high": high,
     }
 
 
-def own(cell):
-    rows = rows_of(cell["case"], cell["draw"], framed=True)
+def own(cells):
+    """Return the row of a model, or those of owners that share all rows at random."""
+    rows = numbers_of(cells[0]["case"], cells[0]["draw"], framed=True)
+    epsilon, (model, _, owners) = (
+        epsilon_of(cells[0]["level"]),
+        cells[0]["variant"].partition(", "),
+    )
     with _bench.processor() as timer:
-        release = make_release(rows, cell["model"], None, epsilon_of(cell["level"]))
-    return [{**cell, **worth(release, rows), "fit_seconds": timer.seconds}]
+        if owners:
+            parts = np.array_split(np.arange(len(rows.y)), int(owners.split()[0]))
+            releases = merged_and_whole(partial(make_release, rows, model), epsilon, parts)
+        else:
+            releases = [make_release(rows, cells[0]["model"], None, epsilon)]
+    pairs = zip(cells, releases, strict=True)
+    return [{**c, **worth(r, rows), "fit_seconds": timer.seconds} for c, r in pairs]
 
 
-def merged(cells):
-    """Compute the rows of owners that share all rows at random."""
-    rows = rows_of(cells[0]["case"], cells[0]["draw"], framed=True)
-    epsilon = epsilon_of(cells[0]["level"])
-    model, owners = cells[0]["variant"].split(", ")
-    parts = np.array_split(np.arange(len(rows.y)), int(owners.split()[0]))
-    with _bench.processor() as timer:
-        found = merged_and_whole(partial(make_release, rows, model), epsilon, parts)
-    seconds = {"group_seconds": timer.seconds / len(cells)}
-    return [
-        {**cell, **worth(release, rows), **seconds}
-        for cell, release in zip(cells, found, strict=True)
-    ]
+def plan(methods, draws):
+    """Groups of cells whose rows are made together."""
+    for seed, name, model in product(range(4 * draws), NUMBERS, (*OWN, *methods)):
+        if seed < draws or name == "diabetes":  # with few rows, whose draws differ more
+            for level in METHODS[model].levels if model in METHODS else LEVELS:
+                yield [cell_of(name, level, model, "default", seed, None)]
+    for seed, name, n in product(range(min(draws, 3)), NUMBERS, OWNERS):
+        if len(numbers_of(name, seed).y) >= n * FEWEST:
+            for level, model in product(LEVELS, MERGED):
+                place = (f"{model}, {n} owners", seed, None)
+                yield [cell_of(name, level, each, *place) for each in TOGETHER]
 
 
-def peer(ask, cell):
-    rows = rows_of(cell["case"], cell["draw"])
-    reply = ask(rows, cell["level"], cell["draw"])
-    return [{**cell, "r2": r2_score(rows.y_test, reply.pop("scores")), **reply}]
+def numbers(options):
+    asks = {m: asking("NUMBERS", m, options.peers.get(METHODS[m].python)) for m in METHODS}
+
+    def measure(cells):
+        cell = cells[0]
+        if cell["model"] not in METHODS:
+            return own(cells)
+        rows = numbers_of(cell["case"], cell["draw"])
+        reply = asks[cell["model"]](rows, cell["level"], cell["draw"])
+        return [{**cell, "r2": r2_score(rows.y_test, reply.pop("scores")), **reply}]
+
+    groups = plan([name for name in METHODS if asks[name]], options.draws or 5)
+    _bench.fill("numbers", groups, measure, again=options.again)
 
 
-def run(groups, results, options):
-    groups = [g for g in groups if options.redo or not all(cell in results for cell in g)]
-    names = [group[0]["model"] for group in groups if group[0]["model"] in METHODS]
-    with asking(names, METHODS, "_numbers_peers", options) as asks:
+MOST_TEST, MOST_LABELS = 1500, 6000
+SITES = dict(zip("DEFGHIJ", ["D-F"] * 3 + ["G-H"] * 2 + ["I-J"] * 2, strict=True))
+# Wider bounds than those of the benchmark of releases.
+DOCTOR = categories(
+    lc=(0.0, 3.258096, 3.931826, 4.564348),
+    health=("excellent", "good", "fair", "poor"),
+    **dict.fromkeys(("idp", "physlim", "child", "black"), (False, True)),
+)
+DOCTOR |= numeric(**dict.fromkeys(("lpi", "fmde", "lfam"), (0, 10)))
+DOCTOR |= numeric(**dict.fromkeys(("ndisease", "linc", "educdec", "age"), (0, 100)))
 
-        def measure(group):
-            if len(group) > 1:
-                return merged(group)
-            name = group[0]["model"]
-            return peer(asks[name], group[0]) if name in METHODS else own(group[0])
 
-        known = {*asks, *OWN, *TOGETHER}
-        there = (group for group in groups if group[0]["model"] in known)
-        _bench.fill(results, there, measure, options.redo)
+def sites():
+    """Yield group, rows, the outcome's name, bounds and scale, columns, sites and their name."""
+    rows = outcomes("vietnam_expenditure")
+    for site in ("urban", "farm"):
+        yield 1, rows, "lntotal", {"low": 6, "high": 13}, VIETNAM, rows[site], site
+    heart = load_heart_disease()
+    schema, hospital = heart.schema["columns"], pd.Series(heart.hospital)
+    yield 1, heart.data, "thalach", {"low": 50, "high": 220}, schema, hospital, "hospital"
+    rows, outcome = outcomes("diamonds"), {"low": 300, "high": 2e4, "log": True}
+    yield 2, rows, "price", outcome, DIAMONDS, rows["color"].map(SITES), "color"
+    rows = outcomes("doctor_contacts")
+    for log in (False, True):
+        yield 2, rows, "mdu", {"low": 0, "high": 80, "log": log}, DOCTOR, rows["sex"], "sex"
+    rows = outcomes("diabetes")
+    yield 2, rows, "target", {"low": 25, "high": 350}, DIABETES, rows["sex"], "sex"
+    others = {"adult": "hours-per-week", "actg175": "cd40", "whas500": "hr", "flchain": "kappa"}
+    for name, target in others.items():
+        data = load_table(name, 0)
+        site, schema = "gender" if "gender" in data.data else "sex", data.schema["columns"]
+        outcome = {k: v for k, v in schema[target].items() if k in ("low", "high", "log")}
+        schema = {k: v for k, v in schema.items() if k != "flc.grp"}  # follows from kappa
+        yield 3, data.data, target, outcome, schema, data.data[site], site
+
+
+def transfers(release, encoded, y, order, draws):
+    """Yield the number of outcomes known, and R² of transfer, release and these alone, by draw."""
+    outcome, n_test = release.outcome, min(len(order) // 2, MOST_TEST)
+    test, pool = order[:n_test], order[n_test:][:MOST_LABELS]
+    t, Z = outcome.positions(y), release.regression.basis.encode(encoded)
+    alone = r2_score(t[test], outcome.positions(release.predict(encoded[test])))
+    for n in (10, 30, 100, len(pool)):
+        if 0.8 * len(pool) < n < len(pool) or n > len(pool):
+            continue
+        scores = []
+        for draw in range(draws if n < len(pool) else 1):
+            known = np.random.default_rng(draw).permutation(pool)[:n]
+            labels = np.where(np.isin(pool, known), y[pool], np.nan)
+            model = DPTransferRegressor(release).fit(encoded[pool], labels)
+            mean, deviation = model.predict(encoded[test], return_std=True)
+            ridge = RidgeCV(np.logspace(-3, 5, 20)).fit(Z[known], t[known])
+            r2 = r2_score(t[test], outcome.positions(mean))
+            of_ridge = r2_score(t[test], np.clip(ridge.predict(Z[test]), 0, 1))
+            scores.append((r2, of_ridge, np.mean(np.abs(y[test] - mean) < WIDTH * deviation)))
+        transfer, of_labels, covered = np.mean(scores, axis=0).tolist()
+        found = {"labels": n if n < len(pool) else "all", "transfer": transfer}
+        yield found | {"release": alone, "outcomes": of_labels, "covered": covered}
+
+
+def transfer_rows(draws):
+    for group, X, target, outcome, schema, site, by in sites():
+        schema = {k: v for k, v in schema.items() if k not in (target, by)}
+        encoder = {"version": 1, "columns": schema, "outcome": {"type": "number", **outcome}}
+        y, known = np.asarray(X[target], float), X[target].notna().to_numpy()
+        X, site = X[list(schema)], np.where(known, site.astype(str), "")
+        log, names = " (log)" * outcome.get("log", False), [k for k in dict.fromkeys(site) if k]
+        for epsilon, source in product((1.0, 4.0), names):
+            here = site == source
+            made = DPStatisticsSource(epsilon, encoder=encoder, model="linear")
+            release = made.fit(X[here], y[here]).release_
+            for other in [name for name in names if name != source]:
+                order = np.random.default_rng(0).permutation(np.flatnonzero(site == other))
+                case = f"{target}{log}, {by}: {source} to {other}"
+                for found in transfers(release, release.encode(X), y, order, draws):
+                    yield {"group": group, "case": case, "level": epsilon} | found
+
+
+def transfer(options):
+    draws = options.draws or 6
+    _bench.save("numbers_transfer", transfer_rows(draws), {"draws": draws})
 
 
 if __name__ == "__main__":
-    chosen = {"tables": tuple(TABLES), "methods": (*OWN, *METHODS), "seeds": 5, "redo": False}
-    options = _bench.options_of(__doc__, **chosen, **PYTHONS)
-    groups = plan(options.tables, options.methods, options.seeds)
-    run(groups, _bench.results_of("numbers", WORDS), options)
+    _bench.main(__doc__, numbers=numbers, transfer=transfer)

@@ -1,25 +1,41 @@
-"""Times to an event from whole records: this package and others on the same rows.
+"""Outcomes that are times to an event: models of whole records, and transfers to another site.
 
-Needs scikit-survival, whose metrics judge all, and Opacus for DP-SGD. Test rows are a third of the
-table, followed up to the public horizon. Concordance is Harrell's and by inverse probability of
-censoring; the Brier score is integrated over nine times from a tenth of the horizon to nine tenths
-of it; calibration is the mean predicted survival less that of Kaplan and Meier, at a quarter, half
-and three quarters of the horizon. Of the package itself also the expected concordance.
+It needs scikit-survival, whose metrics judge all, and Opacus for DP-SGD.
 
-Then releases of owners that share all rows, merged, beside one release of the same rows: with the
-same ε, and with as much noise as the owners' releases have together.
+times: this package and others on the same rows; test rows are a third of the table, followed up to
+the public horizon. Concordance is Harrell's and by inverse probability of censoring; the Brier
+score is integrated over nine times from a tenth of the horizon to nine tenths of it; calibration
+is the mean predicted survival less that of Kaplan and Meier, at a quarter, half and three quarters
+of the horizon. Of the package itself also the expected concordance; then releases of owners that
+share all rows, merged, beside one release of the same rows: with the same ε, and with as much
+noise as the owners' releases have together.
+
+transfer: what do a release about a time and few outcomes give another site, compared with either?
+Tables are split by a column that is left out, or at random as a check; a release of one part is
+the source, and another part the target, with 0, 20, 60 and all outcomes (of half of its rows; the
+others are tested, 1,500 at most). Figures are Harrell's concordance and the integrated Brier score
+(between the first and the last tenth of times of events; weights of inverse censoring; lower is
+better), means over draws of the noise and of the rows whose outcome is known: of the transfer, of
+the release alone, and of a penalized Cox regression of these outcomes alone (scikit-survival's
+Coxnet with hardly any L1, on the release's functions of columns, its strength by the
+cross-validated partial likelihood; with fewer than five events the strongest). Priors of
+DPTransferSurvival were chosen by the first group of tables, and are judged by the second.
 """
 
-import warnings
+import itertools
 from functools import partial
 from itertools import product
 
 import _bench
 import numpy as np
-from _fits import merged_and_whole
-from _store import cell_of, epsilon_of
-from _times_data import TABLES, split, whole
-from _times_peers import DELTA, METHODS, SMALL
+from _bench import cell_of, epsilon_of
+from _data import TIMES, times_of
+from _data import times as table_of
+from _fits import LEVELS, TOGETHER, merged_and_whole
+from _peers import DELTA, TIMES_SMALL
+from _peers import TIMES as METHODS
+from sklearn.model_selection import StratifiedKFold
+from sksurv.linear_model import CoxnetSurvivalAnalysis
 from sksurv.metrics import (
     concordance_index_censored,
     concordance_index_ipcw,
@@ -27,40 +43,25 @@ from sksurv.metrics import (
 )
 from sksurv.nonparametric import kaplan_meier_estimator
 
-from skdp import DPStatisticsSource, TabularEncoder
+from skdp import DPStatisticsSource, DPTransferSurvival, TabularEncoder
 
-LEVELS = ("clear", "record 4", "record 1", "record 0.5")
 OWNERS, FEWEST = (4, 12), 200  # rows of an owner at least
-TOGETHER = ("merged", "one release", "equal noise")
-QUARTERS = (0.25, 0.5, 0.75)
-FACTOR = 3  # draws of tables with few rows
 
 
-def plan(tables, methods, draws):
+def plan(draws):
     """Groups of cells whose rows are made together."""
-    for draw, table in product(range(FACTOR * draws), tables):
-        if draw >= draws and len(whole(table)[1]) >= SMALL:
+    for draw, name in product(range(3 * draws), TIMES):
+        if draw >= draws and len(table_of(name)[1]) >= TIMES_SMALL:
             continue
-        for name in methods:
-            private = name == "skdp" or METHODS[name][1]
-            for level in LEVELS if name == "skdp" else LEVELS[1:] if private else LEVELS[:1]:
-                yield [cell_of(table, level, name, "default", draw, None)]
-    if "skdp" in methods:
-        for draw, table, n in product(range(draws), tables, OWNERS):
-            if len(split(table, draw)[0]) >= n * FEWEST:
-                for level in LEVELS[1:]:
-                    place = (f"{n} owners", draw, None)
-                    yield [cell_of(table, level, name, *place) for name in TOGETHER]
-
-
-def rows_of(cell):
-    """Return rows and times to learn from, and those to judge by, up to the horizon."""
-    X, y, schema = whole(cell["case"])
-    horizon, y = schema.outcome.horizon, y.copy()
-    y["event"] &= y["time"] <= horizon
-    y["time"] = np.minimum(y["time"], horizon)
-    learn, test = split(cell["case"], cell["draw"])
-    return X.iloc[learn], y[learn], X.iloc[test], y[test], schema
+        for model in ("skdp", *METHODS):
+            private = model == "skdp" or METHODS[model][1]
+            clear = ("clear",) if model == "skdp" or not private else ()
+            for level in (*clear, *(LEVELS if private else ())):
+                yield [cell_of(name, level, model, "default", draw, None)]
+    for draw, name, n in product(range(draws), TIMES, OWNERS):
+        if len(times_of(name, draw)[1]) >= n * FEWEST:
+            for level in LEVELS:
+                yield [cell_of(name, level, m, f"{n} owners", draw, None) for m in TOGETHER]
 
 
 def make_release(rows, part, epsilon):
@@ -85,7 +86,7 @@ def worth(risks, survival, y, y_test, horizon):
     times = np.linspace(0.1, 0.9, 9) * min(horizon, 0.999 * last)
     found["brier"] = integrated_brier_score(y, y_test[inside], survival(times)[inside], times)
     steps, shares = kaplan_meier_estimator(y_test["event"], y_test["time"])
-    for quarter in QUARTERS:
+    for quarter in (0.25, 0.5, 0.75):
         share = shares[np.searchsorted(steps, quarter * horizon, side="right") - 1]
         found[f"calibration_{quarter}"] = survival(quarter * horizon * np.ones(1)).mean() - share
     return {name: float(value) for name, value in found.items()}
@@ -106,43 +107,163 @@ def of_release(release, rows):
     return worth(release.predict(X_test), survival, y, y_test, horizon) | expected
 
 
-def own(cell):
-    rows = rows_of(cell)
+def measure(cells):
+    """Return the row of a model, or those of owners that share all rows at random."""
+    cell, rows = cells[0], times_of(cells[0]["case"], cells[0]["draw"])
+    epsilon = epsilon_of(cell["level"])
     with _bench.processor() as timer:
-        release = make_release(rows, None, epsilon_of(cell["level"]))
-    return [{**cell, **of_release(release, rows), "fit_seconds": timer.seconds}]
+        if len(cells) > 1:
+            parts = np.array_split(np.arange(len(rows[1])), int(cell["variant"].split()[0]))
+            releases = merged_and_whole(partial(make_release, rows), epsilon, parts)
+        elif cell["model"] == "skdp":
+            releases = [make_release(rows, None, epsilon)]
+        else:
+            return [peer(cell, epsilon, *rows)]
+    pairs = zip(cells, releases, strict=True)
+    return [{**c, **of_release(r, rows), "fit_seconds": timer.seconds} for c, r in pairs]
 
 
-def merged(cells):
-    """Compute the rows of owners that share all rows at random."""
-    rows = rows_of(cells[0])
-    parts = np.array_split(np.arange(len(rows[1])), int(cells[0]["variant"].split()[0]))
-    found = merged_and_whole(partial(make_release, rows), epsilon_of(cells[0]["level"]), parts)
-    return [
-        {**cell, **of_release(release, rows)} for cell, release in zip(cells, found, strict=True)
-    ]
-
-
-def peer(cell):
-    X, y, X_test, y_test, schema = rows_of(cell)
+def peer(cell, epsilon, X, y, X_test, y_test, schema):
     encoder = TabularEncoder(schema).fit(X)
     learn, test = (encoder.transform(part) for part in (X, X_test))
-    fit = METHODS[cell["model"]][0]
     with _bench.processor() as timer:
-        risks, survival = fit(learn, y, test, epsilon_of(cell["level"]), cell["draw"])
+        risks, survival = METHODS[cell["model"]][0](learn, y, test, epsilon, cell["draw"])
     found = worth(risks, survival, y, y_test, schema.outcome.horizon)
-    return [{**cell, **found, "fit_seconds": timer.seconds}]
+    return {**cell, **found, "fit_seconds": timer.seconds}
 
 
-def measure(group):
-    warnings.simplefilter("ignore")
-    if len(group) > 1:
-        return merged(group)
-    return own(group[0]) if group[0]["model"] == "skdp" else peer(group[0])
+def times(options):
+    _bench.fill("times", plan(options.draws or 5), measure, again=options.again)
+
+
+MOST_TEST, MOST_LABELS = 1500, 6000
+ALPHAS = np.geomspace(10, 1e-3, 13)
+# Group, table and the column it is split by; None: at random.
+CASES = (
+    *((1, "nwtco", "instit"), (1, "nwtco", "study"), (1, "heart_failure", None)),
+    *((2, "flchain", "sex"), (2, "gbsg2", None)),
+)
+
+
+def log_likelihood(y, risks):
+    """Return Breslow's partial likelihood, of risks (n_samples, n_alphas)."""
+    order = np.argsort(-y["time"], kind="stable")
+    at_risk = np.logaddexp.accumulate(risks[order], axis=0)
+    earlier = -y["time"][order]
+    last = np.searchsorted(earlier, earlier, side="right") - 1
+    return ((risks[order] - at_risk[last]) * y["event"][order][:, np.newaxis]).sum(axis=0)
+
+
+def coxnet(Z, y):
+    model = CoxnetSurvivalAnalysis(l1_ratio=0.01, alphas=ALPHAS, fit_baseline_model=True)
+    return model.fit(Z, y)
+
+
+def penalized(Z, y):
+    """Return a penalized Cox regression, and its strength."""
+    if y["event"].sum() < 5:
+        return coxnet(Z, y), ALPHAS[0]
+    likely = np.zeros(len(ALPHAS))
+    for train, _ in StratifiedKFold(5, shuffle=True, random_state=0).split(Z, y["event"]):
+        model = coxnet(Z[train], y[train])
+        risks = np.column_stack([model.predict(Z, alpha=alpha) for alpha in model.alphas_])
+        gain = log_likelihood(y, risks) - log_likelihood(y[train], risks[train])
+        likely[: len(gain)] += gain
+    return coxnet(Z, y), ALPHAS[likely.argmax()]
+
+
+def figures(y, risks, curves, times):
+    """Return concordance and integrated Brier score; curves are constant outside their times."""
+    c = concordance_index_censored(y["event"], y["time"], risks)[0]
+    survival = np.array([curve(np.clip(times, *curve.domain)) for curve in curves])
+    return float(c), float(integrated_brier_score(y, y, survival, times))
+
+
+def of_labels(Z, y, known, test, times):
+    """Return figures of a regression of outcomes alone, those of a constant without any event."""
+    if not y["event"][known].any():
+        return 0.5, np.nan
+    kept = Z[known].std(axis=0) > 0
+    center, scale = Z[known][:, kept].mean(axis=0), Z[known][:, kept].std(axis=0)
+    S = (Z[:, kept] - center) / scale
+    model, alpha = penalized(S[known], y[known])
+    curves = model.predict_survival_function(S[test], alpha=alpha)
+    return figures(y[test], model.predict(S[test], alpha=alpha), curves, times)
+
+
+def transfers(X, y, schema, parts, draws, epsilon):
+    """Yield the number of outcomes known, and figures of transfer, release and these alone."""
+    found = {}
+    for draw in range(draws):
+        here, order = parts(draw)
+        made = DPStatisticsSource(epsilon, encoder=schema, random_state=draw)
+        release = made.fit(X.iloc[here], y[here]).release_
+        n_test = min(len(order) // 2, MOST_TEST)
+        test, pool = order[:n_test], order[n_test:][:MOST_LABELS]
+        ends = np.quantile(y["time"][test][y["event"][test]], [0.1, 0.9])
+        times = np.linspace(*np.minimum(ends, 0.99 * y["time"][test].max()), 30)
+        encoded = release.encode(X)
+        Z, asked = release.regression.basis.encode(encoded), encoded[test]
+
+        def of_model(model, y=y[test], asked=asked, times=times):
+            curves = model.predict_survival_function(asked)
+            return figures(y, model.predict(asked), curves, times)
+
+        for n in (0, 20, 60, len(pool)):
+            known = np.random.default_rng(draw).permutation(pool)[:n]
+            labels = y[pool].copy()
+            labels["time"][~np.isin(pool, known)] = np.nan
+            model = DPTransferSurvival(release).fit(encoded[pool], labels)
+            sides = of_model(model), of_model(release), of_labels(Z, y, known, test, times)
+            row = (float(y["event"][known].sum()), *itertools.chain(*sides))
+            found.setdefault(n if n < len(pool) else "all", []).append(row)
+    sides = product(("transfer", "release", "outcomes"), ("c", "ibs"))
+    names = ["events", *(f"{what}_{side}" for side, what in sides)]
+    for n, values in found.items():
+        means = (None if np.isnan(m) else m for m in np.mean(values, axis=0).tolist())
+        yield {"labels": n} | dict(zip(names, means, strict=True))
+
+
+def cases():
+    """Yield group and name of each case, its table, and its rows of both sides of a draw."""
+    for group, name, by in CASES:
+        X, y, schema = table_of(name)
+        if by is None:
+            for start in (0, 1):
+                yield (
+                    group,
+                    f"{name}, random {start}",
+                    X,
+                    y,
+                    schema,
+                    partial(halves, len(y), start),
+                )
+            continue
+        kept = schema.restrict([column for column in schema.names if column != by])
+        for source, target in itertools.permutations(X[by].unique().tolist(), 2):
+            rows = [np.flatnonzero(X[by] == site) for site in (source, target)]
+            case = f"{name}, {by}: {source} to {target}"
+            yield group, case, X[list(kept.names)], y, kept, partial(sites, *rows)
+
+
+def halves(n, start, draw):
+    order = np.random.default_rng(draw).permutation(n)
+    return order[start::2], order[1 - start :: 2]
+
+
+def sites(here, there, draw):
+    return here, np.random.default_rng(draw).permutation(there)
+
+
+def transfer(options):
+    draws = options.draws or 12
+    rows = (
+        {"group": group, "case": case, "level": epsilon} | row
+        for (group, case, *data), epsilon in product(cases(), (1.0, 4.0))
+        for row in transfers(*data, draws, epsilon)
+    )
+    _bench.save("times_transfer", rows, {"draws": draws})
 
 
 if __name__ == "__main__":
-    chosen = {"tables": tuple(TABLES), "methods": ("skdp", *METHODS)}
-    options = _bench.options_of(__doc__, **chosen, draws=5, redo=False)
-    groups = plan(options.tables, options.methods, options.draws)
-    _bench.complete("times", groups, measure, options.redo)
+    _bench.main(__doc__, times=times, transfer=transfer)

@@ -1,4 +1,4 @@
-"""Draw plots of the documentation from the stored results.
+"""Draw plots of the documentation from the stored results, and what ε means from exact formulas.
 
 python benchmarks/figures.py
 python benchmarks/figures.py examples  # those of examples instead, whose noise has no seed
@@ -11,8 +11,11 @@ from pathlib import Path
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+from _data import TABLES
 from _table import Values, load, pick
-from _tables_peers import TABLES
+from scipy.stats import norm
+
+from skdp.privacy import Mechanism, PrivacyGuarantee
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "doc" / "images"
@@ -55,6 +58,49 @@ def peers():
     figure.savefig(IMAGES / "peers.png", dpi=150)
 
 
+LEVELS = np.geomspace(0.1, 16, 60)
+
+
+def guarantee(epsilon):
+    """Return that of a release of statistics, by the default δ."""
+    noise = [Mechanism("gaussian", epsilon, 1e-5)]
+    what = {"unit": "labeled record", "relation": "add/remove"}
+    return PrivacyGuarantee("noisy sums", noise, None, 1, "all", "nothing", **what)
+
+
+def outputs(axes, epsilon):
+    """Draw how likely each noisy sum is, with a person and without, in standard deviations."""
+    distance = guarantee(epsilon).gaussian_distance
+    values = np.linspace(-3.5, 5, 400)
+    without, there = norm.pdf(values), norm.pdf(values, distance)
+    axes.plot(values, without, color=BLUE, label="without the person")
+    axes.plot(values, there, "--", color=ORANGE, label="with the person")
+    axes.fill_between(values, np.minimum(without, there), color=GRAY, alpha=0.2)
+    axes.set(title=f"ε = {epsilon:g}", xlabel="noisy sum (standard deviations)", yticks=[])
+    axes.set(ylabel="probability density", ylim=(0, 0.55))
+    axes.legend(frameon=False, loc="upper center", fontsize="small")
+
+
+def primer():
+    """Plot what ε means, for the primer of differential privacy: nothing is measured."""
+    figure, (low, high, guesses) = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained")
+    outputs(low, 1)
+    outputs(high, 8)
+    all_of_them = [guarantee(epsilon) for epsilon in LEVELS]
+    for relation, style, color, label in (
+        ("replace-one", "--", ORANGE, "which of two versions"),
+        ("add/remove", "-", BLUE, "in the data or not"),
+    ):
+        stated = [g if relation == "add/remove" else g.to_replace_one() for g in all_of_them]
+        shares = [100 * g.best_guess() for g in stated]
+        guesses.semilogx(LEVELS, shares, style, color=color, label=label)
+    guesses.set(xlabel="ε", ylabel="best guess, % right", ylim=(45, 102), title="δ = 1e-5")
+    guesses.set_xticks([0.1, 0.5, 1, 2, 4, 8, 16], ["0.1", "0.5", "1", "2", "4", "8", "16"])
+    guesses.minorticks_off()
+    guesses.legend(frameon=False, loc="upper left", fontsize="small")
+    figure.savefig(IMAGES / "best_guess.png", dpi=120)
+
+
 def examples():
     """Run examples, and keep the figure of each."""
     for name in EXAMPLES:
@@ -71,3 +117,4 @@ if __name__ == "__main__":
         examples()
     else:
         peers()
+        primer()

@@ -1,44 +1,59 @@
-"""Write the pages of tables, and README.md of this folder, from the result files alone.
-
-python benchmarks/tables.py
+"""Write the pages of tables from the result files alone: python benchmarks/tables.py
 
 Patterns of pages are in ``pages/``. A section has a title, a line that names its result file, and
 blocks. Lines of a paragraph are joined, and its braces name settings. A line of titles, with a
 line of cells below that are format strings (see ``_table.Values``), is a table; " or " is between
-cells of which the first whose columns are there is taken. ``@module.name`` stands for what that
-function of a module ``_module_tables`` makes of the record.
+cells of which the first whose columns are there is taken. ``@name`` stands for what that function
+of ``_pages`` makes of the record.
 
 A line of options after a colon may stand above, and holds until the next one; the braces of a
-paragraph below it name columns. ``from module.name``: the rows that this function makes of the
-record; ``with module.NAME``: more columns, each a function of a row in this dictionary; ``only
-column=value``, or !=: these rows;
-``order columns``: sorted so; ``per columns``: one line for all rows that agree in them, or each
-row; ``by column``: where a name begins with a value of this column, it is of these rows, and a
-title and a cell with ~ are repeated for each such value; ``if name``: what is below is left out
-where this of ``HOLDS`` says no.
+paragraph below it name columns. ``from name``: the rows that this function makes of the record;
+``with NAME``: more columns, each a function of a row in this dictionary; ``only column=value``, or
+!=: these rows; ``order columns``: sorted so; ``per columns``: one line for all rows that agree in
+them, or each row; ``by column``: where a name begins with a value of this column, it is of these
+rows, and a title and a cell with ~ are repeated for each such value.
 
-A section without a line of results is written out, and its braces are those of ``_papers_tables``.
+A section without a line of results is of the papers: what they report and what was measured.
+``{file: column=value; column=value or value -> accuracy:.1f ± >= 93.0}`` stands for a column of a
+result file in the rows that agree, with the number of rows if there are several. A text with
+<mean:.1p> and the like may be in place of the one column. A number below the reported one, behind
+>=, is bold; without results it is "not measured yet".
+
+``{labels: mnist-usps; alignment; 0.1 >= 93.0}`` stands for six cells of a transfer table: this
+strategy, and the default one, where labeled rows are drawn at random, represent their class, and
+are medoids. A fourth part is the number of labels of a class, 10 otherwise.
 """
 
-import importlib
 import re
 
-from _front_tables import HOLDS
-from _papers_tables import written
-from _store import HERE
+import _pages
+from _bench import HERE
+from _plan import NONE, file_of
 from _table import (
+    NOTHING,
     Columns,
     epsilon_name,
     exists,
     filled,
+    first_variant,
     grouped,
     how_made,
     load,
     show,
     table,
     unique,
+    where,
     with_columns,
 )
+
+MISSING = "not measured yet"
+DEFAULT = "noise_aware"
+# How labeled rows are chosen, as words in names of variants; a random draw has none.
+CHOICES = ("random", "representative", "medoids")
+# The other words that a variant may have, those of the papers' own settings first.
+WORDS = ({"five-layers"}, set(), {"five-layers", "gamma"}, {"gamma"})
+BRACES = re.compile(r"\{([\w-]+): ([^{}]*)\}")
+
 
 # Where the pages of tables are, which the documentation shows.
 SITE = HERE.parent / "doc" / "benchmarks"
@@ -65,14 +80,9 @@ def section(pattern):
     return f"\n## {title}\n\n{blocks}\n\n{how_made(name)}\n"
 
 
-def of_module(name):
-    module, attribute = name.split(".")
-    return getattr(importlib.import_module(f"_{module}_tables"), attribute)
-
-
 def block(text, record):
     if text.startswith("@"):
-        return of_module(text[1:])(record)
+        return getattr(_pages, text[1:])(record)
     options, prose, header, body = {}, [], None, []
     for line in text.splitlines():
         if line.startswith(": "):
@@ -84,9 +94,6 @@ def block(text, record):
         else:
             titles, lines = lines_of(header, _cells(line), options, record)
             body += lines
-    if "if" in options and not HOLDS[options["if"]]():
-        print(f"the results no longer support, and the page leaves out: {text}")
-        return ""
     if header is None:
         settings = {} if options else record.get("settings", {})
         rows = chosen(options, record)
@@ -97,9 +104,9 @@ def block(text, record):
 
 def chosen(options, record):
     """Return the rows that options name, with their columns."""
-    rows = list(of_module(options["from"])(record)) if "from" in options else record["rows"]
+    rows = list(getattr(_pages, options["from"])(record)) if "from" in options else record["rows"]
     if "with" in options:
-        rows = with_columns(rows, **of_module(options["with"]))
+        rows = with_columns(rows, **getattr(_pages, options["with"]))
     for condition in filter(None, options.get("only", "").split(", ")):
         column, equal, value = re.split("(!?=)", condition)
         rows = [row for row in rows if (str(row.get(column)) == value) == (equal == "=")]
@@ -135,44 +142,83 @@ def _cells(line):
     return [cell.strip() for cell in re.split(r" \|(?: |$)", line.removeprefix("| "))[:-1]]
 
 
-def readme():
-    """Return README.md: its pattern, whose table names result files and what these need."""
-    text, *lines = (HERE / "pages" / "README.md").read_text().split("\n| ")
-    header, *body = [line.strip().removesuffix(" |").split(" | ") for line in lines]
-    return f"{text}\n{table(header, [_line(*line) for line in body])}\n"
+def written(text):
+    """Return the text of a section with its results, and how these were made."""
+    names = []
+
+    def result(match):
+        wanted, _, reported = match[2].partition(" >= ")
+        reported = float(reported or "-inf")
+        if match[1] != "labels":
+            names.append(match[1])
+            return _result(match[1], wanted, reported)
+        table, *place = wanted.split("; ")
+        names.append(file_of(table))
+        return _six_cells(names[-1], *place, reported=reported)
+
+    text = BRACES.sub(result, text)
+    made = [f"- {how_made(name)}" for name in dict.fromkeys(names) if exists(name)]
+    return "\n\n".join([text, "The results are from:", "\n".join(made)]) if made else text
 
 
-def _line(names, needs):
-    records = [load(name) for name in names.split(", ")]
-    time = [record["seconds"] for record in records if "seconds" in record]
-    rows = sum(len(record["rows"]) for record in records)
-    hours = _hours(max(time) if time else sum(map(seconds, records)))
-    return [f"`{records[0]['command']}`", needs, rows, hours]
+def _bold(text, missed):
+    return f"**{text}**" if missed else text
 
 
-def seconds(record):
-    """Sum of the recorded seconds; those of a source that served several rows count once."""
-    total, sources = 0.0, set()
-    for row in record["rows"]:
-        spent = sum(value or 0.0 for name, value in row.items() if name.endswith("seconds"))
-        source = (row.get("case"), row.get("level"), row.get("variant"), spent)
-        if row.get("model") != "source alone" or source not in sources:
-            total += spent
-        sources.add(source)
-    return total
+def _result(name, wanted, reported):
+    conditions, _, shown = wanted.partition(" -> ")
+    rows = _rows(name)
+    for condition in conditions.split("; "):
+        column, _, value = condition.partition("=")
+        rows = [row for row in rows if str(row.get(column)) in value.split(" or ")]
+    pattern = shown.replace("<", "{").replace(">", "}") if "<" in shown else f"{{{shown}}}"
+    try:
+        text = filled(pattern, Columns(rows))
+    except KeyError:
+        return MISSING
+    text = _bold(text, float(re.match(r"[\d.]*", text)[0] or "inf") < reported)
+    return f"{text} ({len(rows)})" if len(rows) > 1 else text
 
 
-def _hours(spent):
-    if not spent:
-        return "not recorded"
-    return f"{spent / 3600:.1f}" if spent >= 360 else "less than 0.1"
+def _rows(name):
+    return load(name)["rows"] if exists(name) else []
+
+
+def _six_cells(name, model, level, labels=10, *, reported):
+    rows = where(_rows(name), level=level, labels=int(labels))
+    cells = [
+        _cell(where(rows, model=each), choice, reported)
+        for each in (model, DEFAULT)
+        for choice in CHOICES
+    ]
+    return " | ".join(cells) if {*cells} != {NOTHING} else " | ".join([MISSING, *cells[1:]])
+
+
+def _cell(rows, choice, reported):
+    """Return the accuracy with one choice of labels, of the first variant with enough fits."""
+    named = {}
+    for variant in unique(rows, "variant"):
+        words = {*variant.split("+")} - {"default"}
+        chosen = words.intersection(CHOICES) or {"random"}
+        if chosen == {choice} and words - chosen in WORDS:
+            named[WORDS.index(words - chosen)] = variant
+    if not named:
+        return NOTHING
+    values, variant = first_variant(rows, [named[i] for i in sorted(named)])
+    text = _bold(f"{values:.1f ±}", values.mean < reported)
+    return f"{text} ({len(values)}){_marks(rows[0], variant)}"
+
+
+def _marks(row, variant):
+    """Return a mark for each setting that is not the paper's."""
+    if row["model"] == DEFAULT or row["level"] == NONE:
+        return ""
+    return " †" * ("five-layers" not in variant) + " ‡" * ("gamma" in variant)
 
 
 def pages():
     """Return the text of each generated file, by its path."""
-    patterns = [path for path in (HERE / "pages").glob("*.md") if path.name != "README.md"]
-    found = {SITE / path.name: page(path.read_text()) for path in patterns}
-    found[HERE / "README.md"] = readme()
+    found = {SITE / p.name: page(p.read_text()) for p in (HERE / "pages").glob("*.md")}
     # A spread stays with its mean where lines are short.
     joined = "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}"
     return {path: text.replace(" ± ", joined) for path, text in found.items()}

@@ -50,7 +50,7 @@ for name, polynomial in printed.items():
 # and the network does not notice. Without noise, on 5,000 digits of MNIST after 15 epochs, all of
 # them are equally accurate, 91.7 to 91.9 %. With the paper's noise at ε = 2 the accuracies of
 # three seeds are between 83 and 88 %, and which polynomial is ahead differs from seed to seed
-# (``benchmarks/bench_polynomials.py``, :doc:`/benchmarks/papers`). The paper finds the Chebyshev
+# (``benchmarks/bench_papers.py``, :doc:`/benchmarks/papers`). The paper finds the Chebyshev
 # series ahead, on data that are not public.
 
 figure, (curves, axes) = plt.subplots(2, 1, figsize=(6, 7), layout="constrained")

@@ -374,8 +374,7 @@ class StaircaseDistribution:
         log_ratio = _flat_ratio
         # At a smaller ε a cell contains several steps and is as wide as one of a Laplace table.
         # With a cell for each step the table would end within 8 losses, most draws would pass
-        # through it several times, and their duration would reveal their magnitude
-        # (benchmarks/bench_noise_timing.py).
+        # through it several times, and their duration would reveal their magnitude.
         if self.epsilon < 1 / 256:
             starts, widths = equal_cells(period / self.epsilon, _LAPLACE_CELLS)
             n_periods = int(starts[-1] + widths[-1]) // period
@@ -386,7 +385,7 @@ class StaircaseDistribution:
             # Up to 12 losses, with a tail of probability e^-12, and 2048 cells of each kind of
             # step (rules of thumb). A step may have up to eight cells, the widths of nearly all of
             # which are powers of two, without rejections: this doubled the speed
-            # (benchmarks/bench_noise.py).
+            # (benchmarks/bench_privacy.py).
             n_periods = min(int(np.ceil(12 / self.epsilon)), 2048)
             n_pieces = int(np.clip(2048 // n_periods, 1, 8))
             starts, widths, steps = split_steps([upper, lower] * n_periods, n_pieces)

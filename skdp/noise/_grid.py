@@ -6,7 +6,7 @@ import numpy as np
 
 # Number of elements of a block. The workspace is small for any size of data, and each of its
 # arrays is below the 128 KiB from which malloc requests new pages each time (argued;
-# benchmarks/bench_noise.py measures speed and memory).
+# benchmarks/bench_privacy.py measures speed and memory).
 _BLOCK = 15_000
 
 

@@ -59,7 +59,7 @@ _VARIANCE_SPREAD = 0.2
 _LEAST_VARIANCE = 1e-4
 # Least factor of the variances of scores where rows are clipped. With many columns rows are
 # nearly of one length, and it is 1.005 to 1.02; but slopes that are somewhat low cost less than
-# high ones: with these the log loss of the ten tables of bench_confidence is .0005 higher on those
+# high ones: with these the log loss of the ten tables of bench_owners is .0005 higher on those
 # to choose by, and on the others .0002 without diamonds, where it is .0017 lower.
 _LEAST_WIDENING = 1.04
 # Variance of a frequency of which nothing is known.

@@ -14,7 +14,7 @@ from scipy.special import expit, softmax
 from skdp.release._posterior import SCALE_STEP, positive_mean
 from skdp.utils._linalg import TINY
 
-# What follows is measured on the tables to choose by of bench_confidence, 136 cells of 100 to
+# What follows is measured on the tables to choose by of bench_owners, 136 cells of 100 to
 # 4,000 rows, 1 to 12 owners and ε = .5 to 8: by how much the mean log loss, .420, becomes higher.
 # Median and standard deviation of the logarithm of d' between two classes before they are seen, of
 # all functions together. About 1.4, with a median of .7 and 2.8 by .0019 and .0042; with a

@@ -8,7 +8,7 @@ moments, brought towards none as far as they may be noise.
 
 Labels are drawn by the release's own probabilities of the rows. Rows that are drawn by class have
 of their class also what noise and the copula made different between the classes, which a flexible
-learner finds and real rows do not have (benchmarks/bench_synthetic.py).
+learner finds and real rows do not have.
 """
 
 from dataclasses import dataclass

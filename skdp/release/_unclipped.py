@@ -31,7 +31,7 @@ _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 # Largest share of missing values (rule of thumb).
 _MOST_MISSING = 0.99
 # Relative error of E[c] of a class, and of cov(c, z); with them intervals of means of four tables
-# have their nominal coverage (benchmarks/bench_columns.py).
+# have their nominal coverage.
 _FACTOR_ERROR = 0.007
 _COVARIANCE_ERROR = 0.5
 # Relative error of the mean of c² by distributions of maximum entropy (measured on ten tables: .01

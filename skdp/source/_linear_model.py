@@ -91,7 +91,7 @@ class LinearModel(StatisticsModel):
         return RowGrid(basis, np.zeros(len(basis.column)), float(radius))
 
     def shares(self, n_classes, grid, number=False):
-        # Most of it for the differences of the classes. On ten tables (bench_confidence: 850 cells
+        # Most of it for the differences of the classes. On ten tables (bench_owners: 850 cells
         # of 100 rows or more, ε = .5 to 8) the mean log loss is .384, and .387 with .05, .05, .70
         # and .20, where the AUC is .001 higher; .384 with .10, .10, .60 and .20.
         fractions = {"counts": 0.10, "total": 0.10, "contrast": 0.65, "second": 0.15}

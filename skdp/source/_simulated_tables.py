@@ -26,7 +26,7 @@ _SCALING_ROWS = 5_000
 
 @dataclass(frozen=True)
 class _Tables:
-    """Properties of simulated tables, chosen on four hospitals (benchmarks/bench_planning.py)."""
+    """Properties of simulated tables, chosen on four hospitals (benchmarks/bench_owners.py)."""
 
     # Positions of numbers between their bounds, and their spread, both from and to.
     centers: tuple = (0.2, 0.6)

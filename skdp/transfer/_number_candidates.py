@@ -16,7 +16,7 @@ from skdp.release import Release
 from skdp.transfer._bayesian_regression import Posterior, Sums
 
 # Constants were chosen by R² on other sites of several tables, see
-# benchmarks/bench_numbers_transfer.py.
+# benchmarks/bench_numbers.py.
 
 # Prior standard deviations of the intercept about that of the source, in standard deviations of
 # the number about its prediction. With .1 as a third one, or instead of .3, 10 labels of another

@@ -123,7 +123,7 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
     **What to expect.** The target may be worse than the better one of the release alone and of
     ridge regression of the outcomes alone, in particular with about thirty outcomes that the
     columns explain nearly completely, or with a source that states its errors as too small; see
-    ``benchmarks/bench_numbers_transfer.py``. :meth:`report` shows the errors on held-out outcomes.
+    ``benchmarks/bench_numbers.py``. :meth:`report` shows the errors on held-out outcomes.
 
     Examples
     --------

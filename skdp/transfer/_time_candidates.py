@@ -17,7 +17,7 @@ from skdp.transfer._partial_likelihood import HazardPosterior, PartialLikelihood
 from skdp.utils._linalg import TINY
 
 # Constants were chosen by concordance and integrated Brier score on nwtco and heart_failure, see
-# benchmarks/bench_times_transfer.py; figures are means over its six cases there and both ε.
+# benchmarks/bench_times.py; figures are means over its six cases there and both ε.
 
 # Prior standard deviation of the slope about 1, as of numbers; .6 and 1 differ by .0015 at most.
 _SLOPE = 0.3

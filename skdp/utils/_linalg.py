@@ -8,8 +8,7 @@ TINY = np.finfo(np.float64).tiny
 # Relative size of what rounding leaves of nothing, and least of what must keep quotients finite.
 NEGLIGIBLE = 1e-9
 # Rows of a block that is cast to double precision: 3 MiB of 784 features. Blocks of 4,096 are no
-# faster, and raise the peak memory of DPSource by a quarter of its rows
-# (benchmarks/bench_memory.py).
+# faster, and raise the peak memory of DPSource by a quarter of its rows.
 _ROWS_AT_ONCE = 512
 
 

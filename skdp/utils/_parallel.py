@@ -14,9 +14,8 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
-# Workspace of each thread of a prediction; benchmarks/bench_predict_memory.py measures the memory
-# of predictions. It is not divided among threads: if blocks depended on their number, the last
-# bits of results would too.
+# Workspace of each thread of a prediction. It is not divided among threads: if blocks depended on
+# their number, the last bits of results would too.
 _WORKSPACE_BYTES = 16 * 2**20
 # Rows of a block from which larger blocks do not speed up matrix products. A rule of thumb.
 _MAX_ROWS = 512
