@@ -34,7 +34,7 @@ OUTPUTS = (
 PACKAGES = ("skdp", "numpy", "scipy", "sklearn", "joblib")
 
 
-# What the papers' tables have of CDMMA's and the fuzzy classifiers, and their strategies of rounds.
+# Settings of the papers: of classifiers by autoencoders, and components in rounds of strategies.
 PAPERS = {"n_components": 20, "error_scale": "shared"}
 SIZES = {"alignment": (4, 6, 8, 10), "multitask": (5, 10, 15, 20)}
 

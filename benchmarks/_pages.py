@@ -661,7 +661,7 @@ def _gain(row, name):
     return own - max(sides) if name == "c" else min(sides) - own
 
 
-SHOWN = ("logistic regression", "5 neighbors", "SVC", "CDMMAClassifier")
+SHOWN = ("logistic regression", "5 neighbors", "CDMMAClassifier")
 
 
 def defaults(record):

@@ -299,6 +299,7 @@ def test_result_files_say_how_each_row_was_made_and_have_it_once(load, path):
 # Result files of several commits, or of one that is no commit of the history, and why they stay:
 # to make them again takes hours, or other packages, whose code here is the same since.
 MANY = {
+    "defaults": "before and after the defaults changed",
     "neural": "three runs of networks, 2.6 hours",
     "numbers": "peers of other environments",
     "tables_peers": "peers of other environments",
