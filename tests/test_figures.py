@@ -1,5 +1,6 @@
 """Figures in texts: of closed form computed again, measured ones on generated pages alone."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from skdp.privacy import Mechanism, PrivacyGuarantee
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "doc").rglob("*.rst"))]
+# As a measured figure is written: without a zero.
+FIGURE = re.compile(r"(?<![\w.\d/])[−-]?\.\d{2,4}\b(?!\d)")
 # Compared with the results by test_readme.
 COMPARED = ("README.md", "quickstart.rst")
 
@@ -67,7 +70,14 @@ def prose(text):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_measured_figures_are_on_generated_pages(page):
     """A measured figure in a guide grows old; the pages in doc/benchmarks/*.md are made anew."""
-    if page.name in COMPARED:
-        return
-    found = re.findall(r"(?<![\w.\d/])[−-]?\.\d{2,4}\b(?!\d)", prose(page.read_text()))
-    assert not found, f"{page.name}: {found}"
+    if page.name not in COMPARED:
+        assert not FIGURE.findall(prose(page.read_text()))
+
+
+@pytest.mark.parametrize("package", sorted(path.name for path in (ROOT / "skdp").iterdir()))
+def test_no_measured_figure_is_in_a_docstring(package):
+    for path in (ROOT / "skdp" / package).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
+                found = FIGURE.findall(prose(ast.get_docstring(node) or ""))
+                assert not found, (path, getattr(node, "name", ""), found)

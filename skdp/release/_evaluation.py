@@ -361,8 +361,8 @@ class PrivateEvaluation:
     def log_loss(self) -> Estimate:
         """Return the mean negative log-probability of the true class, in nats.
 
-        Probabilities below .003 or above .997 count as those in the middle of the outer bins. Of a
-        time to an event, whether it was by a time, in the mean over the public times.
+        Probabilities below 0.003 or above 0.997 count as those in the middle of the outer bins.
+        Of a time to an event, whether it was by a time, in the mean over the public times.
 
         Returns
         -------

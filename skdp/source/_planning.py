@@ -278,7 +278,7 @@ def plan_release(
     effects : str, float, mapping, or a sequence, default=("weak", "moderate", "strong")
         How well the columns separate the classes: the AUC that a linear model would reach
         without privacy and with many rows, such as that of published models of the same
-        outcome; "weak" is .65, "moderate" .75 and "strong" .85. Or, by names of columns, the
+        outcome; "weak" is 0.65, "moderate" 0.75 and "strong" 0.85. Or, by names of columns, the
         difference of the last class from the first in standard deviations (Cohen's d), for
         categories that of the normal variable behind them; columns that are not named have none.
         Where the outcome is a number, R² in place of the AUC: "weak" is .1, "moderate" .3 and
