@@ -42,12 +42,29 @@ def examples_of_methods_go_on_from_that_of_their_class(
 
 
 def pytest_addoption(parser):
-    """Add an option for other noise in each run."""
+    """Add options for all parameters, and for other noise in each run."""
+    parser.addoption(
+        "--all", action="store_true", help="try all parameters of slow tests, not the first alone"
+    )
     parser.addoption(
         "--new-noise",
         action="store_true",
         help="draw noise that is not seeded anew in each run, instead of by the test's name",
     )
+
+
+def pytest_collection_modifyitems(config, items):
+    """Keep the first parameters alone of tests that are marked slow, unless asked for all."""
+    if config.getoption("--all"):
+        return
+    kept, left_out, seen = [], [], set()
+    for item in items:
+        name = (item.path, getattr(item, "originalname", None))
+        is_repeated = item.get_closest_marker("slow") is not None and name in seen
+        (left_out if is_repeated else kept).append(item)
+        seen.add(name)
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = kept
 
 
 def pytest_report_header():

@@ -95,7 +95,7 @@ def test_noise_is_what_the_autoencoders_see(split):
         assert (clean != noisy).mean() > 0.999
     # Without clustering, the sets' centers are the codes of the noisy rows.
     noisy = seen[0][1][y[groups == "anna"] == 0]
-    exact = DeepFuzzyClassifier(n_inducing=1.0, max_layers=1, random_state=0)
+    exact = DeepFuzzyClassifier(20, n_inducing=1.0, max_layers=1, random_state=0)
     [alone] = exact.fit(noisy, np.zeros(len(noisy))).autoencoders_[0]
     assert_allclose(model.autoencoders_[0][0].components_, alone.components_, rtol=1e-9)
 
