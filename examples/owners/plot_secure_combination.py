@@ -32,7 +32,7 @@ X, SCORES = X / 16, {"method": "decision_function", "scale": (-25.0, 0.0)}
 accuracy: dict = {"one participant": [], "three combined": [], "one model of all rows": []}
 for seed in range(5):
     order = np.random.RandomState(seed).permutation(len(X))
-    train, queries, answers = order[:900], X[order[900:]], y[order[900:]]
+    train, queries, answers = order[:300], X[order[300:]], y[order[300:]]
 
     def model_of(rows):
         settings = {"n_layers": 2, "error_scale": "shared", "random_state": 0}

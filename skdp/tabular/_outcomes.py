@@ -109,11 +109,11 @@ class EventOutcome:
         """Number of ways to leave."""
         return 2 * N_INTERVALS + 1
 
-    def events(self, values: Any) -> np.ndarray:
+    def events(self, column: Any) -> np.ndarray:
         """Return events as 1 and 0, NaN where a cell is missing or no event."""
         if self.event_value is not None:
-            return coded(values, self.event_value)
-        events = truths(values)
+            return coded(column, self.event_value)
+        events = truths(column)
         return np.where(np.isin(events, (0.0, 1.0)), events, np.nan)
 
     def unread(self, events: Any, times: Any) -> np.ndarray:
