@@ -28,7 +28,8 @@ def test_multitask_is_the_report_s_rule(release, domain, n_layers, slow, request
     autoencoders = release.row_classifier.autoencoders_
     order = np.argsort(labels, kind="stable")
     pairs = [(autoencoders[labels[i]].reconstruct(X[i : i + 1])[0], X[i]) for i in order]
-    mapping = MembershipMapping(-(-len(X) // 2), inference="empirical", random_state=seeds)
+    paper = {"inference": "empirical", "length_scale": 1.0, "standardize": False}
+    mapping = MembershipMapping(-(-len(X) // 2), **paper, random_state=seeds)
     mapping.fit(*map(np.array, zip(*pairs, strict=True)))
     source = np.empty((len(X_test), 10))
     for i, y in enumerate(X_test):
