@@ -579,8 +579,8 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         >>> model = DeepFuzzyClassifier(1, 5, error_scale="own", random_state=0).fit(X, y)
         >>> print(model.explain(X[150], schema))
         'dead', with probability 0.65; in log-odds against 'alive':
-        age is 69.39: adds 1.02 (-4.558 to 2.673 by other values)
-        bmi is 21.94: adds 1.01 (-2.013 to 2.126 by other values)
+        age is 69.39: adds 1.04 (-4.83 to 2.679 by other values)
+        bmi is 21.94: adds 1.01 (-2.147 to 2.142 by other values)
         shares of the rules:
         0.8385: if a row is like class 'dead', then it is of class 'dead'
         0.1615: if a row is like class 'alive', then it is of class 'alive'

@@ -165,8 +165,8 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, DeepFuzzyModel):
     >>> bool(model.score(X, y) > 0.9)
     True
     >>> mean, std = model.predict(X, return_std=True)
-    >>> bool(0.1 < std.mean() < 0.15)
-    True
+    >>> print(f"{std.mean():.2f}")
+    0.10
     """
 
     _parameter_constraints: dict = {
