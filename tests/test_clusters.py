@@ -104,6 +104,7 @@ def alone(tmp_path_factory):
     return work, {name: compute() for name, compute in work.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_workers", WORKERS)
 def test_fits_are_those_of_one_machine(n_workers, cluster, alone):
     cluster.scale(n_workers)

@@ -622,6 +622,7 @@ def expected(name):
     return result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(CALLS))
 def test_tables_of_all_libraries_give_the_same_result(name):
     for form in ("pandas, nullable", "stream") if name in SLOW else FORMS:

@@ -62,6 +62,7 @@ def _altered(rng):
     return table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(5))
 def test_nothing_private_is_shown_or_charged_without_a_release(part, tmp_path, run, monkeypatch):
     monkeypatch.chdir(tmp_path)

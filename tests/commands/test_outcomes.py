@@ -85,6 +85,7 @@ def numbers(made_numbers, monkeypatch):
     return made_numbers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("world", "said", "concise", "outcome", "column"),
     [

@@ -90,6 +90,7 @@ def limited(*argv):
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 @commands
 def test_what_can_be_saved_nowhere_is_shown(hospital, command, shows_nothing_private):
     pytest.importorskip("resource", reason="sizes of files cannot be limited here")

@@ -201,6 +201,7 @@ def test_mistakes_are_refused(here, run):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "xlsx", "parquet"])
 def test_the_course_from_predictions_to_a_score(hospital, run, done, monkeypatch, ending):
     pytest.importorskip({"xlsx": "openpyxl", "parquet": "pyarrow"}.get(ending, "csv"))

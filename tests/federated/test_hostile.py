@@ -143,6 +143,7 @@ def hostile(rng, files, path):
             yield name, {"release": rewrite(rng, header, arrays, path)}
 
 
+@pytest.mark.slow
 def test_no_owner_can_make_the_round_fail(files, model, tmp_path):
     rng = np.random.RandomState(0)
     answers = hostile(rng, files, tmp_path / "altered.skdp")

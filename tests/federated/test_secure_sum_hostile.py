@@ -274,6 +274,7 @@ def tried(call, secrets):
 
 
 # An owner who has joined; who has answered the first request; who has answered the second one too.
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", [0, 1, 2])
 def test_a_thousand_hostile_messages_to_each_party(stage, some):
     request = some.plan.combine(some.keys)

@@ -27,6 +27,7 @@ def gaussian_pair(correlation, n, seed):
     return correlation * T[:, 0] + np.sqrt(1 - correlation**2) * rng.normal(size=n), T
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("correlation", "n"), [(0.3, 1000), (0.9, 700)])
 def test_gaussian_pairs(correlation, n):
     """Means of two draws: near the closed form, never above it, and not where ρ is 10 % off."""

@@ -16,6 +16,7 @@ from skdp.membership import validate_training
 CLASSIFIERS = [CDMMAClassifier, WideCDMMAClassifier]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inference", ["gamma", "empirical"])
 @pytest.mark.parametrize("cls", CLASSIFIERS)
 def test_digits_accuracy(cls, inference, split):
@@ -43,6 +44,7 @@ def test_wide_splits_each_class(split):
     assert classifier.score(X_test, y_test) >= 0.96
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
 @pytest.mark.parametrize("cls", CLASSIFIERS)
 def test_infinite_epsilon_is_exactly_the_non_private_model(cls, split):
@@ -130,6 +132,7 @@ def test_bad_parameters_are_named(cls, name, value, split):
         cls(**{name: value}).fit(X, y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", CLASSIFIERS)
 def test_data_frames_pipeline_grid_search_and_joblib(cls, split, tmp_path):
     X, X_test, y, _ = split

@@ -81,6 +81,7 @@ def test_rows_in_an_exact_subspace(rng):
     assert likely_components(rows, [np.arange(60)]) == [3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "n_rows", "least"),
     # About what three nearest neighbors have.

@@ -20,6 +20,7 @@ def mnist():
 
 # Errors on 1,000 digits have a standard deviation of 0.5 points; each bound is one below
 # what this split gives.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("inference", "n", "accuracy"), [("gamma", 9000, 0.979), ("empirical", 4500, 0.936)]
 )

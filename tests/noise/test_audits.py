@@ -220,6 +220,7 @@ def test_a_second_copy_of_a_column_is_found(audit, noise):
     assert "0 moved" in found.event
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
 @pytest.mark.parametrize("unit", ["element", "record"])
 @pytest.mark.parametrize("noise", [OptimalDPNoise, StaircaseDPNoise, GaussianDPNoise])

@@ -111,6 +111,7 @@ def test_memorizing_neighbors_are_given_away(digit_halves, attack):
     assert f"verdict: REFUTED by '{attack}': epsilon >= " in str(report)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model", [KNeighborsClassifier(1), DecisionTreeClassifier(random_state=0)], ids=str
 )
@@ -151,6 +152,7 @@ class Weak(OptimalDPNoise):
         return X + 1e-3 * (super()._perturb(X) - X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("noise", "passes"), [(OptimalDPNoise, True), (Weak, False)])
 def test_sources_are_audited_by_what_their_release_predicts(digit_halves, noise, passes):
     members, others = digit_halves

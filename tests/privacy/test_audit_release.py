@@ -440,6 +440,7 @@ class Unweighed(DPStatisticsSource):
         return super().fit(X, y, np.arange(len(y)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["additive", "mixtures", "logistic"])
 def test_sources_without_bugs_are_not_refuted(model, monkeypatch):
     normal_noise(monkeypatch)
@@ -486,6 +487,7 @@ UNPROTECTED = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", UNPROTECTED)
 def test_what_is_learned_without_noise_is_found_out(model, monkeypatch):
     factor, n_rows, statistics = UNPROTECTED[model]
@@ -508,6 +510,7 @@ def test_rows_of_a_person_that_are_not_weighed_are_found_out(monkeypatch):
     assert "one canary of 10 rows" in str(audit)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "added",
     [
@@ -577,6 +580,7 @@ def test_statistics_of_another_length_each_time_are_refused():
         audit_release(NoisyStatistics(), ROWS, LABELS, statistics=found, n_trials=100)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("faulty", [False, True])
 @pytest.mark.parametrize("outcome", ["number", "event"])
 def test_releases_of_other_outcomes_are_audited(outcome, faulty, quick_noise, monkeypatch):

@@ -45,6 +45,7 @@ def shrunk_and_ends(rng, variance, n=60, p=8, K=6):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variance", [0.0, 0.1, 1.0, 10.0, 100.0])
 def test_shrinkage_is_never_worse_than_its_ends_on_average(rng, variance):
     errors = np.mean([shrunk_and_ends(rng, variance) for _ in range(60)], axis=0)

@@ -15,6 +15,7 @@ from skdp.utils._storage import load_arrays, save_arrays
 PARTS = ["noise_aware", "papers", "all"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parts", PARTS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_save_and_load(small, tmp_path, dtype, parts):

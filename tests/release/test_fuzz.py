@@ -150,6 +150,7 @@ def use(release):
     repr(release), release.summary(), release._repr_html_()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", range(N_BLOCKS))
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_altered_files_are_refused_or_work(path, block, tmp_path):

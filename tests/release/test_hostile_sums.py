@@ -70,6 +70,7 @@ def test_second_moments_may_be_anything(release, table, size, kind):
     check_use(with_sums(release, second=size * radius**2 * kind[:t, :t]), table[:20])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_all_sums_may_be_anything(release, table, seed):
     rng = np.random.RandomState(seed)

@@ -32,6 +32,7 @@ def test_without_noise_these_are_the_sample_moments(rng, population):
     assert_allclose(moments.mean, rows.mean(axis=0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "noise",
     [

@@ -40,6 +40,7 @@ def test_rows_that_were_shortened_alike_are_lengthened_with_their_noise(rng):
     assert_allclose(other.covariance_noise, one.covariance_noise / 0.49**2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [np.inf, 1.0])
 def test_a_table_of_clipped_rows_has_its_own_moments(rng, epsilon):
     schema = {f"x{i}": {"type": "numeric", "low": 0, "high": 1} for i in range(6)}

@@ -70,6 +70,7 @@ def test_what_it_expects_comes_true(exact):
     assert abs(mean - exact.score(X, y)) < 0.03
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
 @pytest.mark.parametrize("model", ["linear", "additive"])
 def test_intervals_hold_as_often_as_they_say(epsilon, model, no_doubts, no_rehearsals):

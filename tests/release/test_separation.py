@@ -115,6 +115,7 @@ def test_the_mean_posterior_has_the_moments_of_what_is_drawn_from_all(rng):
     assert_allclose(covariance, np.cov(differences.T), atol=0.002)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.01, 0.3])
 def test_posterior_has_its_spread(rng, noise):
     found = {factor: [] for factor in (1.0, 1.5)}

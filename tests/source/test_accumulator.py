@@ -245,7 +245,9 @@ def test_sums_of_other_parameters_are_refused(other):
         seeded(**other).fit_accumulated(accumulator)
     with pytest.raises(ValueError, match="source with other parameters"):
         seeded(**other).guarantee_for(accumulator)
-    with pytest.raises(ValueError, match="other columns, classes, outcome, radius or privacy unit"):
+    with pytest.raises(
+        ValueError, match="other columns, classes, outcome, radius or privacy unit"
+    ):
         seeded(**other).accumulator(3).add_unprotected_sums(accumulator.unprotected_sums())
 
 
@@ -273,7 +275,9 @@ def test_sums_of_other_columns_are_refused():
     small = {"age": SCHEMA["age"], "bmi": {"type": "numeric", "low": 10, "high": 60}}
     others.append(seeded(encoder=TabularEncoder(small)).accumulator())
     for other in others:
-        with pytest.raises(ValueError, match="other columns, classes, outcome, radius or privacy unit"):
+        with pytest.raises(
+            ValueError, match="other columns, classes, outcome, radius or privacy unit"
+        ):
             named.add_unprotected_sums(other.unprotected_sums())
     tables = seeded(encoder=TabularEncoder(small)).accumulator()
     small = {**small, "age": {"type": "numeric", "low": 0, "high": 99}}

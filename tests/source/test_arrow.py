@@ -242,6 +242,7 @@ def test_batches_hold_whole_persons_and_no_more_rows_than_asked_for(rng, tmp_pat
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", [None, "person"])
 def test_times_are_found_by_the_names_of_the_outcome(rng, tmp_path, group):
     table = table_of(rng, 3000).select(["age", "visits", "person"])

@@ -274,6 +274,7 @@ def outcome(call):
     return result, shown + " ".join(str(each.message) for each in caught)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(11))
 def test_hostile_inputs_show_nothing_and_cost_nothing(seed):
     rng, refused = np.random.RandomState(seed), 0

@@ -129,6 +129,7 @@ def held(n, sigma, claimed=1.0, n_draws=150):
 
 
 class TestIntervals:
+    @pytest.mark.slow
     @pytest.mark.parametrize(("n", "sigma"), [(1500, 3.7), (1500, 0.3), (20_000, 3.7)])
     def test_they_hold_at_their_level(self, n, sigma):
         assert (held(n, sigma) >= 0.9).all()  # 150 of .95: .90 is 2.8 standard errors
@@ -194,8 +195,9 @@ class TestValue:
         first = exact(Known(), *rows(100, 0))
         other = exact(Known(), *rows(100, 1), outcome={**OUTCOME, "high": 30})
         plain = exact(Plain(), *rows(100, 1))
-        for second in (other, plain):
-            with pytest.raises(ValueError, match="of other outcomes cannot be merged"):
+        said = {"of other outcomes cannot be merged": other, "with and without intervals": plain}
+        for message, second in said.items():
+            with pytest.raises(ValueError, match=message):
                 PrivateEvaluation.merge([first, second], disjoint=True)
 
     def test_frames(self):

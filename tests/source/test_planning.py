@@ -202,6 +202,7 @@ def test_merged_owners_reach_more_than_one_of_them_and_less_than_all_rows_at_onc
     assert one + 0.02 < four < together
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["additive", "logistic", "mixtures", "auto"])
 def test_other_models(model):
     settings = {"effects": 0.8, "n_draws": 1, "random_state": 0, "model": model}

@@ -213,6 +213,7 @@ def test_clones_share_a_generator_and_so_never_repeat_its_noise(small):
     assert not np.isclose(first, second).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parts", ["noise_aware", "papers"])
 @pytest.mark.parametrize("n", [2, 4])
 def test_randomized_labels_of_few_rows_always_give_a_release(rng, parts, n):

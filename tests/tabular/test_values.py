@@ -275,6 +275,7 @@ def _written(path, rows):
     return str(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", READERS)
 def test_one_row_changes_no_other(reader, rng, tmp_path):
     """In CSV files with and without one row more, each row is what its cells say, bit by bit."""

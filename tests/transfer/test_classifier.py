@@ -39,6 +39,7 @@ def other(other):
     return _of_five_classes(*other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_result_does_not_depend_on_n_jobs(noisy_release, other, strategy):
     X, _, marked, X_test, _ = other
@@ -72,6 +73,7 @@ def test_float32_agrees_with_float64(domains, other, open_source, strategy):
     assert_allclose(*scores, rtol=1e-3, atol=2e-3 if strategy == "noise_aware" else 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_pickles_and_clones(noisy_release, other, strategy, tmp_path):
     X, _, marked, X_test, _ = other
@@ -105,6 +107,7 @@ def test_label_distributions(all_parts, strategy, domain, with_source, request):
     assert certain == (strategy != "noise_aware")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("parts", "strategies"), [
     ("noise_aware", ["noise_aware"]),
     ("papers", ["alignment", "multitask"]),

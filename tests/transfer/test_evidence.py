@@ -113,6 +113,7 @@ def test_one_scorer_gets_the_weight_of_logistic_regression(rng, monkeypatch):
     assert_allclose(weight, model.coef_[0, 0], rtol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "n_draws"), [(40, 3), (4, 30)])
 def test_weights_average_over_sets_of_scorers_that_count_equally(rng, n, n_draws):
     slopes = np.linspace(0, 20, 20_001)

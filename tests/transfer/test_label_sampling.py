@@ -50,6 +50,7 @@ def loss_of(model, X, y):
     return log_loss(y, model.predict_proba(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [20, 60, 1000])
 def test_a_random_sample_beats_the_release_and_labels_alone(release, target, n):
     X, y, X_test, y_test = target

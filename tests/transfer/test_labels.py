@@ -161,6 +161,7 @@ def hospital(classes):
     return source.fit(HEART.data[own], np.array(classes)[HEART.target[own]]).release_
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning", "ignore:The columns")
 @pytest.mark.parametrize(("shift", "classes"), [(0, "numbers"), (1, "text"), (2, "truth")])
 def test_labels_are_compared_in_canonical_form(shift, classes):

@@ -122,6 +122,7 @@ def test_the_papers_strategies_take_the_same_columns_in_any_order(rng):
     assert_array_equal(model.decision_function(X), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["noise_aware", "alignment", "multitask"])
 def test_as_many_columns_of_other_names_are_embedded_like_more_columns(rng, strategy):
     X = pd.DataFrame(rng.rand(900, 4), columns=list("abcd"))

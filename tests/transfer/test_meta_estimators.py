@@ -213,6 +213,7 @@ def test_missing_labels_are_no_classes_to_any_meta_estimator(releases, name, mar
 # Unlabeled rows
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The labels in y are numbers in an array of objects")
 @pytest.mark.parametrize("name", ["table", "text", "binary", "heart"])
 def test_held_out_labels_calibrate_and_set_thresholds(releases, name):
@@ -283,6 +284,7 @@ def scores_of(fits, X, y, scoring):
     return np.transpose(found)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The labels in y are numbers in an array of objects")
 @each_mark
 def test_curves_and_training_scores_are_of_labeled_rows(releases, name, mark):

@@ -120,6 +120,7 @@ def slow_adaptation(X, start, uncertainty, variance, labels):
     return means, S, frequencies
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guessed", [False, True])
 @pytest.mark.parametrize("labeled", [False, True])
 def test_it_is_tempered_expectation_maximization(rng, labeled, guessed):

@@ -60,6 +60,7 @@ def test_tables_of_both_forms_are_one():
         quantile_bounds(OTHER, [decomposed("Größe")], schema=SCHEMA)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoder", [SCHEMA, None])
 def test_sources_releases_and_targets_take_both(encoder):
     """Named arrays without a schema, too, whose names have the form of the source's."""

@@ -5,6 +5,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from skdp import DPTransferClassifier, MembershipMapping, SelfTrainingSchedule
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_layers", [(1, 1, 2), 2])  # (1.82) has one L for all rounds
 @pytest.mark.parametrize("domain", ["same", "other"])
 def test_multitask_is_the_report_s_rule(release, domain, n_layers, slow, request):
