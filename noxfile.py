@@ -49,10 +49,10 @@ def oldest(session):
 
 @nox.session
 def tests(session):
-    """Everything, against the newest versions."""
+    """Everything, with all parameters of slow tests, against the newest versions."""
     session.install("-e", ".[test]")
     session.run(
-        *("pytest", "-q", "-n", "2", "--dist", "worksteal", "--durations=30", *session.posargs),
+        *("pytest", "-q", "-n", "2", "--dist", "worksteal", "--all", *session.posargs),
         env={"OMP_NUM_THREADS": "1"},
     )
 
