@@ -20,7 +20,7 @@ from skdp.utils._linalg import as_slice, squared_distances
 from skdp.utils._parallel import map_rows, run_in_threads
 
 # Directions of the bounds. On MNIST, of the 63 errors of a digit 6.0, 2.2 and 1.2 are computed to
-# find its class with 32, 64 and 128 of them, see benchmarks/bench_limits.py.
+# find its class with 32, 64 and 128 of them.
 N_DIRECTIONS = 64
 
 
