@@ -1,6 +1,7 @@
 """The release, which the source gives to the target, and all estimates that need no rows."""
 
 from skdp.release._basis import BasisFunctions
+from skdp.release._descent import Descent
 from skdp.release._evaluation import Estimate, PrivateEvaluation
 from skdp.release._linear_regression import LinearRegression
 from skdp.release._linear_scores import LinearScores
@@ -10,7 +11,6 @@ from skdp.release._principal_model import PrincipalModel, tempered_scores
 from skdp.release._release import Release
 from skdp.release._report import ReportPage, report_page
 from skdp.release._rows_model import RowsModel
-from skdp.release._shapes import ShapeFunctions
 from skdp.release._statistics import NoisyStatistics, Statistics
 from skdp.release._subspace import Alignment, Subspace
 from skdp.release._table_model import TableModel
@@ -50,6 +50,7 @@ from skdp.release._times import concordance, cumulative_hazards, curve_times, cu
 
 __all__ = [
     "BasisFunctions",
+    "Descent",
     "LinearRegression",
     "LinearScores",
     "Mixtures",
@@ -60,7 +61,6 @@ __all__ = [
     "Release",
     "ReportPage",
     "RowsModel",
-    "ShapeFunctions",
     "Statistics",
     "Subspace",
     "TableModel",

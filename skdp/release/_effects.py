@@ -25,18 +25,16 @@ def column_effects(release, positive=None):
     ):
         raise ValueError(
             "This release has no scores that are sums over columns. Those of DPStatisticsSource "
-            "with model='linear' or 'additive' have such scores; 'auto' uses these for tables."
+            "with model='linear' or 'gradients' have such scores; 'auto' uses these for tables."
         )
     sign = np.ones(1) if release.outcome is not None else _contrast(release, positive)
-    deviations = _deviations(release)
     lines: list = []
-    for number, (name, start, labels, blocks) in enumerate(_columns(release)):
+    for name, start, labels, blocks in _columns(release):
         rows = np.zeros((len(blocks), release.n_features))
         rows[:, start : start + blocks.shape[1]] = blocks
         effect = _scores(release, rows) @ sign
-        noise = deviations(number, rows) * np.linalg.norm(sign)
-        lines += zip([name] * len(labels), labels, effect - effect.mean(), noise, strict=True)
-    return pd.DataFrame(lines, columns=["column", "value", "effect", "noise"])
+        lines += zip([name] * len(labels), labels, effect - effect.mean(), strict=True)
+    return pd.DataFrame(lines, columns=["column", "value", "effect"])
 
 
 def explained_row(release, x):
@@ -103,18 +101,6 @@ def _contrast(release, positive):
         )
     is_positive = np.array([label == positive for label in classes])
     return np.where(is_positive, 1.0, -1 / (len(classes) - 1))
-
-
-def _deviations(release):
-    """Return a function of a column and rows: noise of its shape function, 0 where it has none."""
-    shapes = release.shapes
-
-    def noise(number, rows):
-        if shapes is None or not len(shapes.deviations):
-            return np.zeros(len(rows))
-        return shapes.effects(number)[1][shapes.codes(rows)[:, number]]
-
-    return noise
 
 
 def _columns(release):

@@ -45,7 +45,7 @@ _MEDIAN_VARIANCE, _VARIANCE_SPREAD = 0.02, 1.0
 # Least variance of a number between its bounds (rule of thumb).
 _LEAST_VARIANCE = 1e-6
 # Most of the variance that is explained (rule of thumb).
-MOST_EXPLAINED = 0.999
+_MOST_EXPLAINED = 0.999
 # Passes in which what is unexplained, hence the sampling of covariances, is found.
 _N_PASSES = 2
 # Factor of the ends of a bracket, against rounding.
@@ -95,7 +95,7 @@ class LinearRegression(Part):
         """Return the expected place of each row, (n_samples,); it may lie beyond the bounds."""
         return self.basis.encode(X) @ self.coefficients + self.intercept[0]
 
-    def deviation(self, places: np.ndarray, mean: float, variance: float) -> np.ndarray:
+    def deviation(self, places: np.ndarray, mean: float) -> np.ndarray:
         """Return the standard deviation of the places of rows about their predictions.
 
         Parameters
@@ -105,12 +105,9 @@ class LinearRegression(Part):
 
         mean : float
             Of all rows.
-
-        variance : float
-            Of places about exact predictions.
         """
         slope = (self.coefficient_sd[0] * (places - mean)) ** 2
-        return np.sqrt(variance + self.intercept_sd[0] ** 2 + slope)
+        return np.sqrt(self.variance[0] + self.intercept_sd[0] ** 2 + slope)
 
     def check(self, name: str, release: Any) -> None:
         """Raise ValueError unless these are of functions of the columns of a release."""
@@ -210,9 +207,9 @@ class _Explained:
         variances = np.asarray(variances)[:, np.newaxis, np.newaxis]
         r2 = covariances**2 / (squares * variances)
         likely = (distances.log_evidence + log_prior)[:, np.newaxis] + np.zeros_like(r2)
-        likely = np.exp(likely - likely.max()) * _SHARES * (r2 < MOST_EXPLAINED)
+        likely = np.exp(likely - likely.max()) * _SHARES * (r2 < _MOST_EXPLAINED)
         if not likely.any():  # all that is left explains everything
-            likely, r2 = np.ones_like(r2), np.full_like(r2, MOST_EXPLAINED)
+            likely, r2 = np.ones_like(r2), np.full_like(r2, _MOST_EXPLAINED)
         likely /= likely.sum()
         slope = (likely * covariances).sum() / (likely * squares).sum()
         slopes = covariances / squares

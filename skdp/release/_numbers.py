@@ -33,13 +33,13 @@ def predicted_numbers(release, rows, return_std):
     places = model.places(rows)
     if not return_std:
         return in_units(outcome, places)
-    deviations = release.regression.deviation(places, _mean(release), model.variance)
+    deviations = release.regression.deviation(places, _mean(release))
     return in_units(outcome, places, deviations)
 
 
 def sampled_numbers(release, rows, random_state):
     """Return numbers that rows may have had, with what their prediction leaves open."""
-    places, spread = release.model.places(rows), np.sqrt(release.model.variance)
+    places, spread = release.model.places(rows), np.sqrt(release.regression.variance[0])
     places = np.clip(places + spread * random_state.standard_normal(len(rows)), 0, 1)
     return release.outcome.decode(places[:, np.newaxis])
 
@@ -54,7 +54,7 @@ def number_lines(release):
     sums = release.statistics.sums
     n = round(float(sums.row_counts.sum()))
     [mean] = in_units(release.outcome, np.array([_mean(release)]))
-    r2, low, high = release.model.expected_r2
+    r2, low, high = release.regression.r2
     name = "mean" if not release.outcome.log else "mean on the logarithmic scale"
     return [
         f"{release.guarantee.counted} (noisy; may be shown): {n:,}; {name} of the outcome: "

@@ -61,20 +61,20 @@ class RelativeHazards:
         return np.clip(self.slope * (places - self.center), -_LARGEST, _LARGEST)
 
 
-def relative_hazards(model):
-    """Return :class:`RelativeHazards` of a model of noisy sums over rows that leave."""
-    sums = model.statistics.sums
-    rows = SyntheticRows(model.statistics, None).draw(_N_ROWS, np.random.RandomState(0))
-    places = np.sort(model.places(rows)).reshape(_N_GROUPS, -1).mean(axis=1)
+def relative_hazards(statistics, index):
+    """Return :class:`RelativeHazards` linear in an index of rows, by noisy sums over these."""
+    sums = statistics.sums
+    rows = SyntheticRows(statistics, None).draw(_N_ROWS, np.random.RandomState(0))
+    places = np.sort(index(rows)).reshape(_N_GROUPS, -1).mean(axis=1)
     center = places.mean()
     # Of places from 0 to 1 residuals are twice as far apart.
     expected = 2 * (places - center)
     sources = [Exits.of(*of) for of in zip(sums.exits, sums.exit_sd, strict=True)]
-    pooled = model.statistics.exits
+    pooled = statistics.exits
     slope = _slope(expected, sources, sums.exit_places)
     total = 4 * max(sums.squares[0] / sums.row_counts.sum(), 0.0)
     concordance = []
-    for r2 in model.expected_r2:
+    for r2 in statistics.regression.r2:
         scaled = expected * np.sqrt(r2 * total / max(expected.var(), TINY))
         found = _slope(scaled, sources, sums.exit_places) * scaled
         concordance.append(pooled.concordance(found))

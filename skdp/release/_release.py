@@ -20,7 +20,7 @@ from sklearn.utils import (
 )
 from sklearn.utils.metaestimators import available_if
 
-from skdp.displays import ShapeFunctionsDisplay
+from skdp.displays import EffectsDisplay
 from skdp.privacy import WHOLE, PrivacyGuarantee, record_guarantee
 from skdp.release._column_table import describe_columns
 from skdp.release._columns import chosen_columns, column_names, encoded_rows
@@ -168,7 +168,7 @@ class Release:
     outcome: Outcome | None = None
 
     statistics = _of_model("statistics", "Statistics or None: the noisy sums of a table.")
-    shapes = _of_model("shapes", "ShapeFunctions or None: functions added to the linear scores.")
+    descent = _of_model("descent", "Descent or None: coefficients found by noisy gradients.")
     moments = _of_model("moments", "Moments or None: counts, means and covariances of classes.")
     linear = _of_model("linear", "LinearScores or None: log-posteriors linear in the columns.")
     regression = _of_model("regression", "LinearRegression or None: of a number.")
@@ -471,9 +471,7 @@ class Release:
         table : DataFrame
             One row for each ``column`` and ``value`` (of a number, 33 between its bounds, or its
             steps if these are fewer; None: a missing value), with ``effect``, centered over these
-            rows, and ``noise``, an upper bound of the standard deviation of the noise in the
-            shape function; 0 where there is none, as the noise of linear scores is not known by
-            column.
+            rows.
 
         Raises
         ------
@@ -515,9 +513,9 @@ class Release:
     ) -> np.ndarray:
         """Plot :meth:`effects` of these columns, or the twelve widest, and return the axes.
 
-        See :class:`~skdp.displays.ShapeFunctionsDisplay`; needs matplotlib (extra ``plot``).
+        See :class:`~skdp.displays.EffectsDisplay`; needs matplotlib (extra ``plot``).
         """
-        display = ShapeFunctionsDisplay.from_release(self, columns=columns, positive=positive)
+        display = EffectsDisplay.from_release(self, columns=columns, positive=positive)
         return display.plot().axes_
 
     def describe_columns(self, confidence: float = 0.95) -> pd.DataFrame:

@@ -16,6 +16,7 @@ from skdp.release import (
     positive_counts,
 )
 from skdp.source._integers import GRID, ROW, SQUARE_BITS, SQUARE_ROW, RowGrid
+from skdp.utils._linalg import TINY
 
 # Most columns of an array for which "auto" is "linear", and cosines are used: noise grows with
 # their number (rule of thumb).
@@ -138,7 +139,8 @@ def shares_of_sums(fractions, n_classes, n_basis):
 def perturb_sums(sums, grid, queries, first=None):
     """Return noisy statistics; spends the shares "counts", "total", "contrast" and "second".
 
-    With ``first``, of the same sums, they are perturbed again, and the mean of both is returned.
+    With ``first``, of the same sums, they are perturbed again, and the mean of both is returned,
+    each weighted by its precision.
     """
     t = sums.sums.shape[1]
     ending = "" if first is None else AGAIN
@@ -240,10 +242,17 @@ def _perturb_squares(squares, steps, queries, name):
 
 def _mean(first, again):
     """Return the mean of two perturbations of the same sums, with noise that is independent."""
-    given = {name: sd for name, sd in _NOISE_OF.items() if getattr(first, name) is not None}
-    means = {name: (getattr(first, name) + getattr(again, name)) / 2 for name in given}
-    noise = {sd: np.hypot(getattr(first, sd), getattr(again, sd)) / 2 for sd in given.values()}
-    return replace(first, **means, **noise)
+    parts: dict = {}
+    for name, sd in _NOISE_OF.items():
+        if getattr(first, name) is None:
+            continue
+        one, other = (np.square(getattr(source, sd)) for source in (first, again))
+        share = other / np.maximum(one + other, TINY)  # of the first
+        weight = float(np.mean(share)) if one.any() else 0.5
+        parts[name] = weight * getattr(first, name) + (1 - weight) * getattr(again, name)
+        parts[sd] = np.hypot(weight * getattr(first, sd), (1 - weight) * getattr(again, sd))
+    parts = {name: float(x) if np.ndim(x) == 0 else x for name, x in parts.items()}
+    return replace(first, **parts)
 
 
 def frequency_steps(counts, deviation):

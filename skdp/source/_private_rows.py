@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator, clone
 
 from skdp.privacy import PrivacyGuarantee
 from skdp.release import BasisFunctions, Release
-from skdp.source._additive_model import AdditiveModel, ChosenModel
 from skdp.source._dask_rows import announced_columns, is_dask, sum_dask
 from skdp.source._door import (
     check_kind,
@@ -25,6 +24,7 @@ from skdp.source._door import (
     read_outcome,
     read_persons,
 )
+from skdp.source._gradient_model import GradientModel
 from skdp.source._integers import WEIGHT_GRID, ExactSums, RowGrid, chunk_rows
 from skdp.source._linear_model import LinearModel, StatisticsModel, is_narrow
 from skdp.source._logistic_model import LogisticModel
@@ -49,12 +49,10 @@ from skdp.utils._warnings import warn
 
 MODELS: dict[str, StatisticsModel] = {
     "linear": LinearModel(),
-    "additive": AdditiveModel(),
+    "gradients": GradientModel(),
     "mixtures": MixturesModel(),
     "logistic": LogisticModel(),
 }
-# The model that "auto" means for tables in memory.
-_CHOSEN = ChosenModel()
 
 
 @dataclass(frozen=True)
@@ -415,15 +413,12 @@ def _plan(source, columns, y, *, in_parts=False):
         classes = class_list(source.classes, columns.schema, y)
     else:
         classes = np.array([0.0, outcome.horizon] if is_event else [outcome.low, outcome.high])
-    if is_event:
-        model = MODELS["linear"]
-    elif source.model != "auto":
+    if source.model != "auto":
         model = MODELS[source.model]
-    elif columns.schema is not None and not in_parts:
-        model = _CHOSEN
+    elif is_narrow(columns) or outcome is not None:
+        model = MODELS["linear" if in_parts else "gradients"]
     else:
-        narrow = is_narrow(columns) or outcome is not None
-        model = MODELS["linear" if narrow else "mixtures"]
+        model = MODELS["mixtures"]
     grid = replace(model.grid(columns, source.radius), exits=outcome if is_event else None)
     _warn_of_cost(grid.n_basis)
     by_group = source.privacy_unit == "group"
@@ -446,15 +441,10 @@ def chosen_outcome(source, schema):
             "The 'classes' parameter of DPStatisticsSource cannot be combined with an outcome "
             "that is a number or a time. Leave one of them out."
         )
-    if outcome is not None and source.model not in ("auto", "linear", "additive"):
+    if outcome is not None and source.model not in ("auto", "linear", "gradients"):
         raise ValueError(
             f"The 'model' parameter of DPStatisticsSource is {source.model!r}, for an outcome "
-            "that is a number or a time. Use 'linear', 'additive' or 'auto'."
-        )
-    if isinstance(outcome, EventOutcome) and source.model == "additive":
-        raise ValueError(
-            "The 'model' parameter of DPStatisticsSource is 'additive', for an outcome that is a "
-            "time: shape functions did not earn their budget there. Use 'linear' or 'auto'."
+            "that is a number or a time. Use 'linear', 'gradients' or 'auto'."
         )
     return outcome
 

@@ -115,7 +115,7 @@ class Terms:
     def variance(self) -> float:
         """Variance of the place about its prediction, before labels are seen."""
         model: Any = None if self.release is None else self.release.model
-        return _UNEXPLAINED if model is None else model.variance
+        return _UNEXPLAINED if model is None else float(model.regression.variance[0])
 
 
 def _functions(release, n_shared, rows):
@@ -123,7 +123,7 @@ def _functions(release, n_shared, rows):
     rows = rows.astype(np.float64, copy=False)
     if release is None:
         return rows
-    basis = release.regression.basis
+    basis = release.statistics.basis
     return np.hstack([basis.encode(rows[:, :n_shared]), rows[:, n_shared:]])
 
 

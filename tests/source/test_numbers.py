@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from skdp.source._additive_model import clipped_residuals
 
 from skdp import DPStatisticsSource, Schema
-from skdp.source._additive_model import clipped_residuals
 from skdp.source._integers import GRID, ROW, SQUARE_ROW, WEIGHT_GRID, ExactSums
 from skdp.source._private_rows import one_pass_plan
 
