@@ -73,14 +73,37 @@ class Descent(Part):
 
     @classmethod
     def mean(cls, parts: Sequence[Self], weights: np.ndarray) -> Self:
-        """Return the weighted mean of several, which have the same basis functions."""
-        coefficients, intercepts = (
-            np.tensordot(weights, np.stack([getattr(part, name) for part in parts]), 1)
-            for name in ("coefficients", "intercepts")
-        )
-        return cls(coefficients, intercepts, parts[0].basis)
+        """Return the weighted mean of several of the same columns.
 
-    def has_basis_of(self, other: Self) -> bool:
-        """Return whether the other has the same functions, so that there is a mean."""
-        mine, others = vars(self.basis), vars(other.basis)
-        return all(np.array_equal(mine[key], others[key]) for key in mine)
+        One of few rows may have fewer cosines than another one: those that it lacks are zero.
+        """
+        most = max(parts, key=lambda part: len(part.basis.column)).basis
+        coefficients = np.zeros((len(parts[0].coefficients), len(most.column)))
+        for part_, weight in zip(parts, weights, strict=True):
+            coefficients[:, part_._places_in(most)] += weight * part_.coefficients
+        intercepts = weights @ np.array([part_.intercepts for part_ in parts])
+        return cls(coefficients, intercepts, most)
+
+    def adds_to(self, other: Self) -> bool:
+        """Return whether both have functions of the same columns, one of them all of both."""
+        few, many = sorted((self, other), key=lambda part: len(part.basis.column))
+        places = few._places_in(many.basis)
+        return len(places) == len(few.basis.column) and all(
+            np.array_equal(array, getattr(many.basis, key)[places])
+            for key, array in vars(few.basis).items()
+        )
+
+    def _places_in(self, basis):
+        """Return where these functions are among others, those that are there."""
+        numbers = zip(basis.column.tolist(), basis.order.tolist(), strict=True)
+        place = {function: k for k, function in enumerate(numbers)}
+        mine = zip(self.basis.column.tolist(), self.basis.order.tolist(), strict=True)
+        return np.array([place[function] for function in mine if function in place], dtype=int)
+
+    @property
+    def largest_effect(self) -> float:
+        """Largest magnitude of what one function adds to a score."""
+        basis = self.basis
+        ends = np.maximum(np.abs(basis.low - basis.center), np.abs(basis.high - basis.center))
+        values = np.abs(basis.scale) * np.where(basis.order == 1, ends, 1 + np.abs(basis.center))
+        return float((np.abs(self.coefficients) * values).max())

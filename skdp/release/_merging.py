@@ -61,8 +61,8 @@ def merge_problem(first, release, *, same=False):
 def rows_problem(release, max_rows):
     """Return why a release cannot be one of so many rows, or None."""
     # No more rows than that may be stated, all sums must be those that so many rows can have, up
-    # to their noise, and none may have more noise than that. So no owner counts for more in a
-    # merged release.
+    # to their noise, and none may have more noise than that. What a column adds to a score may not
+    # exceed the largest log-odds of so many rows. So no owner counts for more in a merged release.
     sums = release.statistics.sums
     counts, noise = sums.pooled_counts
     if counts.sum() > max_rows + _DEVIATIONS * noise * np.sqrt(len(counts)):
@@ -73,6 +73,8 @@ def rows_problem(release, max_rows):
         largest = size.sum(axis=0).max() if noise.ndim else size.max()
         if noise.max() > most or largest > most + _DEVIATIONS * noise.sum():
             return f"its {name!r} are more, or have more noise, than max_rows={max_rows} rows give"
+    if release.descent is not None and release.descent.largest_effect > np.log(max_rows + 1):
+        return f"its 'descent' has larger coefficients than max_rows={max_rows} rows give"
     return None
 
 
@@ -114,6 +116,9 @@ def _difference(first, release):
         )
     if not first.statistics.is_like(release.statistics):
         return "their sums are of other functions of the columns. Use one 'model'."
+    descents = first.descent, release.descent
+    if None not in descents and not descents[0].adds_to(descents[1]):
+        return "their coefficients are of other functions of the columns. Use one version of skdp."
     return None
 
 

@@ -29,7 +29,7 @@ from skdp.privacy.audit._release import (
     _Worlds,
 )
 from skdp.release import PrincipalModel
-from skdp.source import _additive_model
+from skdp.source import _gradient_model
 
 from .conftest import guarantee_of
 
@@ -415,8 +415,8 @@ def moments_alone(release):
     return released_statistics(made_of(moments=release.moments))
 
 
-def shapes_alone(release):
-    return np.concatenate([release.shapes.values.ravel(), release.shapes.deviations])
+def coefficients_alone(release):
+    return np.append(release.descent.coefficients, release.descent.intercepts)
 
 
 def exact_scores(release, exact, y):
@@ -441,14 +441,14 @@ class Unweighed(DPStatisticsSource):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["additive", "mixtures", "logistic"])
+@pytest.mark.parametrize("model", ["gradients", "mixtures", "logistic"])
 def test_sources_without_bugs_are_not_refuted(model, monkeypatch):
     normal_noise(monkeypatch)
-    monkeypatch.setattr(_additive_model, "N_ROUNDS", 2)
+    monkeypatch.setattr(_gradient_model, "_MOST_STEPS", 3)
     audit = audit_source(10.0, 300, model=model)
     assert audit.passed
     assert audit.epsilon_lower > 0.1
-    parts = {"additive": ("statistics", "moments", "linear", "shapes")}  # those of "linear" too
+    parts = {"gradients": ("statistics", "moments", "linear", "descent")}  # those of "linear" too
     parts |= {"logistic": ("moments", "linear", "confidence")}
     parts |= {"mixtures": ("moments", "subspace", "mixtures", "confidence")}
     assert audit.parts == parts[model]
@@ -480,7 +480,7 @@ def test_exact_scores_second_moments_and_sizes_are_found_out(monkeypatch):
 
 UNPROTECTED = {
     "logistic": (lambda name: name != "gradients", 400, released_statistics),
-    "additive": (lambda name: name != "residuals", 400, shapes_alone),
+    "gradients": (lambda name: name != "gradients", 400, coefficients_alone),
     "mixtures": (
         lambda name: not name.startswith(("class ", "step ", "component ")), 600, mixtures_alone,
     ),
@@ -492,7 +492,7 @@ UNPROTECTED = {
 def test_what_is_learned_without_noise_is_found_out(model, monkeypatch):
     factor, n_rows, statistics = UNPROTECTED[model]
     normal_noise(monkeypatch, factor)
-    monkeypatch.setattr(_additive_model, "N_ROUNDS", 2)
+    monkeypatch.setattr(_gradient_model, "_MOST_STEPS", 3)
     settings = {"model": model, "n_rows": n_rows, "statistics": statistics}
     assert not audit_source(10.0, 100, **settings).passed
 

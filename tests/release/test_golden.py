@@ -27,13 +27,13 @@ SCHEMA = {
     "kind": {"type": "category", "categories": ["wild", "tame"]},
 }
 # Log-posteriors of two rows, written down when files came to hold one model: scores of "sums" and
-# "additive" are made of the noisy sums, and may get better.
+# are made of the noisy sums, and may get better.
 STATISTICS = {
     "sums": [
         [15.25966419876603, -0.9836537359187745, -14.276010462847255],
         [-0.7796456881460976, 4.5779951209313445, -3.7983494327852485],
     ],
-    "additive": [
+    "gradients": [
         [15.099553668066592, 1.457800628118862, -16.55735429618546],
         [-1.0556227979390098, 5.617329799306447, -4.561707001367439],
     ],
@@ -62,7 +62,7 @@ NUMBERS = [
 RISKS = [0.35375417916033, 0.10655911575929766]
 SURVIVAL = [0.6060202324460842, 0.2221346355490561, 0.02147668518574387]
 # What is written today.
-WRITTEN = [*ERRORS, "mixtures", "sums", "additive", "number", "time"]
+WRITTEN = [*ERRORS, "mixtures", "sums", "gradients", "number", "time"]
 
 
 def private_rows():
@@ -80,12 +80,12 @@ def make_statistics(name):
     if name == "mixtures":
         return DPStatisticsSource(8.0, bounds=(0, 3), model="mixtures", **settings).fit(X, y)
     frame = pd.DataFrame({"size": X[:, 0], "kind": np.where(X[:, 1] > 0.5, "wild", "tame")})
-    model = "additive" if name == "additive" else "linear"
+    model = "gradients" if name == "gradients" else "linear"
     return DPStatisticsSource(8.0, encoder=SCHEMA, model=model, **settings).fit(frame, y)
 
 
 def make_number():
-    """A release about the size of a table, with shape functions."""
+    """A release about the size of a table, by gradients."""
     X, _ = private_rows()
     X = np.tile(X, (20, 1))
     frame = pd.DataFrame({"age": X[:, 1], "kind": np.where(X[:, 2] > 0.5, "wild", "tame")})
@@ -93,7 +93,7 @@ def make_number():
     outcome = {"type": "number", "low": 0, "high": 3}
     schema = {"version": 1, "columns": columns, "outcome": outcome}
     source = DPStatisticsSource(
-        8.0, encoder=schema, model="additive", random_state=np.random.RandomState(0)
+        8.0, encoder=schema, model="gradients", random_state=np.random.RandomState(0)
     )
     return source.fit(frame, X[:, 0])
 
@@ -203,7 +203,7 @@ def test_a_golden_file_of_a_time_says_what_it_said():
     assert release.outcome.horizon == 3.0
 
 
-@pytest.mark.parametrize("name", ["sums", "additive"])
+@pytest.mark.parametrize("name", ["sums", "gradients"])
 def test_loading_estimates_nothing(name, monkeypatch):
     def estimate(*_):
         raise AssertionError("estimated")

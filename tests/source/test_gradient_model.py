@@ -167,7 +167,7 @@ def newcomers(kind, k):
 
 def largest_change(kind, k=1):
     """Return the largest change of a gradient by a person of k rows, over the sensitivity."""
-    plan, rows, X, y, problem, _ = made(kind)
+    plan, _, X, y, problem, _ = made(kind)
     groups = np.arange(len(X)) // 2 if k > 1 else None
     by_group = plan_of(kind, k > 1)
     rng, largest = np.random.RandomState(4), 0.0
