@@ -397,15 +397,15 @@ def test_explanations(run_example, tmp_path):
     assert importances["cp"] > importances["trestbps"]
 
 
-def test_shapes_of_an_additive_model(run_example, tmp_path):
-    lines = run_example("tables/plot_additive_shapes.py", "--draws", "2", displays=True)
-    pictures = {"additive_shapes", "additive_shape_of_age", "additive_or_linear"}
+def test_effects_of_columns(run_example, tmp_path):
+    lines = run_example("tables/plot_effects.py", "--draws", "2", displays=True)
+    pictures = {"effects", "effect_of_age", "gradients_or_linear"}
     assert pictures_in(tmp_path) == pictures
     spread, width = (float(line.strip(";")) for line in lines[0].split() if line[0].isdigit())
     assert width > 1 > 2 * spread
     areas = [float(line.split()[-2]) for line in lines[2:8]]
     assert min(areas) > 0.85
-    assert areas[2] > areas[5] - 0.005  # additive and linear at ε = 4
+    assert areas[2] > areas[5] - 0.005  # gradients and linear at ε = 4
 
 
 def test_frequencies_and_costs(run_example, tmp_path):

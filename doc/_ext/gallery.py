@@ -10,7 +10,7 @@ ORDER = (
     *("plot_first_release.py", "plot_four_hospitals.py"),
     # tables
     *("plot_schema.py", "plot_visits.py", "plot_private_statistics.py"),
-    *("plot_explanations.py", "plot_additive_shapes.py", "plot_frequencies_and_costs.py"),
+    *("plot_explanations.py", "plot_effects.py", "plot_frequencies_and_costs.py"),
     *("plot_synthetic_rows.py", "plot_transferability.py", "plot_larger_than_memory.py"),
     # privacy
     *("plot_choosing_epsilon.py", "plot_budget_over_a_year.py"),

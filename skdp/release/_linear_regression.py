@@ -45,7 +45,7 @@ _MEDIAN_VARIANCE, _VARIANCE_SPREAD = 0.02, 1.0
 # Least variance of a number between its bounds (rule of thumb).
 _LEAST_VARIANCE = 1e-6
 # Most of the variance that is explained (rule of thumb).
-_MOST_EXPLAINED = 0.999
+MOST_EXPLAINED = 0.999
 # Passes in which what is unexplained, hence the sampling of covariances, is found.
 _N_PASSES = 2
 # Factor of the ends of a bracket, against rounding.
@@ -207,9 +207,9 @@ class _Explained:
         variances = np.asarray(variances)[:, np.newaxis, np.newaxis]
         r2 = covariances**2 / (squares * variances)
         likely = (distances.log_evidence + log_prior)[:, np.newaxis] + np.zeros_like(r2)
-        likely = np.exp(likely - likely.max()) * _SHARES * (r2 < _MOST_EXPLAINED)
+        likely = np.exp(likely - likely.max()) * _SHARES * (r2 < MOST_EXPLAINED)
         if not likely.any():  # all that is left explains everything
-            likely, r2 = np.ones_like(r2), np.full_like(r2, _MOST_EXPLAINED)
+            likely, r2 = np.ones_like(r2), np.full_like(r2, MOST_EXPLAINED)
         likely /= likely.sum()
         slope = (likely * covariances).sum() / (likely * squares).sum()
         slopes = covariances / squares

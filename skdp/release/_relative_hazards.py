@@ -64,8 +64,7 @@ class RelativeHazards:
 def relative_hazards(statistics, index):
     """Return :class:`RelativeHazards` linear in an index of rows, by noisy sums over these."""
     sums = statistics.sums
-    rows = SyntheticRows(statistics, None).draw(_N_ROWS, np.random.RandomState(0))
-    places = np.sort(index(rows)).reshape(_N_GROUPS, -1).mean(axis=1)
+    places = _typical(statistics, index)
     center = places.mean()
     # Of places from 0 to 1 residuals are twice as far apart.
     expected = 2 * (places - center)
@@ -85,6 +84,25 @@ def relative_hazards(statistics, index):
         baseline=pooled.baseline(slope * expected),
         concordance=np.array(concordance),
     )
+
+
+def measured_hazards(statistics, log_hazards, concordance):
+    """Return :class:`RelativeHazards` of log-hazards that are known."""
+    typical = _typical(statistics, log_hazards)
+    center = float(typical.mean())
+    return RelativeHazards(
+        slope=1.0,
+        center=center,
+        spread=float(typical.std()),
+        baseline=statistics.exits.baseline(typical - center),
+        concordance=concordance,
+    )
+
+
+def _typical(statistics, index):
+    """Return the index of synthetic rows: means of equally many, in ascending order."""
+    rows = SyntheticRows(statistics, None).draw(_N_ROWS, np.random.RandomState(0))
+    return np.sort(index(rows)).reshape(_N_GROUPS, -1).mean(axis=1)
 
 
 def _slope(expected, sources, places):

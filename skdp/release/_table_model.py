@@ -15,7 +15,11 @@ from skdp.release._model import Model
 from skdp.release._moments import Moments
 from skdp.release._numbers import number_doubt, number_lines, sampled_numbers
 from skdp.release._parts import part
-from skdp.release._relative_hazards import RelativeHazards, relative_hazards
+from skdp.release._relative_hazards import (
+    RelativeHazards,
+    measured_hazards,
+    relative_hazards,
+)
 from skdp.release._statistics import Statistics
 from skdp.release._synthetic_rows import SyntheticRows
 from skdp.release._times import sampled_times, time_doubt, time_lines
@@ -48,15 +52,23 @@ class TableModel(Model):
     def linear(self) -> LinearScores | None:
         """Linear scores of the classes."""
         linear = self.statistics.linear
-        return linear if self.descent is None or linear is None else self.descent.linear(linear)
+        return linear if self._scores is None or linear is None else self._scores.linear(linear)
 
     @cached_property
     def regression(self) -> LinearRegression | None:
         """Linear regression of a number, or of the residual of a time."""
         regression = self.statistics.regression
-        if self.descent is None or regression is None or self.statistics.is_event:
+        if self._scores is None or regression is None or self.statistics.is_event:
             return regression
-        return self.descent.regression(regression)
+        return self._scores.regression(regression)
+
+    @cached_property
+    def _scores(self):
+        """Calibrated scores of the coefficients, or None."""
+        if self.descent is None:
+            return None
+        with np.errstate(all="ignore"):
+            return self.descent.calibrated(self.statistics)
 
     def places(self, rows: np.ndarray) -> np.ndarray:
         """Return the expected place of a number between its bounds for each row."""
@@ -66,11 +78,13 @@ class TableModel(Model):
     def hazards(self) -> RelativeHazards:
         """Log-hazards and their baseline, where the outcome is a time."""
         with np.errstate(all="ignore"):
+            if self._scores is not None:
+                return measured_hazards(self.statistics, self._index, self._scores.value)
             return relative_hazards(self.statistics, self._index)
 
     def _index(self, rows):
         """Return what log-hazards are linear in."""
-        return self.places(rows) if self.descent is None else self.descent.scores(rows)[:, 0]
+        return self.places(rows) if self._scores is None else self._scores.scores(rows)[:, 0]
 
     def risks(self, rows: np.ndarray) -> np.ndarray:
         """Return the log-hazard of each row, relative to the baseline."""
@@ -125,7 +139,8 @@ class TableModel(Model):
         if any(descent is None for descent in descents):
             return cls(statistics)
         weights = np.array([model.statistics.effective_rows for model in models])
-        return cls(statistics, Descent.mean(descents, weights / weights.sum()))
+        calibrated = [model._scores for model in models]
+        return cls(statistics, Descent.mean(calibrated, weights / weights.sum()))
 
     def contents(self) -> list[str]:
         """Return what this consists of, a line for each part."""

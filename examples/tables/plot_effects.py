@@ -1,11 +1,11 @@
 """
-Does income rise with age? The shapes of an additive model
-===========================================================
+Does income rise with age? The effects of columns
+==================================================
 
-A linear score adds up one number per unit of each column: it cannot say that income rises until
-fifty and falls afterwards. ``DPStatisticsSource(model="additive")`` learns a *shape function* of
-each column behind noise, and whoever has the release can draw them. What do the shapes look like,
-how much of them is noise, and do they predict better?
+A line adds up one number per unit of a column: it cannot say that income rises until
+fifty and falls afterwards. ``DPStatisticsSource`` learns cosines of each column behind noise too,
+and whoever has the release can draw their sum. What do these effects look like, how much of them
+is noise, and do gradients predict better than sums alone?
 """
 
 import argparse
@@ -23,9 +23,9 @@ from sklearn.model_selection import GridSearchCV
 
 from skdp import DPStatisticsSource, TabularEncoder
 from skdp.datasets import load_adult
-from skdp.displays import PrivacyUtilityDisplay, ShapeFunctionsDisplay
+from skdp.displays import PrivacyUtilityDisplay, EffectsDisplay
 
-parser = argparse.ArgumentParser(description="Shapes of an additive model.")
+parser = argparse.ArgumentParser(description="Effects of columns.")
 parser.add_argument("--draws", type=int, default=3, help="releases for each epsilon")
 options = parser.parse_args()
 
@@ -36,7 +36,7 @@ table, income = adult.data[columns], adult.target
 rows, test = adult.source[:4000], adult.test
 
 # %%
-# Releases of 4,000 people, three for each ε, with the additive model and with the linear one.
+# Releases of 4,000 people, three for each ε, by gradients and by sums alone.
 
 epsilons = (0.3, 1.0, 4.0)
 releases = {
@@ -46,44 +46,43 @@ releases = {
         .release_
         for _ in range(options.draws)
     ]
-    for kind in ("additive", "linear")
+    for kind in ("gradients", "linear")
     for epsilon in epsilons
 }
 
 # %%
-# Shapes behind noise
-# -------------------
+# Effects behind noise
+# --------------------
 #
-# One release at ε = 1. Bands are two standard deviations of the noise in the shape function. The
-# plot is made from the release alone, at no further cost.
+# One release at ε = 1. The plot is made from the release alone, at no further cost.
 
-release = releases["additive", 1.0][0]
+release = releases["gradients", 1.0][0]
 shown = ["age", "education-num", "hours-per-week"]
-display = ShapeFunctionsDisplay.from_release(release, columns=shown, positive=">50K").plot()
+display = EffectsDisplay.from_release(release, columns=shown, positive=">50K").plot()
 display.figure_.set_label(
-    "Three curves with bands: what age, years of education and hours a week add to the log-odds "
+    "Three curves: what age, years of education and hours a week add to the log-odds "
     "of earning more. That of age rises until about fifty and falls again."
 )
-display.figure_.savefig("additive_shapes.png", dpi=120)
+display.figure_.savefig("effects.png", dpi=120)
 
 # %%
 # Income rises with age until about fifty, and falls again. Is that noise? Other releases of the
-# same people, with other noise, have almost the same shape.
+# same people, with other noise, have almost the same effect.
 
 figure, ax = plt.subplots(figsize=(5.6, 3.2), layout="constrained")
 ax.set_prop_cycle(color=["#0072B2", "#D55E00", "#009E73"])
 curves = []
-for number, each in enumerate(releases["additive", 1.0]):
+for number, each in enumerate(releases["gradients", 1.0]):
     effects = each.effects(">50K")
     age = effects[effects["column"] == "age"]
     curves.append(age["effect"].to_numpy())
     ax.plot(age["value"].astype(float), curves[-1], label=f"release {number + 1}")
 ax.axhline(0, color="#767676", lw=0.8)
-ax.set(xlabel="age", ylabel="adds to log-odds", title="The shape of age in several releases")
+ax.set(xlabel="age", ylabel="adds to log-odds", title="The effect of age in several releases")
 figure.set_label("Several curves of the effect of age, which lie close together.")
-figure.savefig("additive_shape_of_age.png", dpi=120)
+figure.savefig("effect_of_age.png", dpi=120)
 spread = np.std(curves, axis=0).mean()
-print(f"spread between releases: {spread:.2f}; range of the shape: {np.ptp(curves[0]):.2f}")
+print(f"spread between releases: {spread:.2f}; range of the effect: {np.ptp(curves[0]):.2f}")
 
 # %%
 # Does it predict better?
@@ -111,15 +110,14 @@ for name, model in {
 
 scores = pd.DataFrame(lines, columns=["model", "epsilon", "score"])
 display = PrivacyUtilityDisplay.from_scores(scores, score_name="AUC").plot()
-display.ax_.set_title("Additive and linear releases")
+display.ax_.set_title("Releases by gradients and by sums")
 display.figure_.set_label(
-    "AUC against epsilon of additive and linear releases, with two horizontal lines for models "
+    "AUC against epsilon of releases by gradients and by sums, with two lines for models "
     "that are not private."
 )
-display.figure_.savefig("additive_or_linear.png", dpi=120)
+display.figure_.savefig("gradients_or_linear.png", dpi=120)
 print(display.table.round(3).to_string(index=False))
 
 # %%
-# The additive model gains a little where ε is large enough for shapes to be learned, and nothing
-# where noise hides them. ``model="auto"``, the default, takes it only where noisy counts say that
-# it pays.
+# Gradients need less of the budget for as much accuracy. ``model="auto"``, the default, takes them
+# wherever rows can be read again.

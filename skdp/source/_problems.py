@@ -1,0 +1,197 @@
+r"""What a gradient descent asks of an outcome: residuals, where it starts, how far it goes.
+
+Of scores s and an outcome, the residual r(s) is
+
+- of classes :math:`\mathrm{softmax}(s) - e_y`; of two, of the second alone,
+- of a number s − y, for its place y between the bounds,
+- of a time :math:`\min(Λ_0(t) e^s, 3) - δ`, the negative martingale residual,
+
+and depends on its row alone, to the last bit.
+"""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+
+from skdp.release import (
+    NumberBins,
+    ScoreBins,
+    TimeCells,
+    margin_frame,
+    score_frame,
+)
+from skdp.source._integers import (
+    WEIGHT_BITS,
+    row_exponentials,
+    row_logistic,
+    row_probabilities,
+)
+
+# Scale of the residuals of numbers, in their standard deviations, of which there is a least.
+_OF_NUMBERS, _LEAST_DEVIATION = 1.2, 0.01
+# Most of a cumulative hazard in a residual.
+_MOST_HAZARD = 3.0
+
+
+class Problem(ABC):
+    """What the descent asks of an outcome, by what is public or noisy.
+
+    Attributes
+    ----------
+    n_rows : float
+
+    start : ndarray of shape (n_scores,)
+        The constants that all rows have in common.
+
+    scale : float
+        Of residuals, by which they are clipped.
+
+    curvature : float
+        Of the loss, by squared scores: expected.
+
+    n_outcomes : int
+        In the table of scores.
+    """
+
+    # Length of a step; steps in units of N μ/√p; with fewer than the fewest, coefficients that
+    # follow from sums are more accurate; N μ/√p from which there are more cosines.
+    rate: ClassVar[float] = 1.0
+    length: ClassVar[float] = 0.5
+    fewest: ClassVar[int] = 5
+    doubled: ClassVar[float] = 80.0
+    scale, curvature, n_outcomes = 1.0, 1.0, 2
+
+    def __init__(self, sums, start):
+        self.n_rows, self.start = float(sums.row_counts.sum()), start
+
+    @abstractmethod
+    def residuals(self, scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        """Return the residuals of rows, of the shape of their scores (n_rows, n_scores)."""
+
+    def bins(self, coefficients, intercepts, variances, deviation):
+        """Return public bins of one score of rows, for noise of some deviation in each."""
+        frame = score_frame(coefficients[0], float(intercepts[0]), variances)
+        return ScoreBins.of(*frame, self.n_rows, deviation)
+
+    def cells(self, scores: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the one score of rows that is measured, and their outcomes in its table."""
+        return scores[:, 0], codes
+
+
+class TwoClasses(Problem):
+    """Log-odds of the second class."""
+
+    def __init__(self, sums):
+        super().__init__(sums, np.diff(np.log(sums.row_counts)))
+        shares = sums.row_counts / sums.row_counts.sum()
+        self.curvature = float(shares.prod())
+
+    def residuals(self, scores, codes):
+        """Return the probability of the second class, less 1 of its rows."""
+        return row_logistic(scores) - codes[:, np.newaxis]
+
+
+class SeveralClasses(Problem):
+    """A score of each class."""
+
+    rate, n_outcomes = 3.0, 3
+
+    def __init__(self, sums):
+        log_odds = np.log(sums.row_counts)
+        super().__init__(sums, log_odds - log_odds.mean())
+        shares = sums.row_counts / sums.row_counts.sum()
+        self.curvature = float((shares * (1 - shares)).mean())
+
+    def residuals(self, scores, codes):
+        """Return the probabilities, less 1 of the row's class."""
+        residuals = row_probabilities(scores)
+        residuals[np.arange(len(scores)), codes] -= 1
+        return residuals
+
+    def bins(self, coefficients, intercepts, variances, deviation):
+        """Return bins of the margin of the largest score."""
+        frame = margin_frame(coefficients, variances)
+        return ScoreBins.of(*frame, self.n_rows, deviation, folded=True)
+
+    def cells(self, scores, codes):
+        """Return the margin of the largest score, and which of both is right, if any."""
+        order = np.argsort(scores, axis=1, kind="stable")
+        first, second = order[:, -1:], order[:, -2:-1]
+        best, next_best = (np.take_along_axis(scores, at, 1) for at in (first, second))
+        right = np.where(codes == second[:, 0], 0, 2)
+        return (best - next_best)[:, 0], np.where(codes == first[:, 0], 1, right)
+
+
+class Number(Problem):
+    """The place of a number between its bounds."""
+
+    rate, length, fewest, doubled = 0.5, 0.25, 1, 20.0
+
+    def __init__(self, sums):
+        n_rows = sums.row_counts.sum()
+        super().__init__(sums, sums.row_counts[1:] / n_rows)
+        deviation = np.sqrt(max(float(sums.squares[0]) / n_rows, _LEAST_DEVIATION**2))
+        self.scale = min(_OF_NUMBERS * deviation, 0.5)
+
+    def residuals(self, scores, codes):
+        """Return the distance from the place."""
+        return scores - _places(codes)[:, np.newaxis]
+
+    def bins(self, coefficients, intercepts, variances, deviation):
+        """Return bins of the prediction between −1 and 1."""
+        # The table counts places from -1 to 1.
+        mean = 2 * float(self.start[0]) - 1
+        self._numbers = NumberBins.of(mean)
+        self.n_outcomes = self._numbers.n
+        return super().bins(2 * coefficients, 2 * intercepts - 1, variances, deviation)
+
+    def cells(self, scores, codes):
+        """Return the prediction and the bin of the number, both on the scale from −1 to 1."""
+        return 2 * scores[:, 0] - 1, self._numbers.index(2 * _places(codes) - 1)
+
+
+class Time(Problem):
+    """The log-hazard of a time to an event, relative to that of all rows."""
+
+    length, fewest = 0.25, 1
+
+    def __init__(self, sums, exits):
+        super().__init__(sums, np.zeros(1))
+        self._exits = exits
+        cumulative = np.cumsum(exits.hazards)
+        middle = cumulative - exits.hazards / 2
+        self._hazards = np.concatenate([middle, middle, cumulative[-1:]])
+        self._events = np.arange(len(self._hazards)) < len(middle)
+        self.curvature = float(exits.rows[: len(middle)].sum() / exits.rows.sum())
+
+    def bins(self, coefficients, intercepts, variances, deviation):
+        """Return bins of log-hazards."""
+        self._cells = TimeCells.of(self._exits, deviation)
+        self.n_outcomes = self._cells.n
+        return super().bins(coefficients, intercepts, variances, deviation)
+
+    def residuals(self, scores, codes):
+        """Return the cumulative hazard of rows up to their exit, less 1 of those with the event."""
+        expected = self._hazards[codes, np.newaxis] * row_exponentials(scores)
+        return np.minimum(expected, _MOST_HAZARD) - self._events[codes, np.newaxis]
+
+    def cells(self, scores, codes):
+        """Return the log-hazard, and the group of exits."""
+        return scores[:, 0], self._cells.cells[codes]
+
+
+def problem_of(statistics):
+    """Return the problem of an outcome by noisy sums."""
+    if statistics.is_event:
+        return Time(statistics.sums, statistics.exits)
+    if statistics.is_number:
+        return Number(statistics.sums)
+    return (TwoClasses if statistics.sums.counts.shape[1] == 2 else SeveralClasses)(
+        statistics.sums
+    )
+
+
+def _places(codes):
+    """Return places between the bounds."""
+    return codes * 2.0**-WEIGHT_BITS
