@@ -23,7 +23,7 @@ from sklearn.model_selection import GridSearchCV
 
 from skdp import DPStatisticsSource, TabularEncoder
 from skdp.datasets import load_adult
-from skdp.displays import PrivacyUtilityDisplay, EffectsDisplay
+from skdp.displays import EffectsDisplay, PrivacyUtilityDisplay
 
 parser = argparse.ArgumentParser(description="Effects of columns.")
 parser.add_argument("--draws", type=int, default=3, help="releases for each epsilon")

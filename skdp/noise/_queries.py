@@ -22,9 +22,6 @@ class Share:
     numbers: int  # most noisy values of one answer; each costs the sampler's 2^-30 in ε
     sensitivity: float  # most L2 distance of the answers of two neighbors, in steps of their grid
     uses: int = 1  # how often the query is asked at most; each use gets an equal part
-    # Of alternative queries only those of one option may be asked: the first one that is asked
-    # decides, and may depend on earlier answers. 0 for queries that can always be asked.
-    option: int = 0
 
 
 class GaussianQueries:
@@ -41,18 +38,13 @@ class GaussianQueries:
     # (ε, δ)-private for the largest μ of the analytic calibration (Balle and Wang, 2018).
 
     def __init__(self, epsilon, delta, shares, bits, report=None, draws=1):
-        options: dict = {}
-        for share in shares.values():
-            options[share.option] = options.get(share.option, 0.0) + share.fraction
-        whatever = options.pop(0, 0.0)
-        if whatever + max(options.values(), default=0.0) > 1 + _SUM_ROUNDING:
+        if sum(share.fraction for share in shares.values()) > 1 + _SUM_ROUNDING:
             raise ValueError(
                 f"The 'shares' parameter of GaussianQueries adds up to more than 1: {shares}."
             )
         self._shares, self._bits, self._report = dict(shares), bits, report
         self._uses = {name: share.uses for name, share in shares.items()}
         self._uses_left = dict(self._uses)
-        self._option = 0  # none yet
         n_numbers = draws * sum(share.numbers * share.uses for share in shares.values())
         epsilon, delta = float(epsilon), float(delta)
         self.distance = _distance(epsilon, delta, n_numbers)
@@ -128,12 +120,9 @@ class GaussianQueries:
         if not self._uses_left.get(name):
             raise RuntimeError(f"The share of query {name!r} is spent.")
         share = self._shares[name]
-        if share.option and share.option != (self._option or share.option):
-            raise RuntimeError(f"The share of query {name!r} is that of an option not taken.")
         if values.size > share.numbers or sensitivity > share.sensitivity:
             raise RuntimeError(f"Query {name!r} asks for more than its share was made for.")
         self._uses_left[name] -= 1
-        self._option = self._option or share.option
         return values
 
 
@@ -141,7 +130,7 @@ class _Rehearsal(GaussianQueries):
     """Queries to no rows, whose exact answers are zeros and get no noise."""
 
     def __init__(self, queries):
-        self._queries, self._shares, self._option = queries, queries._shares, 0
+        self._queries, self._shares = queries, queries._shares
         self._uses = {name: share.uses for name, share in self._shares.items()}
         self._uses_left = dict(self._uses)
         self.distance, self.mechanism = queries.distance, queries.mechanism

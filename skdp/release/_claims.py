@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, ndtr
 
-from skdp.release._exits import N, Exits
+from skdp.release._exits import N
 from skdp.release._score_table import EFFECT, OutcomeModel, posterior_rows
 from skdp.utils._linalg import NEGLIGIBLE, TINY
 
@@ -347,7 +347,7 @@ class TimeCells:
 
     @classmethod
     def of(cls, exits, deviation):
-        """Return groups of about equally many events, by noisy exits and the noise of the table."""
+        """Return groups of about equally many events, by noisy exits and noise of the table."""
         events = np.cumsum(exits.rows[:N])
         n = int(np.clip(events[-1] / (_ROWS_OF_GROUP * max(deviation, 1.0)), 2, _MOST_GROUPS))
         groups = np.floor(n * (events - exits.rows[:N] / 2) / events[-1])

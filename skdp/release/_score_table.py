@@ -1,4 +1,4 @@
-r"""Rows of a source by the bin of a fixed score and by their outcome, and what noise leaves of them.
+r"""Rows of a source by the bin of a fixed score and by outcome, and what noise leaves of them.
 
 The score is learned and public when the table is made, so that a row adds 1 to one cell, whatever
 it is: noise does not depend on the number of columns. All that a release claims of itself follows
@@ -35,8 +35,8 @@ _OF_BINS, _OF_CELLS = 0.25, (0.1, 0.3, 0.6)
 _SCORES, _SCORE_SDS = (0.0, 0.15, 0.0, 0.0), (1.5, 0.3, 0.4, 0.25)
 # Place of the effect among the parameters, after the logarithm of the number of rows and these.
 EFFECT = 5
-# What the fit on the same rows adds to the sum of outcomes times scores, in units of the degrees of
-# freedom of a regression without clipping: mean over tables, and about evenly up to twice that.
+# What the fit on the same rows adds to the sum of outcomes times scores, in units of the degrees
+# of freedom of a regression without clipping: mean over tables, and about evenly up to twice that.
 _OPTIMISM = 0.35
 # Prior probability that the score says nothing.
 _NOTHING = 0.05
@@ -327,7 +327,7 @@ def _scan(model):
     effects = [at + sd * np.linspace(-3, 3, 11), [0.0], model.usual]
     effects = np.concatenate(effects)
     effects = effects[(np.abs(effects - at) < 6 * sd) | (effects == 0)]
-    effects = np.unique(np.round(effects[(effects >= least) & (effects <= most)], 7))
+    effects = np.unique(np.round(np.clip(effects, least, most), 7))
     fits, middle = [None] * len(effects), int(np.argmin(np.abs(effects - at)))
     for order in (range(middle, len(effects)), range(middle - 1, -1, -1)):
         start = whole.mode

@@ -34,7 +34,7 @@ from skdp.source._integers import (
     integer_weights,
     squared_norms,
 )
-from skdp.source._linear_model import AGAIN, LinearModel, StatisticsModel, is_narrow, perturb_sums
+from skdp.source._linear_model import LinearModel, StatisticsModel, is_narrow, perturb_sums
 from skdp.source._problems import problem_of
 
 # Last orders of cosines of numeric columns, the first one as in sums.
@@ -95,10 +95,6 @@ class GradientModel(StatisticsModel):
 
     _linear = LinearModel()
 
-    @property
-    def branches(self):
-        return [self, _AlwaysDescends()]
-
     def grid(self, columns, radius):
         sums = self._linear.grid(columns, radius)
         # A radius that was given is that of sums.
@@ -111,27 +107,22 @@ class GradientModel(StatisticsModel):
         return DescentGrid(**_fields(sums), descents=tuple(grids))
 
     def shares(self, n_classes, grid, number=False):
-        sums = self._linear.shares(n_classes, grid, number)
-        shares = _scaled(sums, _SUMS)
+        sums = self._linear.shares(n_classes, grid, number).items()
+        shares = {name: replace(share, fraction=_SUMS * share.fraction) for name, share in sums}
         counts = _COUNTS if grid.exits is None else _EXITS
         shares["counts"] = replace(shares["counts"], fraction=counts)
         n_scores = 1 if n_classes == 2 or grid.exits is not None else n_classes
         numbers = n_scores * (max(of.n_basis for of in grid.descents) + 1)
         largest = max(of.sensitivity for of in grid.descents)
         left = 1 - sum(share.fraction for share in shares.values())
-        shares["gradients"] = Share(left - CLAIMS_SHARE, numbers, largest, _MOST_STEPS, 1)
-        shares["claims"] = Share(CLAIMS_SHARE, MOST_CELLS, ROW, option=1)
-        again = _scaled(sums, left, option=2)
-        return shares | {f"{name}{AGAIN}": share for name, share in again.items()}
+        shares["gradients"] = Share(left - CLAIMS_SHARE, numbers, largest, _MOST_STEPS)
+        shares["claims"] = Share(CLAIMS_SHARE, MOST_CELLS, ROW)
+        return shares
 
     def learn(self, rows, grid, queries):
-        sums = rows.sums(grid)
-        statistics = Statistics(perturb_sums(sums, grid, queries), grid.basis)
+        statistics = Statistics(perturb_sums(rows.sums(grid), grid, queries), grid.basis)
         problem = problem_of(statistics)
         descent = chosen_grid(problem, grid, queries.distance)
-        if number_of_steps(problem, descent, queries.distance)[0] < self._fewest(problem):
-            noisy = perturb_sums(sums, grid, queries, statistics.sums)
-            return TableModel(Statistics(noisy, grid.basis))
         encoded = EncodedRows(rows, descent)
         weights, freedom = descend(encoded, problem, queries)
         table = score_table(encoded, problem, weights, freedom, queries)
@@ -139,28 +130,9 @@ class GradientModel(StatisticsModel):
         found = Descent(weights[:-1].T, weights[-1] * constant, descent.basis, table)
         return TableModel(statistics, found)
 
-    def _fewest(self, problem):
-        """Return the fewest steps that are made."""
-        return problem.fewest
-
-
-class _AlwaysDescends(GradientModel):
-    """What happens where noisy counts show many rows, for a rehearsal of none."""
-
-    def _fewest(self, problem):
-        return 0
-
 
 def _fields(grid):
     return {f.name: getattr(grid, f.name) for f in fields(RowGrid)}
-
-
-def _scaled(shares, factor, option=0):
-    """Return shares of a part of the budget."""
-    return {
-        name: replace(share, fraction=factor * share.fraction, option=option)
-        for name, share in shares.items()
-    }
 
 
 def chosen_grid(problem, grid, distance):
@@ -176,7 +148,9 @@ def number_of_steps(problem, grid, distance):
     Where more steps would be better than are made, these are up to twice as long.
     """
     wanted = problem.length * _signal(problem, grid, distance)
-    return int(min(wanted, _MOST_STEPS)), problem.rate * np.clip(wanted / _MOST_STEPS, 1, 2)
+    return int(np.clip(wanted, _LEAST_STEPS, _MOST_STEPS)), problem.rate * np.clip(
+        wanted / _MOST_STEPS, 1, 2
+    )
 
 
 def _signal(problem, grid, distance):
@@ -189,7 +163,6 @@ def descend(encoded, problem, queries):
     """Return coefficients after some steps, and their degrees of freedom; spends "gradients"."""
     grid = encoded.grid
     n_steps, rate = number_of_steps(problem, grid, queries.distance)
-    n_steps = max(n_steps, _LEAST_STEPS)
     queries.divide("gradients", n_steps)
     constant = grid.constant * grid.step  # one, but for rounding
     clip = problem.scale * grid.clip

@@ -16,7 +16,6 @@ from skdp.release import (
     positive_counts,
 )
 from skdp.source._integers import GRID, ROW, SQUARE_BITS, SQUARE_ROW, RowGrid
-from skdp.utils._linalg import TINY
 
 # Most columns of an array for which "auto" is "linear", and cosines are used: noise grows with
 # their number (rule of thumb).
@@ -27,16 +26,6 @@ _MOST_RADII = 1e6
 _FREQUENCY_STEPS = 2**14
 # Share of the budget of the squared deviations of a number from its mean (rule of thumb).
 _SQUARES = 0.05
-# Suffix of the names of queries that are repeated.
-AGAIN = " again"
-# Of each query, the field of its noise.
-_NOISE_OF = {
-    "counts": "count_sd",
-    "total": "total_sd",
-    "contrast": "contrast_sd",
-    "second": "second_sd",
-    "squares": "square_sd",
-}
 # Bound of the rounding of a norm that is computed in floating point.
 _ROUNDING = 1 + 1e-12
 
@@ -51,11 +40,6 @@ class StatisticsModel(ABC):
     """
 
     one_pass: bool = False
-
-    @property
-    def branches(self) -> list[Any]:
-        """Return models whose ``learn`` together does all that this one may do, for rehearsals."""
-        return [self]
 
     @abstractmethod
     def grid(self, columns: Any, radius: float | None) -> RowGrid:
@@ -136,33 +120,23 @@ def shares_of_sums(fractions, n_classes, n_basis):
     }
 
 
-def perturb_sums(sums, grid, queries, first=None):
-    """Return noisy statistics; spends the shares "counts", "total", "contrast" and "second".
-
-    With ``first``, of the same sums, they are perturbed again, and the mean of both is returned,
-    each weighted by its precision.
-    """
+def perturb_sums(sums, grid, queries):
+    """Return noisy statistics; spends the shares "counts", "total", "contrast" and "second"."""
     t = sums.sums.shape[1]
-    ending = "" if first is None else AGAIN
-    names = {name: f"{name}{ending}" for name in _NOISE_OF}
-    counts, count_sd, codes, exits = perturb_counts(sums.counts, grid, queries, names["counts"])
-    if first is None:
-        steps = frequency_steps(counts, count_sd)
-    else:
-        # Of the one source.
-        steps = np.rint(first.frequencies[0] * _FREQUENCY_STEPS).astype(np.int64)
+    counts, count_sd, codes, exits = perturb_counts(sums.counts, grid, queries, "counts")
+    steps = frequency_steps(counts, count_sd)
     total = sums.sums.sum(axis=0)
     contrast = codes @ sums.sums - np.outer(steps, total)
     contrast_norm = np.linalg.norm(codes.T - steps, axis=1).max() * _ROUNDING
     upper = np.triu_indices(t)
     # Off the diagonal half the variance, as ‖zzᵀ‖ counts each product twice.
     scales = np.where(upper[0] == upper[1], 1.0, np.sqrt(0.5))
-    packed = queries.add(names["second"], sums.second[upper], GRID**2, scales)
+    packed = queries.add("second", sums.second[upper], GRID**2, scales)
     second = np.zeros((t, t))
     second[upper] = packed * grid.step**2
-    noisy_total = queries.add(names["total"], total, GRID)
-    noisy_contrast = queries.add(names["contrast"], contrast, GRID * contrast_norm)
-    statistics = NoisyStatistics(
+    noisy_total = queries.add("total", total, GRID)
+    noisy_contrast = queries.add("contrast", contrast, GRID * contrast_norm)
+    return NoisyStatistics(
         counts=counts,
         total=noisy_total * grid.step,
         contrast=noisy_contrast * (grid.step / _FREQUENCY_STEPS),
@@ -170,15 +144,12 @@ def perturb_sums(sums, grid, queries, first=None):
         second=second + np.triu(second, 1).T,
         radius=grid.radius,
         count_sd=count_sd,
-        total_sd=queries.deviation(names["total"], grid.radius),
-        contrast_sd=queries.deviation(
-            names["contrast"], grid.radius * contrast_norm / _FREQUENCY_STEPS
-        ),
-        second_sd=queries.deviation(names["second"], grid.radius**2),
-        **_perturb_squares(sums.squares, steps, queries, names["squares"]),
+        total_sd=queries.deviation("total", grid.radius),
+        contrast_sd=queries.deviation("contrast", grid.radius * contrast_norm / _FREQUENCY_STEPS),
+        second_sd=queries.deviation("second", grid.radius**2),
+        **_perturb_squares(sums.squares, steps, queries, "squares"),
         **exits,
     )
-    return statistics if first is None else _mean(first, statistics)
 
 
 def perturb_counts(counts, grid, queries, name):
@@ -238,21 +209,6 @@ def _perturb_squares(squares, steps, queries, name):
         "squares": queries.add(name, deviations, largest) / unit,
         "square_sd": np.array([queries.deviation(name, largest / unit)]),
     }
-
-
-def _mean(first, again):
-    """Return the mean of two perturbations of the same sums, with noise that is independent."""
-    parts: dict = {}
-    for name, sd in _NOISE_OF.items():
-        if getattr(first, name) is None:
-            continue
-        one, other = (np.square(getattr(source, sd)) for source in (first, again))
-        share = other / np.maximum(one + other, TINY)  # of the first
-        weight = float(np.mean(share)) if one.any() else 0.5
-        parts[name] = weight * getattr(first, name) + (1 - weight) * getattr(again, name)
-        parts[sd] = np.hypot(weight * getattr(first, sd), (1 - weight) * getattr(again, sd))
-    parts = {name: float(x) if np.ndim(x) == 0 else x for name, x in parts.items()}
-    return replace(first, **parts)
 
 
 def frequency_steps(counts, deviation):

@@ -54,11 +54,9 @@ class Problem(ABC):
         In the table of scores.
     """
 
-    # Length of a step; steps in units of N μ/√p; with fewer than the fewest, coefficients that
-    # follow from sums are more accurate; N μ/√p from which there are more cosines.
+    # Length of a step; steps in units of N μ/√p; and the number of these that brings more cosines.
     rate: ClassVar[float] = 1.0
     length: ClassVar[float] = 0.5
-    fewest: ClassVar[int] = 5
     doubled: ClassVar[float] = 80.0
     scale, curvature, n_outcomes = 1.0, 1.0, 2
 
@@ -126,7 +124,7 @@ class SeveralClasses(Problem):
 class Number(Problem):
     """The place of a number between its bounds."""
 
-    rate, length, fewest, doubled = 0.5, 0.25, 1, 20.0
+    rate, length, doubled = 0.5, 0.25, 20.0
 
     def __init__(self, sums):
         n_rows = sums.row_counts.sum()
@@ -154,7 +152,7 @@ class Number(Problem):
 class Time(Problem):
     """The log-hazard of a time to an event, relative to that of all rows."""
 
-    length, fewest = 0.25, 1
+    length = 0.25
 
     def __init__(self, sums, exits):
         super().__init__(sums, np.zeros(1))
@@ -172,7 +170,7 @@ class Time(Problem):
         return super().bins(coefficients, intercepts, variances, deviation)
 
     def residuals(self, scores, codes):
-        """Return the cumulative hazard of rows up to their exit, less 1 of those with the event."""
+        """Return the cumulative hazard of rows up to their exit, less 1 where it is the event."""
         expected = self._hazards[codes, np.newaxis] * row_exponentials(scores)
         return np.minimum(expected, _MOST_HAZARD) - self._events[codes, np.newaxis]
 

@@ -461,7 +461,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             guarantee,
             make,
             private=(plan.model, rows, queries),
-            rehearsals=[(branch, nothing, queries.rehearsal()) for branch in plan.model.branches],
+            rehearsals=[(plan.model, nothing, queries.rehearsal())],
             ledger=self.ledger,
             name=type(self).__name__,
             doubt=warn_of_doubt,

@@ -1,24 +1,27 @@
 """The descent of classes, numbers and times: exact gradients, their limit, steps, and its end."""
 
+from copy import copy
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from scipy.special import expit, softmax
 
 from skdp import DPStatisticsSource
-from skdp.release import Statistics
+from skdp.release import NumberBins, Statistics, TimeCells
 from skdp.source import _gradient_model
 from skdp.source._gradient_model import (
     EncodedRows,
     GradientModel,
-    Problem,
     chosen_grid,
     exact_gradient,
     number_of_steps,
+    score_table,
 )
 from skdp.source._integers import WEIGHT_GRID
 from skdp.source._linear_model import perturb_sums
 from skdp.source._private_rows import PublicColumns, SummationPlan
+from skdp.source._problems import problem_of
 from skdp.tabular import EventOutcome, NumericColumn
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -89,7 +92,7 @@ def made(kind, n=300, seed=0, groups=None):
     statistics = Statistics(
         perturb_sums(rows.sums(plan.grid), plan.grid, Exact()), plan.grid.basis
     )
-    return plan, rows, X, y, Problem.of(statistics, plan.grid), statistics
+    return plan, rows, X, y, problem_of(statistics), statistics
 
 
 def float_residuals(kind, scores, y, statistics):
@@ -220,7 +223,8 @@ class TestSteps:
         few, many = plan.grid.descents[0], plan.grid.descents[-1]
         assert (few.n_basis, many.n_basis) == (9, 24)
         for n_rows, mu in ((300, 0.5), (5000, 0.1), (20_000, 0.3)):
-            of = _gradient_model.replace(problem, n_rows=n_rows)
+            of = copy(problem)
+            of.n_rows = n_rows
             signal = n_rows * mu / np.sqrt(10)
             steps, rate = number_of_steps(of, few, mu)
             assert steps == min(int(signal / 2), 200)
@@ -287,3 +291,56 @@ def test_without_noise_it_ends_where_the_loss_is_least(kind, to_the_end):
     scores, best = A @ found, A @ w.reshape(-1, K)
     assert np.abs(scores - best).max() < 5e-3
     assert np.sqrt(np.mean((scores - best) ** 2)) < 1e-3
+
+
+class TestTable:
+    """Rows by outcome and bin of a score that is fixed."""
+
+    @pytest.mark.parametrize("kind", OUTCOMES)
+    def test_it_counts_each_row_once(self, kind):
+        plan, rows, X, y, problem, statistics = made(kind)
+        grid = plan.grid.descents[0]
+        rng = np.random.RandomState(1)
+        weights = rng.normal(0, 1, (grid.n_basis + 1, len(problem.start)))
+        table = score_table(EncodedRows(rows, grid), problem, weights, 0.0, Exact())
+        assert table.counts.sum() == len(X)
+        Z = np.column_stack([grid.basis.encode(X), np.full(len(X), grid.constant * grid.step)])
+        scores = Z @ weights
+        if kind == "two classes":
+            score, outcome = scores[:, 0], y
+        elif kind == "four classes":
+            ranked = np.sort(scores, axis=1)
+            score = ranked[:, -1] - ranked[:, -2]
+            best = np.argsort(scores, axis=1)
+            outcome = np.where(y == best[:, -1], 1, np.where(y == best[:, -2], 0, 2))
+        elif kind == "number":
+            edges = NumberBins.of(2 * problem.start[0] - 1).edges
+            score = 2 * scores[:, 0] - 1
+            outcome = np.array([np.sum(edges[1:-1] <= place) for place in 2 * y - 1])
+        else:
+            groups = TimeCells.of(statistics.exits, 0.0).cells
+            score, outcome = scores[:, 0], groups[EVENT.cells(y["event"], y["time"])]
+        bins = table.score_bins
+        edges = bins.low + bins.width * np.arange(1, bins.n)
+        apart = np.abs(np.subtract.outer(score, edges)).min(axis=1) > 1e-3  # not for rounding
+        expected = np.zeros(table.counts.shape)
+        for s, o in zip(score[apart], outcome[apart], strict=True):
+            expected[int(o), int(np.sum(edges <= s))] += 1
+        left = table.counts - expected
+        assert left.min() >= 0
+        assert left.sum() == (~apart).sum() < 20
+
+    @pytest.mark.parametrize("kind", OUTCOMES)
+    def test_a_person_adds_one_at_most(self, kind):
+        groups = np.arange(300) // 7
+        plan, _, X, y, problem, _ = made(kind, groups=groups)
+        grid = plan.grid.descents[0]
+        weights = np.random.RandomState(1).normal(0, 1, (grid.n_basis + 1, len(problem.start)))
+        tables = []
+        for more, outcomes in [(X[:0], y[:0]), *newcomers(kind, 5)]:
+            ids = np.append(groups, np.full(len(more), 999))
+            rows = rows_of(plan, np.vstack([X, more]), np.append(y, outcomes), ids)
+            encoded = EncodedRows(rows, grid)
+            tables.append(score_table(encoded, problem, weights, 0.0, Exact()).counts)
+        changes = [np.linalg.norm(table - tables[0]) for table in tables[1:]]
+        assert 0.99 < max(changes) <= 1

@@ -45,9 +45,13 @@ def pairs(events, times):
 
 def exact(X, y, groups=None, **settings):
     unit = "record" if groups is None else "group"
-    settings = {"encoder": SCHEMA, "privacy_unit": unit} | settings
+    settings = {"encoder": SCHEMA, "privacy_unit": unit, "model": "linear"} | settings
     with pytest.warns(UserWarning, match="adds no noise"):
-        return DPStatisticsSource(np.inf, **{"model": "linear"} | settings).fit(X, y, groups=groups).release_
+        return (
+            DPStatisticsSource(np.inf, **{"model": "linear"} | settings)
+            .fit(X, y, groups=groups)
+            .release_
+        )
 
 
 def test_sums_are_those_of_residuals_of_the_null_model():
