@@ -179,7 +179,8 @@ def descend(encoded, problem, queries):
         if k >= n_steps - n_tail:
             average += weights / n_tail
     variances = grid.basis.variances
-    return average, degrees_of_freedom(variances, n_steps, float(rate), problem.curvature)
+    freedom = degrees_of_freedom(variances, n_steps, rate, problem.curvature)
+    return average, problem.n_fits * freedom
 
 
 class EncodedRows:

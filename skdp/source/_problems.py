@@ -52,13 +52,16 @@ class Problem(ABC):
 
     n_outcomes : int
         In the table of scores.
+
+    n_fits : float
+        Of how many regressions of one score the coefficients are worth.
     """
 
     # Length of a step; steps in units of N μ/√p; and the number of these that brings more cosines.
     rate: ClassVar[float] = 1.0
     length: ClassVar[float] = 0.5
     doubled: ClassVar[float] = 80.0
-    scale, curvature, n_outcomes = 1.0, 1.0, 2
+    scale, curvature, n_outcomes, n_fits = 1.0, 1.0, 2, 1.0
 
     def __init__(self, sums, start):
         self.n_rows, self.start = float(sums.row_counts.sum()), start
@@ -100,6 +103,7 @@ class SeveralClasses(Problem):
         super().__init__(sums, log_odds - log_odds.mean())
         shares = sums.row_counts / sums.row_counts.sum()
         self.curvature = float((shares * (1 - shares)).mean())
+        self.n_fits = len(shares) / 4
 
     def residuals(self, scores, codes):
         """Return the probabilities, less 1 of the row's class."""
@@ -145,8 +149,9 @@ class Number(Problem):
         return super().bins(2 * coefficients, 2 * intercepts - 1, variances, deviation)
 
     def cells(self, scores, codes):
-        """Return the prediction and the bin of the number, both on the scale from −1 to 1."""
-        return 2 * scores[:, 0] - 1, self._numbers.index(2 * _places(codes) - 1)
+        """Return the prediction, on the scale from −1 to 1, and the bin of what it leaves."""
+        predicted = 2 * scores[:, 0] - 1
+        return predicted, self._numbers.index(2 * _places(codes) - 1 - predicted)
 
 
 class Time(Problem):
