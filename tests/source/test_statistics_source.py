@@ -263,7 +263,7 @@ def test_samples_are_like_the_rows(rows):
 
 
 def test_progress_names_the_queries_and_nothing_else(rows, capsys):
-    seeded(classes=CLASSES, verbose=1).fit(*rows)
+    seeded(classes=CLASSES, verbose=1, model="linear").fit(*rows)
     lines = capsys.readouterr().out.splitlines()
     names = ["counts", "second", "total", "contrast"]
     assert lines == [f"[DPStatisticsSource] adds noise to: {name}" for name in names]
