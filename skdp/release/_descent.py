@@ -20,7 +20,7 @@ from skdp.release._claims import (
 from skdp.release._linear_regression import MOST_EXPLAINED, LinearRegression
 from skdp.release._linear_scores import LinearScores
 from skdp.release._numbers import HALF_WIDTH
-from skdp.release._parts import Part, array, check_shape, part, require
+from skdp.release._parts import LARGEST_MEAN, Part, array, check_shape, part, require
 from skdp.release._score_table import ScoreTable
 from skdp.utils._linalg import TINY
 
@@ -49,8 +49,9 @@ class Descent(Part):
         Noisy rows by score and outcome, from which follows how the scores are calibrated. None for
         the mean of those of several sources, which is of calibrated scores.
 
-    value, deviation : ndarray of shape (3,) and (1,), or None, default=None
-        Of such a mean, what was claimed of the scores, and the deviation of a number about them.
+    value, deviation, weight : ndarray of shape (3,), (1,) and (1,), or None, default=None
+        Of such a mean, what was claimed of the scores, the deviation of a number about them, and
+        how many rows would be as informative without noise.
     """
 
     coefficients: np.ndarray = array("c f", "f", below=_LARGEST_COEFFICIENT)
@@ -59,6 +60,7 @@ class Descent(Part):
     table: ScoreTable | None = part(ScoreTable, optional=True)
     value: np.ndarray | None = array("3", "f", below=_LARGEST_COEFFICIENT, optional=True)
     deviation: np.ndarray | None = array("1", "f", least=0, below=10.0, optional=True)
+    weight: np.ndarray | None = array("1", "f", least=0, below=LARGEST_MEAN, optional=True)
 
     @classmethod
     def validate(cls, value: Any, name: str, release: Any, lengths: dict[str, int]) -> None:
@@ -70,11 +72,11 @@ class Descent(Part):
         one = release.outcome is not None or len(release.classes) == 2
         shape = 1 if one else len(release.classes), len(self.basis.column)
         check_shape(self.coefficients, shape, f"{name}.coefficients")
-        merged = [part is not None for part in (self.value, self.deviation)]
+        merged = [part is not None for part in (self.value, self.deviation, self.weight)]
         measured = (self.table is None and all(merged)) or (
             self.table is not None and not any(merged)
         )
-        require(measured, name, "must have a table, or a value and a deviation")
+        require(measured, name, "must have a table, or a value, deviation and weight")
         if self.table is not None:
             n = len(self.table.counts)
             require(
@@ -120,6 +122,7 @@ class Descent(Part):
             table=None,
             value=claims.value,
             deviation=np.array([claims.deviation / (1 if self.table is None else 2)]),
+            weight=np.array([statistics.effective_rows]) if self.table else self.weight,
         )
 
     def scores(self, X: np.ndarray) -> np.ndarray:
@@ -166,11 +169,13 @@ class Descent(Part):
         return replace(self, coefficients=self.coefficients[:, places], basis=basis)
 
     @classmethod
-    def mean(cls, parts: Sequence[Self], weights: np.ndarray) -> Self:
+    def mean(cls, parts: Sequence[Self]) -> Self:
         """Return the weighted mean of several calibrated scores of the same columns.
 
         One of few rows may have fewer cosines than another one: those that it lacks are zero.
         """
+        total = np.sum([part_.weight for part_ in parts], axis=0)
+        weights = np.array([float(part_.weight[0]) for part_ in parts]) / max(total[0], TINY)
         most = max(parts, key=lambda part: len(part.basis.column)).basis
         coefficients = np.zeros((len(parts[0].coefficients), len(most.column)))
         for part_, weight in zip(parts, weights, strict=True):
@@ -179,7 +184,7 @@ class Descent(Part):
             weights @ np.array([getattr(part_, name) for part_ in parts])
             for name in ("intercepts", "value", "deviation")
         )
-        return cls(coefficients, intercepts, most, None, value, deviation)
+        return cls(coefficients, intercepts, most, None, value, deviation, total)
 
     def adds_to(self, other: Self) -> bool:
         """Return whether both have functions of the same columns, one of them all of both."""

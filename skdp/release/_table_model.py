@@ -138,9 +138,7 @@ class TableModel(Model):
         descents = [model.descent for model in models]
         if any(descent is None for descent in descents):
             return cls(statistics)
-        weights = np.array([model.statistics.effective_rows for model in models])
-        calibrated = [model._scores for model in models]
-        return cls(statistics, Descent.mean(calibrated, weights / weights.sum()))
+        return cls(statistics, Descent.mean([model._scores for model in models]))
 
     def contents(self) -> list[str]:
         """Return what this consists of, a line for each part."""
