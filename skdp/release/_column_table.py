@@ -45,7 +45,7 @@ class _Group:
     sums, noise : ndarray of shape (n_features,)
         Σ(u − center), and variances of the noise in it.
 
-    doubt : ndarray of shape (n_features,)
+    systematic_variance : ndarray of shape (n_features,)
         Variances of systematic errors of the mean.
 
     spreads : dict of int to tuple
@@ -58,7 +58,7 @@ class _Group:
     center: np.ndarray
     sums: np.ndarray
     noise: np.ndarray
-    doubt: np.ndarray
+    systematic_variance: np.ndarray
     spreads: dict
 
     def total(self, column):
@@ -78,7 +78,7 @@ class _Group:
             noise = self.count_noise if key is None else self.noise[key]
             square -= quantile * noise * np.array([a * a, -2 * a * b, b * b])
             if key is not None and a:
-                square[0] -= quantile * self.doubt[key] * (a * self.count) ** 2
+                square[0] -= quantile * self.systematic_variance[key] * (a * self.count) ** 2
         rows = max(bottom, 0.0)
         if variance is None:
             square -= quantile * rows * np.array([0.0, 1.0, -1.0])
@@ -179,11 +179,7 @@ def _groups_of_sums(release):
     clipping = clipping_by_class(statistics, release.encoder)
     counts, count_sd = sums.pooled_counts
     frequencies = sums.row_counts / sums.row_counts.sum()
-    # They sum to zero except for their noise, which this reduces.
-    contrast = sums.contrast - sums.contrast.mean(axis=0)
-    clipped = contrast + sums.frequencies.T @ sums.total
-    K = len(counts)
-    noise = sums.contrast_sd**2 * (1 - 1 / K) + sums.frequencies.T**2 @ sums.total_sd**2
+    K, clipped, noise = len(counts), sums.class_sums, sums.class_sum_noise
     mean = frequencies @ clipping.means
     factor = frequencies @ clipping.factors
     shift = frequencies @ (clipping.factors[:, np.newaxis] * clipping.means + clipping.shifts)
@@ -195,12 +191,12 @@ def _groups_of_sums(release):
     noise = np.append(noise, (sums.total_sd**2).sum()) / factors**2
     clipped = np.vstack([clipped, sums.total.sum(axis=0)])
     unclipped = (clipped - counts[:, np.newaxis] * shifts) / factors[:, np.newaxis]
-    doubt = weights @ clipping.doubt
+    systematic_variance = weights @ clipping.systematic_variance
     labels, linear = [*release.classes.tolist(), None], basis.linear
     low, high = _scales(release)
     units = basis.scale[linear] * (high - low)
     center = (basis.center[linear] - low) / (high - low)
-    spreads = _spreads(release, clipping, weights, counts, noise, doubt)
+    spreads = _spreads(release, clipping, weights, counts, noise, systematic_variance)
     # The ends of a number are no groups of rows.
     first = 0 if release.outcome is None else K
     return [
@@ -211,14 +207,14 @@ def _groups_of_sums(release):
             center=center,
             sums=unclipped[g, linear] / units,
             noise=noise[g] / units**2,
-            doubt=doubt[g, linear] / units**2,
+            systematic_variance=systematic_variance[g, linear] / units**2,
             spreads=spreads[g],
         )
         for g in range(first, K + 1)
     ]
 
 
-def _spreads(release, clipping, weights, counts, noise, doubt):
+def _spreads(release, clipping, weights, counts, noise, systematic_variance):
     """Return of each group, by numeric column, the variance of values and of its logarithm."""
     # Distributions of the values are those of maximum entropy that have the means of their basis
     # functions. Their variance within classes is then moved towards that of the noisy second
@@ -247,7 +243,7 @@ def _spreads(release, clipping, weights, counts, noise, doubt):
             n = rows[g] * present[g].sum()
             nearest = f.table @ slopes
             sampling = (of_group @ nearest**2 - (of_group @ nearest) ** 2) / n
-            sampling += slopes**2 @ (noise[g] / n**2 + doubt[g, f.places])
+            sampling += slopes**2 @ (noise[g] / n**2 + systematic_variance[g, f.places])
             systematic = reliability * error + _CLASS_ERROR
             spreads[g][number] = (
                 variances[g] * factor,
@@ -293,7 +289,9 @@ def _groups_of_moments(release):
         noisy = variances[c] + noise
         # Additional variance due to the noise of rows and labels.
         sampling = np.maximum(noisy / size - variances[c] / n, 0.0)
-        # Squares of Laplace noise, like those of optimal noise, vary by more than normal ones.
+        # With normal values and Laplace noise of variance v, whose excess kurtosis is 3, a noisy
+        # value of variance s has the fourth moment 3 s² + 3 v², and its square the variance
+        # 2 s² + 3 v². Optimal noise is much like Laplace noise.
         squares = 2 * noisy**2 + 3 * noise**2
         spread = (spread_noise[c] + squares / size) / variances[c] ** 2
         groups.append(
@@ -304,7 +302,7 @@ def _groups_of_moments(release):
                 center=center[c],
                 sums=np.zeros(len(width)),
                 noise=(mean_noise[c] + sampling) * n**2,
-                doubt=np.zeros(len(width)),
+                systematic_variance=np.zeros(len(width)),
                 spreads=dict(enumerate(zip(variances[c], spread, strict=True))),
             )
         )

@@ -8,7 +8,6 @@ from scipy.special import ndtr, softmax
 from scipy.stats import norm
 
 from skdp.release._basis import BasisFunctions
-from skdp.release._moments import Moments
 from skdp.release._parts import Part, array, check_shape, class_names, part, require
 from skdp.release._posterior import (
     WEIGHT_SCALES,
@@ -196,7 +195,7 @@ class LinearScores(Part):
 
 
 def restrict_linear(linear, moments, columns):
-    """Return linear scores of some of the columns."""
+    """Return linear scores, of all columns themselves, for some of the columns."""
     # Where rows of a class are normal with means μ_c and a covariance W that all classes share,
     # log-posteriors are linear, and those of the columns R that remain are those of all columns
     # with
@@ -204,44 +203,26 @@ def restrict_linear(linear, moments, columns):
     # in place of the others, M. Here r_c is the average, for class c, of μ_{c,M} - A μ_{c,R} and
     # of its mean over the classes: two classes have their midpoint. The separation d' of two
     # classes lessens: d'² loses the share of the variance of the difference of their scores that R
-    # leaves unexplained. W is known of the columns only, hence for linear functions; other
-    # functions of M are put where normal columns have them on average.
-    # On adult and flchain with five pairs of columns left out (three draws, ε = 4 and 1) the AUC
-    # is .8959 and .8015 so; .8934 and .7983 if these functions are left out; .8965 and .8014 if
-    # scores are learned again from noisy second moments of all functions, which no release has.
-    # See regress for the noise in W: with the plain inverse of a W that was made positive definite
-    # it is .8954 and .7954.
-    basis, inputs = linear.basis, _Inputs.of(linear.basis, moments)
-    stays = np.isin(np.arange(len(inputs.places)), columns)
-    left, gone = np.flatnonzero(stays), np.flatnonzero(~stays)
-    A = inputs.regress(left, gone)
+    # leaves unexplained. See regress for the noise in W: with the plain inverse of a W that was
+    # made positive definite, the AUC of adult and flchain without five pairs of columns (three
+    # draws, ε = 4 and 1) is .0005 and .0061 lower.
+    within, means = moments.within_covariance(), moments.shrunken_means()
+    remains = np.isin(np.arange(len(within)), columns)
+    left, gone = np.flatnonzero(remains), np.flatnonzero(~remains)
+    A = _regress_in_units(moments, within, left, gone)
     coefficients = linear.coefficients.copy()
-    missing = coefficients[:, inputs.places[gone]]
-    coefficients[:, inputs.places[left]] += missing @ A
-    expected = _halfway(inputs.means[:, gone] - inputs.means[:, left] @ A.T)
+    missing = coefficients[:, gone]
+    coefficients[:, left] += missing @ A
+    expected = means[:, gone] - means[:, left] @ A.T
+    expected = (expected + expected.mean(axis=0)) / 2
     intercepts = linear.intercepts + (missing * expected).sum(axis=1)
-    lost = _squares(missing, _unexplained(inputs.within, A, left, gone))
-    within = positive_definite_floor(inputs.within)
-    of_all = _squares(linear.coefficients[:, inputs.places], within)
-    remaining = columns
-    if basis is not None:
-        curved = np.flatnonzero((basis.order > 1) & ~stays[basis.column])
-        missing = coefficients[:, curved]
-        expected = _halfway(_cosine_means(basis, moments, curved))
-        intercepts = intercepts + (missing * expected).sum(axis=1)
-        lost = lost + _squares(missing, np.diag(basis.variances[curved]))
-        cosines = basis.order > 1
-        of_all = of_all + _squares(
-            linear.coefficients[:, cosines], np.diag(basis.variances[cosines])
-        )
-        basis, remaining = basis.select(columns)
+    lost = _squares(missing, _unexplained(within, A, left, gone))
+    of_all = _squares(linear.coefficients, positive_definite_floor(within))
     share = np.sqrt(np.clip(1 - lost / np.maximum(of_all, TINY), 0, 1))
     d_primes, sds = (getattr(linear, name) for name in _D_PRIMES)
     d_primes, sds = (None if array is None else share * array for array in (d_primes, sds))
     intercepts = intercepts - intercepts.mean()
-    return LinearScores(
-        coefficients[:, remaining], intercepts, d_primes, basis, sds, linear.intercept_sd
-    )
+    return LinearScores(coefficients[:, columns], intercepts, d_primes, None, sds)
 
 
 def regress(covariance, left, gone, noise, n_rows):
@@ -266,70 +247,20 @@ def regress(covariance, left, gone, noise, n_rows):
     return np.einsum("tg,tgd->gd", softmax(evidence, axis=0), gain * y) @ vectors.T
 
 
-@dataclass(frozen=True)
-class _Inputs:
-    """What is known of linear functions of all columns, or of these where scores have no basis.
-
-    Attributes
-    ----------
-    places : ndarray of shape (n_columns,)
-        Of these functions among all.
-
-    means : ndarray of shape (n_classes, n_columns)
-
-    within : ndarray of shape (n_columns, n_columns)
-
-    units : ndarray of shape (n_columns,)
-        Factors that make them comparable.
-
-    noise : float
-        Variance of the noise in a covariance, in these units.
-
-    n_rows : float
-    """
-
-    places: np.ndarray
-    means: np.ndarray
-    within: np.ndarray
-    units: np.ndarray
-    noise: float
-    n_rows: float
-
-    @classmethod
-    def of(cls, basis: BasisFunctions | None, moments: Moments):
-        p, within = moments.means.shape[1], moments.within_covariance()
-        noise = np.zeros(p)
-        if moments.covariance_noise is not None:
-            noise = moments.shares**2 @ moments.covariance_noise
-        if basis is None:
-            places, center, scale = np.arange(p), np.zeros(p), np.ones(p)
-            # Noise is equal in units that the owner found comparable.
-            units = noise**-0.25 if noise.all() else np.ones(p)
-            variances = np.maximum(within.diagonal(), np.sqrt(noise)) * units**2
-            units = units / (np.sqrt(variances.mean()) or 1.0)
-        else:
-            places = basis.linear
-            center, scale, units = basis.center[places], basis.scale[places], np.ones(p)
-        return cls(
-            places,
-            (moments.shrunken_means() - center) * scale,
-            within * np.outer(scale, scale),
-            units,
-            # A covariance has half the noise of a variance.
-            float((noise * (scale * units) ** 4).mean() / 2),
-            float(moments.class_counts.sum()),
-        )
-
-    def regress(self, left, gone):
-        """Return coefficients of a regression, see :func:`regress`, of these inputs."""
-        within = self.within * np.outer(self.units, self.units)
-        A = regress(within, left, gone, self.noise, self.n_rows)
-        return A * self.units[left] / self.units[gone][:, np.newaxis]
-
-
-def _halfway(places):
-    """Return points between each class and the mean of the classes, (n_classes, n_basis)."""
-    return (places + places.mean(axis=0)) / 2
+def _regress_in_units(moments, within, left, gone):
+    """Return coefficients of :func:`regress`, in units in which noise is equal."""
+    noise, units = np.zeros(len(within)), np.ones(len(within))
+    if moments.covariance_noise is not None:
+        noise = moments.shares**2 @ moments.covariance_noise
+    if noise.all():  # in units that the owner found comparable
+        units = noise**-0.25
+    variances = np.maximum(within.diagonal(), np.sqrt(noise)) * units**2
+    units = units / (np.sqrt(variances.mean()) or 1.0)
+    # A covariance has half the noise of a variance.
+    of_covariance = (noise * units**4).mean() / 2
+    n_rows = moments.class_counts.sum()
+    A = regress(within * np.outer(units, units), left, gone, of_covariance, n_rows)
+    return A * units[left] / units[gone][:, np.newaxis]
 
 
 def _squares(coefficients, covariance):
@@ -344,19 +275,6 @@ def _unexplained(covariance, A, left, gone):
     marginal = covariance[np.ix_(gone, gone)]
     covariance = marginal - cross - cross.T + A @ covariance[np.ix_(left, left)] @ A.T
     return positive_definite_floor(covariance)
-
-
-def _cosine_means(basis: BasisFunctions, moments: Moments, chosen):
-    r"""Return means of basis functions −cos of normal columns, (n_classes, n_chosen).
-
-    Of u ~ N(m, s²), cos(jπu) has the mean :math:`\cos(jπm)\, e^{-(jπs)²/2}`.
-    """
-    column, low = basis.column[chosen], basis.low[chosen]
-    width, step = basis.high[chosen] - low, np.pi * basis.order[chosen]
-    m = (moments.shrunken_means()[:, column] - low) / width
-    squares = np.maximum(moments.within_covariance().diagonal()[column], 0) / width**2
-    cosines = -np.cos(step * m) * np.exp(-(step**2) * squares / 2)
-    return (cosines - basis.center[chosen]) * basis.scale[chosen]
 
 
 def linear_discriminant(moments):

@@ -13,6 +13,7 @@ from scipy.special import logsumexp
 
 from skdp.release._basis import PLACES, regression
 from skdp.release._clipping import clipping_effect, measured_shrinkage, posterior_shrinkage
+from skdp.release._posterior import shrunk_vectors
 from skdp.tabular import CategoryColumn
 from skdp.utils._linalg import NEGLIGIBLE
 
@@ -175,7 +176,7 @@ class Clipping:
     shifts : ndarray of shape (n_classes, n_basis)
         cov(c, z).
 
-    doubt : ndarray of shape (n_classes, n_basis)
+    systematic_variance : ndarray of shape (n_classes, n_basis)
         Variances of the systematic error of the estimate of E[z].
 
     means : ndarray of shape (n_classes, n_basis)
@@ -187,7 +188,7 @@ class Clipping:
 
     factors: np.ndarray
     shifts: np.ndarray
-    doubt: np.ndarray
+    systematic_variance: np.ndarray
     means: np.ndarray
     square_factors: np.ndarray
 
@@ -195,7 +196,7 @@ class Clipping:
 def clipping_by_class(statistics, schema):
     """Return the effect of clipping on the rows of each class."""
     sums, basis = statistics.sums, statistics.basis
-    shrinkage, _ = clipping_effect(sums, basis)
+    shrinkage = clipping_effect(sums, basis)
     counts = sums.row_counts
     frequencies = counts / counts.sum()
     clipped = _reliable_means(sums, counts)
@@ -229,22 +230,22 @@ def clipping_by_class(statistics, schema):
         factors, shifts = np.minimum(factors * scale, 1.0), shifts * scale
     means = (clipped - shifts) / factors[:, np.newaxis]
     # A factor is the root of a mean of c², nearly, and has half its relative error.
-    doubt = (_FACTOR_ERROR**2 + uncertain / 4) * means**2
-    doubt += (_COVARIANCE_ERROR * shifts / factors[:, np.newaxis]) ** 2
+    systematic_variance = (_FACTOR_ERROR**2 + uncertain / 4) * means**2
+    systematic_variance += (_COVARIANCE_ERROR * shifts / factors[:, np.newaxis]) ** 2
     return Clipping(
-        factors, shifts, doubt, means, shrinkage + (frequencies @ slopes) * norms.with_squares
+        factors,
+        shifts,
+        systematic_variance,
+        means,
+        shrinkage + (frequencies @ slopes) * norms.with_squares,
     )
 
 
 def _reliable_means(sums, counts):
     """Return means of clipped rows of each class, shrunk towards that of all by their noise."""
-    together = sums.total.sum(axis=0) / counts.sum()
-    contrast = sums.contrast - sums.contrast.mean(axis=0)
-    class_means = (contrast + sums.frequencies.T @ sums.total) / counts[:, np.newaxis]
-    excess = ((class_means - together) ** 2).sum(axis=1)
-    noise = class_means.shape[1] * (sums.contrast_sd / counts) ** 2
-    reliable = np.maximum(0.0, 1 - noise / np.maximum(excess, NEGLIGIBLE))
-    return together + reliable[:, np.newaxis] * (class_means - together)
+    means = sums.class_sums / counts[:, np.newaxis]
+    noise = means.shape[1] * (sums.contrast_sd / counts) ** 2
+    return shrunk_vectors(means, sums.total.sum(axis=0) / counts.sum(), noise)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from skdp import DPStatisticsSource
-from skdp.release import BasisFunctions, LinearScores, Moments, PrincipalModel, linear_discriminant
-from skdp.release._linear_scores import _SLOPE, _cosine_means, regress, restrict_linear
+from skdp.release import LinearScores, Moments, PrincipalModel, linear_discriminant
+from skdp.release._linear_scores import _SLOPE, regress, restrict_linear
 
 
 def test_expected_auc_is_that_of_normal_scores(rng):
@@ -66,33 +66,6 @@ def test_the_scores_are_those_of_the_discriminant_of_what_remains(rng, n_classes
         assert_allclose(getattr(restricted, name), getattr(alone, name), rtol=1e-3, atol=1e-3)
     wrong = discriminant(means[:, columns], 1.1 * W[np.ix_(columns, columns)], pi)
     assert not np.allclose(restricted.coefficients, wrong.coefficients, rtol=0.02, atol=0.02)
-
-
-def test_cosines_that_remain_stay_and_others_become_their_means(rng):
-    """Of columns that are independent, each term is its mean, here by drawing rows."""
-    pi, W = np.full(2, 0.5), np.diag([0.01, 0.005, 0.008])
-    means = np.array([[0.4, 0.5, 0.45], [0.5, 0.6, 0.4]])
-    basis = BasisFunctions.of_columns([0, 0, 0])
-    linear = LinearScores(np.array([[-1.0], [1.0]]) * rng.randn(9), np.zeros(2), basis=basis)
-    restricted = restrict_linear(linear, moments_of(means, W, pi), np.array([2, 0]))
-    X = rng.rand(20, 3)
-    drawn = means[:, None] + np.sqrt(W.diagonal()) * rng.randn(2, 100_000, 3)
-    drawn[..., [0, 2]] = 0
-    own = np.array([basis.encode(rows).mean(axis=0) for rows in drawn]).mean(axis=0)
-    Z = basis.encode(X)
-    Z[:, basis.column == 1] = own[basis.column == 1]
-    expected = Z @ linear.coefficients.T
-    assert_allclose(restricted.scores(X[:, [2, 0]]), expected, atol=0.01)
-
-
-def test_means_of_cosines_of_normal_columns(rng):
-    means, W = np.array([[0.45], [0.6]]), np.array([[0.01]])
-    basis, moments = BasisFunctions.of_columns([0]), moments_of(means, W, np.full(2, 0.5))
-    found = _cosine_means(basis, moments, np.array([1, 2]))
-    drawn = means[:, :, None] + 0.1 * rng.randn(2, 200_000, 1)
-    expected = np.array([basis.encode(rows).mean(axis=0)[1:] for rows in drawn])
-    assert_allclose(found, expected, atol=0.005)
-    assert not np.allclose(1.1 * found, expected, atol=0.005)
 
 
 def test_a_regression_without_noise_is_the_usual_one(rng):
