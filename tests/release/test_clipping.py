@@ -3,20 +3,12 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.stats import gamma
 
 from skdp.release import BasisFunctions, NoisyStatistics
-from skdp.release._clipping import clipping_effect, constant_form, guessed_shrinkage
+from skdp.release._clipping import clipping_effect, constant_form
 
 # Added to each noisy count.
 HALF = 0.5
-
-
-@pytest.mark.parametrize("mean", [0.2, 0.7, 1.0])
-def test_the_mean_factor_is_recovered_from_the_mean_square(mean):
-    squares = gamma.rvs(10.0, scale=mean / 10.0, size=400_000, random_state=0)
-    found = guessed_shrinkage(np.minimum(squares, 1.0).mean(), 0.0, 1.0, 2.0)
-    assert found == pytest.approx(np.minimum(1, 1 / squares).mean(), abs=0.08)
 
 
 def shrinkage_of(Z, basis, radius, noise=0.0, rng=None):
