@@ -11,22 +11,24 @@ from skdp.release._basis import BasisFunctions
 from skdp.release._parts import Part, array, check_shape, class_names, part, require
 from skdp.release._posterior import (
     WEIGHT_SCALES,
-    difference_posteriors,
+    mean_direction,
     positive_mean,
-    posterior_weights,
+    posteriors_by_scale,
     shrunk_correlations,
 )
-from skdp.release._separation import Distances, Separation, d_primes
+from skdp.release._separation import (
+    Distances,
+    Separation,
+    d_primes,
+    likely_posteriors,
+    likely_variances,
+)
 from skdp.utils._linalg import TINY, positive_definite_floor
 
 # Share of the largest variance below which the variance of a direction is zero in float32.
 _PRECISION = 1e-6
-# Slope of the log-odds along the direction found, where a discriminant of normal classes has 1:
-# columns of tables are not normal, and the direction is fitted to the noise. On six tables, at
-# ε = 4 and 16 an element, slopes fitted to held-out rows are .68-1.06, .84 in the median.
-_SLOPE = 0.85
 # Smallest fraction of rows of other classes: in a file, one class may make the others vanish in
-# floating point (rule of thumb, less than one of a billion rows).
+# floating point.
 _LEAST_REST = 1e-12
 # Of a coefficient in a release.
 _LARGEST_COEFFICIENT = 1e30
@@ -279,28 +281,28 @@ def _unexplained(covariance, A, left, gone):
 
 def linear_discriminant(moments):
     """Return linear log-posteriors of the classes from the moments of noisy rows."""
-    # For each class against the rest, the weights are the posterior mean of those of a linear
-    # discriminant (posterior_weights), with a covariance W within classes whose variances are
-    # positive and whose correlations are shrunk by the noise in them. In shrunk directions W is
-    # too small, and weights too long; slopes are therefore w·δ/(w·Ŵw), with the unshrunk Ŵ.
+    # Each class and the rest have the posterior that noisy sums have, with a covariance within
+    # classes whose variances are positive and whose correlations are shrunk by the noise in them,
+    # and the slope of their separation along the direction of its mean.
     pi, n = moments.frequencies[:, np.newaxis], moments.effective_sizes.sum()
     pi = np.minimum(pi, 1 - _LEAST_REST)
-    within = moments.within_covariance()
     # A noise-corrected variance may be negative; the variance of its noise is not.
+    within, total = moments.within_covariance(), moments.total_covariance()
     covariance, errors = _shrink(within, np.maximum(within.diagonal(), 0) + moments.noise, n)
+    noise_of_variances = np.sqrt(2 / n) * moments.noise.mean()
     # The mean of a class less that of the rest.
     differences = (moments.means - moments.mean) / (1 - pi)
-    sizes = n * pi * (1 - pi)
-    weights = np.array(
-        [
-            posterior_weights(difference, covariance, errors, np.diag(moments.noise / size), size)
-            for difference, size in zip(differences, sizes[:, 0], strict=True)
-        ]
-    )
-    gaps, spread = (weights * differences).sum(axis=1), ((weights @ within) * weights).sum(axis=1)
-    spread = np.maximum(spread, TINY)
-    slopes = np.clip(_SLOPE * gaps, 0, spread) / spread
-    weights *= slopes[:, np.newaxis]
+    weights, separations = [], []
+    for difference, share in zip(differences, pi[:, 0].tolist(), strict=True):
+        size = n * share * (1 - share)
+        noise = np.diag(moments.noise / size)
+        posteriors = posteriors_by_scale(difference, covariance, errors, noise, size)
+        direction = mean_direction(posteriors, likely_posteriors(posteriors), covariance)
+        distances = Distances.along(direction, posteriors)
+        totals = likely_variances(direction, total, noise_of_variances, n, covariance.diagonal())
+        separation = Separation.of(distances, share, *totals)
+        separations.append(separation)
+        weights.append(separation.slope * direction)
     # A class mean is (1 − π) times as far from that of all rows as from that of the rest.
     coefficients, offsets = (1 - pi) * weights, (1 - pi) * differences
     middles = moments.mean + offsets / 2
@@ -308,15 +310,7 @@ def linear_discriminant(moments):
     coefficients = coefficients - coefficients.mean(axis=0)
     apart = None, None
     if len(pi) == 2:
-        direction = coefficients[1] - coefficients[0]
-        noise = np.diag(moments.noise / sizes[1])
-        differs = differences[1], covariance, errors
-        posteriors = difference_posteriors(*differs, noise, sizes[1, 0])
-        distances = Distances.along(direction, posteriors)
-        variance = max(direction @ within @ direction, TINY)
-        likely = softmax(distances.log_evidence) @ distances.means
-        total = variance + pi[0, 0] * pi[1, 0] * likely**2
-        mean, sd = Separation.of(distances, float(pi[1, 0]), [total], variance).d_prime
+        mean, sd = separations[1].d_prime
         pair = 1 - np.eye(2)
         apart = d_primes(mean * pair, sd * pair, pair, np.ones(2))
     return LinearScores(coefficients, intercepts - intercepts.mean(), apart[0], None, apart[1])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.integrate import cumulative_trapezoid
 from scipy.linalg.lapack import dpotrf, dpotrs
-from scipy.special import log_ndtr, softmax
+from scipy.special import log_ndtr
 
 from skdp.utils._linalg import TINY, positive_definite_floor
 
@@ -169,13 +169,6 @@ def equally_likely(values, log_density, n):
     density = np.exp(log_density - log_density.max())
     below = cumulative_trapezoid(density, values, initial=0)
     return np.interp((np.arange(n) + 0.5) / n * below[-1], below, values)
-
-
-def posterior_weights(difference, covariance, errors, noise, size):
-    """Return the posterior mean of the weights of a linear discriminant over all scales."""
-    posteriors = posteriors_by_scale(difference, covariance, errors, noise, size)
-    likely = softmax([posterior.log_evidence for posterior in posteriors])
-    return likely @ [posterior.weights for posterior in posteriors]
 
 
 # SciPy's cho_factor and cho_solve take longer than LAPACK for matrices as small as these.
