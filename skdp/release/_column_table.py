@@ -10,20 +10,16 @@ from skdp.release._basis import regression
 from skdp.release._hazard_ratios import HazardRatios
 from skdp.release._unclipped import clipping_by_class, numeric_functions
 from skdp.tabular import CategoryColumn, EventOutcome, NumericColumn
+from skdp.utils._linalg import NEGLIGIBLE
 
 # Name of missing values where the schema does not use it.
 _MISSING = "missing"
-_TINY = 1e-12
 # Smallest variance within classes, in units of the squared range, for comparison with noise.
 _LEAST_VARIANCE = 1e-6
 # Variance of the logarithm of a variance by maximum entropy about the true one, of all classes
 # and of a class beyond that (measured on seven tables: 20 % and 10 %).
 _MODEL_ERROR = 0.04
 _CLASS_ERROR = 0.01
-# Largest variance of a logarithm; beyond it nothing is known.
-_MOST = 100.0
-# Smallest factor of a variance.
-_LEAST_FACTOR = 0.1
 
 
 @dataclass(frozen=True)
@@ -227,7 +223,7 @@ def _spreads(release, clipping, weights, counts, noise, systematic_variance):
         present = weights * (1 - missing)
         groups = (present @ p) / present.sum(axis=1, keepdims=True)
         deviations = _squares(f.values, groups)
-        variances = np.maximum((groups * deviations).sum(axis=1), _TINY)
+        variances = np.maximum((groups * deviations).sum(axis=1), NEGLIGIBLE)
         square = groups[-1] @ f.table[:, 0] ** 2
         measured, error = _measured_square(statistics, clipping, f.places[0], present[-1].sum())
         # The part of the mean square that is no variance follows from the means.
@@ -237,7 +233,7 @@ def _spreads(release, clipping, weights, counts, noise, systematic_variance):
         change = (measured - square) / within
         error = (error / within) ** 2
         reliability = _MODEL_ERROR / (_MODEL_ERROR + error)
-        factor = np.exp(reliability * np.log(max(1 + change, _LEAST_FACTOR)))
+        factor = np.exp(reliability * np.log(max(1 + change, 0.1)))
         for g, of_group in enumerate(groups):
             slopes = regression(f.table, deviations[g], of_group)
             n = rows[g] * present[g].sum()
@@ -274,7 +270,7 @@ def _groups_of_moments(release):
     moments = release.moments
     low, high = _scales(release)
     width = high - low
-    variances = np.maximum(_diagonals(moments) / width**2, _TINY)
+    variances = np.maximum(_diagonals(moments) / width**2, NEGLIGIBLE)
     variances = np.broadcast_to(variances, (len(release.classes), len(width)))
     covariance_noise = moments.covariance_noise
     spread_noise = np.zeros(1) if covariance_noise is None else covariance_noise / width**4
@@ -358,7 +354,7 @@ def _numeric(group, number, missing, present, column, confidence):
     mean = group.interval(top, present, confidence, variance=variance)
     decode, scale, names = _units(column)
     yield names[0], *map(decode, mean)
-    half = norm.isf((1 - confidence) / 2) / 2 * np.sqrt(min(log_variance, _MOST))
+    half = norm.isf((1 - confidence) / 2) / 2 * np.sqrt(min(log_variance, 100.0))
     yield names[1], *map(scale, np.sqrt(variance) * np.exp([0.0, -half, half]))
 
 

@@ -67,12 +67,8 @@ _LEAST_VARIANCE = 1e-4
 # the other three merged is .5742 with 1, .5765 with .25, .5778 if it is estimated at first, and
 # .5773 if all differences of sites are taken out, where the AUC is .0022 lower.
 _INTERCEPT_VARIANCE = 1.0
-# Variance of a frequency of which nothing is known.
-_UNIFORM_VARIANCE = 1 / 12
 # Nodes and probabilities of a standard normal distribution for sums in place of integrals.
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(61)
-# Least frequency of a class, above rounding errors of sums of probabilities.
-_LEAST_FREQUENCY = 1e-12
 # Least share of the variance of a class within a site.
 _LEAST_SHARE = 1e-3
 
@@ -199,7 +195,7 @@ def _sites(statistics, guesses, pi, mean):
     raw_frequencies, raw_means = counts / n_rows[:, None], statistics.total / n_rows[:, None]
     spread = (1 - pi) ** 2 + (len(pi) - 1) * pi**2
     frequency_noise = (statistics.count_sd / n_rows)[:, None] ** 2 * spread
-    frequency_noise = np.minimum(frequency_noise, _UNIFORM_VARIANCE)
+    frequency_noise = np.minimum(frequency_noise, 1 / 12)  # as of uniform frequencies
     mean_noise = (statistics.total_sd / n_rows) ** 2
     # Frequencies and means of sites are normal about those of all rows, with what the squares of
     # their differences exceed those of their noise by as variances. About the mean of all, a
@@ -336,7 +332,7 @@ def calibrated_intercept(distance, variance, frequency):
     Over normal log-odds, of this variance in each class and of mean zero over all rows, whose
     means lie this distance apart.
     """
-    frequency = float(np.clip(frequency, _LEAST_FREQUENCY, 1 - _LEAST_FREQUENCY))
+    frequency = float(np.clip(frequency, NEGLIGIBLE, 1 - NEGLIGIBLE))
     means = np.array([-frequency * distance, (1 - frequency) * distance])
     scores = means[:, None] + np.sqrt(variance) * _NODES
     probabilities = np.array([1 - frequency, frequency])[:, None] * _WEIGHTS / _WEIGHTS.sum()

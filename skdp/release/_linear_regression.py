@@ -1,9 +1,9 @@
 r"""From noisy sums to a linear regression of a number, and how much of it the columns explain.
 
-The number is its place w between public bounds, 0 to 1, and the sums are those of two classes, its
-ends: a row counts w in one and 1 − w in the other. Least squares then has the direction of the
-linear discriminant of these classes, whose weights, posterior by posterior, are those of
-:mod:`skdp.release._linear_discriminant` up to step 5. What follows differs:
+A number is rescaled to 0–1 between its public bounds, its *place* w, and split between two
+pseudo-classes, one per bound: a row counts w in one and 1 − w in the other. Least squares then has
+the direction of the linear discriminant of these classes, whose weights, posterior by posterior,
+are those of :mod:`skdp.release._linear_discriminant` up to step 5. What follows differs:
 
 6. Direction: u of unit variance, along the posterior mean of the weights, each scale by its
    evidence and by how much of a number columns usually explain.
@@ -24,7 +24,7 @@ from skdp.release._basis import BasisFunctions
 from skdp.release._clipping import clipping_effect
 from skdp.release._linear_discriminant import Population
 from skdp.release._numbers import HALF_WIDTH, INTERVAL
-from skdp.release._parts import Part, array, check_shape, part, require
+from skdp.release._parts import LARGEST_COEFFICIENT, Part, array, check_shape, part, require
 from skdp.release._posterior import (
     difference_posteriors,
     equally_likely,
@@ -46,19 +46,16 @@ _MEDIAN_OF_TIMES = 0.4
 # Median and standard deviation of the logarithm of the variance of a number between its bounds,
 # before the rows are seen (rule of thumb: a deviation of a seventh of the range).
 _MEDIAN_VARIANCE, _VARIANCE_SPREAD = 0.02, 1.0
-# Least variance of a number between its bounds (rule of thumb).
+# Least variance of a number between its bounds.
 _LEAST_VARIANCE = 1e-6
-# Most of the variance that is explained (rule of thumb).
+# Most of the variance that may be explained.
 MOST_EXPLAINED = 0.999
 # Passes in which what is unexplained, hence the sampling of covariances, is found.
 _N_PASSES = 1
-# Factor of the ends of a bracket, against rounding.
-_BELOW = 1 - 1e-6
 # Nodes of a standard normal distribution, of covariances.
 _NODES, _SHARES = np.polynomial.hermite_e.hermegauss(9)
 # Equally likely variances of a number.
 _N_VARIANCES = 9
-_LARGEST_COEFFICIENT = 1e30
 
 
 @dataclass(frozen=True)
@@ -87,11 +84,11 @@ class LinearRegression(Part):
     basis : BasisFunctions
     """
 
-    coefficients: np.ndarray = array("f", "f", below=_LARGEST_COEFFICIENT)
-    intercept: np.ndarray = array("1", "f", below=_LARGEST_COEFFICIENT)
+    coefficients: np.ndarray = array("f", "f", below=LARGEST_COEFFICIENT)
+    intercept: np.ndarray = array("1", "f", below=LARGEST_COEFFICIENT)
     variance: np.ndarray = array("1", "f", least=0, below=1.0)
-    coefficient_sd: np.ndarray = array("1", "f", least=0, below=_LARGEST_COEFFICIENT)
-    intercept_sd: np.ndarray = array("1", "f", least=0, below=_LARGEST_COEFFICIENT)
+    coefficient_sd: np.ndarray = array("1", "f", least=0, below=LARGEST_COEFFICIENT)
+    intercept_sd: np.ndarray = array("1", "f", least=0, below=LARGEST_COEFFICIENT)
     r2: np.ndarray = array("3", "f", least=0, below=1.0)
     basis: BasisFunctions = part(BasisFunctions)
 
@@ -228,4 +225,5 @@ def _predictive_variance(variances, probabilities):
         held = 2 * ndtr(HALF_WIDTH * deviation / deviations) - 1
         return probabilities @ held - INTERVAL
 
-    return float(brentq(excess, deviations.min() * _BELOW, deviations.max() / _BELOW) ** 2)
+    # A little beyond all of them, against rounding.
+    return float(brentq(excess, 0.999 * deviations.min(), 1.001 * deviations.max()) ** 2)

@@ -1,6 +1,6 @@
 """Linear scores of classes: their values, restriction, and estimation from noisy moments."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,15 @@ from scipy.special import ndtr, softmax
 from scipy.stats import norm
 
 from skdp.release._basis import BasisFunctions
-from skdp.release._parts import Part, array, check_shape, class_names, part, require
+from skdp.release._parts import (
+    LARGEST_COEFFICIENT,
+    Part,
+    array,
+    check_shape,
+    class_names,
+    part,
+    require,
+)
 from skdp.release._posterior import (
     WEIGHT_SCALES,
     mean_direction,
@@ -23,17 +31,12 @@ from skdp.release._separation import (
     likely_posteriors,
     likely_variances,
 )
-from skdp.utils._linalg import TINY, positive_definite_floor
+from skdp.utils._linalg import NEGLIGIBLE, TINY, positive_definite_floor
 
 # Share of the largest variance below which the variance of a direction is zero in float32.
 _PRECISION = 1e-6
-# Smallest fraction of rows of other classes: in a file, one class may make the others vanish in
-# floating point.
-_LEAST_REST = 1e-12
-# Of a coefficient in a release.
-_LARGEST_COEFFICIENT = 1e30
 # Area under the curve below which two classes are not separated: the scores of two random rows,
-# one of each, are in the wrong order in more than 45 % of cases (rule of thumb).
+# one of each, are in the wrong order in more than 45 % of cases.
 _LEAST_AUC = 0.55
 # The warning where noise leaves nothing of the classes.
 NOT_SEPARATED = "This release does not separate the classes."
@@ -84,16 +87,16 @@ class LinearScores(Part):
            [0.921, 0.5  ]])
     """
 
-    coefficients: np.ndarray = array("K f", "f", below=_LARGEST_COEFFICIENT)
-    intercepts: np.ndarray = array("K", "f", below=_LARGEST_COEFFICIENT)
+    coefficients: np.ndarray = array("K f", "f", below=LARGEST_COEFFICIENT)
+    intercepts: np.ndarray = array("K", "f", below=LARGEST_COEFFICIENT)
     d_primes: np.ndarray | None = array(
-        "K K", "f", least=0, below=_LARGEST_COEFFICIENT, optional=True
+        "K K", "f", least=0, below=LARGEST_COEFFICIENT, optional=True
     )
     basis: BasisFunctions | None = part(BasisFunctions, optional=True)
     d_prime_sds: np.ndarray | None = array(
-        "K K", "f", least=0, below=_LARGEST_COEFFICIENT, optional=True
+        "K K", "f", least=0, below=LARGEST_COEFFICIENT, optional=True
     )
-    intercept_sd: np.ndarray | None = array("1", "f", below=_LARGEST_COEFFICIENT, optional=True)
+    intercept_sd: np.ndarray | None = array("1", "f", below=LARGEST_COEFFICIENT, optional=True)
 
     def scores(self, X: np.ndarray) -> np.ndarray:
         """Return log-posteriors up to a constant for each row, (n_samples, n_classes)."""
@@ -157,11 +160,11 @@ class LinearScores(Part):
         shape = len(release.classes), n_inputs
         check_shape(self.coefficients, shape, f"{name}.coefficients")
         for key in _D_PRIMES:
-            apart = getattr(self, key)
-            if apart is not None:
-                distances = np.allclose(apart, apart.T) and not apart.diagonal().any()
+            distances = getattr(self, key)
+            if distances is not None:
+                proper = np.allclose(distances, distances.T) and not distances.diagonal().any()
                 wanted = "must be symmetric and not negative, with 0 for a class and itself"
-                require(distances, f"{name}.{key}", wanted)
+                require(proper, f"{name}.{key}", wanted)
         consistent = self.d_primes is not None or self.d_prime_sds is None
         require(consistent, f"{name}.d_prime_sds", "must be left out where d_primes is")
 
@@ -285,7 +288,7 @@ def linear_discriminant(moments):
     # classes whose variances are positive and whose correlations are shrunk by the noise in them,
     # and the slope of their separation along the direction of its mean.
     pi, n = moments.frequencies[:, np.newaxis], moments.effective_sizes.sum()
-    pi = np.minimum(pi, 1 - _LEAST_REST)
+    pi = np.minimum(pi, 1 - NEGLIGIBLE)  # one class may make the others vanish
     # A noise-corrected variance may be negative; the variance of its noise is not.
     within, total = moments.within_covariance(), moments.total_covariance()
     covariance, errors = _shrink(within, np.maximum(within.diagonal(), 0) + moments.noise, n)
@@ -308,12 +311,13 @@ def linear_discriminant(moments):
     middles = moments.mean + offsets / 2
     intercepts = np.log(pi[:, 0]) - (coefficients * middles).sum(axis=1)
     coefficients = coefficients - coefficients.mean(axis=0)
-    apart = None, None
-    if len(pi) == 2:
-        mean, sd = separations[1].d_prime
-        pair = 1 - np.eye(2)
-        apart = d_primes(mean * pair, sd * pair, pair, np.ones(2))
-    return LinearScores(coefficients, intercepts - intercepts.mean(), apart[0], None, apart[1])
+    scores = LinearScores(coefficients, intercepts - intercepts.mean())
+    if len(pi) > 2:
+        return scores
+    mean, sd = separations[1].d_prime
+    pair = 1 - np.eye(2)
+    distances, uncertainty = d_primes(mean * pair, sd * pair, pair, np.ones(2))
+    return replace(scores, d_primes=distances, d_prime_sds=uncertainty)
 
 
 def _shrink(within, spread, n):

@@ -164,8 +164,8 @@ def mean_posterior(posteriors):
     """Return mean weights and difference over these, and the covariance of the difference."""
     likely = likely_posteriors(posteriors)
     means = np.array([posterior.difference for posterior in posteriors])
-    apart = means - likely @ means
-    covariance = (apart.T * likely) @ apart
+    deviations = means - likely @ means
+    covariance = (deviations.T * likely) @ deviations
     for p, posterior in zip(likely, posteriors, strict=True):
         if p > _LEAST_LIKELY:
             covariance += p * posterior.covariance

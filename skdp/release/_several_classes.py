@@ -15,7 +15,7 @@ from skdp.utils._linalg import NEGLIGIBLE, TINY
 _N_ROWS = 4000
 _LEAST_ROWS = 20
 # Number of classes beyond which the map of scores has no matrix D, and rare classes fewer rows, so
-# that time and memory grow with the number of classes and not with its square (rule of thumb).
+# that time and memory grow with the number of classes and not with its square.
 _MANY = 50
 # Least variance of the scores within classes, in units of what simulated rows have. Of .5, .7 and
 # 1 the log loss without noise is .562, .502 and .483 on adult's marital status, and .050, .085 and
@@ -99,10 +99,10 @@ class _Simulation:
         """
         means, squares, variances = np.zeros((3, len(matrix), len(matrix)))
         for c, row in enumerate(matrix):
-            apart = row - matrix  # of each pair, what its score is in the scores here
-            means[c] = (apart * (self.centers[c] - self.centers)).sum(axis=1)
-            squares[c] = ((apart @ self.uncertainty[c]) * apart).sum(axis=1)
-            variances[c] = ((apart @ self.within[c]) * apart).sum(axis=1)
+            weights = row - matrix  # of each pair, what its score is in the scores here
+            means[c] = (weights * (self.centers[c] - self.centers)).sum(axis=1)
+            squares[c] = ((weights @ self.uncertainty[c]) * weights).sum(axis=1)
+            variances[c] = ((weights @ self.within[c]) * weights).sum(axis=1)
         # Of both classes of a pair.
         squares, variances = squares + squares.T, variances + variances.T
         return means, np.sqrt(np.maximum(squares, 0)), variances / 2

@@ -18,9 +18,8 @@ from skdp.tabular import CategoryColumn
 from skdp.utils._linalg import NEGLIGIBLE
 
 # Ridge penalty of the parameters of a maximum-entropy distribution, with which it exists for means
-# that no distribution has (rule of thumb: far below the uncertainty due to noise).
+# that no distribution has: far below the uncertainty due to noise.
 _RIDGE = 1e-4
-_MAX_STEPS = 100
 # Smallest decrease for which Newton steps continue, and smallest length of a step.
 _TOLERANCE = 1e-10
 # Number of iterations between means and the norms that follow from them (measured: three or more
@@ -29,8 +28,6 @@ _ROUNDS = 4
 # Nodes of a normal distribution and their weights.
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
-# Largest share of missing values (rule of thumb).
-_MOST_MISSING = 0.99
 # Relative error of E[c] of a class, and of cov(c, z); with them intervals of means of four tables
 # have their nominal coverage.
 _FACTOR_ERROR = 0.007
@@ -53,7 +50,7 @@ def maximum_entropy(table, means):
     ridge = _RIDGE * np.eye(n_functions)
     parameters = np.zeros_like(wanted)
     value = _entropy_loss(parameters, table, wanted)
-    for _ in range(_MAX_STEPS):
+    for _ in range(100):
         p = _softmax(parameters @ table.T)
         expected = p @ table
         gradient = expected - wanted + _RIDGE * parameters
@@ -122,7 +119,7 @@ class NumericFunctions:
         """Return the distributions of the nonmissing values, and the shares of missing ones."""
         missing = np.zeros(len(means))
         if self.missing is not None:
-            missing = np.clip(means[:, self.missing] + 0.5, 0.0, _MOST_MISSING)
+            missing = np.clip(means[:, self.missing] + 0.5, 0.0, 0.99)
         without_missing = means[:, self.places] - missing[:, np.newaxis] * self.middle
         return maximum_entropy(self.table, without_missing / (1 - missing)[:, np.newaxis]), missing
 
