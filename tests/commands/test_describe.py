@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from skdp import DPSource, DPStatisticsSource, PrivacyLeakWarning, Release
+from skdp import DPStatisticsSource, PrivacyLeakWarning, Release
 from skdp.privacy import gaussian_sigma
 
 
@@ -49,18 +49,6 @@ def test_json_says_the_same(hospital, done):
     assert facts["label_guarantee"] is None
     assert facts["record_guarantee"] == guarantee
     assert "How well" in facts["statements"]
-
-
-def test_a_release_of_noisy_rows(tmp_path, domains, done):
-    source = DPSource(8.0, n_components=5, n_layers=1, random_state=0)
-    source.fit(domains.source, domains.source_target).release_.save(tmp_path / "digits.skdp")
-    out, _ = done("describe", tmp_path / "digits.skdp")
-    flat = " ".join(out.split())
-    assert "One single value of one row. A whole row is protected far less" in flat
-    assert "All 64 values of a row together: epsilon = 512" in flat
-    assert "Not protected: they were used as they are." in flat
-    assert "64 numeric columns without names" in flat
-    assert "If it is known to be there" not in flat
 
 
 def test_a_release_without_noise(folder, done):

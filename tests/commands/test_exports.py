@@ -141,20 +141,6 @@ def test_signs_between_thousands(tmp_path, run, monkeypatch):
         read_table("ch.csv", thousands=",", decimal=",")
 
 
-def test_the_check_advises_the_right_signs(tmp_path, failed, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    schema = {
-        "x": {"type": "numeric", "low": 0, "high": 1e6},
-        "y": {"type": "numeric", "low": 0, "high": 9},
-    }
-    (tmp_path / "s.json").write_text(json.dumps(schema))
-    pd.DataFrame({"x": ["51,383.86"] * 30, "y": ["2023-05-01"] * 30}).to_csv("t.csv", index=False)
-    out, _ = failed("check", "t.csv", "--schema", "s.json")
-    said = " ".join(out.split())
-    assert "or read them by --thousands ','." in said
-    assert "These are dates: turn them into numbers, such as an age or days since a public" in said
-
-
 def workbook(path):
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()

@@ -179,12 +179,6 @@ def test_processes_that_cannot_write_end_with_their_own_code(folder):
     assert all(Path(f"{name}.json").exists() for name in "abc")
 
 
-def test_a_process_whose_stdout_is_closed_ends_with_its_own_code(folder):
-    script = f"{sys.executable} -m skdp schema draft.csv --public -o x.json >&-"
-    assert subprocess.run(["bash", "-c", script], env=_environment(), check=False).returncode == 0
-    assert Path("x.json").exists()
-
-
 def test_python_m_skdp_is_the_command(tmp_path):
     command = [sys.executable, "-m", "skdp", "describe", "none.skdp"]
     result = subprocess.run(

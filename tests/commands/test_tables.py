@@ -54,17 +54,6 @@ def test_no_cell_depends_on_others(tmp_path):
         np.testing.assert_array_equal(alone[0], together[i])
 
 
-def test_text_counts_as_the_same_number_or_truth_value(tmp_path):
-    text = "x,code,flag\n1.5,1.0,TRUE\n3,2,false\nmany,,\n"
-    frame = pd.DataFrame(
-        {"x": [1.5, 3, np.nan], "code": [1, 2, np.nan], "flag": [True, False, None]}
-    )
-    np.testing.assert_array_equal(
-        encoded(read_table(write(tmp_path / "t.csv", text))),
-        TabularEncoder(SCHEMA).fit_transform(frame),
-    )
-
-
 def test_numbers_of_each_type():
     nan = np.nan
     for values, expected in [
@@ -73,12 +62,6 @@ def test_numbers_of_each_type():
         (pd.Series([True, False]), [1, 0]),
     ]:
         np.testing.assert_array_equal(numbers(values), expected)
-
-
-def test_dates_are_left_to_the_encoder_which_refuses_them():
-    table = pd.DataFrame({"x": pd.to_datetime(["2020-01-01"]), "code": ["1"], "flag": [True]})
-    with pytest.raises(ValueError, match="dates, durations or complex numbers in the columns 'x'"):
-        encoded(table)
 
 
 def test_inferred_types_of_public_tables():
@@ -232,17 +215,6 @@ def test_options_of_reading():
     ):
         with pytest.raises(argparse.ArgumentError):
             parsed(*wrong)
-
-
-def test_columns_can_be_dropped(tmp_path, run):
-    ids = "\n".join(f"P{i},{i % 40},{i % 2}" for i in range(100))
-    path = write(tmp_path / "t.csv", f"id,age,died\n{ids}\n")
-    command = ("schema", path, "--public", "--label", "died", "-o", str(tmp_path / "s.json"))
-    assert "Column 'id' has 100 different values" in run(*command)[2]
-    assert run(*command, "--drop", "id")[0] == 0
-    assert Schema.read(tmp_path / "s.json").names == ("age",)
-    wrong = run(*command, "--force", "--drop", "ids")
-    assert "lacks the column 'ids' of --drop" in wrong[2]
 
 
 def excel(path, sheets, **formulas):

@@ -69,12 +69,6 @@ def test_the_merge_is_that_of_the_owners_files(answers, tmp_path):
     assert collected.refused == {}
 
 
-def test_who_answers_first_makes_no_difference(answers, tmp_path):
-    there = collect_answers(answers, disjoint=True).release
-    back = collect_answers(dict(reversed(answers.items())), disjoint=True).release
-    assert_same(there, back, tmp_path)
-
-
 def test_disjoint_is_what_the_server_says(answers):
     merged = {each: collect_answers(answers, disjoint=each).release for each in (True, False)}
     assert merged[True].guarantee.epsilon == pytest.approx(2.0)
@@ -138,13 +132,6 @@ def test_what_was_agreed_on_decides_and_not_the_majority(answer):
     assert len(others.refused) == 3
 
 
-def test_a_release_without_a_schema_is_refused_where_one_was_agreed_on(answers):
-    schema = {"x0": {"type": "numeric", "low": 0, "high": 1}}
-    refused = collect_answers(answers, disjoint=True, schema=schema).refused
-    assert set(refused) == set(answers)
-    assert "no schema" in refused["north"]
-
-
 @pytest.mark.parametrize("majority", [0, 1])
 def test_of_two_groups_the_larger_one_is_merged(answer, majority):
     columns = [2, 3, 2, 3, 2 + majority]
@@ -162,13 +149,6 @@ def test_nothing_at_all_is_reported(tmp_path):
     assert not (tmp_path / "merged.skdp").exists()
     report = json.loads((tmp_path / "report.json").read_text())
     assert report == {"n_bytes": {}, "refused": {"south": "no answer in time"}}
-
-
-def test_what_was_collected_is_saved(answers, tmp_path):
-    collected = collect_answers(answers, disjoint=True)
-    collected.save(tmp_path / "merged.skdp")
-    assert_same(Release.load(tmp_path / "merged.skdp"), collected.release, tmp_path)
-    assert str(collected).count("bytes") == 3
 
 
 class Hostile:
@@ -217,27 +197,6 @@ def test_names_may_be_anything_and_no_answer_is_lost(answer, answers):
     back = collect_answers(dict(reversed([*answers.items(), *odd.items()])), disjoint=True)
     assert collected.n_bytes["a?b"] == back.n_bytes["a?b"] == alone
     assert collected.n_bytes == back.n_bytes
-
-
-def test_whoever_cannot_be_merged_loses_the_round_alone(answers, monkeypatch):
-    merge, size = Release.merge, len(answers["east"]["release"])
-
-    def failing(releases, *, disjoint):
-        if any(each.n_features == 3 for each in releases) and len(releases) > 1:
-            raise ZeroDivisionError(SECRET)
-        return merge(releases, disjoint=disjoint)
-
-    monkeypatch.setattr("skdp.federated._collecting.merge_problem", lambda first, other: None)
-    monkeypatch.setattr(Release, "merge", failing)
-    bad = DPStatisticsSource(classes=[0, 1]).fit(*rows(9, p=3)).release_
-    monkeypatch.setattr(
-        "skdp.federated._collecting._release", lambda answer, *_: (answer.pop("made"), size)
-    )
-    made = {k: DPStatisticsSource(classes=[0, 1]).fit(*rows(k)).release_ for k in range(3)}
-    all_answers = {f"z{k}": {"made": each} for k, each in made.items()} | {"a": {"made": bad}}
-    collected = collect_answers(all_answers, disjoint=True)
-    assert set(collected.n_bytes) == {"z0", "z1", "z2"}
-    assert collected.refused == {"a": "it cannot be added to z0: an answer that cannot be used"}
 
 
 @pytest.mark.parametrize("disjoint", ["false", 1, None])
@@ -406,10 +365,6 @@ def test_a_damaged_file_of_the_owner_is_neither_sent_nor_replaced(tmp_path):
     path.write_bytes(b"damaged")
     assert owner_answer(owner(0), path=path) == {"error": "no release"}
     assert path.read_bytes() == b"damaged"
-
-
-def test_only_releases_are_sent(answer):
-    assert answer(lambda: np.ones(3)) == {"error": "no release"}
 
 
 @pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")

@@ -1,7 +1,6 @@
 import copy
 import warnings
 
-import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -10,14 +9,6 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from skdp import DeepFuzzyAutoencoder, DeepFuzzyClassifier, OptimalDPNoise
 from skdp.fuzzy import FuzzyRule
-
-
-def test_accuracy_without_groups(split):
-    X, X_test, y, y_test, _ = split
-    model = DeepFuzzyClassifier(random_state=0).fit(X, y)
-    assert model.score(X_test, y_test) > 0.93
-    assert model.participants_ == [None]
-    assert model.rules_ == [FuzzyRule(None, k) for k in range(10)]
 
 
 def test_one_autoencoder_for_each_participant_and_class(together, split, participants):
@@ -98,25 +89,6 @@ def test_noise_is_what_the_autoencoders_see(split):
     exact = DeepFuzzyClassifier(20, n_inducing=1.0, max_layers=1, random_state=0)
     [alone] = exact.fit(noisy, np.zeros(len(noisy))).autoencoders_[0]
     assert_allclose(model.autoencoders_[0][0].components_, alone.components_, rtol=1e-9)
-
-
-@pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
-def test_infinite_epsilon_is_exactly_the_non_private_model(split):
-    X, X_test, y, _, groups = split
-    private = DeepFuzzyClassifier(noise=OptimalDPNoise(np.inf), random_state=0)
-    plain = DeepFuzzyClassifier(random_state=0)
-    expected = plain.fit(X, y, groups=groups).decision_function(X_test)
-    assert_array_equal(private.fit(X, y, groups=groups).decision_function(X_test), expected)
-
-
-def test_results_do_not_depend_on_n_jobs_or_backend(split, together):
-    X, X_test, y, _, groups = split
-    expected = together.decision_function(X_test)
-    threads = DeepFuzzyClassifier(n_jobs=2, random_state=0).fit(X, y, groups=groups)
-    assert_array_equal(threads.decision_function(X_test), expected)
-    with joblib.parallel_config("loky", n_jobs=2):
-        processes = DeepFuzzyClassifier(random_state=0).fit(X, y, groups=groups)
-    assert_array_equal(processes.decision_function(X_test), expected)
 
 
 def test_groups_and_grid_search(split):

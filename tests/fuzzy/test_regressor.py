@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.exceptions import ConvergenceWarning
 
 from skdp import DeepFuzzyAutoencoder, DeepFuzzyRegressor
 
@@ -59,10 +58,3 @@ def test_the_width_of_the_sets_follows_the_function(frequency, length_scale, rng
     assert model.score(x[1::2], y[1::2]) > 0.95
     same = DeepFuzzyRegressor(length_scale=length_scale, random_state=0).fit(x[::2], y[::2])
     assert_array_equal(model.predict(x), same.predict(x))
-
-
-@pytest.mark.parametrize("kind", [DeepFuzzyRegressor, DeepFuzzyAutoencoder])
-def test_stopping_early_warns(problem, kind):
-    _, Y, _ = problem
-    with pytest.warns(ConvergenceWarning, match=rf"{kind.__name__} stopped at max_iter=1 "):
-        kind(max_iter=1).fit(Y, Y)

@@ -104,15 +104,6 @@ def test_gaussian_noise_needs_a_finite_epsilon_and_a_delta(settings, some_digits
         model.fit(*some_digits)
 
 
-def test_it_learns(digits):
-    X, y = digits
-    model = AdaptiveLaplaceClassifier(
-        8.0, mechanism="dpsgd", hidden_layer_sizes=(32,), n_epochs=8, batch_size=150,
-        learning_rate=0.02, random_state=0,
-    ).fit(X[:1200], y[:1200])  # fmt: skip
-    assert model.score(X[1200:], y[1200:]) > 0.7
-
-
 def test_without_opacus_an_error_says_what_to_install(some_digits, small, monkeypatch):
     monkeypatch.setitem(sys.modules, "opacus", None)
     with pytest.raises(ImportError, match=r"pip install 'skdp\[neural\]'"):

@@ -97,14 +97,6 @@ def test_filters_of_each_convolution(given, kernels):
     assert model._make_architecture(48, 2).kernels == kernels
 
 
-@pytest.mark.parametrize("kernel_size", [4, (4, 12)])
-def test_a_kernel_is_of_no_account_without_an_image(kernel_size, rng, small):
-    settings = {**small, "random_state": None, "kernel_size": kernel_size}
-    model = AdaptiveLaplaceClassifier(1e-3, **settings)
-    model.fit(rng.rand(60, 3), np.arange(60) % 2)
-    assert model.predict(rng.rand(5, 3)).shape == (5,)
-
-
 def test_response_normalization_is_equation_22(rng):
     maps = np.maximum(rng.normal(0, 30, (2, 7, 3, 2)), 0)
     expected = np.zeros_like(maps)

@@ -13,7 +13,6 @@ from skdp.neural import AdaptiveLaplaceClassifier
 from skdp.neural._network import Architecture, Network
 from skdp.neural._training import (
     Perturbation,
-    Progress,
     batches,
     calibrate,
     find_device,
@@ -189,18 +188,6 @@ def test_an_infinite_epsilon_is_training_without_noise(some_digits, small):
         assert model.guarantee_.epsilon == np.inf
 
 
-def test_a_large_epsilon_tends_to_training_without_noise(some_digits, small):
-    X, y = some_digits
-    settings = {**small, "mechanism": "identical"}
-    free = AdaptiveLaplaceClassifier(np.inf, **settings).fit(X, y)._scores(X)
-    gaps = []
-    for epsilon in (1e2, 1e5, 1e10):
-        noisy = AdaptiveLaplaceClassifier(epsilon, **settings).fit(X, y)._scores(X)
-        gaps.append((noisy - free).abs().max().item())
-    assert gaps[0] > gaps[1] > gaps[2]
-    assert gaps[2] < 1e-3
-
-
 def test_batches_are_of_one_size_and_have_each_row_once():
     generator = torch.Generator().manual_seed(3)
     epochs = [list(batches(23, 5, generator)) for _ in range(40)]
@@ -254,17 +241,6 @@ def test_queries_are_normalized_by_what_was_calibrated():
         together = network(rows)
         in_training = copy.deepcopy(network).train()(rows)
     torch.testing.assert_close(together, in_training)
-
-
-@pytest.mark.parametrize(("verbose", "lines"), [(0, 0), (1, 10), (2, 20), (7, 20), (True, 10)])
-def test_progress(verbose, lines, capsys):
-    progress = Progress(verbose, 20, "network")
-    for epoch in range(20):
-        progress(epoch + 1)
-    printed = capsys.readouterr().out.splitlines()
-    assert len(printed) == lines
-    if lines:
-        assert printed[-1].startswith("[network] epoch 20 of 20, ")
 
 
 def test_auto_is_cuda_where_there_is_any(monkeypatch):

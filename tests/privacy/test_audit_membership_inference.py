@@ -7,7 +7,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -96,21 +95,6 @@ def digit_halves(digits):
     return (X[::2], y[::2]), (X[1::2], y[1::2])
 
 
-@pytest.mark.parametrize("attack", ["halfway", "canary"])
-def test_memorizing_neighbors_are_given_away(digit_halves, attack):
-    # Its predictions on members and others look alike: it is nearly always right.
-    members, others = digit_halves
-    model = KNeighborsClassifier(1).fit(*members)
-    report = audit_membership(
-        model, members, others, attacks=[attack], guarantee=record_claim(1.0), random_state=0
-    )
-    row = overall(report, attack)
-    assert row["auc_low"] > 0.9
-    assert 3 < row["epsilon_lower"] <= row["epsilon_limit"]
-    assert not report.passed
-    assert f"verdict: REFUTED by '{attack}': epsilon >= " in str(report)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "model", [KNeighborsClassifier(1), DecisionTreeClassifier(random_state=0)], ids=str
@@ -164,16 +148,6 @@ def test_sources_are_audited_by_what_their_release_predicts(digit_halves, noise,
     assert report.passed == passes
     if not passes:
         assert report.attack == "canary"
-
-
-def test_sources_are_attacked_by_shadow_models(digits):
-    X, y = digits
-    parts = [(X[k:900:3], y[k:900:3]) for k in range(3)]
-    source = DPSource(1000.0, n_layers=1, random_state=0).fit(*parts[0])
-    report = audit_membership(
-        source, *parts[:2], attacks=["shadow"], shadow_data=parts[2], n_shadows=2, random_state=0
-    )
-    assert 0 < overall(report, "shadow")["auc"] < 1
 
 
 class Recorder(ClassifierMixin, BaseEstimator):
@@ -305,18 +279,6 @@ def test_labels_that_the_model_does_not_know_count_as_surprises(data):
     scores = membership_scores(model, members[0][:3], np.array([7, -1, 0]), "loss")
     assert_allclose(scores[:2], np.log(1e-9))
     assert scores[2] > np.log(1e-9)
-
-
-def test_area_is_sklearn_s_and_its_interval_covers(rng):
-    scores, member = rng.standard_normal(300).round(1), rng.rand(300) < 0.4
-    area, low, high = area_under_curve(scores[member], scores[~member])
-    assert_allclose(area, roc_auc_score(member, scores))
-    assert low < area < high
-    truth, covered = norm.cdf(1 / np.sqrt(2)), 0
-    for _ in range(400):
-        _, low, high = area_under_curve(rng.standard_normal(60) + 1, rng.standard_normal(80))
-        covered += low <= truth <= high
-    assert 0.9 < covered / 400 < 0.99
 
 
 def test_area_interval_is_delong_s(rng):

@@ -1,5 +1,5 @@
 import json
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -39,11 +39,6 @@ def test_gaussian_record_level(X):
     assert record.delta == 1e-5
     assert_allclose(at_record, 1e-5, rtol=1e-5)  # the sampler's own 7·2^-30 of ε
     assert 0.5 < record.epsilon < 3.5
-
-
-def test_it_cannot_be_changed(guarantee):
-    with pytest.raises(FrozenInstanceError):
-        guarantee.epsilon = 0.1
 
 
 @pytest.mark.parametrize(

@@ -255,12 +255,6 @@ def test_budgets_that_make_no_sense_are_refused(limit):
         PrivacyLedger(delta=limit)
 
 
-@pytest.mark.parametrize("name", [np.int64(3), "erste Lieferung, ε"])
-def test_any_name_will_do(X, path, name):
-    PrivacyLedger(path=path).release(OptimalDPNoise(), X, name=name)
-    assert PrivacyLedger(path=path).entries == [(str(name), OptimalDPNoise().fit(X).guarantee_)]
-
-
 def forged(guarantee, name, value):
     """A guarantee whose mechanism is changed past every check of its own."""
     mechanism, broken = copy.copy(guarantee.mechanisms[0]), copy.copy(guarantee)
@@ -516,30 +510,6 @@ class Watched(GaussianDPNoise):
         return super()._perturb(X)
 
 
-def test_a_source_is_refused_before_its_noise_is_drawn(rows):
-    source = DPSource(
-        noise=Watched(2.0, privacy_unit="record"),
-        label_noise=RandomizedResponse(1.0),
-        n_layers=1,
-        n_components=2,
-    )
-    ledger = PrivacyLedger(epsilon=4.0)
-    fitted = ledger.release(source, *rows, name="first")
-    assert fitted is source
-    [(name, entered)] = ledger.entries
-    assert (name, entered.epsilon, entered.unit) == ("first", 3.0, "labeled record")
-    assert entered == fitted.release_.record_guarantee
-    assert Watched.draws == 1
-    features, labels = fitted.guarantee_.epsilon, fitted.label_guarantee_.epsilon
-    with pytest.raises(BudgetExceededError, match="bring epsilon to 6"):
-        ledger.release(source, *rows)
-    assert Watched.draws == 1
-    assert len(ledger.entries) == 1
-    # Labels alone would not have exceeded it, nor features alone.
-    assert features + entered.epsilon > ledger.epsilon
-    assert labels + entered.epsilon == ledger.epsilon
-
-
 @pytest.mark.parametrize("noise", [OptimalDPNoise(0.5, perturb="fit"), Watched(1.5)])
 def test_what_a_source_states_is_what_its_release_guarantees(rows, noise):
     for label_noise in (None, RandomizedResponse(1.0)):
@@ -551,40 +521,6 @@ def test_what_a_source_states_is_what_its_release_guarantees(rows, noise):
         assert stated == expected
         if label_noise is not None:
             assert stated == record_guarantee(release.guarantee, release.label_guarantee)
-
-
-def test_what_the_source_would_refuse_spends_nothing(rows):
-    X, y = rows
-    ledger = PrivacyLedger(epsilon=1.0)
-    source = DPSource(0.5, n_layers=1)
-    for broken in (
-        (X * np.nan, y),
-        (X, y[:-1]),
-        (X, np.zeros(len(X))),
-        (X, X[:, 0]),
-        (X,),
-    ):
-        with pytest.raises((ValueError, TypeError)):
-            ledger.release(source, *broken)
-    with pytest.raises(ValueError, match="n_layers"):
-        ledger.release(DPSource(0.5, n_layers=0), X, y)
-    assert ledger.entries == []
-
-
-def test_what_fails_after_the_grant_stays_spent(rows, monkeypatch):
-    source, ledger = DPSource(0.5, n_layers=1), PrivacyLedger(epsilon=0.9)
-
-    learn = DPSource._perturb_and_learn
-
-    def fail(source, noise, response, X, *rest):
-        if len(X) == len(rows[0]):  # not in the rehearsal
-            raise MemoryError
-        return learn(source, noise, response, X, *rest)
-
-    monkeypatch.setattr(DPSource, "_perturb_and_learn", fail)
-    with pytest.raises(RuntimeError, match="MemoryError"):
-        ledger.release(source, *rows)
-    assert ledger.total.epsilon == 0.5
 
 
 def test_randomized_labels_pass_too():
@@ -611,15 +547,6 @@ def test_what_cannot_say_its_cost_is_not_fitted(rows, estimator):
     with pytest.raises(ValueError, match=r"no guarantee_for\(X, y\).*spend\(\)"):
         PrivacyLedger().release(estimator, *rows)
     assert not Silent.fitted
-
-
-def test_noise_that_cannot_say_its_cost_is_refused_in_a_source(rows):
-    class Mute(BaseEstimator):
-        def fit_transform(self, X, y=None):
-            raise AssertionError
-
-    with pytest.raises(ValueError, match=r"'noise' parameter of DPSource.*no guarantee_for"):
-        PrivacyLedger().release(DPSource(noise=Mute()), *rows)
 
 
 def test_a_name_in_place_of_labels_is_found(X):
@@ -673,29 +600,6 @@ def test_an_entry_that_adds_up_in_its_own_way_lowers_nothing(X):
     with pytest.raises(BudgetExceededError):
         ledger.spend(Refund(**vars(honest)))
     assert ledger.total == honest + honest
-
-
-@forks
-@pytest.mark.filterwarnings("ignore:This process")
-def test_a_forked_process_can_read_while_a_thread_of_its_parent_spends(X):
-    ledger, guarantee = PrivacyLedger(epsilon=2.0), OptimalDPNoise(1.0).fit(X).guarantee_
-    ledger.spend(guarantee)
-    context = multiprocessing.get_context("fork")
-    results = context.Queue()
-
-    def read_and_spend():
-        results.put(ledger.total.epsilon)
-        try_to_spend(ledger, guarantee, results)
-
-    child = context.Process(target=read_and_spend)
-    with ledger._lock:  # as if another thread held it
-        child.start()
-    try:
-        assert results.get(timeout=20) == 1.0
-        assert "RuntimeError" in results.get(timeout=20)  # to read it is not to own it
-    finally:
-        child.kill()
-        child.join()
 
 
 def test_no_link_beside_the_file_is_written_through(X, tmp_path):

@@ -286,25 +286,6 @@ def test_sums_of_other_columns_are_refused():
             source.fit_accumulated(tables)
 
 
-def test_each_release_spends_again_and_holds_what_was_added_by_then(rows):
-    X, y, _ = rows
-    ledger = PrivacyLedger(epsilon=3.0)
-    source = DPStatisticsSource(1.0, classes=CLASSES)
-    accumulator = source.accumulator(5)
-    losses = []
-    for i in (0, 500):
-        accumulator.add(X[i : i + 500], y[i : i + 500])
-        ledger.spend(source.guarantee_for(accumulator))
-        source.fit_accumulated(accumulator)
-        assert source.release_.guarantee == source.guarantee_for(accumulator)
-        losses.append(ledger.total.epsilon)
-    assert losses[0] == pytest.approx(1.0)
-    assert losses[1] > 1.3
-    # Noise is drawn anew, for the same sums too.
-    means = [source.fit_accumulated(accumulator).release_.moments.means for _ in range(2)]
-    assert (means[0] != means[1]).all()
-
-
 def _with_no_rows(accumulator, n_features):
     accumulator.add(np.empty((0, n_features)), [])
     return accumulator
@@ -330,20 +311,6 @@ def test_what_it_learns_does_not_tell_how_many_rows_there_were(rng, tmp_path):
     sizes.add(len(file_of(nothing.release_, tmp_path)))
     assert len(shapes) == 1
     assert len(sizes) == 1
-
-
-@pytest.mark.parametrize(
-    ("announced", "message"),
-    [
-        ({}, "is needed"),
-        ({"n_features": 0}, "whole number above 0"),
-        ({"n_features": "3"}, "whole number above 0"),
-        ({"n_features": 3, "feature_names": ["u", "v"]}, "whole number above 0"),
-    ],
-)
-def test_columns_must_be_announced(announced, message):
-    with pytest.raises(ValueError, match=message):
-        seeded().accumulator(**announced)
 
 
 def test_a_failed_release_leaves_nothing_old_behind():

@@ -131,24 +131,6 @@ def test_errors_in_chunks_print_no_value_and_add_nothing(rows):
     assert not accumulator.unprotected_sums().sums.counts.any()
 
 
-def test_one_missing_label_or_value_moves_no_other_row(rows):
-    X = rows[0]
-    frame = pd.DataFrame({"age": X[:, 0], "smokes": pd.Series([1, 2] * 250, dtype="Int64")})
-    schema = {**SCHEMA, "smokes": {"type": "category", "categories": [1, 2, 3]}}
-    big = [2**52, 2**52 + 1] * 250
-    sums = []
-    for n in (500, 499):
-        more = frame.copy()
-        more.loc[n:, "smokes"] = None
-        labels = pd.Series([*big[:n], *[None] * (500 - n)], dtype="Int64")
-        source = seeded(encoder=TabularEncoder(schema), classes=big[:2])
-        accumulator = source.accumulator()
-        accumulator.add_dask(dd.from_pandas(more, 1), dd.from_pandas(labels, 1))
-        sums.append(accumulator.unprotected_sums().sums)
-    assert [(s.counts / 2**30).tolist() for s in sums] == [[250, 250], [250, 249]]
-    assert np.abs(sums[0].sums - sums[1].sums)[0].max() == 0
-
-
 def test_persons_are_the_same_in_text_and_numbers(rows, tmp_path):
     X, y, groups = rows
     collections = [da.from_array(a, chunks=(70, *a.shape[1:])) for a in (X, y)]

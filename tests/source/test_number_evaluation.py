@@ -3,7 +3,6 @@
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.linear_model import BayesianRidge, LinearRegression
 from sklearn.metrics import mean_absolute_error, r2_score
@@ -76,14 +75,6 @@ class TestWithoutNoise:
             mean_absolute_error(*inside), abs=1e-5
         )
         assert "R² (log)" in found.summary()
-
-    def test_text_missing_outcomes_and_predictions_that_are_none(self):
-        X, y = rows(50, 3)
-        strange = y.astype(object)
-        strange[:10], strange[10:20] = None, [f"{value}" for value in y[10:20]]
-        strange[20:25] = "long"
-        X[30] = np.nan
-        assert exact(Known(), X, strange).n_rows.value == pytest.approx(35)
 
 
 class TestNoise:
@@ -199,11 +190,6 @@ class TestValue:
         for message, second in said.items():
             with pytest.raises(ValueError, match=message):
                 PrivateEvaluation.merge([first, second], disjoint=True)
-
-    def test_frames(self):
-        X, y = rows(100, 0)
-        frame = pd.DataFrame(X, columns=["prediction", "deviation"])
-        assert exact(Known(), frame, pd.Series(y)).n_rows.value == pytest.approx(100)
 
 
 def test_few_rows_have_no_figure():

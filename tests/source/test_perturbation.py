@@ -14,7 +14,6 @@ from skdp import (
     PrivacyLeakWarning,
     RandomizedResponse,
 )
-from skdp.noise import perturb_training_rows
 from skdp.source._perturbation import (
     make_noise,
     make_response,
@@ -23,16 +22,6 @@ from skdp.source._perturbation import (
     warn_of_range,
 )
 from skdp.tabular import as_schema
-
-
-def test_a_generator_gives_every_data_set_noise_of_its_own(rng):
-    # A clone copies a generator with its state; equal noise on two data sets cancels.
-    noise = OptimalDPNoise(1.0, random_state=np.random.RandomState(0))
-    X = rng.rand(30, 4)
-    first, second = (perturb_training_rows(noise, X)[0] - X for _ in range(2))
-    assert not np.isclose(first, second).any()
-    first, second = (perturb_rows(noise, X, needs_variance=True).rows - X for _ in range(2))
-    assert not np.isclose(first, second).any()
 
 
 def test_noise_and_source_must_not_contradict_each_other(small):
@@ -204,17 +193,6 @@ def test_a_range_that_somebody_stated_does_not(source):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_of_range(source)
-
-
-@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
-def test_rows_do_not_decide_whether_it_warns(small, unit):
-    X, y = small
-    settings = {"n_components": 1, "n_layers": 1}
-    with pytest.warns(PrivacyLeakWarning, match="by at most 1, whatever the units"):
-        DPSource(**settings).fit(unit * X, y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", PrivacyLeakWarning)
-        DPSource(sensitivity=1.0, **settings).fit(unit * X, y)
 
 
 def test_the_noise_gets_the_bounds_of_the_source():
