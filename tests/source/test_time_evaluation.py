@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -133,6 +134,16 @@ class TestNoise:
             assert (change >= 0).all()
 
 
+@cache
+def population():
+    """Return figures of many rows whom nobody leaves, and how many of others are in each cell."""
+    names = ["auc", "brier_score", "event"]
+    truth = exact(Known(), *rows(200_000, 1, latest=1e9), times=[5.0]).at_times()[names].iloc[0]
+    X, y = rows(200_000, 2)
+    exits = y["event"], y["time"]
+    return truth, _time_counts(Known(), X, exits, np.ones(len(X), int), EVENT, [5.0])
+
+
 def held(monkeypatch, n, sigma, claimed=1.0, n_draws=300):
     """Return how often intervals of 95 % hold the truth: as they are, and a tenth narrower.
 
@@ -143,28 +154,26 @@ def held(monkeypatch, n, sigma, claimed=1.0, n_draws=300):
     monkeypatch.setattr("skdp.release._score_posterior._RATIOS", [100.0])
     monkeypatch.setattr("skdp.release._evaluation._DRAWS", 300)
     usual = exact(Known(), *rows(50, 0), times=[5.0])
-    names = ["auc", "brier_score", "event"]
-    truth = exact(Known(), *rows(300_000, 1, latest=1e9), times=[5.0]).at_times()[names]
+    truth, cells = population()
     hits = np.zeros(2)
     for seed in range(n_draws):
-        X, y = rows(n, 1000 + seed)
-        exits = y["event"], y["time"]
-        counts = _time_counts(Known(), X, exits, np.ones(n, int), EVENT, [5.0])
-        noise = sigma * np.random.default_rng(seed).standard_normal(counts.shape)
-        found = replace(usual, histograms=counts + noise, deviation=claimed * sigma, parts=())
+        rng = np.random.default_rng(seed)
+        counts = rng.multinomial(n, cells.ravel() / cells.sum()).reshape(cells.shape)
+        noisy = counts + sigma * rng.standard_normal(cells.shape)
+        found = replace(usual, histograms=noisy, deviation=claimed * sigma, parts=())
         table = found.at_times().iloc[0]
-        for name, true in truth.iloc[0].items():
+        for name, true in truth.items():
             low, value, high = (table[f"{name}{end}"] for end in ("_low", "", "_high"))
             ends = np.array([value - low, high - value]) * np.array([[1.0], [0.9]])
             hits += (value - ends[:, 0] <= true) & (true <= value + ends[:, 1])
-    return hits / (len(names) * n_draws)
+    return hits / (len(truth) * n_draws)
 
 
 class TestIntervals:
     def test_they_hold_at_their_level_and_a_tenth_narrower_they_do_not(self, monkeypatch):
         usual, narrower = held(monkeypatch, 1500, 6.5)
-        # By these seeds, of 900: .958 and .936.
-        assert narrower < 0.947 < usual
+        # By these seeds, of 900: .951 and .928; of 3,000 .959 and .933.
+        assert narrower < 0.94 < usual
 
     def test_and_do_not_where_noise_is_larger_than_claimed(self, monkeypatch):
         assert held(monkeypatch, 1500, 13.0, claimed=0.3, n_draws=60)[0] < 0.8
