@@ -118,15 +118,7 @@ def test_once_a_file_is_written_nothing_returns_1(
     """And a command that writes no file, but to stdout alone, has failed then."""
     limits = ("--ledger", "budget.json", "--budget-epsilon", 9, "--budget-delta", 1e-4)
     commands = {
-        "drawn.json": (
-            "schema",
-            "draft.csv",
-            "--public",
-            "--label",
-            "outcome",
-            "-o",
-            "drawn.json",
-        ),
+        "drawn.json": ("schema", "draft.csv", "--public", "-o", "drawn.json"),
         "hospital.skdp": (*release_command, *limits),
         "p.csv": ("predict", "hospital.skdp", "target.csv", "-o", "p.csv"),
         None: ("describe", "hospital.skdp"),

@@ -120,12 +120,6 @@ def test_one_round_merges_who_can_and_names_who_cannot(run, tmp_path, capfd):
     assert SECRET not in str(report) + "".join(capfd.readouterr())
 
 
-def test_no_node_takes_the_name_of_another(run):
-    report = run({11: "north", 12: "north", 13: "north (node 11)"})
-    names = {"north (node 11)", "north (node 12)", "north (node 11) (node 13)"}
-    assert {*report["n_bytes"], *report["refused"]} == names
-
-
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [

@@ -79,25 +79,6 @@ def test_tiny_classes_work(cls, X, inference):
     assert classifier.score(X, y) >= 2 / 3
 
 
-@pytest.mark.parametrize("cls", CLASSIFIERS)
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("n_inducing", 0),
-        ("n_inducing", 1.5),
-        ("n_inducing", 0.0),
-        ("n_components", 0),
-        ("n_layers", 0),
-        ("inference", "exact"),
-    ],
-)
-def test_bad_parameters_are_named(cls, name, value, split):
-    X, _, y, _ = split
-    expected = rf"'{name}' parameter of {cls.__name__} must be .*Got .*{value}"
-    with pytest.raises(ValueError, match=expected):
-        cls(**{name: value}).fit(X, y)
-
-
 CLASSIFIERS = [CDMMAClassifier, WideCDMMAClassifier]
 
 
@@ -160,17 +141,6 @@ def test_far_queries_stay_finite(split, dtype):
     far = X_test[:5].astype(dtype) * dtype(1e30 if dtype == np.float32 else 1e250)
     assert np.isfinite(classifier.decision_function(far)).all()
     assert_allclose(classifier.predict_proba(far).sum(axis=1), 1)
-
-
-def test_labels_become_positions_of_classes():
-    classifier = CDMMAClassifier()
-    X = np.arange(6, dtype=np.float32).reshape(3, 2)
-    rows, class_indices = validate_training(classifier, X, ["b", "c", "b"])
-    assert_array_equal(rows, X)
-    assert_array_equal(class_indices, [0, 1, 0])
-    assert_array_equal(classifier.classes_, ["b", "c"])
-    assert classifier.dtype_ == np.float32
-    assert classifier.n_features_in_ == 2
 
 
 def test_the_number_of_classes_that_must_be_there_can_be_set():

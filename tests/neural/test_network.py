@@ -129,46 +129,6 @@ def test_queries_are_normalized_one_by_one(layer, rng):
         assert torch.equal(layer(query[None])[0], expected)
 
 
-def scores_of_training(architecture, normalization, rows):
-    torch.manual_seed(0)
-    network = Network(architecture, normalization).double().train()
-    return network(torch.from_numpy(rows))
-
-
-DENSE = Architecture(16, 3, None, (6, 5), ((1, 1),))
-LAST_LAYER = Architecture(16, 3, None, (5,), ())
-CONVOLUTION = Architecture(16, 3, (4, 4), (4, 4, 5), ((3, 3), (3, 3)))
-
-
-@pytest.mark.parametrize(
-    ("architecture", "normalization"),
-    [(LAST_LAYER, "response"), (LAST_LAYER, "batch"), (DENSE, "batch"), (CONVOLUTION, "batch")],
-)
-def test_noise_that_a_batch_shares_cancels(architecture, normalization, rng):
-    rows, shared = rng.rand(40, 16), rng.laplace(0, 100, 16)
-    plain = scores_of_training(architecture, normalization, rows)
-    noisy = scores_of_training(architecture, normalization, rows + shared)
-    assert plain.std() > 0.01
-    torch.testing.assert_close(noisy, plain, rtol=0, atol=1e-10)
-
-
-@pytest.mark.parametrize("architecture", [DENSE, CONVOLUTION])
-def test_noise_of_each_row_does_not_cancel(architecture, rng):
-    rows, noise = rng.rand(40, 16), rng.laplace(0, 100, (40, 16))
-    plain = scores_of_training(architecture, "batch", rows)
-    noisy = scores_of_training(architecture, "batch", rows + noise)
-    assert (plain - noisy).abs().max() > 0.1
-
-
-@pytest.mark.parametrize("architecture", [DENSE, CONVOLUTION])
-def test_a_rectifier_below_the_normalization_keeps_shared_noise(architecture, rng):
-    # The paper's normalization follows the rectifier: it hides units and keeps their differences.
-    rows, shared = rng.rand(40, 16), rng.laplace(0, 100, 16)
-    plain = scores_of_training(architecture, "response", rows)
-    noisy = scores_of_training(architecture, "response", rows + shared)
-    assert (plain - noisy).abs().max() > 0.01
-
-
 STABILIZER = 0.01
 NINE_COLUMNS = Architecture(9, 3, None, (6, 5, 4), ((1, 1), (1, 1)))
 TWO_CHANNELS = Architecture(32, 3, (2, 4, 4), (3, 4, 5), ((3, 3), (3, 3)))

@@ -6,7 +6,6 @@ import pickletools
 import struct
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize, stats
@@ -14,9 +13,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.neighbors import KNeighborsRegressor
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVR
 
@@ -335,25 +332,6 @@ def test_a_fitted_pickle_holds_no_seed(fails, pairs):
     if not fails:
         assert_array_equal(pickle.loads(pickled).predict(pairs[0]), model.predict(pairs[0]))
         assert pickle.loads(pickled).guarantee_ == model.guarantee_
-
-
-@quiet
-def test_pipelines_grid_searches_and_cross_validation(pairs):
-    X, y = pairs
-    frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    model = DPNoiseRegressor(
-        make_pipeline(FunctionTransformer(), Ridge()),
-        noise=OptimalDPNoise(1e4),
-        target_noise=OptimalDPNoise(1e4, bounds=(0, 6)),
-    )
-    grid = {"regressor__ridge__alpha": [0.1, 1e6], "target_noise__epsilon": [1e3]}
-    search = GridSearchCV(model, grid, cv=3, error_score="raise").fit(frame, pd.Series(y))
-    assert search.best_params_["regressor__ridge__alpha"] == 0.1
-    assert search.best_estimator_.target_noise_.epsilon == 1e3
-    assert_array_equal(search.best_estimator_.feature_names_in_, ["a", "b", "c"])
-    whole = make_pipeline(FunctionTransformer(), model)
-    assert cross_val_predict(whole, X, y, cv=3).shape == y.shape
-    assert not hasattr(model, "guarantee_")
 
 
 @pytest.mark.parametrize("wrap", [list, lambda y: np.array(y, dtype=object)])

@@ -105,6 +105,10 @@ def test_default_attacks_refute_a_false_claim_and_no_true_one(digit_halves, mode
     report = audit_membership(model.fit(*members), members, others, **settings)
     assert report.attack == "canary"
     assert not report.passed
+    # Of one that knows its rows by heart, predictions on members and others look alike.
+    assert overall(report, "halfway")["auc_low"] > 0.9 or not isinstance(
+        model, KNeighborsClassifier
+    )
     noise = OptimalDPNoise(
         1.0, 0.0, privacy_unit="record", perturb="fit", random_state=np.random.RandomState(0)
     )
@@ -208,28 +212,26 @@ def test_halfway_moves_the_numbers_of_frames(data):
     assert halfway_scores(model, frame[["name"]], y).max() == 0
 
 
-def test_the_verdict_allows_for_the_number_of_attacks(rng):
+class Random(DummyClassifier):
+    """Answers anything."""
+
+    rng = np.random.RandomState(0)
+
+    def predict(self, X):
+        return self.rng.randint(2, size=len(X))
+
+    def predict_proba(self, X):
+        p = self.rng.rand(len(X))
+        return np.column_stack([p, 1 - p])
+
+
+def test_the_verdict_allows_for_the_number_of_attacks():
     # Four attacks at 80 % confidence each could refute the truth every other time.
-    class Random(DummyClassifier):
-        def predict(self, X):
-            return rng.randint(2, size=len(X))
-
-        def predict_proba(self, X):
-            p = rng.rand(len(X))
-            return np.column_stack([p, 1 - p])
-
     X, y = np.zeros((400, 1)), np.arange(400) % 2
     model = Random().fit(X, y)
+    settings = {"attacks": METRICS, "guarantee": record_claim(1e-6, 1), "confidence": 0.8}
     reports = [
-        audit_membership(
-            model,
-            (X, y),
-            (X, y),
-            attacks=METRICS,
-            guarantee=record_claim(1e-6, 1),
-            confidence=0.8,
-            random_state=seed,
-        )
+        audit_membership(model, (X, y), (X, y), **settings, random_state=seed)
         for seed in range(30)
     ]
     assert sum(not report.passed for report in reports) <= 6
@@ -290,14 +292,9 @@ def test_area_interval_is_delong_s(rng):
     assert_allclose((high - low) / 2, norm.ppf(0.95) * np.sqrt(variance))
 
 
-def test_thresholds_are_chosen_elsewhere_so_that_chance_stays_chance(rng):
+def test_thresholds_are_chosen_elsewhere_so_that_chance_stays_chance():
     # Scores without meaning, of few records: the best threshold of the same records would
     # show an advantage of about 0.2, and a sure ε, every time.
-    class Random(DummyClassifier):
-        def predict_proba(self, X):
-            p = rng.rand(len(X))
-            return np.column_stack([p, 1 - p])
-
     X, y = np.zeros((80, 1)), np.arange(80) % 2
     model = Random().fit(X, y)
     found = [

@@ -1,8 +1,6 @@
 """Tables of polars and Arrow, and Parquet files: the sums of the same rows in pandas."""
 
 import datetime
-import sys
-from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -130,14 +128,6 @@ def test_tables_give_the_sums_of_their_cells(form, by_person, rng):
     assert_same(accumulator, expected)
 
 
-def test_whole_numbers_beyond_floats_stay_apart():
-    """Neighboring ids are other persons, though they are one float64 number."""
-    ids = pa.array([2**60, 2**60 + 1])
-    accumulator = numeric(privacy_unit="group")
-    accumulator.add(pa.table({"a": [1.0, 2.0], "b": [1.0, 2.0]}), pa.array([0, 1]), ids)
-    assert accumulator.unprotected_sums().sums.persons == {2**60, 2**60 + 1}
-
-
 @pytest.mark.parametrize(
     "values",
     [
@@ -157,26 +147,6 @@ def test_dates_are_refused_by_type(values, rng):
             with pytest.raises(ValueError, match=r"dates, durations or complex .*'age'"):
                 accumulator.add(X, ["home"] * len(column))
             assert not accumulator.unprotected_sums().sums.counts.any()
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        (pa.array(["1", "two"]), "of type|'encoder'"),
-        (pa.array([Decimal(1), Decimal(2)]), "objects of type Decimal"),
-        (pa.array([1, None]), "contains NaN"),
-        (pa.array([1.0, None]), "contains NaN"),
-        (pa.array([1, 2], pa.date32()), "is of type"),
-    ],
-)
-def test_what_is_no_number_is_refused(values, message):
-    table = pa.table({"a": values, "b": [1.0, 2.0]})
-    for X in (table, table.to_batches()[0]):
-        accumulator = numeric()
-        with pytest.raises((TypeError, ValueError), match=message) as error:
-            accumulator.add(X, [0, 1])
-        assert "two" not in str(error.value)
-        assert not accumulator.unprotected_sums().sums.counts.any()
 
 
 def test_names_in_files_may_have_their_letters_in_two_characters(tmp_path):
@@ -322,9 +292,3 @@ def test_what_cannot_be_found_is_named(rng, tmp_path):
         numeric(privacy_unit="group").add_parquet(folder, "y")
     with pytest.raises(ValueError, match=r"'batch_size' parameter .* above 0, got 0"):
         numeric().add_parquet(folder, "y", batch_size=0)
-
-
-def test_without_pyarrow_the_extra_is_named(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow.dataset", None)
-    with pytest.raises(ImportError, match=r"pip install 'skdp\[parquet\]'"):
-        numeric().add_parquet(tmp_path, "y")

@@ -129,20 +129,3 @@ def test_errors_in_chunks_print_no_value_and_add_nothing(rows):
         accumulator.add_dask(da.from_array(X, chunks=(50, 4)), da.from_array(y, chunks=50))
     assert str(X[77, 0])[:6] not in str(error.value)
     assert not accumulator.unprotected_sums().sums.counts.any()
-
-
-def test_persons_are_the_same_in_text_and_numbers(rows, tmp_path):
-    X, y, groups = rows
-    collections = [da.from_array(a, chunks=(70, *a.shape[1:])) for a in (X, y)]
-    text = np.where(np.arange(500) < 70, groups, groups.astype(str).astype(object))
-    files = [
-        file_of(seeded(privacy_unit="group").fit(*collections, da.from_array(ids, 70)), tmp_path)
-        for ids in (text, groups)
-    ]
-    assert files[0] == files[1]
-    text[-1] = str(text[0])  # one who was there
-    with pytest.raises(ValueError, match="rows in several chunks"):
-        seeded(privacy_unit="group").fit(*collections, groups=da.from_array(text, chunks=70))
-    dates = da.from_array(groups.astype("datetime64[s]"), chunks=70)
-    with pytest.raises(ValueError, match="Convert IDs"):
-        seeded(privacy_unit="group").fit(*collections, groups=dates)

@@ -199,14 +199,6 @@ def test_tables_without_an_encoder_are_told_of_it(rng, missing):
     assert "encoder" not in str(error.value)
 
 
-def test_only_an_accumulator_can_be_released_as_one(rows):
-    for wrong in (rows[0], None):
-        with pytest.raises(
-            ValueError, match=r"StatisticsAccumulator.* Make one by accumulator\(\)"
-        ):
-            seeded(classes=CLASSES).fit_accumulated(wrong)
-
-
 def test_a_release_says_one_thing_about_labels(source):
     labels = RandomizedResponse(1.0).fit([0, 1]).guarantee_
     with pytest.raises(ValueError, match=r"'label_guarantee' .* None where the guarantee"):
