@@ -106,9 +106,8 @@ def test_default_attacks_refute_a_false_claim_and_no_true_one(digit_halves, mode
     assert report.attack == "canary"
     assert not report.passed
     # Of one that knows its rows by heart, predictions on members and others look alike.
-    assert overall(report, "halfway")["auc_low"] > 0.9 or not isinstance(
-        model, KNeighborsClassifier
-    )
+    if isinstance(model, KNeighborsClassifier):
+        assert overall(report, "halfway")["auc_low"] > 0.9
     noise = OptimalDPNoise(
         1.0, 0.0, privacy_unit="record", perturb="fit", random_state=np.random.RandomState(0)
     )

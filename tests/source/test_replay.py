@@ -188,8 +188,7 @@ def test_no_record_with_a_time_moves_answers_by_more_than_is_claimed(tape):
 @pytest.mark.parametrize(
     ("worst", "query"),
     [
-        (worst_mu_of_times, "counts"),
-        (worst_mu_of_times, "contrast"),
+        *((worst_mu_of_times, query) for query in ("counts", "contrast")),
         (worst_mu_of_numbers, "squares"),
     ],
 )
