@@ -519,7 +519,6 @@ def expected(name):
     return result
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(CALLS))
 def test_tables_of_all_libraries_give_the_same_result(name):
     for form in ("pandas, nullable", "stream") if name in SLOW else FORMS:
