@@ -100,11 +100,3 @@ def test_a_narrow_terminal_shows_whole_columns(hospital, run, done, monkeypatch,
     blocks = out.strip("\n").split("\n\n")
     assert [name for block in blocks for name in block.split("\n")[0].split()] == wide[:3]
     assert not set(wide) - set(out.split())
-
-
-def test_columns_as_json(hospital, done):
-    out, _ = done("describe", "hospital.skdp", "--columns", "--json")
-    table = json.loads(out)["column_table"]
-    expected = Release.load("hospital.skdp").describe_columns()
-    assert [line["value"] for line in table] == pytest.approx(expected["value"].tolist())
-    assert [line["class"] for line in table[:3]] == ["died", "home", None]

@@ -193,19 +193,6 @@ def test_common_schemas_need_one_horizon(times, done, failed):
         assert f"--{option} is for a draft from rows" in err
 
 
-def test_the_check_reads_both_columns(times, run, done, failed):
-    check = ("check", "rows.csv", "--schema", "schema.json")
-    out, _ = done(*check)
-    assert "150 rows" in out
-    assert run(*check, "--event", "died", "--time", "days")[0] == 0
-    _, err = failed("check", "test.csv", "--schema", "schema.json")
-    assert (
-        "lacks the column 'died' of --event (by default as in --schema 'schema.json'; name" in err
-    )
-    assert run("check", "test.csv", "--schema", "schema.json", "--event", "dead", "--time",
-               "followed")[0] == 0  # fmt: skip
-
-
 def test_predictions_are_risks_and_curves(times, done):
     predict = ("predict", "first.skdp", "test.csv", "-o", "predictions.csv", "--force")
     out, _ = done(*predict, "--id", "followed")

@@ -285,22 +285,6 @@ def test_few_rows_have_the_figures_that_they_allow(here, run, predictions, outco
     assert (code, said in out) == (0, True), out
 
 
-def test_times_at_which_nobody_is_followed_have_no_figures(here, done):
-    rng = np.random.RandomState(0)
-    risk = rng.normal(size=1000)
-    times, left = rng.exponential(300 * np.exp(-risk)), rng.uniform(0, 120, 1000)
-    curves = {f"survival_{t:g}": np.exp(-t / 300 * np.exp(risk)) for t in (91, 182, 273, 364)}
-    pd.DataFrame({"risk": risk, **curves}).to_csv("p.csv", index=False)
-    truth = {"event": (times <= left).astype(int), "time": np.minimum(times, left)}
-    pd.DataFrame(truth).to_csv("t.csv", index=False)
-    plotted = ("--plot", "c.png") if pytest.importorskip("matplotlib") else ()
-    out, _ = done("score", "p.csv", "t.csv", *plotted)
-    assert out.count("n/a: too few rows are left, about 0 followed") == 3
-    assert " ".join(out.split()).count(", over 1 of 4 times") == 3
-    there = np.sum(truth["time"] >= 91)
-    assert f"about {there} followed" in " ".join(out.split())
-
-
 def test_few_rows_of_a_class_and_few_events_have_no_interval(here, run):
     predictions, truth = of_classes()
     truth.loc[3:, "outcome"] = "home"

@@ -1,10 +1,8 @@
-import pickle
 from itertools import pairwise
 from math import atan2, cos, exp, hypot, pi, sqrt
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from skdp import OrientedGradients
 from skdp.utils import _parallel
@@ -137,15 +135,6 @@ def test_names_say_scale_point_and_angle(images):
     assert len(set(names)) == len(names) == model.transform(images.reshape(20, -1)).shape[1]
     assert names[0] == "scale2_row2.25_column1.83333_angle0"
     assert names[-1] == "scale3_row5_column10_angle308.571"
-
-
-def test_no_fit_is_needed(images):
-    X = images.reshape(20, -1)
-    model = OrientedGradients((11, 14))
-    features = model.transform(X)
-    np.testing.assert_array_equal(model.fit(X).transform(X), features)
-    for copy in (clone(model), pickle.loads(pickle.dumps(model))):
-        np.testing.assert_array_equal(copy.transform(X), features)
 
 
 def test_columns_that_are_no_square_are_one_line():

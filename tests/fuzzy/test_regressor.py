@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skdp import DeepFuzzyAutoencoder, DeepFuzzyRegressor
+from skdp import DeepFuzzyRegressor
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -25,14 +25,6 @@ def test_predictive_std_covers_new_rows(rng):
     mean, std = model.predict(x, return_std=True)
     inside = np.mean(np.abs(y - mean) < 1.96 * std)
     assert 0.93 < inside < 0.97
-
-
-def test_centers_of_the_wrong_width_are_refused(problem):
-    x, Y, a = problem
-    with pytest.raises(ValueError, match=r"'centers'.*2 columns.*got 1"):
-        DeepFuzzyRegressor(centers=a[:, :1]).fit(x, Y)
-    with pytest.raises(ValueError, match=r"'centers' parameter of DeepFuzzyAutoencoder"):
-        DeepFuzzyAutoencoder(3, centers=a).fit(Y)
 
 
 def test_units_do_not_matter(problem):

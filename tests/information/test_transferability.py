@@ -120,14 +120,6 @@ def test_releases_with_less_noise_are_worth_more():
     assert "or more" not in str(worth(50.0, None))
 
 
-def test_the_order_of_classes_and_seeds():
-    channel, X, y = flipped(200, 0.2)
-    other = Channel(channel.probabilities[:, ::-1], [1, 0])
-    one = transferability(channel, X, y, random_state=0)
-    assert transferability(other, X, y, random_state=0).estimate == pytest.approx(one.estimate)
-    assert transferability(channel, X, y, random_state=0) == one
-
-
 @pytest.mark.parametrize(
     ("release", "y", "words"),
     [

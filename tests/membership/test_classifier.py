@@ -3,12 +3,10 @@
 import joblib
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import log_loss
-from sklearn.pipeline import make_pipeline
 
-from skdp import CDMMA, CDMMAClassifier, OptimalDPNoise, WideCDMMAClassifier
+from skdp import CDMMA, CDMMAClassifier, WideCDMMAClassifier
 from skdp.membership import validate_training
 
 CLASSIFIERS = [CDMMAClassifier, WideCDMMAClassifier]
@@ -32,17 +30,6 @@ def test_scores_are_reconstruction_errors_of_single_class_models(split):
         assert_allclose(classifier.decision_function(X_test)[:, k], -errors, rtol=1e-9)
     best = classifier.decision_function(X_test).argmax(axis=1)
     assert_array_equal(classifier.predict(X_test), classifier.classes_[best])
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
-@pytest.mark.parametrize("cls", CLASSIFIERS)
-def test_infinite_epsilon_is_exactly_the_non_private_model(cls, split):
-    X, X_test, y, _ = split
-    model = cls(8, n_layers=2, random_state=0)
-    noise = OptimalDPNoise(epsilon=np.inf, perturb="fit")
-    private = make_pipeline(noise, model).fit(X, y).decision_function(X_test)
-    assert_array_equal(private, model.fit(X, y).decision_function(X_test))
 
 
 def test_results_do_not_depend_on_n_jobs_or_backend(split):
@@ -79,9 +66,6 @@ def test_tiny_classes_work(cls, X, inference):
     assert classifier.score(X, y) >= 2 / 3
 
 
-CLASSIFIERS = [CDMMAClassifier, WideCDMMAClassifier]
-
-
 def test_two_classes_give_one_column(split):
     X, X_test, y, _ = split
     two = y < 2
@@ -111,26 +95,10 @@ def test_probabilities(cls, split):
 
 
 @pytest.mark.parametrize("cls", CLASSIFIERS)
-def test_bad_input_is_named(cls, split):
-    X, _, y, _ = split
+def test_one_class_is_not_enough(cls):
     name = cls.__name__
     with pytest.raises(ValueError, match=rf"'y' parameter of {name}.*one class: .*Add rows"):
-        cls().fit(X, np.ones(len(X)))
-    with pytest.raises(ValueError, match="Input X contains NaN"):
-        cls().fit(np.where(X > 0.9, np.nan, X), y)
-    with pytest.raises(ValueError, match="Input X contains infinity"):
-        cls().fit(np.where(X > 0.9, np.inf, X), y)
-    with pytest.raises(TypeError, match="Sparse data was passed"):
-        cls().fit(sp.csr_matrix(X), y)
-    with pytest.raises(ValueError, match="could not convert string to float"):
-        cls().fit(X.astype(str).astype(object) + "!", y)
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        cls().fit(X, y[:-1])
-    fitted = cls(4, n_layers=1).fit(X, y)
-    with pytest.raises(ValueError, match="X has 63 features"):
-        fitted.predict(X[:, 1:])
-    with pytest.raises(TypeError, match="Sparse data was passed"):
-        fitted.predict(sp.csr_matrix(X))
+        cls().fit(np.zeros((4, 2)), np.ones(4))
 
 
 @pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning", "ignore:invalid:RuntimeWarning")

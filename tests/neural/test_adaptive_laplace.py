@@ -92,14 +92,6 @@ def test_a_fit_that_fails_changes_no_network(some_digits, small, monkeypatch):
 
 
 @quiet
-def test_labels_that_are_new_to_a_network_are_refused(some_digits, small):
-    X, y = some_digits
-    model = AdaptiveLaplaceClassifier(warm_start=True, **small).fit(X[y < 5], y[y < 5])
-    with pytest.raises(ValueError, match=r"not among the classes .* 'classes' parameter before"):
-        model.fit(X, y)
-
-
-@quiet
 def test_a_public_list_of_classes(some_digits, small):
     X, y = some_digits
     model = AdaptiveLaplaceClassifier(classes=range(12), **small).fit(X, y)
@@ -207,12 +199,6 @@ def test_noise_of_rows_is_cryptographic_without_a_seed(
     estimator(**small | {"random_state": random_state}).fit(*some_digits)
     assert len(sources) >= 2
     assert {source is None for source in sources} == {random_state is None}
-
-
-def test_a_belief_network_has_no_relevances(some_digits, small):
-    network = PrivateCDBNClassifier(**small).fit(*some_digits)
-    with pytest.raises(ValueError, match=r"'pretrained'.*got a PrivateCDBNClassifier"):
-        AdaptiveLaplaceClassifier(pretrained=network, **small).fit(*some_digits)
 
 
 @quiet

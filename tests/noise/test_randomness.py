@@ -81,15 +81,6 @@ def test_children_repeat_neither_their_parent_nor_each_other(make):
     assert (second != parent).any()
 
 
-@forks
-@quiet
-def test_what_a_parent_draws_does_not_depend_on_its_children():
-    plain = fitted_noise(np.random.RandomState(0))()
-    draw = fitted_noise(np.random.RandomState(0))
-    in_child(draw)
-    assert_array_equal(draw(), plain)
-
-
 def test_a_generator_listed_in_a_grid_warns():
     # A search deep-copies the values of its grid for every fit.
     pipeline = make_pipeline(OptimalDPNoise(perturb="fit"), KNeighborsClassifier(1))

@@ -111,18 +111,6 @@ def test_the_guarantee_of_gaussian_noises_is_that_of_one_vector(rng):
     assert model.guarantee_.delta == delta
 
 
-def test_the_guarantee_says_what_it_is_about(pairs):
-    text = str(
-        DPNoiseRegressor(Ridge(), noise=plain(), target_noise=plain()).fit(*pairs).guarantee_
-    )
-    assert "the optimal noise of features and the optimal noise of outcomes" in text
-    assert "differ in one record, anywhere within the bounds, and in its label" in text
-    assert "the features and outcomes of the training rows" in text
-    step = OptimalDPNoise(2.0, sensitivity=0.25)
-    guarantee = DPNoiseRegressor(Ridge(), noise=step, target_noise=plain()).fit(*pairs).guarantee_
-    assert "each element by at most 0.25, and in its label" in guarantee.neighbors
-
-
 def distribution_of(noise, width):
     if isinstance(noise, GaussianDPNoise):  # Result 6, of width d
         scale = width * np.sqrt(2 * np.log(1.25 / noise.delta)) / noise.epsilon

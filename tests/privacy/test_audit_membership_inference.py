@@ -372,17 +372,6 @@ def test_rates_at_few_false_positives():
     assert row["tpr_at_1%"] == 0.09
 
 
-def test_shadow_models_are_seeded_paired_and_parallel(data):
-    members, _, own = thirds(data)
-    tree = DecisionTreeClassifier().fit(*members)
-    one, two = (
-        ShadowAttack(tree, n_shadows=5, n_jobs=n, random_state=3).fit(*own) for n in (1, 2)
-    )
-    assert_allclose(one.score_members(tree, *members), two.score_members(tree, *members))
-    _, seen = LikelihoodRatioAttack(tree, n_shadows=6, random_state=0)._train(*own)
-    assert (seen.sum(axis=0) == 3).all()
-
-
 def test_the_likelihood_ratio_is_that_of_two_normal_distributions(data):
     members, others, _ = thirds(data)
     model = LogisticRegression().fit(*members)

@@ -268,24 +268,6 @@ def test_noise_alone_is_no_release(rows):
     assert len(ledger.entries) == 1
 
 
-def test_sums_of_other_columns_are_refused():
-    named = seeded().accumulator(feature_names=["u", "v"])
-    others = [seeded().accumulator(n) for n in (2, 3)]
-    others.append(seeded().accumulator(feature_names=["v", "u"]))
-    small = {"age": SCHEMA["age"], "bmi": {"type": "numeric", "low": 10, "high": 60}}
-    others.append(seeded(encoder=TabularEncoder(small)).accumulator())
-    for other in others:
-        with pytest.raises(
-            ValueError, match="other columns, classes, outcome, radius or privacy unit"
-        ):
-            named.add_unprotected_sums(other.unprotected_sums())
-    tables = seeded(encoder=TabularEncoder(small)).accumulator()
-    small = {**small, "age": {"type": "numeric", "low": 0, "high": 99}}
-    for source in (seeded(encoder=TabularEncoder(small)), seeded()):
-        with pytest.raises(ValueError, match="source with other parameters"):
-            source.fit_accumulated(tables)
-
-
 def _with_no_rows(accumulator, n_features):
     accumulator.add(np.empty((0, n_features)), [])
     return accumulator

@@ -149,25 +149,6 @@ def test_dates_are_refused_by_type(values, rng):
             assert not accumulator.unprotected_sums().sums.counts.any()
 
 
-def test_names_in_files_may_have_their_letters_in_two_characters(tmp_path):
-    table = pd.DataFrame({"a\u0308": [0.25, 0.5], "o\u0308": ["x", "y"]})
-    for year in (1, 2):
-        (tmp_path / f"ja\u0308hr={year}").mkdir()
-        table.to_parquet(tmp_path / f"ja\u0308hr={year}" / "part.parquet")
-    bound = {"type": "numeric", "low": 0, "high": 2}
-    encoder = TabularEncoder({"\u00e4": bound, "j\u00e4hr": bound})
-    source = DPStatisticsSource(encoder=encoder, classes=["x", "y"], model="linear")
-    accumulator = source.accumulator()
-    accumulator.add_parquet(tmp_path, label="\u00f6")
-    rows = [
-        batch.to_pylist()
-        for batch, _, _ in parquet_batches(
-            source.accumulator().plan.columns, tmp_path, ["\u00f6"], None, 10
-        )
-    ]
-    assert rows[0][0] == {"\u00e4": 0.25, "j\u00e4hr": 1}
-
-
 def parquet(folder, parts, **settings):
     folder.mkdir(exist_ok=True)
     for i, part in enumerate(parts):

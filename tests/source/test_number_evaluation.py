@@ -8,7 +8,7 @@ from sklearn.linear_model import BayesianRidge, LinearRegression
 from sklearn.metrics import mean_absolute_error, r2_score
 
 from skdp import DPStatisticsSource, DPTransferRegressor, evaluate_privately
-from skdp.release import CELL_SCALE, N_PLACES, SUM_SCALES, PrivateEvaluation
+from skdp.release import CELL_SCALE, N_PLACES, SUM_SCALES
 from skdp.release._number_evaluation import NumberErrors, cell_of
 from skdp.source._door import row_weights
 from skdp.source._evaluation import _number_counts
@@ -181,15 +181,6 @@ class TestValue:
             found.auc()
         with pytest.raises(ValueError, match="whole number from 1 to 16"):
             found.prediction_curve(17)
-
-    def test_other_outcomes_are_not_merged(self):
-        first = exact(Known(), *rows(100, 0))
-        other = exact(Known(), *rows(100, 1), outcome={**OUTCOME, "high": 30})
-        plain = exact(Plain(), *rows(100, 1))
-        said = {"of other outcomes cannot be merged": other, "with and without intervals": plain}
-        for message, second in said.items():
-            with pytest.raises(ValueError, match=message):
-                PrivateEvaluation.merge([first, second], disjoint=True)
 
 
 def test_few_rows_have_no_figure():

@@ -367,20 +367,3 @@ def test_noise_that_the_grid_does_not_hold_is_refused_before_the_charge(small):
     with pytest.raises(ValueError, match="epsilon is too small for the grid"):
         source.fit(small[0][:, :2], small[1])
     assert ledger.entries == []
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        DPSource(**SMALL),
-        DPSource(np.inf, sensitivity=1.0),
-        DPStatisticsSource(np.inf, classes=[0, 1]),
-    ],
-)
-def test_a_ledger_that_makes_a_release_is_not_charged_where_warnings_stop_it(small, source):
-    ledger = PrivacyLedger()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(PrivacyLeakWarning):
-            ledger.release(source, *small)
-    assert ledger.entries == []

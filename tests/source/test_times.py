@@ -8,11 +8,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skdp import DPStatisticsSource, DPTransferSurvival, Schema, evaluate_privately
-from skdp.noise import Share
 from skdp.privacy import PrivacyLedger
 from skdp.release import Exits
-from skdp.source._integers import GRID, ROW
-from skdp.source._linear_model import _FREQUENCY_STEPS, perturb_sums
+from skdp.source._integers import ROW
+from skdp.source._linear_model import perturb_sums
 from skdp.source._private_rows import one_pass_plan
 from skdp.tabular import EventOutcome
 
@@ -258,13 +257,6 @@ def test_times_in_text_are_refused_but_no_single_record_decides(cell, n, is_refu
             DPStatisticsSource(4.0, encoder=SCHEMA).fit(X, frame)
     else:
         assert exact(X, frame).statistics.sums.exits.sum() == pytest.approx(60 - n, abs=1e-6)
-
-
-def test_the_budget_is_split_once():
-    plan = one_pass_plan(DPStatisticsSource(encoder=SCHEMA), None, None, np.float64)
-    assert sum(share.fraction for share in plan.shares.values()) == pytest.approx(1)
-    assert plan.shares["counts"] == Share(0.15, 43, np.sqrt(2) * ROW)
-    assert plan.shares["contrast"].sensitivity == pytest.approx(GRID * _FREQUENCY_STEPS * 2**0.5)
 
 
 @pytest.mark.parametrize(
