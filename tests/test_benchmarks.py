@@ -94,16 +94,6 @@ def test_failed_write_leaves_the_old_file(bench, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["table.json"]
 
 
-def test_plan_of_transfers_has_the_rows_of_the_results_each_once(load):
-    plan, key_of = load("_plan"), load("_bench").key_of
-    for table in plan.PLAN:
-        rows = [row for group in plan.groups(table) for row in group]
-        keys = set(map(key_of, rows))
-        assert len(keys) == len(rows)
-        found = load("_table").load(plan.file_of(table))["rows"]
-        assert keys == {key_of(row) for row in found if row["model"] != plan.ALONE}
-
-
 @pytest.mark.skipif(not HAS_GIT, reason="git is not installed")
 def test_commit_says_where_code_differs_from_it(load, tmp_path, monkeypatch):
     bench = load("_bench")
@@ -229,11 +219,6 @@ def test_rows_of_a_batch_add_up_to_the_gradient_of_its_partial_likelihood(load):
     assert found == pytest.approx(np.array(numeric), rel=1e-6)
 
 
-def test_sections_without_results_are_left_out(load):
-    pattern = "# A page\n\n## Of nothing\nresults: no_such_file\n\n@no.function\n"
-    assert load("tables").page(pattern) == "# A page\n"
-
-
 @pytest.mark.parametrize(
     "path", sorted((BENCHMARKS / "results").glob("*.json")), ids=lambda path: path.stem
 )
@@ -291,31 +276,6 @@ def test_result_files_were_made_by_one_commit_of_the_history(load):
 def test_pages_are_what_the_results_say(load):
     for path, text in load("tables").pages().items():
         assert path.read_text() == text, f"python benchmarks/tables.py would change {path.name}"
-
-
-def test_patterns_have_cells_for_values_of_a_column_and_for_what_is_missing(load):
-    record = {
-        "settings": {"draws": 2},
-        "rows": [
-            {"case": case, "level": level, "draw": draw, "auc": 0.8 + draw / 10}
-            for case, level in (("b", 4.0), ("b", 1.0), ("a", 1.0))
-            for draw in (0, 1)
-        ],
-    }
-    block = load("tables").block
-    assert block("Over {draws}\ndraws.", record) == "Over 2 draws."
-    assert block(": only level=4.0\nOver {draw:different} draws.", record) == "Over 2 draws."
-    lines = block(
-        ": order case; per case; by level\n| Of | ε = ~ | 4 |\n"
-        "| {case} | {~ auc:.1p} % | {#1 auc:.2f ±} or none |",
-        record,
-    ).splitlines()
-    assert lines == [
-        "| Of | ε = 1 | ε = 4 | 4 |",
-        "|---|---|---|---|",
-        "| a | 85.0 % | – | none |",
-        "| b | 85.0 % | 85.0 % | 0.85 ± 0.07 |",
-    ]
 
 
 # Numbers of all tables and figures of the papers.

@@ -1,6 +1,5 @@
 """Tables as programs of hospitals and insurers export them, and what is said of each mistake."""
 
-import datetime
 import json
 from pathlib import Path
 
@@ -139,41 +138,6 @@ def test_signs_between_thousands(tmp_path, run, monkeypatch):
     assert read_table("us.csv", thousands=",")["x"].tolist() == ["51383.86", "-5", "7", "USD 3"]
     with pytest.raises(ValueError, match="--thousands and --decimal are both ','"):
         read_table("ch.csv", thousands=",", decimal=",")
-
-
-def workbook(path):
-    openpyxl = pytest.importorskip("openpyxl")
-    book = openpyxl.Workbook()
-    book.active.title = "Read me"
-    book.active.append(["Zaphod"])
-    sheet = book.create_sheet("Policies")
-    for row in (["Zaphod's portfolio"], [], ["customer", "start", "carat", "value"]):
-        sheet.append(row)
-    for i in range(N):
-        start = datetime.datetime(2020, 1, 1) + datetime.timedelta(days=i)
-        sheet.append([f"C-{i:04}", start, i % 13 / 10, f"{1000 + 57.5 * i:,.2f}"])
-    book.save(path)
-
-
-def test_excel_with_several_sheets(tmp_path, run, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    workbook("us.xlsx")
-    _, _, err = draft(run, "us.xlsx", label="value")
-    assert "'Read me' is read, the first of the sheets 'Read me', 'Policies'; --sheet" in err
-    _, _, err = draft(run, "us.xlsx", "--sheet", "policies", label="value")
-    assert "has no sheet 'policies'. Its sheets are 'Read me', 'Policies'." in err
-    sheet = ("--sheet", "Policies")
-    _, _, err = draft(run, "us.xlsx", *sheet, label="value")
-    assert "Leave them out: --skip 2." in err
-    assert "Zaphod" not in err
-    sheet += ("--skip", 2)
-    _, _, err = draft(run, "us.xlsx", *sheet, label="value")
-    assert "Numbers in 'value' have" in err
-    assert err.rstrip().endswith("--drop customer --drop start")
-    drop = ("--drop", "customer", "--drop", "start")
-    code, out, err = draft(run, "us.xlsx", *sheet, *drop, "--thousands", ",", label="value")
-    assert code == 0, err
-    assert "outcome 0 to 5000" in out or "outcome 1000 to 4500" in out
 
 
 @pytest.mark.parametrize(

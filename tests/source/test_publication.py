@@ -179,7 +179,8 @@ def test_no_fit_is_booked_twice(small, make):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", message=OF_FEW_ROWS)
-        ledger.release(make(), *small)
+        source = ledger.release(make(), *small)
+    assert source.ledger is None  # which is for one fit
     assert len(ledger.entries) == 1
 
 
