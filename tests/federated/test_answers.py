@@ -15,7 +15,8 @@ from skdp.federated import collect_answers, owner_answer
 from skdp.privacy import PrivacyLedger
 from skdp.utils._storage import load_arrays, save_arrays
 
-SECRET = "patient 17 has cholesterol 603"
+from .conftest import SECRET
+
 pytestmark = pytest.mark.filterwarnings("ignore:.*release may tell", "ignore:There are few rows")
 
 

@@ -12,10 +12,9 @@ from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
-from skdp import DPStatisticsSource, Release
+from skdp import Release
 
 pytest.importorskip("flwr", reason="Flower is not installed; nox -s flower runs this")
 
@@ -23,18 +22,9 @@ from flwr.app import Context, Error, Message, RecordDict
 from flwr.app.metadata import Metadata
 from flwr.supercore.task_identity import TaskIdentity
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "federation"
-SECRET = "patient 17 has cholesterol 603"
+from .conftest import EXAMPLE, SECRET, load
+
 pytestmark = pytest.mark.filterwarnings("ignore:.*release may", "ignore:There are few rows")
-
-
-def load(owner):
-    """What the loader of an owner does; of one of them it fails."""
-    if owner == "south":
-        raise ValueError(SECRET)
-    rng = np.random.RandomState(len(owner))
-    X, y = rng.rand(200, 2), rng.randint(2, size=200)
-    return DPStatisticsSource(classes=[0, 1]).fit(X + y[:, np.newaxis] / 3, y)
 
 
 @pytest.fixture

@@ -8,10 +8,9 @@ from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
-from skdp import DPStatisticsSource, Release
+from skdp import Release
 from skdp.datasets import load_heart_disease
 from skdp.federated import SecureSum
 from skdp.privacy import PrivacyLedger
@@ -23,17 +22,9 @@ from nvflare.apis.fl_constant import ReturnCode
 from nvflare.apis.shareable import make_reply
 from nvflare.job_config.api import FedJob
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "federation"
-SECRET = "patient 17 has cholesterol 603"
+from .conftest import EXAMPLE, load
+
 pytestmark = pytest.mark.filterwarnings("ignore:.*release may", "ignore:There are few rows")
-
-
-def load(owner):
-    if owner == "south":
-        raise ValueError(SECRET)
-    rng = np.random.RandomState(len(owner))
-    X, y = rng.rand(200, 2), rng.randint(2, size=200)
-    return DPStatisticsSource(classes=[0, 1]).fit(X + y[:, np.newaxis] / 3, y)
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ from skdp.neural import PrivateCDBNClassifier
 from skdp.neural._belief_network import EnergyLayer
 from skdp.neural._training import Perturbation
 from skdp.privacy import PrivacyLeakWarning
-from skdp.privacy.audit import epsilon_lower_bound
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.privacy.PrivacyLeakWarning")
 
@@ -163,35 +162,6 @@ def test_what_a_row_has_is_said_and_nothing_else_is_wrong(parameters, message):
     assert len(noise) == (parameters == {})
     [leak] = [w for w in caught if w not in noise]
     assert message in str(leak.message)
-
-
-def planted(label):
-    """Return how often networks, each with fresh noise, give an odd row the label 1 of 0 and 1."""
-    usual = np.flatnonzero(LABELS < 2)[:199]
-    rows = np.vstack([ROWS[usual], ROWS[LABELS == 5][:1]])
-    labels = np.append(LABELS[usual], label)
-    hits = 0
-    for seed in range(N_PLANTED):
-        network = small(
-            epsilon=CLAIM,
-            noise_per="batch",
-            budget_split=(1, 99),
-            hidden_layer_sizes=(16, 20),
-            n_epochs=150,
-            learning_rate=0.05,
-            random_state=np.random.RandomState(seed + 100 * label),
-        ).fit(rows, labels)
-        hits += network.predict(rows[-1:])[0] == 1
-    return hits
-
-
-# What the paper claims for neighboring data sets, and networks trained on each of two.
-CLAIM, N_PLANTED = 0.5, 10
-
-
-def test_the_claim_per_row_fails_where_noise_is_per_batch():
-    lower = epsilon_lower_bound(planted(label=1), N_PLANTED, planted(label=0), N_PLANTED)
-    assert lower > CLAIM
 
 
 def test_warm_start_goes_on_and_adds_up():
