@@ -68,6 +68,8 @@ def test_the_merge_is_that_of_the_owners_files(answers, tmp_path):
     assert_same(collected.release, Release.merge(own, disjoint=True), tmp_path)
     assert collected.n_bytes == {name: len(answer["release"]) for name, answer in answers.items()}
     assert collected.refused == {}
+    collected.save(tmp_path / "merged.skdp")
+    assert_same(Release.load(tmp_path / "merged.skdp"), collected.release, tmp_path)
 
 
 def test_disjoint_is_what_the_server_says(answers):
@@ -131,6 +133,24 @@ def test_what_was_agreed_on_decides_and_not_the_majority(answer):
     others = collect_answers(answers, disjoint=True, classes=["ill", "well"])
     assert others.release is None
     assert len(others.refused) == 3
+    without = collect_answers({"d": answer(owner(0))}, disjoint=True, schema=schema(1))
+    assert "no schema" in without.refused["d"]
+
+
+def test_whoever_breaks_the_merge_loses_the_round_alone(answer, answers, monkeypatch):
+    merge = Release.merge
+
+    def failing(releases, *, disjoint):
+        if len(releases) > 1 and releases[-1].n_features == 3:
+            raise ZeroDivisionError(SECRET)
+        return merge(releases, disjoint=disjoint)
+
+    monkeypatch.setattr("skdp.federated._collecting.merge_problem", lambda first, other: None)
+    monkeypatch.setattr(Release, "merge", failing)
+    other = answer(owner(9, p=3))
+    collected = collect_answers({**answers, "z": other}, disjoint=True)
+    assert set(collected.n_bytes) == set(answers)
+    assert collected.refused["z"].endswith("an answer that cannot be used")
 
 
 @pytest.mark.parametrize("majority", [0, 1])
@@ -371,6 +391,7 @@ def test_a_damaged_file_of_the_owner_is_neither_sent_nor_replaced(tmp_path):
 @pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
 def test_releases_that_protect_nobody_are_not_sent(answer, tmp_path):
     exact = DPStatisticsSource(np.inf, classes=[0, 1])
+    assert answer(lambda: np.ones(3)) == {"error": "no release"}
     assert answer(lambda: exact.fit(*rows(0))) == {"error": "no release"}
     assert answer(lambda: exact.fit(*rows(0)).release_) == {"error": "no release"}
     exact.release_.save(tmp_path / "exact.skdp")

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 
-from skdp import CDMMA, WideCDMMA
+from skdp import CDMMA, CDMMAClassifier, WideCDMMA
 from skdp.membership import _autoencoder, check_codes, fit_autoencoders
 from skdp.membership._autoencoder import kmeans_partition, nearest, take_output
 
@@ -146,3 +146,10 @@ def test_many_rows_are_partitioned_by_a_sample_of_them(rng, monkeypatch):
     assert len(subsets) == 4
     for s, rows in enumerate(subsets):
         assert_array_equal(rows, np.flatnonzero(nearest_center == s))
+
+
+def test_progress_names_the_estimator(digits, capsys):
+    estimator = CDMMAClassifier(3, n_layers=1, verbose=1, random_state=0)
+    fit_autoencoders(estimator, CDMMA, digits[0], [np.arange(50), np.arange(50, 100)])
+    said = [line.split(" autoencoders")[0] for line in capsys.readouterr().out.splitlines()]
+    assert said == ["[CDMMAClassifier] 1/2", "[CDMMAClassifier] 2/2"]

@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 from scipy import stats
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.pipeline import FeatureUnion
+from sklearn.pipeline import FeatureUnion, make_pipeline
 
 from skdp import (
     GaussianDPNoise,
@@ -272,3 +272,8 @@ def test_no_error_prints_the_extremes_of_the_data():
     with pytest.raises(ValueError, match="too extreme") as caught:
         OptimalDPNoise(bounds="data").fit(np.array([[31.4159e150], [0.0]]))
     assert "3.14" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("perturb", "when"), [("always", "every transform"), ("fit", "fit only")])
+def test_html_says_when_noise_is_added(perturb, when):
+    assert f"noise: {when}" in make_pipeline(OptimalDPNoise(perturb=perturb))._repr_html_()

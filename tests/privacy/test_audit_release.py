@@ -427,7 +427,7 @@ class Unweighed(DPStatisticsSource):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["additive", "mixtures", "logistic"])
+@pytest.mark.parametrize("model", ["logistic", "mixtures", "additive"])
 def test_sources_without_bugs_are_not_refuted(model, monkeypatch):
     normal_noise(monkeypatch)
     monkeypatch.setattr(_additive_model, "N_ROUNDS", 2)

@@ -167,6 +167,14 @@ def test_a_server_without_a_key_computes_the_classes(parties, tmp_path):
         assert not any(words in content for content in seen)
 
 
+def test_processes_of_the_server_share_the_queries(plain):
+    scores, ids = queries(3, 4, 7), [str(i) for i in range(7)]
+    server = Server(plain.session, plain.identities[1], plain.evaluation_keys, n_jobs=2)
+    result = server.combine(encrypt_all(plain, scores, ids))
+    found = plain.key_holder.decrypt(result, plain.secret_key, ids)
+    assert found.tolist() == combine_scores(scores).tolist()
+
+
 def test_messages_that_do_not_belong_together(plain):
     messages = encrypt_all(plain, queries(3, 4, 2))
     with pytest.raises(ValueError, match="two messages of participant 'ward 0'"):

@@ -208,6 +208,12 @@ def test_processes_of_the_owner_exchange_unprotected_sums(unit, rows, tmp_path):
     assert file_of(source.release_, tmp_path) == file_of(expected.release_, tmp_path)
 
 
+@pytest.mark.parametrize("announced", [{}, {"n_features": 0}, {"n_features": "3"}])
+def test_columns_must_be_announced(announced):
+    with pytest.raises(ValueError, match=r"is needed|whole number above 0"):
+        seeded().accumulator(**announced)
+
+
 def test_a_person_in_two_chunks_is_refused_and_nothing_is_added(rows):
     X, y, _ = rows
     source = seeded(privacy_unit="group")

@@ -1,6 +1,7 @@
 """Tables of polars and Arrow, and Parquet files: the sums of the same rows in pandas."""
 
 import datetime
+import sys
 
 import numpy as np
 import pandas as pd
@@ -273,3 +274,9 @@ def test_what_cannot_be_found_is_named(rng, tmp_path):
         numeric(privacy_unit="group").add_parquet(folder, "y")
     with pytest.raises(ValueError, match=r"'batch_size' parameter .* above 0, got 0"):
         numeric().add_parquet(folder, "y", batch_size=0)
+
+
+def test_without_pyarrow_the_extra_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow.dataset", None)
+    with pytest.raises(ImportError, match=r"pip install 'skdp\[parquet\]'"):
+        numeric().add_parquet(tmp_path, "y")

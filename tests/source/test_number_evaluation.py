@@ -8,7 +8,7 @@ from sklearn.linear_model import BayesianRidge, LinearRegression
 from sklearn.metrics import mean_absolute_error, r2_score
 
 from skdp import DPStatisticsSource, DPTransferRegressor, evaluate_privately
-from skdp.release import CELL_SCALE, N_PLACES, SUM_SCALES
+from skdp.release import CELL_SCALE, N_PLACES, SUM_SCALES, PrivateEvaluation
 from skdp.release._number_evaluation import NumberErrors, cell_of
 from skdp.source._door import row_weights
 from skdp.source._evaluation import _number_counts
@@ -181,6 +181,9 @@ class TestValue:
             found.auc()
         with pytest.raises(ValueError, match="whole number from 1 to 16"):
             found.prediction_curve(17)
+        without = exact(Plain(), *rows(100, 1))
+        with pytest.raises(ValueError, match="with and without intervals cannot be merged"):
+            PrivateEvaluation.merge([found, without], disjoint=True)
 
 
 def test_few_rows_have_no_figure():

@@ -71,6 +71,7 @@ class Dropping(OptimalDPNoise):
     ("noise", "problem"),
     [
         (Silent(), "has no guarantee_for"),
+        (OptimalDPNoise, r"is the class OptimalDPNoise\. .*OptimalDPNoise\(\)"),
         (make_pipeline(MinMaxScaler(), OptimalDPNoise()), "has no guarantee_for"),
         (Dropping(), "changes the shape"),
         (Lazy(), "left most elements as they are"),

@@ -204,3 +204,10 @@ def test_a_large_slack_warns(rows, delta, warns):
         seeded(2.0, delta=delta, classes=CLASSES).fit(*rows)
     said = [str(each.message) for each in caught if each.category is PrivacyLeakWarning]
     assert any("'delta' parameter of DPStatisticsSource, 0.1," in each for each in said) == warns
+
+
+def test_progress_names_the_queries_and_nothing_else(rows, capsys):
+    seeded(classes=CLASSES, verbose=1).fit(*rows)
+    names = ["counts", "second", "total", "contrast"]
+    lines = [f"[DPStatisticsSource] adds noise to: {name}" for name in names]
+    assert capsys.readouterr().out.splitlines() == lines
