@@ -3,7 +3,7 @@ r"""What a release claims of its own score, by a noisy table of it: slope, perfo
 Models of the outcome given a standardized score x, see :mod:`skdp.release._score_table`:
 
 - two classes: log-odds a x + a few bends, of a mean probability that is known besides;
-- the margin of more classes: log-odds a x that the first, not the second, is right;
+- pairs of more classes: log-odds a x that a row is of one of them;
 - a number: a location ρ x, with residuals that may be skewed and have tails;
 - a time: hazards exp(a x) times those of the interval.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, ndtr
 
-from skdp.release._exits import N, Exits
+from skdp.release._exits import N
 from skdp.release._score_table import EFFECT, OutcomeModel, posterior_rows
 from skdp.utils._linalg import NEGLIGIBLE, TINY
 
@@ -27,7 +27,7 @@ _HALF_WIDTH = 1.2815515655446004
 # Median and log spread of effects before the table is seen, probability that the score leads
 # nowhere or astray, and how far it does.
 _OF_CLASSES, _OF_NUMBERS, _OF_TIMES = (1.1, 0.75), (0.5, 0.6), (0.7, 0.6)
-_OF_MARGINS = (0.8, 0.6)  # of the log-odds that a score claims
+_OF_PAIRS = (0.8, 0.6)  # of the log-odds that a score claims
 _ASTRAY, _FAR_ASTRAY = 0.1, 0.3
 # Standard deviations of the quadratic and cubic terms of log-odds and log-hazards.
 _BENDS = (0.2, 0.06)
@@ -173,54 +173,56 @@ def _logistic(first, second, scores, fixed=False):
     return slope, 0.0 if fixed else float(weights[1] - slope * mean)
 
 
-class _Margins(OutcomeModel):
-    """The second, the first or neither of two classes, by how much more the first scores.
+class _Pairs(OutcomeModel):
+    """The class of a row against each other one, by how far their scores lie apart.
 
-    Effect: log-odds of the first against the second. Others: log-odds that it is one of both.
+    Outcomes: the other one scores higher; the class of the row does, but a third one is highest;
+    it is the highest of all. Effect: log-odds of the first of these. Others: log-odds of the last
+    of the other two, and how they depend on the log-odds of the first.
     """
 
     folded = True
-    others = (1.0, 0.5), (1.5, 1.0)
+    others = (0.0, 0.5), (1.5, 1.0)
     widest, bounds, usual = 5.0, (-1.5, 9.0), np.geomspace(0.1, 5, 8)
 
     def __init__(self, *given):
         super().__init__(*given)
-        # Margins start at 0: a density on one side, without location and skewness.
+        # Differences start at 0: a density on one side, without location and skewness.
         self.sd[[1, 3]] = 1e-3
 
     def log_prior(self, effects, parameters):
-        return _log_density(effects, 1 / self.bins.unit, *_OF_MARGINS)
+        return _log_density(effects, 1 / self.bins.unit, *_OF_PAIRS)
 
     def outcomes(self, t, x, density):
         effect, level, slope = t[:, EFFECT:].T[..., np.newaxis]
-        first, either = expit(effect * x), expit(level + slope * np.minimum(x - 0.8, _FARTHEST))
-        return np.stack([either * (1 - first), either * first, 1 - either], axis=1)
+        right, highest = expit(effect * x), expit(level + slope * np.minimum(effect * x, 5.0))
+        return np.stack([1 - right, right * (1 - highest), right * highest], axis=1)
 
     def optimism(self, t, rows):
-        second, first, _ = rows.transpose(1, 0, 2)
-        weights, x = second * first / np.maximum(second + first, TINY), self.scores(t)
-        information = np.maximum((weights * x**2).sum(axis=1), TINY)
-        return 1 / (self.bins.unit * information)
+        wrong, right, x = rows[:, 0], rows[:, 1:].sum(axis=1), self.scores(t)
+        information = (wrong * right / np.maximum(wrong + right, TINY) * x**2).sum(axis=1)
+        return 1 / (self.bins.unit * np.maximum(information, TINY))
 
 
-def margin_claims(table, n_rows, deviation):
+def pair_claims(table, n_rows, deviation):
     """Return :class:`Claims` of the scores of several classes, and the share that they get right.
 
     Parameters
     ----------
     table : ScoreTable
-        Of the margin of the largest over the second score, by which is right: the second class,
-        the first, another one.
+        Of the difference of the score of the class of a row and that of each other class, without
+        its sign: 1/(K − 1) of a row for each, by which score is higher: that of the other class,
+        that of its own class but not of all, that of its own class of all.
 
     n_rows, deviation : float
         Noisy number of rows, measured besides, and its noise.
     """
-    model = _Margins(table, n_rows, deviation, np.ones(3))
+    model = _Pairs(table, n_rows, deviation, np.ones(3))
     _, rows = posterior_rows(model)
-    right = rows.sum(axis=2)
-    second, first, _ = rows.mean(axis=0)
-    slope, _ = _logistic(second, first, model.bins.scores, fixed=True)
-    return Claims(slope, 0.0, _interval(right[:, 1] / right.sum(axis=1), 0.0, 1.0))
+    shares = rows.sum(axis=2)
+    wrong, *right = rows.mean(axis=0)
+    slope, _ = _logistic(wrong, sum(right), model.bins.scores, fixed=True)
+    return Claims(slope, 0.0, _interval(shares[:, 2] / shares.sum(axis=1), 0.0, 1.0))
 
 
 @dataclass(frozen=True)
@@ -347,7 +349,7 @@ class TimeCells:
 
     @classmethod
     def of(cls, exits, deviation):
-        """Return groups of about equally many events, by noisy exits and the noise of the table."""
+        """Return groups of about equally many events, by exits and the noise of the table."""
         events = np.cumsum(exits.rows[:N])
         n = int(np.clip(events[-1] / (_ROWS_OF_GROUP * max(deviation, 1.0)), 2, _MOST_GROUPS))
         groups = np.floor(n * (events - exits.rows[:N] / 2) / events[-1])
