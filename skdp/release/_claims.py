@@ -26,7 +26,7 @@ _ENDS, _WIDER = (0.1, 0.9), 1.2
 _HALF_WIDTH = 1.2815515655446004
 # Median and log spread of effects before the table is seen, probability that the score leads
 # nowhere or astray, and how far it does.
-_OF_CLASSES, _OF_NUMBERS, _OF_TIMES = (1.1, 0.75), (0.5, 0.6), (0.7, 0.6)
+_OF_CLASSES, _OF_NUMBERS, _OF_TIMES = (1.2, 1.0), (0.5, 0.6), (0.7, 0.6)
 _OF_PAIRS = (0.8, 0.6)  # of the log-odds that a score claims
 _ASTRAY, _FAR_ASTRAY = 0.1, 0.3
 # Standard deviations of the quadratic and cubic terms of log-odds and log-hazards.
@@ -39,6 +39,8 @@ _EDGES = np.array([0.3, 0.7, 1.2, 1.9, 3.0, 5.0, 8.0])
 _NUMBER_UNIT, _OF_DISTANCE, _NUMBER_PARTS = 0.28, 1.2, 3
 # Groups of intervals of a time, at most.
 _MOST_GROUPS, _ROWS_OF_GROUP = 5, 4.0
+# Of so many draws one gives a concordance, which takes long.
+_THINNED = 2
 _MOST_STEPS, _TOLERANCE = 50, 1e-9
 
 
@@ -99,7 +101,7 @@ class _Classes(OutcomeModel):
     """Two classes: log-odds of the mean probability, effect, bends."""
 
     others = (-0.5, 0.0, 0.0), (1.3, *_BENDS)
-    widest, bounds, usual = 5.0, (-1.5, 9.0), np.geomspace(0.1, 5, 8)
+    widest, bounds, usual = 10.0, (-3.0, 40.0), np.geomspace(0.1, 16, 12)
 
     def log_prior(self, effects, parameters):
         return _log_density(effects, self.spread(parameters), *_OF_CLASSES)
@@ -183,7 +185,7 @@ class _Pairs(OutcomeModel):
 
     folded = True
     others = (0.0, 0.5), (1.5, 1.0)
-    widest, bounds, usual = 5.0, (-1.5, 9.0), np.geomspace(0.1, 5, 8)
+    widest, bounds, usual = 10.0, (-3.0, 40.0), np.geomspace(0.1, 16, 12)
 
     def __init__(self, *given):
         super().__init__(*given)
@@ -261,7 +263,7 @@ class _Numbers(OutcomeModel):
     def __init__(self, table, numbers, mean_sd, n_rows, deviation):
         self.numbers = numbers
         of_location = np.hypot(0.15, min(mean_sd / numbers.unit, 1.5))
-        self.others = (0.0, -0.2, 0.0, 0.0), (of_location, 0.6, 0.5, 0.4)
+        self.others = (0.0, -0.2, 0.0, 0.0), (of_location, 0.6, 0.35, 0.25)
         inside = np.diff(numbers.edges)[:, np.newaxis] * np.arange(self.parts) / self.parts
         inside = inside + numbers.edges[:-1, np.newaxis]
         self.edges = np.append(inside.ravel(), numbers.edges[-1])
@@ -393,16 +395,16 @@ class _Times(OutcomeModel):
     def log_prior(self, effects, parameters):
         return _log_density(effects, self.spread(parameters), *_OF_TIMES)
 
-    def log_hazards(self, t, x):
-        """Return log-hazards of scores in public units, relative to those of the groups."""
+    def hazards(self, t, x):
+        """Return hazards of scores in public units in each group."""
         bend = np.clip(x, -_FARTHEST, _FARTHEST) ** 2 - 1
-        return t[:, EFFECT, np.newaxis] * x + t[:, EFFECT + 1, np.newaxis] * bend
+        effect = t[:, EFFECT, np.newaxis] * x + t[:, EFFECT + 1, np.newaxis] * bend
+        of_groups = t[:, EFFECT + 2 : EFFECT + 2 + self.n_groups, np.newaxis]
+        return np.exp(np.clip(of_groups + effect[:, np.newaxis], -20.0, 5.0))
 
     def outcomes(self, t, x, density):
-        hazards = t[:, EFFECT + 2 : EFFECT + 2 + self.n_groups, np.newaxis]
         leaves = expit(t[:, EFFECT + 2 + self.n_groups :, np.newaxis])
-        hazards = np.exp(np.minimum(hazards + self.log_hazards(t, x)[:, np.newaxis], 5.0))
-        stays = np.exp(-hazards)
+        stays = np.exp(-self.hazards(t, x))
         there = np.cumprod(stays * (1 - leaves), axis=1)
         before = np.concatenate([np.ones_like(there[:, :1]), there[:, :-1]], axis=1)
         ways = [before * (1 - stays), before * stays * leaves, there[:, -1:]]
@@ -434,27 +436,36 @@ def time_claims(table, times, exits, deviation):
     """
     model = _Times(table, times, exits, deviation)
     parameters, rows = posterior_rows(model)
-    standard = model.scores(parameters)
-    concordance = _concordance(rows, model.log_hazards(parameters, standard), model.n_groups)
-    scores = model.bins.scores
-    slope = _hazard_slope(rows.mean(axis=0), scores, model.n_groups)
+    hazards = model.hazards(parameters, model.scores(parameters))
+    some = slice(None, None, _THINNED)
+    concordance = np.array(list(map(_concordance, rows[some], hazards[some])))
+    slope = _hazard_slope(rows.mean(axis=0), model.bins.scores, model.n_groups)
     return Claims(slope, 0.0, _interval(concordance, 0.0, 1.0))
 
 
-def _concordance(rows, log_hazards, n_groups):
-    """Return Harrell's concordance of scores for expected rows by way to leave."""
-    # A row with the event is compared with those that leave afterwards; within a group of
-    # intervals, hazards say how likely the larger score is the first.
-    found = np.empty(len(rows))
-    higher = np.tri(rows.shape[2], k=-1) + np.eye(rows.shape[2]) / 2
-    for k, (of_draw, log_hazard) in enumerate(zip(rows, log_hazards, strict=True)):
-        events, others = of_draw[:n_groups].T, of_draw[n_groups:-1].T
-        total = of_draw.sum(axis=0)[:, np.newaxis]
-        after = total - np.cumsum(events + others, axis=1) + others / 2
-        earlier = expit(np.subtract.outer(log_hazard, log_hazard))
-        pairs = events @ after.T + (events @ events.T) * earlier
-        found[k] = (pairs * higher).sum() / max(pairs.sum(), TINY)
-    return found
+def _concordance(rows, hazards):
+    """Return Harrell's concordance of scores for expected rows by way to leave.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_outcomes, n_scores)
+
+    hazards : ndarray of shape (n_groups, n_scores)
+        In each group of intervals, by which of two rows that have the event in it is the first.
+    """
+    # A row with the event is compared with those that leave afterwards.
+    n_groups = len(hazards)
+    events, others = rows[:n_groups], rows[n_groups:-1]
+    after = rows.sum(axis=0) - np.cumsum(events + others, axis=0) + others / 2
+    pairs = events.T @ after
+    for of_group, hazard in zip(events, hazards, strict=True):
+        happens, both = -np.expm1(-hazard), np.add.outer(hazard, hazard)
+        # ∫ h exp(-h t) (exp(-h' t) - exp(-h')) dt, of both events.
+        first = hazard[:, np.newaxis] / both * -np.expm1(-both)
+        first -= np.outer(happens, np.exp(-hazard))
+        pairs += np.outer(of_group, of_group) * first / np.outer(happens, happens)
+    higher = np.tri(len(pairs), k=-1) + np.eye(len(pairs)) / 2
+    return (pairs * higher).sum() / max(pairs.sum(), TINY)
 
 
 def _hazard_slope(rows, scores, n_groups):
