@@ -3,7 +3,7 @@ r"""What a release claims of its own score, by a noisy table of it: slope, perfo
 Models of the outcome given a standardized score x, see :mod:`skdp.release._score_table`:
 
 - two classes: log-odds a x + a few bends, of a mean probability that is known besides;
-- the margin of more classes: log-odds a x that the first, not the second, is right;
+- pairs of more classes: log-odds a x that a row is of one of them;
 - a number: a location ρ x, with residuals that may be skewed and have tails;
 - a time: hazards exp(a x) times those of the interval.
 """
@@ -26,8 +26,8 @@ _ENDS, _WIDER = (0.1, 0.9), 1.2
 _HALF_WIDTH = 1.2815515655446004
 # Median and log spread of effects before the table is seen, probability that the score leads
 # nowhere or astray, and how far it does.
-_OF_CLASSES, _OF_NUMBERS, _OF_TIMES = (1.1, 0.75), (0.5, 0.6), (0.7, 0.6)
-_OF_MARGINS = (0.8, 0.6)  # of the log-odds that a score claims
+_OF_CLASSES, _OF_NUMBERS, _OF_TIMES = (1.2, 1.0), (0.5, 0.6), (0.7, 0.6)
+_OF_PAIRS = (0.8, 0.6)  # of the log-odds that a score claims
 _ASTRAY, _FAR_ASTRAY = 0.1, 0.3
 # Standard deviations of the quadratic and cubic terms of log-odds and log-hazards.
 _BENDS = (0.2, 0.06)
@@ -39,6 +39,8 @@ _EDGES = np.array([0.3, 0.7, 1.2, 1.9, 3.0, 5.0, 8.0])
 _NUMBER_UNIT, _OF_DISTANCE, _NUMBER_PARTS = 0.28, 1.2, 3
 # Groups of intervals of a time, at most.
 _MOST_GROUPS, _ROWS_OF_GROUP = 5, 4.0
+# Of so many draws one gives a concordance, which takes long.
+_THINNED = 2
 _MOST_STEPS, _TOLERANCE = 50, 1e-9
 
 
@@ -99,7 +101,7 @@ class _Classes(OutcomeModel):
     """Two classes: log-odds of the mean probability, effect, bends."""
 
     others = (-0.5, 0.0, 0.0), (1.3, *_BENDS)
-    widest, bounds, usual = 5.0, (-1.5, 9.0), np.geomspace(0.1, 5, 8)
+    widest, bounds, usual = 10.0, (-3.0, 40.0), np.geomspace(0.1, 16, 12)
 
     def log_prior(self, effects, parameters):
         return _log_density(effects, self.spread(parameters), *_OF_CLASSES)
@@ -173,54 +175,56 @@ def _logistic(first, second, scores, fixed=False):
     return slope, 0.0 if fixed else float(weights[1] - slope * mean)
 
 
-class _Margins(OutcomeModel):
-    """The second, the first or neither of two classes, by how much more the first scores.
+class _Pairs(OutcomeModel):
+    """The class of a row against each other one, by how far their scores lie apart.
 
-    Effect: log-odds of the first against the second. Others: log-odds that it is one of both.
+    Outcomes: the other one scores higher; the class of the row does, but a third one is highest;
+    it is the highest of all. Effect: log-odds of the first of these. Others: log-odds of the last
+    of the other two, and how they depend on the log-odds of the first.
     """
 
     folded = True
-    others = (1.0, 0.5), (1.5, 1.0)
-    widest, bounds, usual = 5.0, (-1.5, 9.0), np.geomspace(0.1, 5, 8)
+    others = (0.0, 0.5), (1.5, 1.0)
+    widest, bounds, usual = 10.0, (-3.0, 40.0), np.geomspace(0.1, 16, 12)
 
     def __init__(self, *given):
         super().__init__(*given)
-        # Margins start at 0: a density on one side, without location and skewness.
+        # Differences start at 0: a density on one side, without location and skewness.
         self.sd[[1, 3]] = 1e-3
 
     def log_prior(self, effects, parameters):
-        return _log_density(effects, 1 / self.bins.unit, *_OF_MARGINS)
+        return _log_density(effects, 1 / self.bins.unit, *_OF_PAIRS)
 
     def outcomes(self, t, x, density):
         effect, level, slope = t[:, EFFECT:].T[..., np.newaxis]
-        first, either = expit(effect * x), expit(level + slope * np.minimum(x - 0.8, _FARTHEST))
-        return np.stack([either * (1 - first), either * first, 1 - either], axis=1)
+        right, highest = expit(effect * x), expit(level + slope * np.minimum(effect * x, 5.0))
+        return np.stack([1 - right, right * (1 - highest), right * highest], axis=1)
 
     def optimism(self, t, rows):
-        second, first, _ = rows.transpose(1, 0, 2)
-        weights, x = second * first / np.maximum(second + first, TINY), self.scores(t)
-        information = np.maximum((weights * x**2).sum(axis=1), TINY)
-        return 1 / (self.bins.unit * information)
+        wrong, right, x = rows[:, 0], rows[:, 1:].sum(axis=1), self.scores(t)
+        information = (wrong * right / np.maximum(wrong + right, TINY) * x**2).sum(axis=1)
+        return 1 / (self.bins.unit * np.maximum(information, TINY))
 
 
-def margin_claims(table, n_rows, deviation):
+def pair_claims(table, n_rows, deviation):
     """Return :class:`Claims` of the scores of several classes, and the share that they get right.
 
     Parameters
     ----------
     table : ScoreTable
-        Of the margin of the largest over the second score, by which is right: the second class,
-        the first, another one.
+        Of the difference of the score of the class of a row and that of each other class, without
+        its sign: 1/(K − 1) of a row for each, by which score is higher: that of the other class,
+        that of its own class but not of all, that of its own class of all.
 
     n_rows, deviation : float
         Noisy number of rows, measured besides, and its noise.
     """
-    model = _Margins(table, n_rows, deviation, np.ones(3))
+    model = _Pairs(table, n_rows, deviation, np.ones(3))
     _, rows = posterior_rows(model)
-    right = rows.sum(axis=2)
-    second, first, _ = rows.mean(axis=0)
-    slope, _ = _logistic(second, first, model.bins.scores, fixed=True)
-    return Claims(slope, 0.0, _interval(right[:, 1] / right.sum(axis=1), 0.0, 1.0))
+    shares = rows.sum(axis=2)
+    wrong, *right = rows.mean(axis=0)
+    slope, _ = _logistic(wrong, sum(right), model.bins.scores, fixed=True)
+    return Claims(slope, 0.0, _interval(shares[:, 2] / shares.sum(axis=1), 0.0, 1.0))
 
 
 @dataclass(frozen=True)
@@ -259,7 +263,7 @@ class _Numbers(OutcomeModel):
     def __init__(self, table, numbers, mean_sd, n_rows, deviation):
         self.numbers = numbers
         of_location = np.hypot(0.15, min(mean_sd / numbers.unit, 1.5))
-        self.others = (0.0, -0.2, 0.0, 0.0), (of_location, 0.6, 0.5, 0.4)
+        self.others = (0.0, -0.2, 0.0, 0.0), (of_location, 0.6, 0.35, 0.25)
         inside = np.diff(numbers.edges)[:, np.newaxis] * np.arange(self.parts) / self.parts
         inside = inside + numbers.edges[:-1, np.newaxis]
         self.edges = np.append(inside.ravel(), numbers.edges[-1])
@@ -347,7 +351,7 @@ class TimeCells:
 
     @classmethod
     def of(cls, exits, deviation):
-        """Return groups of about equally many events, by noisy exits and noise of the table."""
+        """Return groups of about equally many events, by exits and the noise of the table."""
         events = np.cumsum(exits.rows[:N])
         n = int(np.clip(events[-1] / (_ROWS_OF_GROUP * max(deviation, 1.0)), 2, _MOST_GROUPS))
         groups = np.floor(n * (events - exits.rows[:N] / 2) / events[-1])
@@ -391,16 +395,16 @@ class _Times(OutcomeModel):
     def log_prior(self, effects, parameters):
         return _log_density(effects, self.spread(parameters), *_OF_TIMES)
 
-    def log_hazards(self, t, x):
-        """Return log-hazards of scores in public units, relative to those of the groups."""
+    def hazards(self, t, x):
+        """Return hazards of scores in public units in each group."""
         bend = np.clip(x, -_FARTHEST, _FARTHEST) ** 2 - 1
-        return t[:, EFFECT, np.newaxis] * x + t[:, EFFECT + 1, np.newaxis] * bend
+        effect = t[:, EFFECT, np.newaxis] * x + t[:, EFFECT + 1, np.newaxis] * bend
+        of_groups = t[:, EFFECT + 2 : EFFECT + 2 + self.n_groups, np.newaxis]
+        return np.exp(np.clip(of_groups + effect[:, np.newaxis], -20.0, 5.0))
 
     def outcomes(self, t, x, density):
-        hazards = t[:, EFFECT + 2 : EFFECT + 2 + self.n_groups, np.newaxis]
         leaves = expit(t[:, EFFECT + 2 + self.n_groups :, np.newaxis])
-        hazards = np.exp(np.minimum(hazards + self.log_hazards(t, x)[:, np.newaxis], 5.0))
-        stays = np.exp(-hazards)
+        stays = np.exp(-self.hazards(t, x))
         there = np.cumprod(stays * (1 - leaves), axis=1)
         before = np.concatenate([np.ones_like(there[:, :1]), there[:, :-1]], axis=1)
         ways = [before * (1 - stays), before * stays * leaves, there[:, -1:]]
@@ -432,27 +436,36 @@ def time_claims(table, times, exits, deviation):
     """
     model = _Times(table, times, exits, deviation)
     parameters, rows = posterior_rows(model)
-    standard = model.scores(parameters)
-    concordance = _concordance(rows, model.log_hazards(parameters, standard), model.n_groups)
-    scores = model.bins.scores
-    slope = _hazard_slope(rows.mean(axis=0), scores, model.n_groups)
+    hazards = model.hazards(parameters, model.scores(parameters))
+    some = slice(None, None, _THINNED)
+    concordance = np.array(list(map(_concordance, rows[some], hazards[some])))
+    slope = _hazard_slope(rows.mean(axis=0), model.bins.scores, model.n_groups)
     return Claims(slope, 0.0, _interval(concordance, 0.0, 1.0))
 
 
-def _concordance(rows, log_hazards, n_groups):
-    """Return Harrell's concordance of scores for expected rows by way to leave."""
-    # A row with the event is compared with those that leave afterwards; within a group of
-    # intervals, hazards say how likely the larger score is the first.
-    found = np.empty(len(rows))
-    higher = np.tri(rows.shape[2], k=-1) + np.eye(rows.shape[2]) / 2
-    for k, (of_draw, log_hazard) in enumerate(zip(rows, log_hazards, strict=True)):
-        events, others = of_draw[:n_groups].T, of_draw[n_groups:-1].T
-        total = of_draw.sum(axis=0)[:, np.newaxis]
-        after = total - np.cumsum(events + others, axis=1) + others / 2
-        earlier = expit(np.subtract.outer(log_hazard, log_hazard))
-        pairs = events @ after.T + (events @ events.T) * earlier
-        found[k] = (pairs * higher).sum() / max(pairs.sum(), TINY)
-    return found
+def _concordance(rows, hazards):
+    """Return Harrell's concordance of scores for expected rows by way to leave.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_outcomes, n_scores)
+
+    hazards : ndarray of shape (n_groups, n_scores)
+        In each group of intervals, by which of two rows that have the event in it is the first.
+    """
+    # A row with the event is compared with those that leave afterwards.
+    n_groups = len(hazards)
+    events, others = rows[:n_groups], rows[n_groups:-1]
+    after = rows.sum(axis=0) - np.cumsum(events + others, axis=0) + others / 2
+    pairs = events.T @ after
+    for of_group, hazard in zip(events, hazards, strict=True):
+        happens, both = -np.expm1(-hazard), np.add.outer(hazard, hazard)
+        # ∫ h exp(-h t) (exp(-h' t) - exp(-h')) dt, of both events.
+        first = hazard[:, np.newaxis] / both * -np.expm1(-both)
+        first -= np.outer(happens, np.exp(-hazard))
+        pairs += np.outer(of_group, of_group) * first / np.outer(happens, happens)
+    higher = np.tri(len(pairs), k=-1) + np.eye(len(pairs)) / 2
+    return (pairs * higher).sum() / max(pairs.sum(), TINY)
 
 
 def _hazard_slope(rows, scores, n_groups):

@@ -36,7 +36,7 @@ _SCORES, _SCORE_SDS = (0.0, 0.15, 0.0, 0.0), (1.5, 0.3, 0.4, 0.25)
 # Place of the effect among the parameters, after the logarithm of the number of rows and these.
 EFFECT = 5
 # What the fit on the same rows adds to the sum of outcomes times scores, in units of the degrees
-# of freedom of a regression without clipping: mean over tables, and about evenly up to twice that.
+# of freedom of a regression without clipping: mean over tables, and evenly up to twice that.
 _OPTIMISM = 0.35
 # Prior probability that the score says nothing.
 _NOTHING = 0.05
@@ -61,8 +61,8 @@ def score_frame(coefficients, intercept, variances, mean=None, covariance=None):
     return center, max(float(np.sqrt(variance)), 1e-6)
 
 
-def margin_frame(coefficients, variances):
-    """Return the same of the margin of the largest of several scores, (n_classes, n_basis)."""
+def pair_frame(coefficients, variances):
+    """Return the same of differences of the scores of classes, (n_classes, n_basis)."""
     apart = coefficients - coefficients.mean(axis=0)
     return 0.0, max(float(np.sqrt(np.mean(apart**2 @ variances) * 2)), 1e-6)
 
