@@ -40,7 +40,7 @@ from skdp.release._score_table import (
     ScoreBins,
     ScoreTable,
     degrees_of_freedom,
-    margin_frame,
+    pair_frame,
     score_frame,
 )
 from skdp.release._statistics import measure_moments, positive_counts

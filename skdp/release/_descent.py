@@ -13,8 +13,8 @@ from skdp.release._claims import (
     NumberBins,
     TimeCells,
     class_claims,
-    margin_claims,
     number_claims,
+    pair_claims,
     time_claims,
 )
 from skdp.release._linear_regression import MOST_EXPLAINED, LinearRegression
@@ -107,7 +107,7 @@ class Descent(Part):
             return number_claims(self.table, bins, float(mean_sd), n, float(np.sqrt(2) * noise))
         if len(counts) == 2:
             return class_claims(self.table, counts, noise)
-        return margin_claims(self.table, float(counts.sum()), noise * np.sqrt(len(counts)))
+        return pair_claims(self.table, float(counts.sum()), noise * np.sqrt(len(counts)))
 
     def calibrated(self, statistics: Any) -> Self:
         """Return scores with the slope and intercept that were measured, and without a table."""

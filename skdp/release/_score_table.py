@@ -327,7 +327,9 @@ def _scan(model):
     effects = [at + sd * np.linspace(-3, 3, 11), [0.0], model.usual]
     effects = np.concatenate(effects)
     effects = effects[(np.abs(effects - at) < 6 * sd) | (effects == 0)]
-    effects = np.unique(np.round(np.clip(effects, least, most), 7))
+    effects = np.unique(np.round(effects[(effects >= least) & (effects <= most)], 7))
+    if len(effects) < 2:  # a mode at a bound, hardly any noise
+        effects = np.unique([least, *effects, most])
     fits, middle = [None] * len(effects), int(np.argmin(np.abs(effects - at)))
     for order in (range(middle, len(effects)), range(middle - 1, -1, -1)):
         start = whole.mode

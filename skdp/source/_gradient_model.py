@@ -225,10 +225,11 @@ def score_table(encoded, problem, weights, freedom, queries):
     bins = problem.bins(weights[:-1].T, weights[-1] * constant, variances, deviation)
     counts = np.zeros(problem.n_outcomes * bins.n, dtype=np.int64)
     for _, scores, codes, (_, row_weights) in encoded.scored(weights):
-        score, outcomes = problem.cells(scores, codes)
-        cells = outcomes * bins.n + bins.index(score)
-        # Whole numbers, whose sums are exact: a row has one cell, and a person adds up to one.
-        counts += np.bincount(cells, row_weights, len(counts)).astype(np.int64)
+        measured, outcomes = problem.cells(scores, codes)
+        cells = outcomes * bins.n + bins.index(measured)
+        # Whole numbers, whose sums are exact: a row, and a person, adds up to one at most.
+        parts = np.repeat(row_weights // cells.shape[1], cells.shape[1])
+        counts += np.bincount(cells.ravel(), parts, len(counts)).astype(np.int64)
     noisy = queries.add("claims", counts * (ROW // WEIGHT_GRID), ROW) / ROW
     return ScoreTable(
         counts=noisy.reshape(problem.n_outcomes, bins.n),

@@ -18,7 +18,7 @@ from skdp.release import (
     NumberBins,
     ScoreBins,
     TimeCells,
-    margin_frame,
+    pair_frame,
     score_frame,
 )
 from skdp.source._integers import (
@@ -76,8 +76,11 @@ class Problem(ABC):
         return ScoreBins.of(*frame, self.n_rows, deviation)
 
     def cells(self, scores: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the one score of rows that is measured, and their outcomes in its table."""
-        return scores[:, 0], codes
+        """Return the scores of rows that are measured, and their outcomes in the table.
+
+        Of several, which share the row, (n_rows, n_measured).
+        """
+        return scores, codes[:, np.newaxis]
 
 
 class TwoClasses(Problem):
@@ -112,17 +115,21 @@ class SeveralClasses(Problem):
         return residuals
 
     def bins(self, coefficients, intercepts, variances, deviation):
-        """Return bins of the margin of the largest score."""
-        frame = margin_frame(coefficients, variances)
+        """Return bins of the distance between two scores."""
+        frame = pair_frame(coefficients, variances)
         return ScoreBins.of(*frame, self.n_rows, deviation, folded=True)
 
     def cells(self, scores, codes):
-        """Return the margin of the largest score, and which of both is right, if any."""
-        order = np.argsort(scores, axis=1, kind="stable")
-        first, second = order[:, -1:], order[:, -2:-1]
-        best, next_best = (np.take_along_axis(scores, at, 1) for at in (first, second))
-        right = np.where(codes == second[:, 0], 0, 2)
-        return (best - next_best)[:, 0], np.where(codes == first[:, 0], 1, right)
+        """Return how far the scores of other classes are from that of the row's, on which side.
+
+        Outcomes are 0 where the other one is higher, 1 where it is not but some other one is, and
+        2 where that of the row's class is the highest.
+        """
+        n, K = scores.shape
+        own = np.take_along_axis(scores, codes[:, np.newaxis], axis=1)
+        others = scores[np.arange(K) != codes[:, np.newaxis]].reshape(n, K - 1)
+        first = (others <= own).all(axis=1, keepdims=True)
+        return np.abs(own - others), np.where(first, 2, np.where(others > own, 0, 1))
 
 
 class Number(Problem):
@@ -150,8 +157,9 @@ class Number(Problem):
 
     def cells(self, scores, codes):
         """Return the prediction, on the scale from −1 to 1, and the bin of what it leaves."""
-        predicted = 2 * scores[:, 0] - 1
-        return predicted, self._numbers.index(2 * _places(codes) - 1 - predicted)
+        predicted = 2 * scores - 1
+        left = 2 * _places(codes)[:, np.newaxis] - 1 - predicted
+        return predicted, self._numbers.index(left)
 
 
 class Time(Problem):
@@ -181,7 +189,7 @@ class Time(Problem):
 
     def cells(self, scores, codes):
         """Return the log-hazard, and the group of exits."""
-        return scores[:, 0], self._cells.cells[codes]
+        return scores, self._cells.cells[codes, np.newaxis]
 
 
 def problem_of(statistics):
