@@ -61,6 +61,7 @@ from skdp.privacy.audit import (
 from skdp.secure import SecureCombination, class_scores
 from skdp.tabular import (
     CategoryColumn,
+    NumberOutcome,
     NumericColumn,
     check_table,
     explain_prediction,
@@ -457,6 +458,7 @@ CALLS |= {
     ),
     "NumericColumn.encode": lambda t: NumericColumn("real", 0, 1).encode(t.real),
     "NumericColumn.positions": lambda t: NumericColumn("real", 0, 1).positions(t.real),
+    "NumberOutcome.positions": lambda t: NumberOutcome(0, 1).positions(t.real),
     "CategoryColumn.encode": lambda t: CategoryColumn("y", ("no", "yes")).encode(t.y),
     "CategoryColumn.codes": lambda t: CategoryColumn("y", ("no", "yes")).codes(t.y),
     "CategoryColumn.positions": lambda t: CategoryColumn("y", ("no", "yes")).positions(t.y),

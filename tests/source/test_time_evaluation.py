@@ -139,7 +139,7 @@ class TestWithoutNoise:
 
     def test_it_says_which_times_it_is_about(self):
         found = exact(Known(), *rows(50, 5))
-        assert (found.outcome, found.classes) == (EVENT, tuple(TIMES))
+        assert (found.outcome, found.times) == (EVENT, tuple(TIMES))
         assert "by 2.5" in found._repr_html_()
         assert repr(found) == "PrivateEvaluation(a time to an event, ε=inf)"
 
@@ -223,7 +223,7 @@ class TestValue:
         with pytest.raises(ValueError, match="of other outcomes cannot be merged"):
             PrivateEvaluation.merge([first, horizon], disjoint=True)
         times = exact(Known(), *rows(100, 1), times=[1, 2, 3])
-        with pytest.raises(ValueError, match="of other classes, or times, cannot be merged"):
+        with pytest.raises(ValueError, match="of other times cannot be merged"):
             PrivateEvaluation.merge([first, times], disjoint=True)
 
 
