@@ -69,7 +69,7 @@ class Descent(Part):
 
     def check(self, name: str, release: Any) -> None:
         """Raise ValueError unless these are scores of the outcome of a release."""
-        one = release.outcome is not None or len(release.classes) == 2
+        one = release.statistics.kind != "class" or len(release.classes) == 2
         shape = 1 if one else len(release.classes), len(self.basis.column)
         check_shape(self.coefficients, shape, f"{name}.coefficients")
         merged = [part is not None for part in (self.value, self.deviation, self.weight)]
@@ -84,9 +84,9 @@ class Descent(Part):
             )
 
     def _n_outcomes(self, statistics):
-        if statistics.is_event:
+        if statistics.kind == "event":
             return TimeCells.of(statistics.exits, float(self.table.deviation[0])).n
-        if statistics.is_number:
+        if statistics.kind == "number":
             return NumberBins.of(2 * _mean_place(statistics) - 1).n
         return 2 if len(self.coefficients) == 1 else 3
 
@@ -96,11 +96,11 @@ class Descent(Part):
             return Claims(1.0, 0.0, self.value, float(self.deviation[0]))
         sums = statistics.sums
         counts, noise = sums.pooled_counts
-        if statistics.is_event:
+        if statistics.kind == "event":
             deviation = float(sums.exit_sd[0])
             times = TimeCells.of(statistics.exits, float(self.table.deviation[0]))
             return time_claims(self.table, times, statistics.exits, deviation)
-        if statistics.is_number:
+        if statistics.kind == "number":
             mean, n = _mean_place(statistics), float(sums.row_counts.sum())
             mean_sd = 2 * noise / n * np.hypot(mean, 1 - mean)
             bins = NumberBins.of(2 * mean - 1)
@@ -113,7 +113,7 @@ class Descent(Part):
         """Return scores with the slope and intercept that were measured, and without a table."""
         claims = self.claims(statistics)
         intercept = claims.intercept
-        if statistics.is_number and self.table is not None:
+        if statistics.kind == "number" and self.table is not None:
             intercept = (intercept + 1 - claims.slope) / 2  # of places, not of −1 to 1
         return replace(
             self,

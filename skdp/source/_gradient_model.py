@@ -106,12 +106,12 @@ class GradientModel(StatisticsModel):
             grids.append(GradientGrid(basis, np.zeros(len(basis.column)), expected * longer))
         return DescentGrid(**_fields(sums), descents=tuple(grids))
 
-    def shares(self, n_classes, grid, number=False):
-        sums = self._linear.shares(n_classes, grid, number).items()
+    def shares(self, outcome, grid):
+        sums = self._linear.shares(outcome, grid).items()
         shares = {name: replace(share, fraction=_SUMS * share.fraction) for name, share in sums}
         counts = _COUNTS if grid.exits is None else _EXITS
         shares["counts"] = replace(shares["counts"], fraction=counts)
-        n_scores = 1 if n_classes == 2 or grid.exits is not None else n_classes
+        n_scores = 1 if outcome.n_sums == 2 else outcome.n_sums
         numbers = n_scores * (max(of.n_basis for of in grid.descents) + 1)
         largest = max(of.sensitivity for of in grid.descents)
         left = 1 - sum(share.fraction for share in shares.values())

@@ -194,9 +194,9 @@ class Time(Problem):
 
 def problem_of(statistics):
     """Return the problem of an outcome by noisy sums."""
-    if statistics.is_event:
+    if statistics.kind == "event":
         return Time(statistics.sums, statistics.exits)
-    if statistics.is_number:
+    if statistics.kind == "number":
         return Number(statistics.sums)
     return (TwoClasses if statistics.sums.counts.shape[1] == 2 else SeveralClasses)(
         statistics.sums

@@ -1,6 +1,7 @@
 """The descent of classes, numbers and times: exact gradients, their limit, steps, and its end."""
 
 from copy import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from scipy.special import expit, softmax
 from skdp import DPStatisticsSource
 from skdp.release import NumberBins, Statistics, TimeCells
 from skdp.source import _gradient_model
+from skdp.source._door import read_outcome
 from skdp.source._gradient_model import (
     EncodedRows,
     GradientModel,
@@ -22,12 +24,12 @@ from skdp.source._integers import WEIGHT_GRID
 from skdp.source._linear_model import perturb_sums
 from skdp.source._private_rows import PublicColumns, SummationPlan
 from skdp.source._problems import problem_of
-from skdp.tabular import EventOutcome, NumericColumn
+from skdp.tabular import ClassOutcome, EventOutcome, NumberOutcome
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 N_FEATURES = 3
 OUTCOMES = ["two classes", "four classes", "number", "time"]
-NUMBER = NumericColumn("outcome", 0.0, 1.0)
+NUMBER = NumberOutcome(0.0, 1.0)
 EVENT = EventOutcome(100.0)
 
 
@@ -49,19 +51,14 @@ def outcomes_of(kind, X, rng):
 def plan_of(kind, by_group=False):
     columns = PublicColumns.of_array(N_FEATURES, (0, 1))
     model = GradientModel()
-    outcome = {"number": NUMBER, "time": EVENT}.get(kind)
-    classes = np.arange(4.0 if kind == "four classes" else 2.0)
-    grid = model.grid(columns, None)
-    if kind == "time":
-        grid = _gradient_model.replace(grid, exits=EVENT)
-    return SummationPlan(columns, classes, grid, by_group, model, outcome)
+    classes = ClassOutcome(range(4 if kind == "four classes" else 2))
+    outcome = {"number": NUMBER, "time": EVENT}.get(kind, classes)
+    grid = replace(model.grid(columns, None), exits=outcome.exits)
+    return SummationPlan(columns, outcome, grid, by_group, model)
 
 
 def rows_of(plan, X, y, groups=None):
-    labels = y
-    if isinstance(plan.outcome, EventOutcome):
-        labels = EVENT.cells(y["event"], y["time"])
-    return plan.label(X, labels, groups, y)
+    return plan.label(X, read_outcome(y, X, plan.outcome), groups, y)
 
 
 class Exact:
