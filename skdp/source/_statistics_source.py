@@ -102,9 +102,8 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         What is learned besides the moments. ``"linear"``: linear scores of public functions of
         the columns, in one pass. ``"gradients"``: such scores by noisy gradient descent, after
         the sums of "linear" with a fifth of the budget; rows are read for every step, 200 times at
-        most. Where noise leaves fewer than five steps to separate classes, the rest of the budget
-        is for the sums once more. ``"mixtures"``: mixtures of normal distributions of
-        each class in the principal subspace. ``"logistic"``: a softmax regression by noisy
+        most. ``"mixtures"``: mixtures of normal distributions of each class in the principal
+        subspace. ``"logistic"``: a softmax regression by noisy
         gradient descent there; for many rows and classes that a linear rule separates, such as
         those of oriented gradients. The last two measure distances between rows, so columns must
         be comparable, as pixels are: they are not for tables. ``"auto"``: "gradients" for tables
