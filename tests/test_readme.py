@@ -38,7 +38,10 @@ def test_the_example_runs(tmp_path, monkeypatch, capsys):
     assert_array_equal(names["model"].classes_, [0, 1])
     hidden = names["known"] == -1
     assert 20 < (~hidden).sum() < 40
-    ill, probabilities = names["y"][hidden] == 1, names["model"].predict_proba(names["X"][hidden])[:, 1]
+    ill, probabilities = (
+        names["y"][hidden] == 1,
+        names["model"].predict_proba(names["X"][hidden])[:, 1],
+    )
     # With 25 noises: from .884 to .895, and from .42 to .46.
     assert roc_auc_score(ill, probabilities) > 0.85
     assert log_loss(ill, probabilities) < 0.5

@@ -1,10 +1,10 @@
 """
-What does a data-protection officer have to know of a release?
+What does a data protection officer have to know of a release?
 ==============================================================
 
-Before a release leaves a hospital, its data-protection officer has to know what it is and what it
-guarantees. One page says so: the guarantee in plain words and in numbers, the columns and their
-public bounds, what is not protected, who was trusted, and what all releases of these rows spent.
+Before a release leaves a hospital, its data protection officer reads one page: the guarantee in
+words and numbers, the columns and their public bounds, what is not protected, who was trusted, and
+what all releases of these rows have spent.
 """
 
 # %%
