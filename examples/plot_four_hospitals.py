@@ -87,13 +87,14 @@ for measure, meaning in (("log loss", "lower is better"), ("AUC", "0.5 is a gues
 # single diagnosis, and so do a few diagnoses. On the right, the AUC, which depends on the ranking
 # alone. Bars are standard deviations over the draws.
 
-styles = {"releases alone": "k--", "labels alone": "C1s:", "transfer": "C0o-"}
 figure, panels = plt.subplots(4, 2, figsize=(6, 9.5), layout="constrained", sharey="col")
 figure.set_label("Log loss and AUC over the number of labels, of four learners at four sites.")
 for axes, (hospital, rows) in zip(panels, table.groupby("hospital", sort=False), strict=True):
     for panel, measure in zip(axes, ("log loss", "AUC"), strict=True):
-        panel.set(title=hospital, ylabel=measure, xlabel="labels", xticks=label_counts)
-        for who, fmt in (styles | {"frequency known": "C2*"}).items():
+        panel.set(title=f"{hospital}: {measure}", xlabel=f"labels; ε = 4, std of {n_draws} draws")
+        for who, fmt in zip(
+            table["learner"].unique(), ("k--", "C1s:", "C0o-", "C2*"), strict=True
+        ):
             cells = rows[rows["learner"] == who].groupby("labels")[measure]
             panel.errorbar(cells.mean().index, cells.mean(), cells.std(ddof=0), fmt=fmt, label=who)
 figure.legend(*panel.get_legend_handles_labels(), loc="outside lower center", ncols=2)

@@ -71,7 +71,7 @@ for row, (name, k) in enumerate(schedules.items()):
     axes.errorbar(np.mean(areas), row, xerr=np.std(areas), fmt="o", color="#0072B2", capsize=4)
 axes.set_yticks(range(len(schedules)), list(schedules))
 axes.axvline(0.5, color="#767676", ls=":")
-axes.set(ylim=(3.5, -0.5), xlabel="AUC of one release, mean ± std (dotted: a guess)")
+axes.set(ylim=(3.5, -0.5), xlabel=f"AUC of one release, mean ± std of {n_draws} (dotted: a guess)")
 figure.set_label("The AUC of one release falls as more releases share the budget of a year.")
 plt.show()
 

@@ -53,9 +53,9 @@ for epsilon in epsilons:
     value, low, high = found.mean(axis=0)
     print(f"{epsilon:>4g}{value:9.3f} ± {found[:, 0].std():.3f}{low:11.3f} to {high:.3f}")
     first = epsilon == epsilons[0]
-    beside = epsilon * np.linspace(0.93, 1.07, len(found))
+    places = epsilon * np.linspace(0.93, 1.07, len(found))
     axes.plot(
-        *(beside, found[:, 0], "."),
+        *(places, found[:, 0], "."),
         color="#D55E00",
         label="private evaluations" if first else None,
     )
@@ -63,10 +63,14 @@ for epsilon in epsilons:
         *(epsilon, value),
         yerr=[[value - low], [high - value]],
         **{"fmt": "_", "color": "#0072B2", "capsize": 5, "markersize": 12},
-        label="mean, and mean interval of 95 %" if first else None,
+        label="mean, and mean 95% interval" if first else None,
     )
 axes.axhline(exact, color="0.3", linestyle="--", label="exact, not private")
-axes.set(xscale="log", xlabel="ε of a record (log scale)", ylabel="AUC on 5,000 private rows")
+axes.set(
+    xscale="log",
+    xlabel="ε of a record (log scale)",
+    ylabel=f"AUC on 5,000 private rows, {n_draws} draws",
+)
 axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
 axes.minorticks_off()
 axes.legend(loc="lower right")

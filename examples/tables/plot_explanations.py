@@ -76,7 +76,7 @@ figure, axes = plt.subplots(figsize=(6, 3.4), layout="constrained")
 for name in importances.index:
     axes.plot(effects[name], [name] * len(effects), "o", alpha=0.4, color="#0072B2")
 axes.axvline(0, color="#767676", lw=0.8)
-axes.set_title("What adds to the log-odds of 'ill', for 40 patients", loc="left")
+axes.set_title("What adds to the log-odds of 'ill', 40 patients, ε = 4", loc="left")
 figure.set_label("A row of dots for each column, one dot a patient: those at the top spread most.")
 plt.show()
 

@@ -55,6 +55,7 @@ for name, values in found.items():
     areas, losses = ([f(h, p) for p, h in values] for f in (roc_auc_score, log_loss))
     print(f"{name:<18}{np.mean(areas):8.3f} ± {np.std(areas):.3f}", end="")
     print(f"{np.mean(losses):8.3f} ± {np.std(losses):.3f}")
+axes.set_title(f"60% earn more, 24% at the source; ε = 1, {n_draws} draws")
 figure.set_label("Reliability curves: the release as it is lies far above the diagonal.")
 
 # %%

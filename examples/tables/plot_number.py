@@ -69,8 +69,10 @@ for draw in range(3):
 means = [float(np.mean(found)) for found in errors.values()]
 figure, axes = plt.subplots(figsize=(5, 3), layout="constrained")
 figure.set_label("Mean absolute error of the mean of 20, of releases, and of releases and the 20.")
-axes.bar_label(axes.barh(list(errors), means), fmt="%.1f", padding=3)
-axes.set(xlabel="mean absolute error, beats a minute", xlim=(0, 1.15 * max(means)))
+spreads = [np.reshape(found, (3, -1)).mean(axis=1).std() for found in errors.values()]
+axes.barh(list(errors), means, xerr=spreads, capsize=4)
+axes.set_xlabel("mean absolute error, beats a minute")
+axes.set_title("Four hospitals in turn, ε = 4: mean and std of 3 draws")
 axes.invert_yaxis()
 for name, mean in zip(errors, means, strict=True):
     print(f"{name}: {mean:.1f}")

@@ -75,7 +75,7 @@ for row, (name, columns) in enumerate(mistakes.items()):
     print(f"{name:<14} AUC {np.mean(areas):.3f} ± {np.std(areas):.3f}")
     axes.errorbar(np.mean(areas), row, xerr=np.std(areas), fmt="o", color="#0072B2", capsize=4)
 axes.set_yticks(range(len(mistakes)), list(mistakes))
-axes.set(ylim=(4.5, -0.5), xlabel="AUC on other people, ε = 1 for a record")
+axes.set(ylim=(4.5, -0.5), xlabel="AUC on 10,561 others, ε = 1 (mean and std of 6 releases)")
 figure.set_label(
     "AUC of releases of rows without a mistake, with one of three mistakes, and with all of them, "
     "which is the lowest."

@@ -74,6 +74,7 @@ for k, (name, color) in enumerate(groups.items()):
     axes.step(times, observed, color=color, where="post", linestyle=":")
     said.append(f"{name}: {predicted[-1]:.0%} predicted, {observed[-1]:.0%} observed")
     print(f"alive after 240 days, {said[-1]}")
+axes.set_title("150 patients at each hospital, ε = 4, one release")
 axes.set(xlabel="days", ylabel="share of patients alive", ylim=(0, 1.02), xlim=(0, 240))
 axes.plot([], [], color="gray", linestyle=":", label="observed")
 axes.legend(ncols=2, fontsize=10, loc="lower left")

@@ -66,6 +66,7 @@ for panel, name in zip(axes, ("no label", "30 labels"), strict=True):
         panel.errorbar(x, y, **bars, fmt=marker, capsize=3, label=hospital)
     panel.set(ylabel="about later patients, nats", xlabel=f"estimate with {name}, nats")
 axes[0].legend()
+axes[0].set_title(f"ε = 1, 4 and 16: mean and std of {n_draws} releases")
 figure.set_label(
     "What releases say of later patients over the estimates, without labels and with 30."
 )

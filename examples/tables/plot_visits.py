@@ -84,6 +84,8 @@ for row, (name, (source, groups)) in enumerate(sources.items()):
 # Adding noise for the person with the most visits costs more.
 
 axes.set_yticks(range(3), list(sources))
-axes.set(ylim=(2.5, -0.5), xlabel="AUC on visits of other people (mean and std of releases)")
+axes.set(
+    ylim=(2.5, -0.5), xlabel=f"AUC on other people's visits (mean and std of {n_draws} releases)"
+)
 figure.set_label("The AUC of releases that protect visits, visits with more noise, and people.")
 plt.show()
