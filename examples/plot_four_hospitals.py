@@ -87,14 +87,13 @@ for measure, meaning in (("log loss", "lower is better"), ("AUC", "0.5 is a gues
 # single diagnosis, and so do a few diagnoses. On the right, the AUC, which depends on the ranking
 # alone. Bars are standard deviations over the draws.
 
+learners = table["learner"].unique()
 figure, panels = plt.subplots(4, 2, figsize=(6, 9.5), layout="constrained", sharey="col")
 figure.set_label("Log loss and AUC over the number of labels, of four learners at four sites.")
 for axes, (hospital, rows) in zip(panels, table.groupby("hospital", sort=False), strict=True):
     for panel, measure in zip(axes, ("log loss", "AUC"), strict=True):
         panel.set(title=f"{hospital}: {measure}", xlabel=f"labels; ε = 4, std of {n_draws} draws")
-        for who, fmt in zip(
-            table["learner"].unique(), ("k--", "C1s:", "C0o-", "C2*"), strict=True
-        ):
+        for who, fmt in zip(learners, ("k--", "C1s:", "C0o-", "C2*"), strict=True):
             cells = rows[rows["learner"] == who].groupby("labels")[measure]
             panel.errorbar(cells.mean().index, cells.mean(), cells.std(ddof=0), fmt=fmt, label=who)
 figure.legend(*panel.get_legend_handles_labels(), loc="outside lower center", ncols=2)
