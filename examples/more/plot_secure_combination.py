@@ -60,8 +60,8 @@ else:
         print(f"query {i}: encrypted {found}, plain {expected}, {seconds:.1f} s")
 
 # %%
-# The combination is far more accurate than one participant. One model of all rows, which nobody may
-# train here, is better still.
+# The combination is far more accurate than one participant. One model of all rows, which nobody
+# may train here, is better still.
 
 figure, axes = plt.subplots(figsize=(6, 2.8), layout="constrained")
 for row, values in enumerate(accuracy.values()):

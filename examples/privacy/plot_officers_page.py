@@ -1,6 +1,6 @@
 """
-What does a data protection officer have to know of a release?
-==============================================================
+What must a data protection officer know about a release?
+=========================================================
 
 Before a release leaves a hospital, its data protection officer reads one page: the guarantee in
 words and numbers, the columns and their public bounds, what is not protected, who was trusted, and
