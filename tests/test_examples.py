@@ -165,16 +165,6 @@ def test_which_release_to_take(run_example):
         assert max(line[k] for line in zurich) < max(line[k] for line in cleveland)
 
 
-def test_rows_larger_than_memory(run_example):
-    lines = run_example("tables/plot_larger_than_memory.py")
-    assert lines[0] == "the same sums, bit for bit: True"
-    whole, chunks = (
-        [float(cell.split()[-1]) for cell in line.split(": ")[1].split(", ")] for line in lines[1:]
-    )
-    assert chunks[-1] == pytest.approx(chunks[0], rel=0.1)
-    assert whole[-1] > 3 * whole[0]
-
-
 def test_the_officers_page_states_what_the_noise_allows(run_example, tmp_path):
     lines = run_example("privacy/plot_officers_page.py")
     assert [line.split()[-1] for line in lines] == ["59.9%", "3.3%"]
@@ -223,15 +213,10 @@ def test_numbers_at_another_hospital(run_example):
     assert error["releases and the 20"] < error["mean of the 20"] + 0.5
 
 
-def test_a_release_of_a_time_to_an_event(run_example):
-    lines = run_example("tables/plot_survival.py")
-    # The noise has no seed: over draws it varies by about .01.
-    assert found_by(lines, "concordance at the second hospital")[0] > 0.65
-    predicted = [
-        int(line.split(": ")[1].split("%")[0]) for line in lines if line.startswith("alive after")
-    ]
-    assert predicted == sorted(predicted, reverse=True)
-    assert len(predicted) == 3
+# What their texts say is tested of what they call: sums in chunks, outcomes.
+@pytest.mark.parametrize("name", ["tables/plot_larger_than_memory.py", "tables/plot_survival.py"])
+def test_others_run_to_their_end(run_example, name):
+    assert run_example(name)
 
 
 def test_combination_on_embedded_digits(run_example):

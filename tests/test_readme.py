@@ -4,7 +4,6 @@ from pathlib import Path
 from textwrap import dedent
 
 import numpy as np
-import pytest
 from numpy.testing import assert_array_equal
 from sklearn.metrics import log_loss, roc_auc_score
 
@@ -45,11 +44,6 @@ def test_the_example_runs(tmp_path, monkeypatch, capsys):
     # With 25 noises: from .884 to .895, and from .42 to .46.
     assert roc_auc_score(ill, probabilities) > 0.85
     assert log_loss(ill, probabilities) < 0.5
-
-
-@pytest.mark.parametrize("name", ["CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"])
-def test_project_files_exist(name):
-    assert (ROOT / name).read_text().strip()
 
 
 def test_figures_are_those_of_the_results():

@@ -184,7 +184,7 @@ def target_priors(terms: Terms) -> Iterator[Prior]:
         yield Prior(TARGET, np.zeros_like(deviations), deviations, share)
 
 
-def known_priors(
+def active_priors(
     around: Iterable[Prior], alone: Iterable[Prior], *, is_first: bool, any_label: bool
 ) -> list[Prior]:
     """Return the priors around a source, and with the first one those of the target alone.
@@ -234,7 +234,7 @@ def candidates_of(sources, rows, places, keeps_mean, step) -> Iterator[Candidate
         X, outcome = terms(rows), within_reach(terms, rows, places) - terms.center
         sums = Sums.of(X, outcome)
         around = source_priors(terms, name, keeps_mean) if terms.release is not None else ()
-        for prior in known_priors(
+        for prior in active_priors(
             around, target_priors(terms), is_first=k == 0, any_label=len(rows) > 0
         ):
             scale = terms.variance, _OWN_FREEDOM if terms.release is None else _FREEDOM

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from skdp.transfer._number_candidates import TARGET, Average, Prior, Terms, known_priors
+from skdp.transfer._number_candidates import TARGET, Average, Prior, Terms, active_priors
 from skdp.transfer._partial_likelihood import HazardPosterior, PartialLikelihood
 from skdp.utils._linalg import TINY
 
@@ -104,7 +104,7 @@ def candidates_of(sources, rows, events, times) -> Iterator[TimeCandidate]:
         likelihood = PartialLikelihood.of(covariates(terms, rows), events, times)
         around = source_priors(terms, name) if terms.release is not None else ()
         tells = bool(events.sum() >= _LEAST_EVENTS)
-        for prior in known_priors(around, target_priors(terms), is_first=k == 0, any_label=tells):
+        for prior in active_priors(around, target_priors(terms), is_first=k == 0, any_label=tells):
             posterior = HazardPosterior.of(likelihood, prior.mean, prior.deviations)
             share = prior.share * (1.0 if prior.name == TARGET else probability)
             log_odds = float(np.log(share) + posterior.log_evidence)
