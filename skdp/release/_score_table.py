@@ -35,9 +35,9 @@ _OF_BINS, _OF_CELLS = 0.25, (0.1, 0.3, 0.6)
 _SCORES, _SCORE_SDS = (0.0, 0.15, 0.0, 0.0), (1.5, 0.3, 0.4, 0.25)
 # Place of the effect among the parameters, after the logarithm of the number of rows and these.
 EFFECT = 5
-# What the fit on the same rows adds to the sum of outcomes times scores, in units of the degrees
-# of freedom of a regression without clipping: mean over tables, and evenly up to twice that.
-_OPTIMISM = 0.35
+# Ends of what the fit on the same rows adds to the sum of outcomes times scores, evenly, in units
+# of its mean.
+_OPTIMISM = 0.4, 1.6
 # Prior probability that the score says nothing.
 _NOTHING = 0.05
 # Least variance of a count, so that it is never 0.
@@ -162,6 +162,9 @@ class OutcomeModel:
 
     parts = 1  # of an outcome, in which expected rows are evaluated
     folded = False
+    # What the fit on the same rows adds to the sum of outcomes times scores, in units of the
+    # degrees of freedom of a regression without clipping: mean over tables.
+    learned = 0.4
     of_cells = _OF_CELLS[0]
 
     def __init__(self, table, totals, total_sd, summing):
@@ -364,7 +367,7 @@ def posterior_rows(model):
     cells = model.cells(rows)
     ratio = _with_deviations(model, cells, random_state) / np.maximum(cells, TINY)
     # The rows that the score was fitted to say too well of it.
-    more = 2 * _OPTIMISM * random_state.uniform(size=_N_DRAWS) * model.table.optimism[0]
+    more = model.learned * random_state.uniform(*_OPTIMISM, _N_DRAWS) * model.table.optimism[0]
     weaker = drawn.copy()
     weaker[:, EFFECT] -= more * model.optimism(drawn, rows)
     weaker[:, EFFECT] = np.clip(weaker[:, EFFECT], *model.bounds)

@@ -285,7 +285,7 @@ def test_what_was_fitted_to_the_same_rows_is_taken_off(rng):
         )
         for optimism in (0.0, 0.2 * n)
     ]
-    lower = _score_table._OPTIMISM * 0.2 * 0.15**2 / 0.2**2
+    lower = _claims._Numbers.learned * 0.2 * 0.15**2 / 0.2**2
     assert claims[0].slope - claims[1].slope == pytest.approx(lower, rel=0.1)
     assert claims[1].value[0] < claims[0].value[0]
 
