@@ -19,6 +19,7 @@ from skdp.utils._survival import StepFunction
 # isort: split
 # Shared within skdp, undocumented.
 from skdp.release._basis import COSINE_ORDERS
+from skdp.release._claims import CLAIMS_SHARE, NumberBins, TimeCells
 from skdp.release._evaluation import SCORE_BINS
 from skdp.release._exits import Exits
 from skdp.release._frame import elements_per_record, elements_per_value, value_guarantee
@@ -34,6 +35,14 @@ from skdp.release._number_evaluation import (
 from skdp.release._numbers import HALF_WIDTH, in_units
 from skdp.release._posterior import positive_mean, reliability
 from skdp.release._score_posterior import LEAST_ROWS
+from skdp.release._score_table import (
+    MOST_CELLS,
+    ScoreBins,
+    ScoreTable,
+    degrees_of_freedom,
+    pair_frame,
+    score_frame,
+)
 from skdp.release._statistics import measure_moments, positive_counts
 from skdp.release._subspace import class_medians
 from skdp.release._summary import (

@@ -39,7 +39,7 @@ EFFECT = 5
 # of its mean.
 _OPTIMISM = 0.4, 1.6
 # Prior probability that the score says nothing.
-_NOTHING = 0.05
+_NOTHING = 0.1
 # Least variance of a count, so that it is never 0.
 _LEAST_VARIANCE = 0.5
 _STEPS, _TRIES, _TOLERANCE, _DIFFERENCE = 12, 7, 1e-3, 1e-4
