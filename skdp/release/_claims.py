@@ -27,7 +27,7 @@ _ENDS, _WIDER, _LEAST_HALF = (0.1, 0.9), 1.05, 0.005
 _HALF_WIDTH = 1.2815515655446004
 # Median and log spread of effects before the table is seen, probability that the score leads
 # nowhere or astray, and how far it does.
-_OF_CLASSES, _OF_NUMBERS, _OF_TIMES = (1.2, 1.0), (0.5, 0.6), (0.7, 0.8)
+_OF_CLASSES, _OF_NUMBERS, _OF_TIMES = (1.2, 1.0), (0.5, 0.6), (0.9, 0.8)
 _OF_PAIRS = (0.8, 0.6)  # of the log-odds that a score claims
 _ASTRAY, _FAR_ASTRAY = 0.1, 0.3
 # Standard deviations of the quadratic and cubic terms of log-odds and log-hazards.

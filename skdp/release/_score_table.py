@@ -266,8 +266,8 @@ class _Fit:
     log_evidence: float
 
     @classmethod
-    def of(cls, model, start, effect=None) -> Self:
-        """Return it by Gauss–Newton steps; with the effect given if it is."""
+    def of(cls, model, start, effect=None, fixed=None) -> Self:
+        """Return it by Gauss–Newton steps; with effect and precision given if they are."""
         t, free = start.copy(), np.arange(len(start))
         if effect is not None:
             t[EFFECT], free = effect, np.delete(free, EFFECT)
@@ -281,7 +281,7 @@ class _Fit:
             return (left @ precision.times(left) + (((t[free] - mean) / sd) ** 2).sum()) / 2
 
         for _ in range(_STEPS):
-            precision = _Precision(model, expected)
+            precision = fixed or _Precision(model, expected)
             before, nearby = loss(t, expected), np.tile(t, (len(free), 1))
             nearby[np.arange(len(free)), free] += small
             slopes = ((model.expected(nearby) - expected) / small[:, np.newaxis]).T
@@ -301,7 +301,8 @@ class _Fit:
             t, expected, damping = trial, of_trial, damping / 10
             if before - after < _TOLERANCE:
                 break
-        precision, root = _Precision(model, expected), np.linalg.cholesky(curvature)
+        precision = fixed or _Precision(model, expected)
+        root = np.linalg.cholesky(curvature)
         log_evidence = precision.log_determinant / 2 - loss(t, expected)
         log_evidence -= np.log(root.diagonal()).sum() + np.log(sd).sum()
         return cls(t, free, root, log_evidence)
@@ -331,11 +332,15 @@ def _scan(model):
     effects = np.concatenate(effects)
     effects = effects[(np.abs(effects - at) < 6 * sd) | (effects == 0)]
     effects = np.unique(np.round(effects[(effects >= least) & (effects <= most)], 7))
+    # The same for all effects: where cells vary less than they may, smaller variances would count
+    # for effects that make them.
+    [expected] = model.expected(whole.mode[np.newaxis])
+    precision = _Precision(model, expected)
     fits, middle = [None] * len(effects), int(np.argmin(np.abs(effects - at)))
     for order in (range(middle, len(effects)), range(middle - 1, -1, -1)):
         start = whole.mode
         for k in order:
-            fits[k] = _Fit.of(model, start, effects[k])
+            fits[k] = _Fit.of(model, start, effects[k], precision)
             start = fits[k].mode
     evidence = np.array([fit.log_evidence for fit in fits])
     steps = np.gradient(effects)
