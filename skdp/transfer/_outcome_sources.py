@@ -3,7 +3,6 @@
 import numpy as np
 
 from skdp.release import TARGET_ADVICE, warn_of_doubt
-from skdp.tabular import NumericColumn, without_names
 from skdp.transfer._number_candidates import TARGET, Terms
 from skdp.transfer._sources import check_columns, merged_groups
 
@@ -16,12 +15,10 @@ def checked_columns(estimator, matching, rows):
     for release in matching.releases:
         if matching.embeds(release, n_shared):
             other = " of other names" if matching.is_embedded else ""
-            number = isinstance(release.outcome, NumericColumn)
-            about = "a number" if number else "a time to an event"
             raise ValueError(
                 f"X has {n_shared} columns, and the release {release.n_features}{other}. A "
-                f"release about {about} takes its own columns: pass these in their order, or a "
-                "DataFrame whose columns have their names."
+                f"release about {release.outcome.about} takes its own columns: pass these in "
+                "their order, or a DataFrame whose columns have their names."
             )
     check_columns(estimator, matching, rows, np.empty(0))
     return n_shared
@@ -32,13 +29,12 @@ def common_outcome(estimator, releases):
     if not releases:
         return None
     first = releases[0].outcome
-    same = "bounds and scale" if isinstance(first, NumericColumn) else "horizon"
     for k, release in enumerate(releases):
-        if without_names(release.outcome) != without_names(first):
+        if first.mismatch(release.outcome):
             raise ValueError(
                 f"The 'source' parameter of {type(estimator).__name__} holds releases about "
                 f"different outcomes: source 0 about {first}, source {k} about {release.outcome}. "
-                f"Pass releases whose outcomes have the same {same}."
+                f"Pass releases that agree in {first.public}."
             )
     return first
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.privacy import PrivacyGuarantee
 from skdp.release import in_units
-from skdp.tabular import MANY, Explanation, NumericColumn, explain_prediction, numbers
+from skdp.tabular import MANY, Explanation, NumberOutcome, explain_prediction, numbers
 from skdp.transfer._inspection import explainable
 from skdp.transfer._noise_aware import NOISE_AWARE
 from skdp.transfer._number_candidates import NumberModel
@@ -66,7 +66,7 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
 
     Attributes
     ----------
-    outcome_ : NumericColumn or None
+    outcome_ : NumberOutcome or None
         The outcome of the source, with its public bounds and scale; None without a source.
 
     source_weight_ : float
@@ -165,7 +165,7 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
         "label_sampling": [StrOptions({"random", "stratified"})],
     }
 
-    outcome_: NumericColumn | None
+    outcome_: NumberOutcome | None
     source_weight_: float
     label_sampling_: str | None
     model_: Any
@@ -219,7 +219,7 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
             of the other, or if columns seem to be in other units.
         """
         forget_fit(self)  # no attribute of an earlier fit remains if this one fails
-        releases = as_releases(self.source, NOISE_AWARE, kind=NumericColumn)
+        releases = as_releases(self.source, NOISE_AWARE, kind="number")
         X = as_frame(X)
         if y is None and not releases:
             validate_data(self, X, y)  # raises, as all of scikit-learn does

@@ -10,7 +10,7 @@ from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.privacy import PrivacyGuarantee
-from skdp.release import concordance, cumulative_hazards, curve_times, curves
+from skdp.release import concordance, cumulative_hazards, curves
 from skdp.tabular import (
     EventOutcome,
     Explanation,
@@ -235,7 +235,7 @@ class DPTransferSurvival(BaseEstimator):
             columns seem to be in other units.
         """
         forget_fit(self)  # no attribute of an earlier fit remains if this one fails
-        releases = as_releases(self.source, NOISE_AWARE, kind=EventOutcome)
+        releases = as_releases(self.source, NOISE_AWARE, kind="event")
         X = as_frame(X)
         if y is None and not releases:
             raise ValueError(
@@ -321,7 +321,7 @@ class DPTransferSurvival(BaseEstimator):
     def unique_times_(self) -> np.ndarray:
         """Ndarray of shape (n_times,): times at which curves step."""
         check_is_fitted(self)
-        return curve_times(self.outcome_)
+        return self.outcome_.curve_times
 
     def score(self, X: ArrayLike | pd.DataFrame, y: Any) -> float:
         """Return Harrell's concordance of :meth:`predict`: the share of pairs in the right order.
