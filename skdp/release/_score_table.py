@@ -35,11 +35,11 @@ _OF_BINS, _OF_CELLS = 0.25, (0.1, 0.3, 0.6)
 _SCORES, _SCORE_SDS = (0.0, 0.15, 0.0, 0.0), (1.5, 0.3, 0.4, 0.25)
 # Place of the effect among the parameters, after the logarithm of the number of rows and these.
 EFFECT = 5
-# What the fit on the same rows adds to the sum of outcomes times scores, in units of the degrees
-# of freedom of a regression without clipping: mean over tables, and evenly up to twice that.
-_OPTIMISM = 0.35
+# Ends of what the fit on the same rows adds to the sum of outcomes times scores, evenly, in units
+# of its mean.
+_OPTIMISM = 0.4, 1.6
 # Prior probability that the score says nothing.
-_NOTHING = 0.05
+_NOTHING = 0.1
 # Least variance of a count, so that it is never 0.
 _LEAST_VARIANCE = 0.5
 _STEPS, _TRIES, _TOLERANCE, _DIFFERENCE = 12, 7, 1e-3, 1e-4
@@ -162,6 +162,9 @@ class OutcomeModel:
 
     parts = 1  # of an outcome, in which expected rows are evaluated
     folded = False
+    # What the fit on the same rows adds to the sum of outcomes times scores, in units of the
+    # degrees of freedom of a regression without clipping: mean over tables.
+    learned = 0.4
     of_cells = _OF_CELLS[0]
 
     def __init__(self, table, totals, total_sd, summing):
@@ -263,8 +266,8 @@ class _Fit:
     log_evidence: float
 
     @classmethod
-    def of(cls, model, start, effect=None) -> Self:
-        """Return it by Gauss–Newton steps; with the effect given if it is."""
+    def of(cls, model, start, effect=None, fixed=None) -> Self:
+        """Return it by Gauss–Newton steps; with effect and precision given if they are."""
         t, free = start.copy(), np.arange(len(start))
         if effect is not None:
             t[EFFECT], free = effect, np.delete(free, EFFECT)
@@ -278,7 +281,7 @@ class _Fit:
             return (left @ precision.times(left) + (((t[free] - mean) / sd) ** 2).sum()) / 2
 
         for _ in range(_STEPS):
-            precision = _Precision(model, expected)
+            precision = fixed or _Precision(model, expected)
             before, nearby = loss(t, expected), np.tile(t, (len(free), 1))
             nearby[np.arange(len(free)), free] += small
             slopes = ((model.expected(nearby) - expected) / small[:, np.newaxis]).T
@@ -298,7 +301,8 @@ class _Fit:
             t, expected, damping = trial, of_trial, damping / 10
             if before - after < _TOLERANCE:
                 break
-        precision, root = _Precision(model, expected), np.linalg.cholesky(curvature)
+        precision = fixed or _Precision(model, expected)
+        root = np.linalg.cholesky(curvature)
         log_evidence = precision.log_determinant / 2 - loss(t, expected)
         log_evidence -= np.log(root.diagonal()).sum() + np.log(sd).sum()
         return cls(t, free, root, log_evidence)
@@ -330,11 +334,15 @@ def _scan(model):
     effects = np.unique(np.round(effects[(effects >= least) & (effects <= most)], 7))
     if len(effects) < 2:  # a mode at a bound, hardly any noise
         effects = np.unique([least, *effects, most])
+    # The same for all effects: where cells vary less than they may, smaller variances would count
+    # for effects that make them.
+    [expected] = model.expected(whole.mode[np.newaxis])
+    precision = _Precision(model, expected)
     fits, middle = [None] * len(effects), int(np.argmin(np.abs(effects - at)))
     for order in (range(middle, len(effects)), range(middle - 1, -1, -1)):
         start = whole.mode
         for k in order:
-            fits[k] = _Fit.of(model, start, effects[k])
+            fits[k] = _Fit.of(model, start, effects[k], precision)
             start = fits[k].mode
     evidence = np.array([fit.log_evidence for fit in fits])
     steps = np.gradient(effects)
@@ -366,7 +374,7 @@ def posterior_rows(model):
     cells = model.cells(rows)
     ratio = _with_deviations(model, cells, random_state) / np.maximum(cells, TINY)
     # The rows that the score was fitted to say too well of it.
-    more = 2 * _OPTIMISM * random_state.uniform(size=_N_DRAWS) * model.table.optimism[0]
+    more = model.learned * random_state.uniform(*_OPTIMISM, _N_DRAWS) * model.table.optimism[0]
     weaker = drawn.copy()
     weaker[:, EFFECT] -= more * model.optimism(drawn, rows)
     weaker[:, EFFECT] = np.clip(weaker[:, EFFECT], *model.bounds)
