@@ -388,7 +388,7 @@ def _model(source, columns, outcome, in_parts):
     if source.model not in known:
         raise ValueError(
             f"The 'model' parameter of DPStatisticsSource is {source.model!r}, for an outcome "
-            f"that is {outcome.about}. Use {listed(known)} or 'auto'."
+            f"that is {outcome.about}. Use {listed(list(known))} or 'auto'."
         )
     return known[source.model]
 
