@@ -59,7 +59,7 @@ class Problem(ABC):
 
     # Length of a step; steps in units of N μ/√p; and the number of these that brings more cosines.
     rate: ClassVar[float] = 1.0
-    length: ClassVar[float] = 0.5
+    length = 0.5
     doubled: ClassVar[float] = 80.0
     scale, curvature, n_outcomes, n_fits = 1.0, 1.0, 2, 1.0
 
@@ -90,6 +90,9 @@ class TwoClasses(Problem):
         super().__init__(sums, np.diff(np.log(sums.row_counts)))
         shares = sums.row_counts / sums.row_counts.sum()
         self.curvature = float(shares.prod())
+        # Of rare classes noise is larger than of even ones. With half of the steps of even classes
+        # the AUC of three rare ones (5 to 9 %, ε = 1 and 4) is .006 higher.
+        self.length = float(np.sqrt(self.curvature))
 
     def residuals(self, scores, codes):
         """Return the probability of the second class, less 1 of its rows."""

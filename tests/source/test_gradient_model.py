@@ -224,13 +224,15 @@ class TestSteps:
             of.n_rows = n_rows
             signal = n_rows * mu / np.sqrt(10)
             steps, rate = number_of_steps(of, few, mu)
-            assert steps == min(int(signal / 2), 200)
-            assert rate == np.clip(signal / 400, 1, 2)
+            wanted = np.sqrt(problem.curvature) * signal
+            assert steps == min(int(wanted), 200)
+            assert rate == np.clip(wanted / 200, 1, 2)
             chosen = chosen_grid(of, plan.grid, mu)
             assert chosen is plan.grid.descents[int(np.clip(np.log2(signal / 80), 0, 5))]
 
     def test_more_scores_need_more_rows(self):
-        two, four = (made(kind)[4] for kind in ("two classes", "four classes"))
+        two, four = (copy(made(kind)[4]) for kind in ("two classes", "four classes"))
+        two.length = four.length
         grid = plan_of("two classes").grid.descents[0]
         assert number_of_steps(four, grid, 1.0)[0] == int(
             number_of_steps(two, grid, 1.0)[0] / 2**0.5
