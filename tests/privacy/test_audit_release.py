@@ -282,7 +282,7 @@ def test_canaries_are_made_of_the_ends_of_columns():
 
 def test_the_source_of_statistics_keeps_its_word_to_persons(seeded_noise):
     audit = audit_release(
-        DPStatisticsSource(16.0, privacy_unit="group", classes=[0, 1]),
+        DPStatisticsSource(16.0, privacy_unit="group", classes=[0, 1], model="linear"),
         ROWS,
         LABELS,
         groups=np.arange(300) // 2,
