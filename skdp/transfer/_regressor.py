@@ -5,30 +5,21 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils import check_consistent_length
-from sklearn.utils.validation import check_is_fitted
 
 from skdp.privacy import PrivacyGuarantee
 from skdp.release import in_units
-from skdp.tabular import MANY, Explanation, NumericColumn, explain_prediction, numbers
-from skdp.transfer._inspection import explainable
-from skdp.transfer._noise_aware import NOISE_AWARE
-from skdp.transfer._number_candidates import NumberModel
-from skdp.transfer._outcome_sources import checked_columns, common_outcome, sources_of
-from skdp.transfer._sources import as_releases, match_columns, summed_guarantee
-from skdp.utils._frames import WholeTable, as_frame
+from skdp.tabular import MANY, NumericColumn, explain_prediction, numbers
+from skdp.transfer._base import TransferEstimator, warn_of_contradiction
+from skdp.transfer._sources import common_outcome
+from skdp.transfer._target_model import NumberModel
 from skdp.utils._labels import is_missing, label_array
 from skdp.utils._sklearn import StrOptions, fit_context
-from skdp.utils._validation import check_magnitude, forget_fit, validate_data
 from skdp.utils._warnings import warn
 
-# Standard deviations below 0 from which the correlation of outcomes and predictions contradicts a
-# source: six in a thousand have that by chance.
-_CONTRADICTION = 2.5
 
-
-class DPTransferRegressor(RegressorMixin, BaseEstimator):
+class DPTransferRegressor(RegressorMixin, TransferEstimator):
     r"""Predict a number from a few outcomes and the release of a private source.
 
     The regressor combines the target's own rows with a :class:`~skdp.Release` about a number, the
@@ -165,6 +156,8 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
         "label_sampling": [StrOptions({"random", "stratified"})],
     }
 
+    _kind = NumericColumn
+
     outcome_: NumericColumn | None
     source_weight_: float
     label_sampling_: str | None
@@ -218,16 +211,8 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
             If outcomes contradict the source or lie beyond its bounds, if one side lacks columns
             of the other, or if columns seem to be in other units.
         """
-        forget_fit(self)  # no attribute of an earlier fit remains if this one fails
-        releases = as_releases(self.source, NOISE_AWARE, kind=NumericColumn)
-        X = as_frame(X)
-        if y is None and not releases:
-            validate_data(self, X, y)  # raises, as all of scikit-learn does
-        self._matching = match_columns(releases, X, NOISE_AWARE)
-        rows = self._matching.rows(self, X, reset=True)
-        check_magnitude(rows, "X")
-        n_shared = checked_columns(self, self._matching, rows)
-        self.outcome_ = common_outcome(self, releases)
+        releases, rows = self._read(X, y)
+        self.outcome_ = common_outcome(releases, type(self).__name__)
         labeled, values = _known_outcomes(y, len(rows))
         if not (releases or len(values)):
             raise ValueError(
@@ -237,19 +222,16 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
         self._center, self._scale = 0.0, 1.0
         if not releases:
             self._center, self._scale = values.mean(), values.std() or 1.0
-        sources = sources_of(self._matching, n_shared, rows, with_labels=bool(len(values)))
+        named = self._checked(rows, labeled)
+        sources = NumberModel.sources_of(named, self._n_shared, rows, any_label=len(values) > 0)
         keeps_mean = self.label_sampling == "stratified" and bool(releases and len(values))
         places = self._places(values)
-        self.model_ = NumberModel(sources, rows, labeled, places, keeps_mean)
-        if releases and len(values):
-            _warn_of_contradiction(sources[0][2].places(rows[labeled]), places)
-        self._outcomes = values[:: self.model_.step]
-        self._limits, self._n_labels = np.array([rows.min(axis=0), rows.max(axis=0)]), len(values)
-        self.label_sampling_ = self.label_sampling if len(values) else None
-        self.source_weight_ = self.model_.source_weight
-        guarantees = [release.guarantee for release in releases]
-        self.guarantee_ = summed_guarantee(guarantees, self.disjoint)
-        return self
+        model = NumberModel(sources, rows, labeled, places, keeps_mean)
+        if releases and len(values) > 1:
+            deviations = _deviations(sources[0].predicted(rows[labeled]), places)
+            finding = "the higher it expects them to be, the lower they are"
+            warn_of_contradiction(deviations, finding)
+        return self._learned(releases, rows, model, len(values), self.label_sampling)
 
     def _places(self, values):
         """Return the places of outcomes, on the scale of the model."""
@@ -298,8 +280,7 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
         ValueError
             If the columns of X are not those of :meth:`fit`.
         """
-        check_is_fitted(self)
-        return self._predict(self._matching.rows(self, X), return_std)
+        return self._predict(self._rows(X), return_std)
 
     def _predict(self, rows, return_std=False):
         places, variances = self.model_.predict(rows, return_std)
@@ -333,85 +314,11 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
             )
         return super().score(X, values, sample_weight)
 
-    def report(self) -> pd.DataFrame:
-        """Return the kinds of models with their weights and their errors on the outcomes.
-
-        Returns
-        -------
-        report : DataFrame
-            One row for each kind of model: its ``name``; its ``side`` ("source", "target" or
-            "both"); its ``weight``; the ``log_odds`` of the evidence for it compared with the
-            first row; ``n_labels``, the number of outcomes; ``label_sampling``, how they were
-            assumed to be chosen; ``error``, the root mean squared error over the outcomes by
-            models that did not see them, in the unit of the outcome; of many, over evenly spaced
-            2,000. It tells about the outcomes of the target, and is not private.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from skdp import DPTransferRegressor
-        >>> X = np.random.default_rng(0).random((30, 2))
-        >>> DPTransferRegressor().fit(X, X[:, 0]).report()[["name", "side", "weight"]]
-                   name    side  weight
-        0  target alone  target     1.0
-        """
-        check_is_fitted(self)
-        names = ["name", "side", "weight", "log_odds", "error"]
-        report = pd.DataFrame(self.model_.reported(), columns=names)
-        report["log_odds"] -= report["log_odds"].iloc[0]
-        errors = [self._outcomes - self._in_units(held_out) for held_out in report["error"]]
-        report["error"] = [np.sqrt(np.mean(e**2)) if len(e) else np.nan for e in errors]
-        report.insert(4, "n_labels", self._n_labels)
-        report.insert(5, "label_sampling", self.label_sampling_)
-        return WholeTable(report)
-
-    def explain(self, x: ArrayLike | pd.DataFrame | pd.Series) -> Explanation:
-        """Explain the prediction of one row: what each column contributes to it.
-
-        Each column is varied alone over its public values, see
-        :func:`~skdp.tabular.explain_prediction`: those of the schema if the release has one,
-        otherwise the public bounds of the release, extended to the row's own value if necessary.
-        Columns that only the target has are varied over the values that they had in :meth:`fit`.
-
-        Parameters
-        ----------
-        x : DataFrame of one row, Series, or array-like of shape (n_features,)
-            The row, as X.iloc[[0]] or X.iloc[0]. If the release has a schema, it may be a row of
-            the table or an encoded one.
-
-        Returns
-        -------
-        explanation : Explanation
-            In the unit of the outcome.
-
-        Raises
-        ------
-        ValueError
-            If x is not one row of the columns that were fitted.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from skdp import DPTransferRegressor
-        >>> X = np.random.default_rng(0).random((200, 2))
-        >>> model = DPTransferRegressor().fit(X, 10 * X[:, 0])
-        >>> model.explain([0.75, 0.5]).to_frame()["effect"].round(1).abs()
-        x0    2.5
-        x1    0.0
-        Name: effect, dtype: float64
-        """
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        row, schema, unscaled = explainable(
-            x, self._matching, self._limits, lambda X: self._matching.rows(self, X), names
-        )
+    def _explained(self, row, schema, unscaled):
         [deviation] = self._predict(unscaled(row[np.newaxis]), return_std=True)[1]
         return explain_prediction(
             lambda Z: self._predict(unscaled(Z)), row, schema=schema, deviation=deviation
         )
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "guarantee_")
 
 
 def _known_outcomes(y, n_rows):
@@ -431,15 +338,8 @@ def _known_outcomes(y, n_rows):
     return known, values
 
 
-def _warn_of_contradiction(expected, places):
-    """Warn if outcomes are the higher, the lower a source expects them to be."""
-    if len(places) < 2 or not (expected.std() and places.std()):
-        return
-    correlation = np.corrcoef(expected, places)[0, 1]
-    if correlation * np.sqrt(len(places) - 1) < -_CONTRADICTION:
-        warn(
-            "The outcomes in y contradict the source: the higher it expects them to be, the lower "
-            f"they are (correlation {correlation:.2f}). Check that its columns, their units and "
-            "its outcome mean the same here, see report() for the weight of each kind of model, "
-            "or use no source (source=None)."
-        )
+def _deviations(expected, places):
+    """Return the standard deviations from 0 of the correlation, 0 if either is constant."""
+    if not (expected.std() and places.std()):
+        return 0.0
+    return np.corrcoef(expected, places)[0, 1] * np.sqrt(len(places) - 1)
