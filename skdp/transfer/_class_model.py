@@ -20,13 +20,13 @@ from skdp.transfer._target_model import (
 from skdp.transfer._task import TransferModel, TransferResult
 
 # Prior standard deviations of log-odds, see benchmarks/bench_targets.py: of the intercept if class
-# frequencies are those of the source, and if they are arbitrary; of slopes of two and of more
-# classes, whose releases may be far too sure.
+# frequencies are those of the source, and if they are arbitrary.
 _SAME_LEVEL, _OTHER_LEVEL = 0.3, 1.0
-_SLOPE, _SLOPE_OF_MANY = 0.3, 1.0
-# Of the sum of functions of the columns, around a release and alone. With one strength of 1, log
-# loss of four hospitals with 10 to 60 labels is .002 higher.
-_STRENGTHS, _OWN_STRENGTHS = (0.5, 1.0, 2.0), (0.5, 1.0, 2.0, 4.0, 8.0)
+# Of slopes, and of the sum of functions of the columns. With one strength of 1, log loss of four
+# hospitals with 10 to 60 labels is .002 higher. Releases of more classes may be far too sure, and
+# labels of images and sensors show more than evidence tells of so many coefficients.
+_OF_TWO = Beliefs((), 0.3, (0.5, 1.0, 2.0), (0.5, 1.0, 2.0, 4.0, 8.0))
+_OF_MANY = Beliefs((), 1.0, (1.0, 2.0, 4.0, 8.0), (1.0, 2.0, 4.0, 8.0), power=0.0)
 # Number of sites as which the deviation for arbitrary frequencies counts if the spread between
 # sites is known: with the spread of three others in its place, log loss is .477 and .522 with 10
 # labels (ε = 4 and 1), and .447 and .484 with this.
@@ -43,14 +43,9 @@ def class_beliefs(task, release=None):
         if spread is not None:
             squares = _N_SITES * level**2 + n_others * float(spread[0]) ** 2
             level = float(np.sqrt(squares / (_N_SITES + n_others)))
-    random = task.sampling == "random"
-    return Beliefs(
-        (_SAME_LEVEL, level) if random else (_SAME_LEVEL,),
-        _SLOPE if task.n_classes == 2 else _SLOPE_OF_MANY,
-        _STRENGTHS,
-        _OWN_STRENGTHS,
-        level if random else _SAME_LEVEL,
-    )
+    levels = (_SAME_LEVEL, level) if task.sampling == "random" else (_SAME_LEVEL,)
+    beliefs = _OF_TWO if task.n_classes == 2 else _OF_MANY
+    return replace(beliefs, levels=levels, own_level=levels[-1])
 
 
 def release_sources(task, terms):
@@ -102,7 +97,7 @@ class ClassModel(TargetModel, TransferModel):
         self.n_classes, any_label = task.n_classes, len(labels) > 0
         self.n_labels = len(labels)
         sources = [
-            (replace(source, center=scores.mean(axis=0)), scores) for source, scores in sources
+            (replace(source, center=log_frequencies(scores)), scores) for source, scores in sources
         ]
         if any_label:
             sources = [*sources, self._alone(task, sources, terms, labels)]
@@ -126,10 +121,10 @@ class ClassModel(TargetModel, TransferModel):
     def _alone(self, task, sources, terms, labels):
         """Return the target alone, around the class frequencies that are expected."""
         if sources:
-            frequencies = np.exp(sources[0][1]).mean(axis=0) + 1e-6
+            logs = sources[0][0].center
         else:
-            frequencies = np.bincount(labels, minlength=self.n_classes) / len(labels)
-        logs = np.tile(np.log(frequencies), (len(task.X), 1))
+            logs = np.log(np.bincount(labels, minlength=self.n_classes) / len(labels))
+        logs = np.tile(logs, (len(task.X), 1))
         beliefs = class_beliefs(task)
         share = beliefs.alone if sources else 1.0
         source = Source(TARGET, share, None, terms, beliefs, center=logs[0], source_weight=0.0)
@@ -194,6 +189,11 @@ class ClassModel(TargetModel, TransferModel):
         labeled = ~task.unlabeled
         distributions[labeled] = np.eye(self.n_classes)[task.labels[labeled]]
         return TransferResult(distributions, history, self)
+
+
+def log_frequencies(log_posteriors):
+    """Return the logarithms of class frequencies that posteriors of all rows expect."""
+    return np.log(np.exp(log_posteriors).mean(axis=0) + 1e-6)
 
 
 def log_linear_pool(scorers, weights, X):

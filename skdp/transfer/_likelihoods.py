@@ -194,7 +194,7 @@ class SoftmaxLikelihood(_LaplaceLikelihood):
 
     def _excess(self, coefficients, rows):
         """Return log-probabilities, and indicators less probabilities."""
-        W = coefficients[1:].reshape(self.terms.shape[1], -1)
+        W = coefficients[1:].reshape(self.terms.shape[1], self._contrasts.shape[1])
         logits = self.offsets + coefficients[0] * self.scores[rows]
         logs = log_softmax(logits + self.terms[rows] @ W @ self._contrasts.T, axis=1)
         excess = -np.exp(logs)
@@ -207,7 +207,7 @@ class SoftmaxLikelihood(_LaplaceLikelihood):
         values, excess, _ = self._excess(coefficients, rows)
         parts = self.terms[rows][:, :, np.newaxis] * (excess @ self._contrasts)[:, np.newaxis]
         slopes = (excess * self.scores[rows]).sum(axis=1)
-        return values, np.column_stack([slopes, parts.reshape(len(parts), -1)])
+        return values, np.column_stack([slopes, parts.reshape(len(parts), len(coefficients) - 1)])
 
     def derivatives(self, coefficients):
         """Return the log-likelihood, its gradient and minus its Hessian."""
@@ -232,20 +232,17 @@ class SoftmaxLikelihood(_LaplaceLikelihood):
         """Return log-probabilities of other rows.
 
         Those of uncertain coefficients are moderated (MacKay, 1992): logits are divided by
-        √(1 + πv/8), with the mean v over pairs of classes of the variance of their log-odds.
+        √(1 + πv/8), with the mean variance v of the part of log-odds that is due to terms.
         """
         C, (q, k) = self._contrasts, (self.terms.shape[1], self._contrasts.shape[1])
         W = posterior.coefficients[1:].reshape(q, k)
         logits = offsets + posterior.coefficients[0] * scores + terms @ W @ C.T
-        if not moderated:
-            return log_softmax(logits, axis=1)
-        covariance = posterior.factor.T @ posterior.factor
-        s, of_slope = scores @ C, covariance[0, 1:].reshape(q, k)
-        of_terms = np.trace(covariance[1:, 1:].reshape(q, k, q, k), axis1=1, axis2=3)
-        variance = covariance[0, 0] * (s**2).sum(axis=1) + ((terms @ of_terms) * terms).sum(axis=1)
-        variance = 2 / k * (variance + 2 * ((terms @ of_slope) * s).sum(axis=1))
-        moderation = np.sqrt(1 + np.pi * np.maximum(variance, 0) / 8)
-        return log_softmax(logits / moderation[:, np.newaxis], axis=1)
+        if moderated:
+            factor = posterior.factor[:, 1:].reshape(-1, q, k)
+            covariance = np.tensordot(factor, factor, axes=((0, 2), (0, 2)))
+            variance = 2 / k * ((terms @ covariance) * terms).sum(axis=1)
+            logits = logits / np.sqrt(1 + np.pi * variance / 8)[:, np.newaxis]
+        return log_softmax(logits, axis=1)
 
 
 @dataclass(frozen=True)

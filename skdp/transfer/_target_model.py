@@ -42,8 +42,7 @@ class Beliefs:
         Of the slope about 1.
 
     strengths : tuple of float
-        Of the sum of functions of the columns over the target's rows; the probability of each is
-        inversely proportional to it.
+        Of the sum of functions of the columns over the target's rows.
 
     own_strengths : tuple of float
         The same of the target alone.
@@ -57,6 +56,9 @@ class Beliefs:
 
     alone : float, default=.02
         That of the target alone, compared with all sources.
+
+    power : float, default=1
+        The probability of a strength is inversely proportional to this power of it.
     """
 
     levels: tuple
@@ -66,6 +68,7 @@ class Beliefs:
     own_level: float = 1.0
     kinds: tuple = (0.25, 0.25, 0.5)
     alone: float = 0.02
+    power: float = 1.0
 
 
 # Of numbers, in standard deviations about the prediction; see benchmarks/bench_numbers.py. With
@@ -158,6 +161,8 @@ class Terms:
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
         """Return the functions of rows."""
+        if not len(self.means):  # of densities, which have none
+            return np.empty((len(rows), 0))
         values = (_functions(self.basis, self.n_shared, rows) - self.means) / self.scales
         return values if self.directions is None else values @ self.directions.T
 
@@ -196,7 +201,7 @@ class Source:
         That of the prediction, in which slope and stated errors are.
 
     center : float or ndarray of shape (n_classes,), default=0
-        Mean prediction, about which the slope is.
+        Mean number, or logarithms of class frequencies, about which the slope is.
 
     source_weight : float, default=1
         Weight of releases in it.
@@ -229,7 +234,7 @@ class Source:
         beliefs, n = self.beliefs, self.terms.n_functions
         mean, as_it_is = np.zeros((2, 2 + n))
         if self.predict is None:
-            for strength, share in _shares(beliefs.own_strengths):
+            for strength, share in _shares(beliefs.own_strengths, beliefs.power):
                 deviations = np.full(2 + n, strength / self.terms.spread)
                 deviations[:2] = 0.0, beliefs.own_level / self.unit
                 yield self.name, share, mean, deviations
@@ -241,7 +246,7 @@ class Source:
             shifted[:2] = np.hypot(as_it_is[:2], (beliefs.slope / self.unit, level))
             part = 1 / len(beliefs.levels)
             yield self.name + SHIFTED, part * beliefs.kinds[1], mean, shifted
-            for strength, share in _shares(beliefs.strengths):
+            for strength, share in _shares(beliefs.strengths, beliefs.power):
                 changed = shifted.copy()
                 changed[2:] = strength / self.terms.spread
                 yield self.name + CHANGED, part * beliefs.kinds[2] * share, mean, changed
@@ -259,8 +264,8 @@ def alone(sources):
     yield from [replace(first, **changes, source_weight=0.0)] if first.beliefs.alone else []
 
 
-def _shares(strengths):
-    shares = 1 / np.array(strengths)
+def _shares(strengths, power):
+    shares = np.array(strengths) ** -power
     return zip(strengths, shares / shares.sum(), strict=True)
 
 
