@@ -25,6 +25,13 @@ from skdp.utils._frames import as_frame
 from skdp.utils._validation import check_magnitude, forget_fit, validate_data
 from skdp.utils._warnings import warn
 
+# Of scores: estimator, number of unknown outcomes and of rows.
+UNKNOWN = (
+    "The 'y' parameter of {}.score marks {} of {} outcomes as unknown. Score rows with outcomes "
+    "only; in cross-validation, use cv=LabeledSplit(), and scoring=LabeledScorer() for scores of "
+    "training rows."
+)
+
 
 class TransferEstimator(BaseEstimator):
     """An estimator of a target that learns from releases of one kind of outcome."""

@@ -11,7 +11,7 @@ from sklearn.utils import check_consistent_length
 from skdp.privacy import PrivacyGuarantee
 from skdp.release import in_units
 from skdp.tabular import MANY, NumericColumn, explain_prediction, numbers
-from skdp.transfer._base import TransferEstimator, warn_of_contradiction
+from skdp.transfer._base import UNKNOWN, TransferEstimator, warn_of_contradiction
 from skdp.transfer._sources import common_outcome
 from skdp.transfer._target_model import NumberModel
 from skdp.utils._labels import is_missing, label_array
@@ -296,7 +296,7 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
 
         y : array-like of shape (n_samples,)
             Outcomes, all of them known. In cross-validation with unknown ones, use
-            ``cv=LabeledSplit(KFold(5), unlabeled=None)``.
+            ``cv=LabeledSplit()``.
 
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
@@ -307,11 +307,7 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
         """
         known, values = _known_outcomes(y, len(label_array(y)))
         if not known.all():
-            raise ValueError(
-                f"The 'y' parameter of DPTransferRegressor.score marks {(~known).sum()} of "
-                f"{len(known)} outcomes as unknown. Score rows with outcomes only; in "
-                "cross-validation, use cv=LabeledSplit(KFold(5), unlabeled=None)."
-            )
+            raise ValueError(UNKNOWN.format("DPTransferRegressor", (~known).sum(), len(known)))
         return super().score(X, values, sample_weight)
 
     def _explained(self, row, schema, unscaled):

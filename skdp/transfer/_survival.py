@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from skdp.privacy import PrivacyGuarantee
 from skdp.release import concordance, cumulative_hazards, curve_times, curves
 from skdp.tabular import EventOutcome, explain_prediction, missing_values, numbers
-from skdp.transfer._base import TransferEstimator, warn_of_contradiction
+from skdp.transfer._base import UNKNOWN, TransferEstimator, warn_of_contradiction
 from skdp.transfer._likelihoods import CoxLikelihood
 from skdp.transfer._sources import common_outcome
 from skdp.transfer._target_model import TimeModel
@@ -305,7 +305,8 @@ class DPTransferSurvival(TransferEstimator):
             Rows.
 
         y : structured array of shape (n_samples,) or DataFrame
-            Outcomes, see :meth:`fit`. Rows whose outcome is unknown are left out.
+            Outcomes, see :meth:`fit`, all known. In cross-validation with unknown ones, use
+            ``cv=LabeledSplit()``.
 
         Returns
         -------
@@ -314,6 +315,8 @@ class DPTransferSurvival(TransferEstimator):
         """
         risks = self.predict(X)
         known, events, times = _known_outcomes(self.outcome_, y, len(risks))
+        if not known.all():
+            raise ValueError(UNKNOWN.format("DPTransferSurvival", (~known).sum(), len(known)))
         pairs = np.rec.fromarrays([events, times])
         return concordance(self.outcome_, pairs, risks[known], "DPTransferSurvival.score")
 
