@@ -79,12 +79,7 @@ def test_report_and_weights(case):
     assert model.source_weight_ == pytest.approx(report["weight"][:3].sum())
     assert report["n_labels"].unique() == [60]
     assert report["log_odds"][0] == 0
-    if case.kind == "event":
-        known = case.y[:60]
-        n_events = (known["event"] & (known["time"] <= 1000)).sum()
-        assert report["n_events"].unique() == [n_events]
-    else:
-        assert report["error"].between(4, 15).all()
+    assert np.isfinite(report["log_likelihood"]).all()
 
 
 def test_columns_are_matched_by_name(case):
