@@ -49,10 +49,13 @@ def oldest(session):
 
 @nox.session
 def tests(session):
-    """Everything, with all parameters of slow tests, against the newest versions."""
+    """Everything against the newest versions; ``nox -s tests -- --all`` before a release.
+
+    Of slow tests, the first parameters alone are tried without ``--all``.
+    """
     session.install("-e", ".[test]")
     session.run(
-        *("pytest", "-q", "-n", "2", "--dist", "worksteal", "--all", *session.posargs),
+        *("pytest", "-q", "-n", "2", "--dist", "worksteal", *session.posargs),
         env={"OMP_NUM_THREADS": "1"},
     )
 
@@ -62,7 +65,7 @@ def package(session):
     """Build wheel and source distribution, check both, and test each in a new environment.
 
     Of the source distribution, by default, whether every test can be collected, and what reads
-    files beside the package; ``nox -s package -- all`` runs everything.
+    files beside the package; ``nox -s package -- all`` runs everything, with all parameters.
     """
     session.install("build", "twine>=6.1")
     with TemporaryDirectory() as folder:  # outside the checkout, and nothing of it on the path
@@ -110,7 +113,7 @@ def test_sdist(session, programs):
     install(session, programs, "-e", ".[test]")
     names = ["test_readme", "test_packaging", "test_architecture", "test_bibliography"]
     names += ["test_benchmarks"]
-    which = ["-n", "2"] if "all" in session.posargs else ["-k", " or ".join(names)]
+    which = ["-n", "2", "--all"] if "all" in session.posargs else ["-k", " or ".join(names)]
     session.run(str(programs / "pytest"), "-q", *which, external=True, env=one)
 
 

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Bunch
 
 from skdp import OrientedGradients, Schema, TabularEncoder, representative_rows
-from skdp.datasets import fetch_mnist, fetch_usps, hide_labels, load_heart_disease
+from skdp.datasets import fetch_mnist, fetch_usps, hide_labels, load_heart_disease, two_sides
 from skdp.release import BasisFunctions
 
 FOLDER = Path(os.environ.get("SKDP_DATA", "SKDP_DATA"))
@@ -185,11 +185,7 @@ SIZES = {"adult": 20_000, "whas500": 250, "actg320": 600, "randhie": 8_000}
 
 @functools.lru_cache(maxsize=2)
 def table(name, seed):
-    """Return a table with its public schema, and rows of a source and of a target.
-
-    Those that are not the source's are the target's. In a random order, the first of these are for
-    training, where the first of each class are labeled, and the rest are the test set.
-    """
+    """Return a table with its public schema, and rows of a source and of a target, the others."""
     rng = np.random.RandomState(seed)
     about = json.loads((FOLDER / "tabular" / "schemas.json").read_text(encoding="utf-8"))[name]
     frame = pd.read_csv(FOLDER / "tabular" / f"{name}.csv.gz")
@@ -200,18 +196,7 @@ def table(name, seed):
     else:
         is_source = np.zeros(len(frame), dtype=bool)
         is_source[rng.permutation(len(frame))[: SIZES[name]]] = True
-    learning, test = np.split(rng.permutation(np.flatnonzero(~is_source)), [about["target_rows"]])
-    classes = np.unique(y)
-    shown = [learning[y[learning] == label][: about["labels_per_class"]] for label in classes]
-    return Bunch(
-        data=frame,
-        target=y,
-        schema={"version": 1, "columns": about["columns"], "classes": classes.tolist()},
-        source=np.flatnonzero(is_source),
-        learning=learning,
-        labeled=np.concatenate(shown),
-        test=test,
-    )
+    return Bunch(**two_sides(frame, y, about, is_source, rng))
 
 
 def whole(name):

@@ -38,7 +38,6 @@ TITLES = {
     "brier": "Brier score",
     "accuracy": "accuracy",
     "balanced_accuracy": "balanced accuracy",
-    "balanced_decision": "balanced accuracy of decisions at the mean probability",
 }
 BUDGETS = ("record 4", "record 1", "record 0.5")
 
@@ -434,7 +433,7 @@ def class_differences(record):
 
 
 RECORD_MODELS = ("target", "self-training", "all labels", "source", "transfer")
-RECORD_MEASURES = ("auc", "log_loss", "brier", "balanced_accuracy", "balanced_decision")
+RECORD_MEASURES = ("auc", "log_loss", "brier", "balanced_accuracy")
 
 
 def record_cells(rows, measure):
@@ -661,13 +660,10 @@ def _gain(row, name):
     return own - max(sides) if name == "c" else min(sides) - own
 
 
-SHOWN = ("logistic regression", "5 neighbors", "CDMMAClassifier")
-
-
 def defaults(record):
     """Rows of classifiers, those of skdp before and after its defaults changed."""
     return with_columns(
-        where(record["rows"], model=SHOWN),
-        name=lambda r: f"{r['model']}, {r['variant']}" if r["model"] == SHOWN[-1] else r["model"],
+        record["rows"],
+        name=lambda r: r["model"] + f", {r['variant']}" * r["model"].startswith("CDMMA"),
         half=lambda r: "choosing" if r["level"] == "chosen" else "judging",
     )

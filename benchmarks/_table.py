@@ -30,9 +30,9 @@ class Values(list):
     """Values of one column in some rows, as format strings show them.
 
     ``{auc:.3f}`` is the mean; ``{auc:.3f ±}`` has the standard deviation behind it, and
-    ``{auc:.3f ±e}`` the standard error; ``{auc:.3f max}`` is the greatest, ``sd`` in its place
-    the deviation alone. "p" instead of "f" multiplies by 100. Values that are all the same stay as
-    they are. The other formats are those of ``WORDS``; ``{equal:yes/no}`` has a text for each.
+    ``{auc:.3f ±e}`` the standard error; ``{auc:.3f max}`` is the greatest. "p" instead
+    of "f" multiplies by 100. Values that are all the same stay as they are. The other formats are
+    those of ``WORDS``; ``{equal:yes/no}`` has a text for each.
     """
 
     @property
@@ -89,24 +89,15 @@ def level_name(level):
     return f"ε = {epsilon_name(epsilon)} {'for a record' if unit else 'for an element'}"
 
 
-def _bytes(values):
-    scale, unit = (1e6, "MB") if values[0] >= 1e6 else (1e3, "kB")
-    return f"{values[0] / scale:.{0 if values[0] >= 10 * scale else 1}f} {unit}"
-
-
 WORDS = {
     "count": lambda values: str(len(values)),
     "different": lambda values: str(len(set(values))),
     "ε": lambda values: epsilon_name(values[0]),
     "private": lambda values: epsilon_name(values[0]).replace("∞", "not private"),
-    "level": lambda values: level_name(values[0]),
-    "ms": lambda values: f"{1000 * values[0]:.0f} ms",
-    "bytes": _bytes,
 }
 STATISTICS = {
     "max": max,
     "min": min,
-    "sd": lambda values: values.sd,
     "sdn": lambda values: (values.variance * (len(values) - 1) / len(values)) ** 0.5,
 }
 

@@ -13,9 +13,6 @@ its log loss); gain: by how much the log loss of a transfer with few labels (fiv
 images and sensors) is lower with it than with these labels alone. Estimates stand beside LEEP
 (Nguyen et al., 2020, of posteriors) and LogME (You et al., 2021, of log-posteriors).
 
-accounting: what k releases, and a record of 784 elements, amount to: closed forms and
-distributions.
-
 audit: how close does an audit of a source of statistics come to its guarantee; which bugs are
 found? Fits with and without a canary, of synthetic rows of two columns and two classes. The
 canary is at 1/6 of each column, where all of it shows in the moments: the cosines of the columns
@@ -335,34 +332,6 @@ def transferabilities(options):
     _bench.save("transferability", rows(), {"draws": draws})
 
 
-def accounting_rows(delta):
-    X = np.zeros((2, 784))
-    for epsilon in (0.01, 0.1, 1.0):
-        # Of δ, the point masses of all 784 elements or 100 releases take one part in a hundred.
-        atom = delta / 100 / 784
-        for each in (
-            OptimalDPNoise(epsilon, atom, sensitivity=1.0),
-            StaircaseDPNoise(epsilon, atom, sensitivity=1.0),
-            GaussianDPNoise(epsilon, delta, sensitivity=1.0),
-        ):
-            guarantee = each.fit(X).guarantee_
-            compositions = {f"{k} releases, per element": guarantee.compose(k) for k in (10, 100)}
-            compositions["a record of 784"] = guarantee.to_record()
-            for what, many in compositions.items():
-                yield {
-                    "what": what,
-                    "noise": guarantee.mechanism,
-                    "epsilon": guarantee.epsilon,
-                    "closed_form_epsilon": many.epsilon,
-                    "closed_form_delta": many.delta,
-                    "tight_epsilon": many.epsilon_at(delta),
-                }
-
-
-def accounting(options):
-    _bench.save("accounting", accounting_rows(1e-5), {"delta": 1e-5})
-
-
 class ExactScores(DPStatisticsSource):
     def fit(self, X, y, groups=None):
         super().fit(X, y)
@@ -526,5 +495,4 @@ def speed(options):
 
 if __name__ == "__main__":
     tasks = {"noise": noise, "leakage": leakage, "transferability": transferabilities}
-    tasks |= {"accounting": accounting, "audit": audit, "speed": speed}
-    _bench.main(__doc__, **tasks)
+    _bench.main(__doc__, **tasks, audit=audit, speed=speed)

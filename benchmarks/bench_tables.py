@@ -70,8 +70,6 @@ def worth(truth, probabilities):
         "log_loss": log_loss(truth, np.clip(probabilities, LEAST, 1 - LEAST)),
         "brier": brier_score_loss(truth, probabilities),
         "balanced_accuracy": balanced_accuracy_score(truth, probabilities > 0.5),
-        # As class_weight="balanced" decides: a rare class counts as much as a frequent one.
-        "balanced_decision": balanced_accuracy_score(truth, probabilities > probabilities.mean()),
     }
 
 

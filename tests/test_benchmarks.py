@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from skdp import DPStatisticsSource
@@ -95,33 +94,6 @@ def test_failed_write_leaves_the_old_file(bench, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["table.json"]
 
 
-def test_plan_of_transfers_has_the_rows_of_the_results_each_once(load):
-    plan, key_of = load("_plan"), load("_bench").key_of
-    for table in plan.PLAN:
-        rows = [row for group in plan.groups(table) for row in group]
-        keys = set(map(key_of, rows))
-        assert len(keys) == len(rows)
-        found = load("_table").load(plan.file_of(table))["rows"]
-        assert keys == {key_of(row) for row in found if row["model"] != plan.ALONE}
-
-
-def test_one_source_serves_the_strategies_and_labels_of_a_draw(load):
-    plan = load("_plan")
-    groups = [group for group in plan.groups("usps-mnist", 1) if group[0]["level"] == "0.1"]
-    assert [plan.source_settings(group) for group in groups] == [
-        {"parts": "all", "n_layers": 1},
-        {"parts": "papers", "n_layers": 5},
-    ]
-    labels = {row["labels"] for row in groups[0] if row["model"] == "noise_aware"}
-    assert labels == {10, 20, 30, 40, 50}
-    (medoids,) = (row for row in groups[0] if row["variant"] == "medoids" and row["labels"] == 50)
-    assert plan.fit_settings(medoids) == {
-        "strategy": "multitask",
-        "random_state": 0,
-        "label_sampling": "stratified",
-    }
-
-
 @pytest.mark.skipif(not HAS_GIT, reason="git is not installed")
 def test_commit_says_where_code_differs_from_it(load, tmp_path, monkeypatch):
     bench = load("_bench")
@@ -202,28 +174,6 @@ def test_methods_see_the_same_rows_in_their_own_columns(load):
     assert not np.array_equal(other.X_test.index, frame.X_test.index)
 
 
-def test_rows_survive_the_way_to_a_peer(load, tmp_path):
-    peers = load("_peers")
-    arrays = [np.arange(6.0).reshape(3, 2), np.array([0, 1, 1]), np.ones((1, 2)), np.array([1])]
-    for columns in (None, np.array([0, 1])):
-        rows = peers.Rows(*arrays, columns)
-        rows.save(tmp_path / "rows.npz")
-        again = peers.Rows.load(tmp_path / "rows.npz")
-        assert vars(again).keys() == vars(rows).keys()
-        for name, value in vars(rows).items():
-            np.testing.assert_array_equal(getattr(again, name), value)
-
-
-def test_worth_of_probabilities(load):
-    found = load("bench_tables").worth(
-        np.array([False, True, True, True]), np.array([1 / 4, 3 / 4, 3 / 4, 1 / 4])
-    )
-    assert found["auc"] == pytest.approx((1 + 1 + 0.5) / 3)
-    assert found["balanced_accuracy"] == pytest.approx((1 + 2 / 3) / 2)
-    assert found["log_loss"] == pytest.approx(-(3 * np.log(3 / 4) + np.log(1 / 4)) / 4)
-    assert found["brier"] == pytest.approx((3 / 16 + 9 / 16) / 4)
-
-
 def test_one_release_has_the_noise_of_all_owners(load):
     merged_and_whole = load("_fits").merged_and_whole
     given = []
@@ -237,16 +187,6 @@ def test_one_release_has_the_noise_of_all_owners(load):
     assert given[:4] == [(0, 1.0), (1, 1.0), (2, 1.0), (None, 1.0)]
     own = single.guarantee.gaussian_distance
     assert equal.guarantee.gaussian_distance == pytest.approx(own / np.sqrt(3), 1e-3)
-
-
-def test_owners_of_a_cut_share_no_row(load):
-    owners = load("bench_owners")
-    X = pd.DataFrame({"age": np.arange(4000) % 50, "workclass": np.arange(4000) % 3})
-    rest = np.random.default_rng(0).permutation(4000)
-    for cut, n, size in ((5, 5, 300), ("workclass", 3, 300), ("age", 10, 300), (None, 5, 800)):
-        parts = owners._owned(X, cut, rest)
-        assert [len(part) for part in parts] == n * [size]
-        assert len(np.unique(np.concatenate(parts))) == n * size
 
 
 def test_regressions_of_numbers_find_a_line_in_many_rows(load):
@@ -277,11 +217,6 @@ def test_rows_of_a_batch_add_up_to_the_gradient_of_its_partial_likelihood(load):
     steps = 1e-5 * np.eye(3)
     numeric = [(likelihood(beta + s) - likelihood(beta - s)) / 2e-5 for s in steps]
     assert found == pytest.approx(np.array(numeric), rel=1e-6)
-
-
-def test_sections_without_results_are_left_out(load):
-    pattern = "# A page\n\n## Of nothing\nresults: no_such_file\n\n@no.function\n"
-    assert load("tables").page(pattern) == "# A page\n"
 
 
 @pytest.mark.parametrize(
@@ -343,31 +278,6 @@ def test_pages_are_what_the_results_say(load):
         assert path.read_text() == text, f"python benchmarks/tables.py would change {path.name}"
 
 
-def test_patterns_have_cells_for_values_of_a_column_and_for_what_is_missing(load):
-    record = {
-        "settings": {"draws": 2},
-        "rows": [
-            {"case": case, "level": level, "draw": draw, "auc": 0.8 + draw / 10}
-            for case, level in (("b", 4.0), ("b", 1.0), ("a", 1.0))
-            for draw in (0, 1)
-        ],
-    }
-    block = load("tables").block
-    assert block("Over {draws}\ndraws.", record) == "Over 2 draws."
-    assert block(": only level=4.0\nOver {draw:different} draws.", record) == "Over 2 draws."
-    lines = block(
-        ": order case; per case; by level\n| Of | ε = ~ | 4 |\n"
-        "| {case} | {~ auc:.1p} % | {#1 auc:.2f ±} or none |",
-        record,
-    ).splitlines()
-    assert lines == [
-        "| Of | ε = 1 | ε = 4 | 4 |",
-        "|---|---|---|---|",
-        "| a | 85.0 % | – | none |",
-        "| b | 85.0 % | 85.0 % | 0.85 ± 0.07 |",
-    ]
-
-
 # Numbers of all tables and figures of the papers.
 TABLES = {
     "Kumar and Moser": [str(n) for n in range(1, 16)],
@@ -415,43 +325,3 @@ def test_figures_of_papers_are_bold_where_they_are_missed(papers):
     text = "{some: level=0.3 -> <scores[0]:.0p> of <scores[1]:.0p> %}, {other: a=1 -> b}"
     assert papers(text, some=rows) == "50 of 30 %, not measured yet"
     assert papers("{some: level=2 -> scores[0]}", some=rows) == "not measured yet"
-
-
-def test_labels_of_papers_are_shown_by_how_they_were_chosen(papers):
-    def row(model, variant, accuracy, level="1", labels=10):
-        place = {"case": "", "level": level, "draw": 0, "labels": labels}
-        return {"model": model, "variant": variant, "accuracy": accuracy, **place}
-
-    rows = [
-        row("alignment", "default", 90.0),
-        row("alignment", "five-layers", 91.0),
-        row("alignment", "folds", 99.0),  # not a setting of the papers
-        row("alignment", "medoids", 92.0),
-        row("noise_aware", "representative", 94.0),
-        row("noise_aware", "default", 95.0, labels=20),
-    ]
-    found = papers("{labels: mnist-usps; alignment; 1 >= 92}", transfer_mnist_usps=rows)
-    assert found == "**91.0** (1) | – | 92.0 (1) † | – | 94.0 (1) | –"
-    found = papers("{labels: mnist-usps; alignment; 1; 20}", transfer_mnist_usps=rows)
-    assert found == "– | – | – | 95.0 (1) | – | –"
-    found = papers("{labels: mnist-usps; multitask; 3}", transfer_mnist_usps=rows)
-    assert found == "not measured yet | – | – | – | – | –"
-
-
-@pytest.mark.parametrize(
-    ("values", "spec", "text"),
-    [
-        ((1.0, 2.0), ".1f", "1.5"),
-        ((1.0, 3.0), ".1f ±", "2.0 ± 1.4"),
-        ((1.0, 3.0), "+.1f ±e", "+2.0 ± 1.0"),
-        ((1.0, 3.0), ".0f max", "3"),
-        ((0.5, 0.5), ".1p", "50.0"),
-        ((5000, 5000), ",", "5,000"),
-        (("record 8",), "level", "ε = 8 for a record"),
-        ((False,), "yes/no", "no"),
-        ((2.5e6,), "bytes", "2.5 MB"),
-        ((), ".1f", "–"),
-    ],
-)
-def test_formats_of_values(load, values, spec, text):
-    assert format(load("_table").Values(values), spec) == text

@@ -85,7 +85,6 @@ def test_networks_are_checked():
     assert all(network in EVERYTHING for network in NETWORKS)
 
 
-@pytest.mark.slow
 @parametrize_with_checks(EVERYTHING + OTHERS)
 def test_check_estimator(estimator, check):
     check(estimator)

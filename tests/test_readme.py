@@ -76,11 +76,6 @@ def test_the_schema_can_be_pasted():
     assert list(schema.classes) == described["classes"]
 
 
-@pytest.mark.parametrize("name", ["CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"])
-def test_project_files_exist(name):
-    assert (ROOT / name).read_text().strip()
-
-
 @pytest.mark.parametrize("page", ["README.md", "doc/quickstart.rst"])
 def test_figures_of_the_quickstart_are_those_of_the_results(page):
     record = json.loads((ROOT / "benchmarks/results/hospitals.json").read_text())

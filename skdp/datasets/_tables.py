@@ -70,19 +70,27 @@ def load_adult(*, random_state: int | np.random.RandomState | None = None) -> Bu
     y = frame.pop(about["label"]).to_numpy()
     is_source = np.zeros(len(frame), dtype=bool)
     is_source[rng.permutation(len(frame))[:20_000]] = True
+    return Bunch(**two_sides(frame, y, about, is_source, rng), DESCR=about["note"])
+
+
+def two_sides(frame, y, about, is_source, rng):
+    """Return a table with its schema, and rows of the source and of the target, as a mapping.
+
+    In a random order, the first rows of the target are for training, where the first of each class
+    are labeled, and the rest are the test set.
+    """
     learning, test = np.split(rng.permutation(np.flatnonzero(~is_source)), [about["target_rows"]])
     classes = np.unique(y)
     shown = [learning[y[learning] == label][: about["labels_per_class"]] for label in classes]
-    return Bunch(
-        data=frame,
-        target=y,
-        schema={"version": 1, "columns": about["columns"], "classes": classes.tolist()},
-        source=np.flatnonzero(is_source),
-        learning=learning,
-        labeled=np.concatenate(shown),
-        test=test,
-        DESCR=about["note"],
-    )
+    return {
+        "data": frame,
+        "target": y,
+        "schema": {"version": 1, "columns": about["columns"], "classes": classes.tolist()},
+        "source": np.flatnonzero(is_source),
+        "learning": learning,
+        "labeled": np.concatenate(shown),
+        "test": test,
+    }
 
 
 def load_heart_disease() -> Bunch:

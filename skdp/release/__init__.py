@@ -32,7 +32,7 @@ from skdp.release._number_evaluation import (
     cell_of,
 )
 from skdp.release._numbers import HALF_WIDTH, in_units
-from skdp.release._posterior import positive_mean
+from skdp.release._posterior import positive_mean, reliability
 from skdp.release._score_posterior import LEAST_ROWS
 from skdp.release._statistics import measure_moments, positive_counts
 from skdp.release._subspace import class_medians

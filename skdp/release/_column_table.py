@@ -10,20 +10,16 @@ from skdp.release._basis import regression
 from skdp.release._hazard_ratios import HazardRatios
 from skdp.release._unclipped import clipping_by_class, numeric_functions
 from skdp.tabular import CategoryColumn, EventOutcome, NumericColumn
+from skdp.utils._linalg import NEGLIGIBLE
 
 # Name of missing values where the schema does not use it.
 _MISSING = "missing"
-_TINY = 1e-12
 # Smallest variance within classes, in units of the squared range, for comparison with noise.
 _LEAST_VARIANCE = 1e-6
 # Variance of the logarithm of a variance by maximum entropy about the true one, of all classes
 # and of a class beyond that (measured on seven tables: 20 % and 10 %).
 _MODEL_ERROR = 0.04
 _CLASS_ERROR = 0.01
-# Largest variance of a logarithm; beyond it nothing is known.
-_MOST = 100.0
-# Smallest factor of a variance.
-_LEAST_FACTOR = 0.1
 
 
 @dataclass(frozen=True)
@@ -45,7 +41,7 @@ class _Group:
     sums, noise : ndarray of shape (n_features,)
         Σ(u − center), and variances of the noise in it.
 
-    doubt : ndarray of shape (n_features,)
+    systematic_variance : ndarray of shape (n_features,)
         Variances of systematic errors of the mean.
 
     spreads : dict of int to tuple
@@ -58,7 +54,7 @@ class _Group:
     center: np.ndarray
     sums: np.ndarray
     noise: np.ndarray
-    doubt: np.ndarray
+    systematic_variance: np.ndarray
     spreads: dict
 
     def total(self, column):
@@ -78,7 +74,7 @@ class _Group:
             noise = self.count_noise if key is None else self.noise[key]
             square -= quantile * noise * np.array([a * a, -2 * a * b, b * b])
             if key is not None and a:
-                square[0] -= quantile * self.doubt[key] * (a * self.count) ** 2
+                square[0] -= quantile * self.systematic_variance[key] * (a * self.count) ** 2
         rows = max(bottom, 0.0)
         if variance is None:
             square -= quantile * rows * np.array([0.0, 1.0, -1.0])
@@ -179,11 +175,7 @@ def _groups_of_sums(release):
     clipping = clipping_by_class(statistics, release.encoder)
     counts, count_sd = sums.pooled_counts
     frequencies = sums.row_counts / sums.row_counts.sum()
-    # They sum to zero except for their noise, which this reduces.
-    contrast = sums.contrast - sums.contrast.mean(axis=0)
-    clipped = contrast + sums.frequencies.T @ sums.total
-    K = len(counts)
-    noise = sums.contrast_sd**2 * (1 - 1 / K) + sums.frequencies.T**2 @ sums.total_sd**2
+    K, clipped, noise = len(counts), sums.class_sums, sums.class_sum_noise
     mean = frequencies @ clipping.means
     factor = frequencies @ clipping.factors
     shift = frequencies @ (clipping.factors[:, np.newaxis] * clipping.means + clipping.shifts)
@@ -195,12 +187,12 @@ def _groups_of_sums(release):
     noise = np.append(noise, (sums.total_sd**2).sum()) / factors**2
     clipped = np.vstack([clipped, sums.total.sum(axis=0)])
     unclipped = (clipped - counts[:, np.newaxis] * shifts) / factors[:, np.newaxis]
-    doubt = weights @ clipping.doubt
+    systematic_variance = weights @ clipping.systematic_variance
     labels, linear = [*release.classes.tolist(), None], basis.linear
     low, high = _scales(release)
     units = basis.scale[linear] * (high - low)
     center = (basis.center[linear] - low) / (high - low)
-    spreads = _spreads(release, clipping, weights, counts, noise, doubt)
+    spreads = _spreads(release, clipping, weights, counts, noise, systematic_variance)
     # The ends of a number are no groups of rows.
     first = 0 if release.outcome is None else K
     return [
@@ -211,14 +203,14 @@ def _groups_of_sums(release):
             center=center,
             sums=unclipped[g, linear] / units,
             noise=noise[g] / units**2,
-            doubt=doubt[g, linear] / units**2,
+            systematic_variance=systematic_variance[g, linear] / units**2,
             spreads=spreads[g],
         )
         for g in range(first, K + 1)
     ]
 
 
-def _spreads(release, clipping, weights, counts, noise, doubt):
+def _spreads(release, clipping, weights, counts, noise, systematic_variance):
     """Return of each group, by numeric column, the variance of values and of its logarithm."""
     # Distributions of the values are those of maximum entropy that have the means of their basis
     # functions. Their variance within classes is then moved towards that of the noisy second
@@ -231,7 +223,7 @@ def _spreads(release, clipping, weights, counts, noise, doubt):
         present = weights * (1 - missing)
         groups = (present @ p) / present.sum(axis=1, keepdims=True)
         deviations = _squares(f.values, groups)
-        variances = np.maximum((groups * deviations).sum(axis=1), _TINY)
+        variances = np.maximum((groups * deviations).sum(axis=1), NEGLIGIBLE)
         square = groups[-1] @ f.table[:, 0] ** 2
         measured, error = _measured_square(statistics, clipping, f.places[0], present[-1].sum())
         # The part of the mean square that is no variance follows from the means.
@@ -241,13 +233,13 @@ def _spreads(release, clipping, weights, counts, noise, doubt):
         change = (measured - square) / within
         error = (error / within) ** 2
         reliability = _MODEL_ERROR / (_MODEL_ERROR + error)
-        factor = np.exp(reliability * np.log(max(1 + change, _LEAST_FACTOR)))
+        factor = np.exp(reliability * np.log(max(1 + change, 0.1)))
         for g, of_group in enumerate(groups):
             slopes = regression(f.table, deviations[g], of_group)
             n = rows[g] * present[g].sum()
             nearest = f.table @ slopes
             sampling = (of_group @ nearest**2 - (of_group @ nearest) ** 2) / n
-            sampling += slopes**2 @ (noise[g] / n**2 + doubt[g, f.places])
+            sampling += slopes**2 @ (noise[g] / n**2 + systematic_variance[g, f.places])
             systematic = reliability * error + _CLASS_ERROR
             spreads[g][number] = (
                 variances[g] * factor,
@@ -278,7 +270,7 @@ def _groups_of_moments(release):
     moments = release.moments
     low, high = _scales(release)
     width = high - low
-    variances = np.maximum(_diagonals(moments) / width**2, _TINY)
+    variances = np.maximum(_diagonals(moments) / width**2, NEGLIGIBLE)
     variances = np.broadcast_to(variances, (len(release.classes), len(width)))
     covariance_noise = moments.covariance_noise
     spread_noise = np.zeros(1) if covariance_noise is None else covariance_noise / width**4
@@ -293,7 +285,9 @@ def _groups_of_moments(release):
         noisy = variances[c] + noise
         # Additional variance due to the noise of rows and labels.
         sampling = np.maximum(noisy / size - variances[c] / n, 0.0)
-        # Squares of Laplace noise, like those of optimal noise, vary by more than normal ones.
+        # With normal values and Laplace noise of variance v, whose excess kurtosis is 3, a noisy
+        # value of variance s has the fourth moment 3 s² + 3 v², and its square the variance
+        # 2 s² + 3 v². Optimal noise is much like Laplace noise.
         squares = 2 * noisy**2 + 3 * noise**2
         spread = (spread_noise[c] + squares / size) / variances[c] ** 2
         groups.append(
@@ -304,7 +298,7 @@ def _groups_of_moments(release):
                 center=center[c],
                 sums=np.zeros(len(width)),
                 noise=(mean_noise[c] + sampling) * n**2,
-                doubt=np.zeros(len(width)),
+                systematic_variance=np.zeros(len(width)),
                 spreads=dict(enumerate(zip(variances[c], spread, strict=True))),
             )
         )
@@ -360,7 +354,7 @@ def _numeric(group, number, missing, present, column, confidence):
     mean = group.interval(top, present, confidence, variance=variance)
     decode, scale, names = _units(column)
     yield names[0], *map(decode, mean)
-    half = norm.isf((1 - confidence) / 2) / 2 * np.sqrt(min(log_variance, _MOST))
+    half = norm.isf((1 - confidence) / 2) / 2 * np.sqrt(min(log_variance, 100.0))
     yield names[1], *map(scale, np.sqrt(variance) * np.exp([0.0, -half, half]))
 
 

@@ -1,14 +1,14 @@
 r"""From noisy counts of exits to hazards: how rows of a source leave, with the event or without.
 
-Rows are counted by the interval in which they leave, those with the event first, then those
-without, and last those that are there at the horizon. Noisy counts, and the hazards that follow,
-are brought to powers of time as far as their noise asks for; without noise, hazards are those of
+The *exits* of a source are its rows by the interval in which they leave, those with the event
+first, then those without, and last those at risk at the horizon. Noisy counts, and the hazards
+that follow, are shrunk to powers of time by their noise; without noise, hazards are those of
 Nelson and Aalen,
 
 .. math:: λ_k = d_k / (r_k - (d_k + c_k) / 2),
 
 with :math:`d_k` rows that leave interval k with the event, :math:`c_k` without, and :math:`r_k`
-that are there when it begins. The residual of the null model of a row that leaves in k is
+at risk when it begins. The residual of the null model of a row that leaves in k is
 
 .. math:: M = δ - \min(Λ(t_k), 1)
 
@@ -37,11 +37,6 @@ _SPREADS = (0.1, 0.3, 1.0, 3.0)
 _NEARBY = (np.exp(-np.abs(np.subtract.outer(np.arange(N), np.arange(N))) / 3) + np.eye(N)) / 2
 # Least rows of each way to leave, so that quotients stay finite.
 _LEAST = 1e-3
-# Steps of Newton's method for the hazard of an interval, far more than it needs, and the relative
-# length of one at which it ends.
-_N_STEPS, _ROUNDING = 30, 1e-14
-# Rows and deviations below which counts are taken as they are, against underflow.
-_NONE = 1e-6
 
 
 def smoothed_exits(exits, deviation):
@@ -59,7 +54,7 @@ def _smoothed(counts, deviation, weights=1.0):
     power, is averaged by evidence.
     """
     total = max(counts.sum(), 0.0)
-    if deviation <= _NONE or total <= _NONE:
+    if min(deviation, total) <= 1e-6:  # counts as they are, against underflow
         return np.maximum(counts, 0.0)
     expected = (_SHARES.T * weights)[:, np.newaxis]
     expected = total * expected / expected.sum(axis=-1, keepdims=True)
@@ -85,7 +80,7 @@ class Exits:
         Cumulative hazard of the event within each interval, over all rows.
 
     censoring : ndarray of shape (n_intervals,)
-        Share of the rows that leave without the event in each interval, of those still there.
+        Share of the rows that leave without the event in each interval, of those still at risk.
 
     rows : ndarray of shape (n_cells,)
         Positive rows of each way to leave.
@@ -101,11 +96,11 @@ class Exits:
         rows = smoothed_exits(exits, deviation)
         events, others = rows[:N], rows[N : 2 * N]
         left = np.cumsum(events + others)
-        there = rows.sum() - left + events + others
-        exposed = np.maximum(there - (events + others) / 2, _LEAST)
+        at_risk = rows.sum() - left + events + others
+        exposed = np.maximum(at_risk - (events + others) / 2, _LEAST)
         # Where few rows are left, and noise, hazards are those of other intervals.
         hazards = np.maximum(_smoothed(exits[:N], deviation, exposed), _LEAST) / exposed
-        return cls(hazards, others / np.maximum(there - events, _LEAST), rows)
+        return cls(hazards, others / np.maximum(at_risk - events, _LEAST), rows)
 
     @property
     def n_rows(self) -> float:
@@ -124,7 +119,7 @@ class Exits:
     def baseline(self, log_hazards: np.ndarray) -> np.ndarray:
         """Return the hazards of a row of log-hazard 0, where equally many rows have each of these.
 
-        Such that the hazards over all rows that are still there are what they are.
+        Such that the hazards over all rows at risk are what they are.
         """
         return self._walk(log_hazards)[0]
 
@@ -136,13 +131,13 @@ class Exits:
     def _leaves(self, factor):
         """Return the probability of each way to leave at a multiple of the hazards."""
         stays = np.exp(-self.hazards * factor)
-        there = np.append(1.0, np.cumprod(stays * (1 - self.censoring)))
-        parts = [there[:-1] * (1 - stays), there[:-1] * stays * self.censoring, there[-1:]]
+        at_risk = np.append(1.0, np.cumprod(stays * (1 - self.censoring)))
+        parts = [at_risk[:-1] * (1 - stays), at_risk[:-1] * stays * self.censoring, at_risk[-1:]]
         return np.concatenate(parts)
 
     def concordance(self, log_hazards: np.ndarray) -> float:
         """Return Harrell's concordance of rows with each of these, equally many."""
-        # A row with the event is compared with those that are there afterwards, and those that
+        # A row with the event is compared with those at risk afterwards, and those that
         # leave in the same interval.
         log_hazards = np.sort(log_hazards)
         _, leaves = self._walk(log_hazards)
@@ -156,13 +151,13 @@ class Exits:
 
     def _walk(self, log_hazards):
         """Return the baseline, and the probability of each way to leave, (n_rows, n_cells)."""
-        *steps, there = _intervals(
+        *steps, at_risk = _intervals(
             self.hazards[np.newaxis], self.censoring[np.newaxis], log_hazards
         )
         baseline, with_event, without = (
             np.stack(part, axis=-1)[0] for part in zip(*steps, strict=True)
         )
-        return baseline, np.column_stack([with_event, without, there[0]])
+        return baseline, np.column_stack([with_event, without, at_risk[0]])
 
 
 def expected_residuals(sources, places, log_hazards):
@@ -176,11 +171,11 @@ def expected_residuals(sources, places, log_hazards):
         for name in ("hazards", "censoring")
     )
     residuals = (2 * np.asarray(places) - 1)[:, np.newaxis]
-    *steps, there = _intervals(hazards, censoring, log_hazards)
-    found = there * residuals[..., -1]
+    *steps, at_risk = _intervals(hazards, censoring, log_hazards)
+    expected = at_risk * residuals[..., -1]
     for k, (_, with_event, without) in enumerate(steps):
-        found = found + with_event * residuals[..., k] + without * residuals[..., N + k]
-    return shares @ found / shares.sum()
+        expected = expected + with_event * residuals[..., k] + without * residuals[..., N + k]
+    return shares @ expected / shares.sum()
 
 
 def _intervals(hazards, censoring, log_hazards):
@@ -189,24 +184,24 @@ def _intervals(hazards, censoring, log_hazards):
     Of several sources, (n_sources,) and (n_sources, n_rows): probabilities of rows.
     """
     factors = np.exp(log_hazards)
-    there = np.ones((len(hazards), len(log_hazards)))
+    at_risk = np.ones((len(hazards), len(log_hazards)))
     for hazard, leaves in zip(hazards.T, censoring.T[..., np.newaxis], strict=True):
-        alike = there / there.sum(axis=1, keepdims=True)
+        alike = at_risk / at_risk.sum(axis=1, keepdims=True)
         of_interval = _hazard(-np.expm1(-hazard), factors, alike)
         stays = np.exp(-of_interval[:, np.newaxis] * factors)
-        yield of_interval, there * (1 - stays), there * stays * leaves
-        there = there * stays * (1 - leaves)
-    yield there
+        yield of_interval, at_risk * (1 - stays), at_risk * stays * leaves
+        at_risk = at_risk * stays * (1 - leaves)
+    yield at_risk
 
 
 def _hazard(probability, factors, shares):
     """Return h such that the mean of 1 − exp(−h · factor) is the probability, for each source."""
     h = -np.log1p(-np.minimum(probability, 1 - 1e-12)) / (shares @ factors)
-    for _ in range(_N_STEPS):
+    for _ in range(30):  # far more than Newton's method needs
         stays = np.exp(-h[:, np.newaxis] * factors)
         excess = (shares * (1 - stays)).sum(axis=1) - probability
         step = excess / np.maximum((shares * factors * stays).sum(axis=1), TINY)
         h = np.maximum(h - step, 0.0)
-        if (np.abs(step) <= _ROUNDING * h).all():
+        if (np.abs(step) <= 1e-14 * h).all():
             break
     return h

@@ -31,7 +31,7 @@ class HazardRatios:
 
     def __init__(self, statistics, units, confidence):
         sums, basis = statistics.sums, statistics.basis
-        shrinkage, _ = clipping_effect(sums, basis)
+        shrinkage = clipping_effect(sums, basis)
         # Rows that became cz when they were clipped were longer.
         scale = units * np.sqrt(shrinkage)
         ends = (sums.contrast[1] - sums.contrast[0]) / 2

@@ -1,9 +1,9 @@
 r"""From noisy sums to a linear regression of a number, and how much of it the columns explain.
 
-The number is its place w between public bounds, 0 to 1, and the sums are those of two classes, its
-ends: a row counts w in one and 1 − w in the other. Least squares then has the direction of the
-linear discriminant of these classes, whose weights, posterior by posterior, are those of
-:mod:`skdp.release._linear_discriminant` up to step 5. What follows differs:
+A number is rescaled to 0–1 between its public bounds, its *place* w, and split between two
+pseudo-classes, one per bound: a row counts w in one and 1 − w in the other. Least squares then has
+the direction of the linear discriminant of these classes, whose weights, posterior by posterior,
+are those of :mod:`skdp.release._linear_discriminant` up to step 5. What follows differs:
 
 6. Direction: u of unit variance, along the posterior mean of the weights, each scale by its
    evidence and by how much of a number columns usually explain.
@@ -17,24 +17,28 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.integrate import cumulative_trapezoid
 from scipy.optimize import brentq
 from scipy.special import ndtr, softmax
 
 from skdp.release._basis import BasisFunctions
 from skdp.release._clipping import clipping_effect
-from skdp.release._linear_discriminant import population_of_ends
+from skdp.release._linear_discriminant import Population
 from skdp.release._numbers import HALF_WIDTH, INTERVAL
-from skdp.release._parts import Part, array, check_shape, part, require
-from skdp.release._posterior import SCALE_STEP, difference_posteriors
+from skdp.release._parts import LARGEST_COEFFICIENT, Part, array, check_shape, part, require
+from skdp.release._posterior import (
+    difference_posteriors,
+    equally_likely,
+    log_prior_of_scales,
+    mean_direction,
+)
 from skdp.release._separation import Distances, likely_variances
 from skdp.utils._linalg import TINY
 
 # Median and standard deviation of the logarithm of the multiple correlation before the rows are
-# seen, and the probability that nothing is explained. On five numbers (diamonds, expenditure,
+# seen. On five numbers (diamonds, expenditure,
 # visits and their logarithm, diabetes), 150 to 16,000 rows and ε = .5, 1, 4, the mean R² is
 # .1401 with .6 and .6, .1354 with .6 and 1, .1321 with .4 and .8, .1374 with .8 and .6.
-_MEDIAN_CORRELATION, _CORRELATION_SPREAD, _NOTHING = 0.6, 0.5, 0.05
+_MEDIAN_CORRELATION, _CORRELATION_SPREAD = 0.6, 0.5
 # The median of residuals of times, most of whose variance nobody can know. On five tables (200 to
 # 5,250 rows, ε = .5 and 1, six draws) the expected concordance is off by .036, by .044 with .6;
 # concordance and Brier scores are the same.
@@ -42,19 +46,16 @@ _MEDIAN_OF_TIMES = 0.4
 # Median and standard deviation of the logarithm of the variance of a number between its bounds,
 # before the rows are seen (rule of thumb: a deviation of a seventh of the range).
 _MEDIAN_VARIANCE, _VARIANCE_SPREAD = 0.02, 1.0
-# Least variance of a number between its bounds (rule of thumb).
+# Least variance of a number between its bounds.
 _LEAST_VARIANCE = 1e-6
-# Most of the variance that is explained (rule of thumb).
+# Most of the variance that may be explained.
 MOST_EXPLAINED = 0.999
 # Passes in which what is unexplained, hence the sampling of covariances, is found.
-_N_PASSES = 2
-# Factor of the ends of a bracket, against rounding.
-_BELOW = 1 - 1e-6
+_N_PASSES = 1
 # Nodes of a standard normal distribution, of covariances.
 _NODES, _SHARES = np.polynomial.hermite_e.hermegauss(9)
 # Equally likely variances of a number.
-_QUANTILES = (np.arange(9) + 0.5) / 9
-_LARGEST_COEFFICIENT = 1e30
+_N_VARIANCES = 9
 
 
 @dataclass(frozen=True)
@@ -83,11 +84,11 @@ class LinearRegression(Part):
     basis : BasisFunctions
     """
 
-    coefficients: np.ndarray = array("f", "f", below=_LARGEST_COEFFICIENT)
-    intercept: np.ndarray = array("1", "f", below=_LARGEST_COEFFICIENT)
+    coefficients: np.ndarray = array("f", "f", below=LARGEST_COEFFICIENT)
+    intercept: np.ndarray = array("1", "f", below=LARGEST_COEFFICIENT)
     variance: np.ndarray = array("1", "f", least=0, below=1.0)
-    coefficient_sd: np.ndarray = array("1", "f", least=0, below=_LARGEST_COEFFICIENT)
-    intercept_sd: np.ndarray = array("1", "f", least=0, below=_LARGEST_COEFFICIENT)
+    coefficient_sd: np.ndarray = array("1", "f", least=0, below=LARGEST_COEFFICIENT)
+    intercept_sd: np.ndarray = array("1", "f", least=0, below=LARGEST_COEFFICIENT)
     r2: np.ndarray = array("3", "f", least=0, below=1.0)
     basis: BasisFunctions = part(BasisFunctions)
 
@@ -121,24 +122,26 @@ class LinearRegression(Part):
 
 def linear_regression(statistics, basis):
     """Return :class:`LinearRegression` by noisy sums over rows."""
-    shrinkage, widening = clipping_effect(statistics, basis)
-    population, W, errors = population_of_ends(statistics, basis)
+    shrinkage = clipping_effect(statistics, basis)
+    population = Population.of(statistics, basis.variances)
     n, mean = population.n_rows, population.frequencies[1]
     variances = _likely_variances(statistics, n, mean)
     # A difference of the ends is the covariance with the number, divided by this.
     size = population.sizes[1] / n
-    differs, noise = (population.differences[1], W, errors), population.noise[1]
-    unexplained = variances.mean()
-    for _ in range(_N_PASSES):  # steps 5 to 7: what sampling leaves open is what is unexplained
-        rows = n * size**2 / unexplained
-        posteriors = difference_posteriors(*differs, noise, rows)
-        median = _MEDIAN_CORRELATION if statistics.exits is None else _MEDIAN_OF_TIMES
-        unit = size / np.sqrt(variances.mean()) / median
-        direction, distances, prior = _direction(posteriors, W, unit)
-        seen = direction, population.covariance, statistics.second_sd / n, n, basis.variances
-        totals, _ = likely_variances(*seen)
-        posterior = _Explained.of(distances, size, widening * totals, variances, prior)
-        unexplained = posterior.unexplained
+    differs = population.differences[1], population.within, population.within_errors
+    noise = population.noise[1]
+    # Step 5. Of the covariance, sampling leaves open what the variance of the number says.
+    posteriors = difference_posteriors(*differs, noise, n * size**2 / variances.mean())
+    median = _MEDIAN_CORRELATION if statistics.exits is None else _MEDIAN_OF_TIMES
+    unit = size / np.sqrt(variances.mean()) / median
+    correlations = unit * np.array([posterior.d_prime for posterior in posteriors])
+    prior = log_prior_of_scales(correlations, _CORRELATION_SPREAD)
+    likely = softmax(prior + [posterior.log_evidence for posterior in posteriors])
+    direction = mean_direction(posteriors, likely, population.within)  # step 6
+    distances = Distances.along(direction, posteriors)
+    seen = direction, population.covariance, statistics.second_sd / n, n, basis.variances
+    totals, _ = likely_variances(*seen)
+    posterior = _Explained.of(distances, size, totals, variances, prior)  # steps 7 and 8
     coefficients = posterior.slope * direction
     of_mean = (statistics.pooled_counts[1] / n) ** 2 * (mean**2 + (1 - mean) ** 2)
     return LinearRegression(
@@ -147,19 +150,10 @@ def linear_regression(statistics, basis):
         intercept=np.array([mean - coefficients @ population.mean]),
         variance=np.array([posterior.variance]),
         coefficient_sd=np.array([posterior.slope_sd]),
-        intercept_sd=np.array([np.sqrt(min(of_mean + unexplained / n, 1.0))]),
+        intercept_sd=np.array([np.sqrt(min(of_mean + posterior.unexplained / n, 1.0))]),
         r2=posterior.r2,
         basis=basis,
     )
-
-
-def _direction(posteriors, covariance, unit):
-    """Return a direction of unit variance, the distances along it, and the prior of scales."""
-    prior = _log_prior(unit * np.array([posterior.d_prime for posterior in posteriors]))
-    likely = softmax(prior + [posterior.log_evidence for posterior in posteriors])  # step 6
-    direction = likely @ [posterior.weights for posterior in posteriors]
-    direction /= np.sqrt(max(direction @ covariance @ direction, TINY))
-    return direction, Distances.along(direction, posteriors), prior
 
 
 def _likely_variances(statistics, n_rows, mean):
@@ -178,17 +172,7 @@ def _likely_variances(statistics, n_rows, mean):
     away = np.log(values / _MEDIAN_VARIANCE) / _VARIANCE_SPREAD
     log_density = -(away**2 + (seen - values) ** 2 / error + np.log(error)) / 2
     log_density -= np.log(values)
-    density = np.exp(log_density - log_density.max())
-    below = cumulative_trapezoid(density, values, initial=0)
-    return np.interp(_QUANTILES * below[-1], below, values)
-
-
-def _log_prior(correlations):
-    """Return the log-density of multiple correlations, over their median, before rows are seen."""
-    away = np.log(np.maximum(correlations, TINY)) / _CORRELATION_SPREAD
-    some = np.sqrt(2 * np.pi) * _CORRELATION_SPREAD / SCALE_STEP
-    nothing = np.log(some * _NOTHING / (1 - _NOTHING))
-    return np.where(correlations > 0, -(away**2) / 2, nothing)
+    return equally_likely(values, log_density, _N_VARIANCES)
 
 
 @dataclass(frozen=True)
@@ -241,4 +225,5 @@ def _predictive_variance(variances, probabilities):
         held = 2 * ndtr(HALF_WIDTH * deviation / deviations) - 1
         return probabilities @ held - INTERVAL
 
-    return float(brentq(excess, deviations.min() * _BELOW, deviations.max() / _BELOW) ** 2)
+    # A little beyond all of them, against rounding.
+    return float(brentq(excess, 0.999 * deviations.min(), 1.001 * deviations.max()) ** 2)

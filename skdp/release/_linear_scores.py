@@ -1,6 +1,6 @@
 """Linear scores of classes: their values, restriction, and estimation from noisy moments."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -8,31 +8,35 @@ from scipy.special import ndtr, softmax
 from scipy.stats import norm
 
 from skdp.release._basis import BasisFunctions
-from skdp.release._moments import Moments
-from skdp.release._parts import Part, array, check_shape, class_names, part, require
+from skdp.release._parts import (
+    LARGEST_COEFFICIENT,
+    Part,
+    array,
+    check_shape,
+    class_names,
+    part,
+    require,
+)
 from skdp.release._posterior import (
     WEIGHT_SCALES,
-    difference_posteriors,
+    mean_direction,
     positive_mean,
-    posterior_weights,
+    posteriors_by_scale,
     shrunk_correlations,
 )
-from skdp.release._separation import Distances, Separation, d_primes
-from skdp.utils._linalg import TINY, positive_definite_floor
+from skdp.release._separation import (
+    Distances,
+    Separation,
+    d_primes,
+    likely_posteriors,
+    likely_variances,
+)
+from skdp.utils._linalg import NEGLIGIBLE, TINY, positive_definite_floor
 
 # Share of the largest variance below which the variance of a direction is zero in float32.
 _PRECISION = 1e-6
-# Slope of the log-odds along the direction found, where a discriminant of normal classes has 1:
-# columns of tables are not normal, and the direction is fitted to the noise. On six tables, at
-# ε = 4 and 16 an element, slopes fitted to held-out rows are .68-1.06, .84 in the median.
-_SLOPE = 0.85
-# Smallest fraction of rows of other classes: in a file, one class may make the others vanish in
-# floating point (rule of thumb, less than one of a billion rows).
-_LEAST_REST = 1e-12
-# Of a coefficient in a release.
-_LARGEST_COEFFICIENT = 1e30
 # Area under the curve below which two classes are not separated: the scores of two random rows,
-# one of each, are in the wrong order in more than 45 % of cases (rule of thumb).
+# one of each, are in the wrong order in more than 45 % of cases.
 _LEAST_AUC = 0.55
 # The warning where noise leaves nothing of the classes.
 NOT_SEPARATED = "This release does not separate the classes."
@@ -83,16 +87,16 @@ class LinearScores(Part):
            [0.921, 0.5  ]])
     """
 
-    coefficients: np.ndarray = array("K f", "f", below=_LARGEST_COEFFICIENT)
-    intercepts: np.ndarray = array("K", "f", below=_LARGEST_COEFFICIENT)
+    coefficients: np.ndarray = array("K f", "f", below=LARGEST_COEFFICIENT)
+    intercepts: np.ndarray = array("K", "f", below=LARGEST_COEFFICIENT)
     d_primes: np.ndarray | None = array(
-        "K K", "f", least=0, below=_LARGEST_COEFFICIENT, optional=True
+        "K K", "f", least=0, below=LARGEST_COEFFICIENT, optional=True
     )
     basis: BasisFunctions | None = part(BasisFunctions, optional=True)
     d_prime_sds: np.ndarray | None = array(
-        "K K", "f", least=0, below=_LARGEST_COEFFICIENT, optional=True
+        "K K", "f", least=0, below=LARGEST_COEFFICIENT, optional=True
     )
-    intercept_sd: np.ndarray | None = array("1", "f", below=_LARGEST_COEFFICIENT, optional=True)
+    intercept_sd: np.ndarray | None = array("1", "f", below=LARGEST_COEFFICIENT, optional=True)
 
     def scores(self, X: np.ndarray) -> np.ndarray:
         """Return log-posteriors up to a constant for each row, (n_samples, n_classes)."""
@@ -156,11 +160,11 @@ class LinearScores(Part):
         shape = len(release.classes), n_inputs
         check_shape(self.coefficients, shape, f"{name}.coefficients")
         for key in _D_PRIMES:
-            apart = getattr(self, key)
-            if apart is not None:
-                distances = np.allclose(apart, apart.T) and not apart.diagonal().any()
+            distances = getattr(self, key)
+            if distances is not None:
+                proper = np.allclose(distances, distances.T) and not distances.diagonal().any()
                 wanted = "must be symmetric and not negative, with 0 for a class and itself"
-                require(distances, f"{name}.{key}", wanted)
+                require(proper, f"{name}.{key}", wanted)
         consistent = self.d_primes is not None or self.d_prime_sds is None
         require(consistent, f"{name}.d_prime_sds", "must be left out where d_primes is")
 
@@ -196,7 +200,7 @@ class LinearScores(Part):
 
 
 def restrict_linear(linear, moments, columns):
-    """Return linear scores of some of the columns."""
+    """Return linear scores, of all columns themselves, for some of the columns."""
     # Where rows of a class are normal with means μ_c and a covariance W that all classes share,
     # log-posteriors are linear, and those of the columns R that remain are those of all columns
     # with
@@ -204,44 +208,26 @@ def restrict_linear(linear, moments, columns):
     # in place of the others, M. Here r_c is the average, for class c, of μ_{c,M} - A μ_{c,R} and
     # of its mean over the classes: two classes have their midpoint. The separation d' of two
     # classes lessens: d'² loses the share of the variance of the difference of their scores that R
-    # leaves unexplained. W is known of the columns only, hence for linear functions; other
-    # functions of M are put where normal columns have them on average.
-    # On adult and flchain with five pairs of columns left out (three draws, ε = 4 and 1) the AUC
-    # is .8959 and .8015 so; .8934 and .7983 if these functions are left out; .8965 and .8014 if
-    # scores are learned again from noisy second moments of all functions, which no release has.
-    # See regress for the noise in W: with the plain inverse of a W that was made positive definite
-    # it is .8954 and .7954.
-    basis, inputs = linear.basis, _Inputs.of(linear.basis, moments)
-    stays = np.isin(np.arange(len(inputs.places)), columns)
-    left, gone = np.flatnonzero(stays), np.flatnonzero(~stays)
-    A = inputs.regress(left, gone)
+    # leaves unexplained. See regress for the noise in W: with the plain inverse of a W that was
+    # made positive definite, the AUC of adult and flchain without five pairs of columns (three
+    # draws, ε = 4 and 1) is .0005 and .0061 lower.
+    within, means = moments.within_covariance(), moments.shrunken_means()
+    remains = np.isin(np.arange(len(within)), columns)
+    left, gone = np.flatnonzero(remains), np.flatnonzero(~remains)
+    A = _regress_in_units(moments, within, left, gone)
     coefficients = linear.coefficients.copy()
-    missing = coefficients[:, inputs.places[gone]]
-    coefficients[:, inputs.places[left]] += missing @ A
-    expected = _halfway(inputs.means[:, gone] - inputs.means[:, left] @ A.T)
+    missing = coefficients[:, gone]
+    coefficients[:, left] += missing @ A
+    expected = means[:, gone] - means[:, left] @ A.T
+    expected = (expected + expected.mean(axis=0)) / 2
     intercepts = linear.intercepts + (missing * expected).sum(axis=1)
-    lost = _squares(missing, _unexplained(inputs.within, A, left, gone))
-    within = positive_definite_floor(inputs.within)
-    of_all = _squares(linear.coefficients[:, inputs.places], within)
-    remaining = columns
-    if basis is not None:
-        curved = np.flatnonzero((basis.order > 1) & ~stays[basis.column])
-        missing = coefficients[:, curved]
-        expected = _halfway(_cosine_means(basis, moments, curved))
-        intercepts = intercepts + (missing * expected).sum(axis=1)
-        lost = lost + _squares(missing, np.diag(basis.variances[curved]))
-        cosines = basis.order > 1
-        of_all = of_all + _squares(
-            linear.coefficients[:, cosines], np.diag(basis.variances[cosines])
-        )
-        basis, remaining = basis.select(columns)
+    lost = _squares(missing, _unexplained(within, A, left, gone))
+    of_all = _squares(linear.coefficients, positive_definite_floor(within))
     share = np.sqrt(np.clip(1 - lost / np.maximum(of_all, TINY), 0, 1))
     d_primes, sds = (getattr(linear, name) for name in _D_PRIMES)
     d_primes, sds = (None if array is None else share * array for array in (d_primes, sds))
     intercepts = intercepts - intercepts.mean()
-    return LinearScores(
-        coefficients[:, remaining], intercepts, d_primes, basis, sds, linear.intercept_sd
-    )
+    return LinearScores(coefficients[:, columns], intercepts, d_primes, None, sds)
 
 
 def regress(covariance, left, gone, noise, n_rows):
@@ -266,70 +252,20 @@ def regress(covariance, left, gone, noise, n_rows):
     return np.einsum("tg,tgd->gd", softmax(evidence, axis=0), gain * y) @ vectors.T
 
 
-@dataclass(frozen=True)
-class _Inputs:
-    """What is known of linear functions of all columns, or of these where scores have no basis.
-
-    Attributes
-    ----------
-    places : ndarray of shape (n_columns,)
-        Of these functions among all.
-
-    means : ndarray of shape (n_classes, n_columns)
-
-    within : ndarray of shape (n_columns, n_columns)
-
-    units : ndarray of shape (n_columns,)
-        Factors that make them comparable.
-
-    noise : float
-        Variance of the noise in a covariance, in these units.
-
-    n_rows : float
-    """
-
-    places: np.ndarray
-    means: np.ndarray
-    within: np.ndarray
-    units: np.ndarray
-    noise: float
-    n_rows: float
-
-    @classmethod
-    def of(cls, basis: BasisFunctions | None, moments: Moments):
-        p, within = moments.means.shape[1], moments.within_covariance()
-        noise = np.zeros(p)
-        if moments.covariance_noise is not None:
-            noise = moments.shares**2 @ moments.covariance_noise
-        if basis is None:
-            places, center, scale = np.arange(p), np.zeros(p), np.ones(p)
-            # Noise is equal in units that the owner found comparable.
-            units = noise**-0.25 if noise.all() else np.ones(p)
-            variances = np.maximum(within.diagonal(), np.sqrt(noise)) * units**2
-            units = units / (np.sqrt(variances.mean()) or 1.0)
-        else:
-            places = basis.linear
-            center, scale, units = basis.center[places], basis.scale[places], np.ones(p)
-        return cls(
-            places,
-            (moments.shrunken_means() - center) * scale,
-            within * np.outer(scale, scale),
-            units,
-            # A covariance has half the noise of a variance.
-            float((noise * (scale * units) ** 4).mean() / 2),
-            float(moments.class_counts.sum()),
-        )
-
-    def regress(self, left, gone):
-        """Return coefficients of a regression, see :func:`regress`, of these inputs."""
-        within = self.within * np.outer(self.units, self.units)
-        A = regress(within, left, gone, self.noise, self.n_rows)
-        return A * self.units[left] / self.units[gone][:, np.newaxis]
-
-
-def _halfway(places):
-    """Return points between each class and the mean of the classes, (n_classes, n_basis)."""
-    return (places + places.mean(axis=0)) / 2
+def _regress_in_units(moments, within, left, gone):
+    """Return coefficients of :func:`regress`, in units in which noise is equal."""
+    noise, units = np.zeros(len(within)), np.ones(len(within))
+    if moments.covariance_noise is not None:
+        noise = moments.shares**2 @ moments.covariance_noise
+    if noise.all():  # in units that the owner found comparable
+        units = noise**-0.25
+    variances = np.maximum(within.diagonal(), np.sqrt(noise)) * units**2
+    units = units / (np.sqrt(variances.mean()) or 1.0)
+    # A covariance has half the noise of a variance.
+    of_covariance = (noise * units**4).mean() / 2
+    n_rows = moments.class_counts.sum()
+    A = regress(within * np.outer(units, units), left, gone, of_covariance, n_rows)
+    return A * units[left] / units[gone][:, np.newaxis]
 
 
 def _squares(coefficients, covariance):
@@ -346,62 +282,42 @@ def _unexplained(covariance, A, left, gone):
     return positive_definite_floor(covariance)
 
 
-def _cosine_means(basis: BasisFunctions, moments: Moments, chosen):
-    r"""Return means of basis functions −cos of normal columns, (n_classes, n_chosen).
-
-    Of u ~ N(m, s²), cos(jπu) has the mean :math:`\cos(jπm)\, e^{-(jπs)²/2}`.
-    """
-    column, low = basis.column[chosen], basis.low[chosen]
-    width, step = basis.high[chosen] - low, np.pi * basis.order[chosen]
-    m = (moments.shrunken_means()[:, column] - low) / width
-    squares = np.maximum(moments.within_covariance().diagonal()[column], 0) / width**2
-    cosines = -np.cos(step * m) * np.exp(-(step**2) * squares / 2)
-    return (cosines - basis.center[chosen]) * basis.scale[chosen]
-
-
 def linear_discriminant(moments):
     """Return linear log-posteriors of the classes from the moments of noisy rows."""
-    # For each class against the rest, the weights are the posterior mean of those of a linear
-    # discriminant (posterior_weights), with a covariance W within classes whose variances are
-    # positive and whose correlations are shrunk by the noise in them. In shrunk directions W is
-    # too small, and weights too long; slopes are therefore w·δ/(w·Ŵw), with the unshrunk Ŵ.
+    # Each class and the rest have the posterior that noisy sums have, with a covariance within
+    # classes whose variances are positive and whose correlations are shrunk by the noise in them,
+    # and the slope of their separation along the direction of its mean.
     pi, n = moments.frequencies[:, np.newaxis], moments.effective_sizes.sum()
-    pi = np.minimum(pi, 1 - _LEAST_REST)
-    within = moments.within_covariance()
+    pi = np.minimum(pi, 1 - NEGLIGIBLE)  # one class may make the others vanish
     # A noise-corrected variance may be negative; the variance of its noise is not.
+    within, total = moments.within_covariance(), moments.total_covariance()
     covariance, errors = _shrink(within, np.maximum(within.diagonal(), 0) + moments.noise, n)
+    noise_of_variances = np.sqrt(2 / n) * moments.noise.mean()
     # The mean of a class less that of the rest.
     differences = (moments.means - moments.mean) / (1 - pi)
-    sizes = n * pi * (1 - pi)
-    weights = np.array(
-        [
-            posterior_weights(difference, covariance, errors, np.diag(moments.noise / size), size)
-            for difference, size in zip(differences, sizes[:, 0], strict=True)
-        ]
-    )
-    gaps, spread = (weights * differences).sum(axis=1), ((weights @ within) * weights).sum(axis=1)
-    spread = np.maximum(spread, TINY)
-    slopes = np.clip(_SLOPE * gaps, 0, spread) / spread
-    weights *= slopes[:, np.newaxis]
+    weights, separations = [], []
+    for difference, share in zip(differences, pi[:, 0].tolist(), strict=True):
+        size = n * share * (1 - share)
+        noise = np.diag(moments.noise / size)
+        posteriors = posteriors_by_scale(difference, covariance, errors, noise, size)
+        direction = mean_direction(posteriors, likely_posteriors(posteriors), covariance)
+        distances = Distances.along(direction, posteriors)
+        totals = likely_variances(direction, total, noise_of_variances, n, covariance.diagonal())
+        separation = Separation.of(distances, share, *totals)
+        separations.append(separation)
+        weights.append(separation.slope * direction)
     # A class mean is (1 − π) times as far from that of all rows as from that of the rest.
     coefficients, offsets = (1 - pi) * weights, (1 - pi) * differences
     middles = moments.mean + offsets / 2
     intercepts = np.log(pi[:, 0]) - (coefficients * middles).sum(axis=1)
     coefficients = coefficients - coefficients.mean(axis=0)
-    apart = None, None
-    if len(pi) == 2:
-        direction = coefficients[1] - coefficients[0]
-        noise = np.diag(moments.noise / sizes[1])
-        differs = differences[1], covariance, errors
-        posteriors = difference_posteriors(*differs, noise, sizes[1, 0])
-        distances = Distances.along(direction, posteriors)
-        variance = max(direction @ within @ direction, TINY)
-        likely = softmax(distances.log_evidence) @ distances.means
-        total = variance + pi[0, 0] * pi[1, 0] * likely**2
-        mean, sd = Separation.of(distances, float(pi[1, 0]), [total], variance).d_prime
-        pair = 1 - np.eye(2)
-        apart = d_primes(mean * pair, sd * pair, pair, np.ones(2))
-    return LinearScores(coefficients, intercepts - intercepts.mean(), apart[0], None, apart[1])
+    scores = LinearScores(coefficients, intercepts - intercepts.mean())
+    if len(pi) > 2:
+        return scores
+    mean, sd = separations[1].d_prime
+    pair = 1 - np.eye(2)
+    distances, uncertainty = d_primes(mean * pair, sd * pair, pair, np.ones(2))
+    return replace(scores, d_primes=distances, d_prime_sds=uncertainty)
 
 
 def _shrink(within, spread, n):

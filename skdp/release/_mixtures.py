@@ -11,7 +11,8 @@ from sklearn.cluster import KMeans
 
 from skdp.release._moments import Moments, normal_root
 from skdp.release._parts import Part, array, require
-from skdp.utils._linalg import NEGLIGIBLE, TINY, positive_definite_floor
+from skdp.release._posterior import shrunk_vectors
+from skdp.utils._linalg import NEGLIGIBLE, positive_definite_floor
 
 # Steps of expectation maximization without noise; rule of thumb.
 _STEPS = 5
@@ -591,11 +592,9 @@ class ClassModel:
 
 def _credible_means(moments, directions):
     """Return class means in few directions, shrunk towards that of all rows by their noise."""
-    apart = (moments.means - moments.mean) @ directions.T
     noise, _ = moments.project_noise(directions)
-    squares = np.maximum((apart**2).sum(axis=1), TINY)
-    credible = np.maximum(1 - noise.sum(axis=1) / squares, 0)
-    return moments.mean @ directions.T + credible[:, np.newaxis] * apart
+    means, center = moments.means @ directions.T, moments.mean @ directions.T
+    return shrunk_vectors(means, center, noise.sum(axis=1))
 
 
 def _definite(covariance):

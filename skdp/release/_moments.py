@@ -13,6 +13,7 @@ from skdp.release._parts import (
     array,
     require,
 )
+from skdp.release._posterior import shrunk_vectors
 from skdp.utils._linalg import NEGLIGIBLE, TINY, row_blocks
 
 
@@ -174,10 +175,8 @@ class Moments(Part):
             return self.means
         units = self.mean_noise.mean(axis=0)  # in units of the noise of each column
         units = np.maximum(units, units.max() * np.finfo(np.float64).eps)
-        apart = self.means - self.mean
-        squares = np.maximum((apart**2 / units).sum(axis=1), TINY)
-        credible = np.maximum(1 - (self.mean_noise / units).sum(axis=1) / squares, 0)
-        return self.mean + credible[:, np.newaxis] * apart
+        root, noise = np.sqrt(units), (self.mean_noise / units).sum(axis=1)
+        return root * shrunk_vectors(self.means / root, self.mean / root, noise)
 
     @property
     def precision(self) -> float:

@@ -22,6 +22,8 @@ LARGEST = 1e100
 LARGEST_MEAN = 1e18
 # Of a variance or covariance.
 LARGEST_VARIANCE = 1e36
+# Of a coefficient.
+LARGEST_COEFFICIENT = 1e30
 # Directions are unit vectors to this precision, float32 included.
 _UNIT_TOLERANCE = 1e-3
 

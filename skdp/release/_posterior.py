@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.integrate import cumulative_trapezoid
 from scipy.linalg.lapack import dpotrf, dpotrs
-from scipy.special import log_ndtr, softmax
+from scipy.special import log_ndtr
 
 from skdp.utils._linalg import TINY, positive_definite_floor
 
@@ -13,6 +14,11 @@ from skdp.utils._linalg import TINY, positive_definite_floor
 # ε = 1.
 SCALE_STEP = np.log(1e4) / 12
 WEIGHT_SCALES = np.concatenate([[0.0], 0.01 * np.exp(SCALE_STEP * np.arange(13))])
+# Prior probability that nothing separates the classes, or explains a number. Of labels at random
+# and 500 to 2,000 rows, 80 % intervals of the expected AUC hold .5 in 88 to 100 % of draws; with 0
+# (and a prior on the share of the scores that lies between the classes) in 0 to 92 %, with .1 in
+# 92 to 100 % and with a log loss that is .0004 higher.
+_NOTHING = 0.05
 # Added to the diagonal of correlation matrices to be inverted, against rounding.
 RIDGE = 1e-10
 # Least eigenvalue of the correlations. The AUC over six tables is the same from .01 to .2.
@@ -29,6 +35,20 @@ def positive_mean(estimate, sd):
         ratio = np.clip(estimate / np.maximum(sd, TINY), -1e3, 40)
     hazard = np.exp(-(ratio**2) / 2 - log_ndtr(ratio)) / np.sqrt(2 * np.pi)
     return np.where(ratio < 40, sd * (ratio + hazard), estimate)
+
+
+def reliability(squared_length, noise):
+    """Return the share of a noisy vector that is not noise (James and Stein, 1961).
+
+    By its squared length, and the expected one of its noise.
+    """
+    return np.maximum(1 - noise / np.maximum(squared_length, TINY), 0.0)
+
+
+def shrunk_vectors(vectors, center, noise):
+    """Return rows, each shrunk to a center by the squared length of the noise in it."""
+    away = vectors - center
+    return center + reliability((away**2).sum(axis=1), noise)[:, np.newaxis] * away
 
 
 def shrunk_correlations(covariance, variances, errors, largest=np.inf):
@@ -128,11 +148,27 @@ def difference_posteriors(difference, covariance, errors, noise, size):
     ]
 
 
-def posterior_weights(difference, covariance, errors, noise, size):
-    """Return the posterior mean of the weights of a linear discriminant over all scales."""
-    posteriors = posteriors_by_scale(difference, covariance, errors, noise, size)
-    likely = softmax([posterior.log_evidence for posterior in posteriors])
-    return likely @ [posterior.weights for posterior in posteriors]
+def log_prior_of_scales(ratios, spread):
+    """Return the log-density of prior scales before rows are seen, by their ratios to the median.
+
+    They are log-normal, of this standard deviation of their logarithm, or zero.
+    """
+    away = np.log(np.maximum(ratios, TINY)) / spread
+    others = np.sqrt(2 * np.pi) * spread / SCALE_STEP  # the sum over all scales but zero
+    return np.where(ratios > 0, -(away**2) / 2, np.log(others * _NOTHING / (1 - _NOTHING)))
+
+
+def mean_direction(posteriors, likely, covariance):
+    """Return the direction of the mean weights over posteriors, of unit variance."""
+    direction = likely @ [posterior.weights for posterior in posteriors]
+    return direction / np.sqrt(max(direction @ covariance @ direction, TINY))
+
+
+def equally_likely(values, log_density, n):
+    """Return n equally likely values of a density on a grid."""
+    density = np.exp(log_density - log_density.max())
+    below = cumulative_trapezoid(density, values, initial=0)
+    return np.interp((np.arange(n) + 0.5) / n * below[-1], below, values)
 
 
 # SciPy's cho_factor and cho_solve take longer than LAPACK for matrices as small as these.

@@ -50,6 +50,8 @@ class PrincipalModel(Model):
         require(needs, "subspace", "needs moments, but there are none")
         needs = self.mixtures is None or self.subspace is not None
         require(needs, "mixtures", "need a subspace, but there is none")
+        plain = self.linear is None or self.linear.basis is None
+        require(plain, "linear.basis", "must be left out: scores are of the columns themselves")
 
     def effective_rows(self, release: Any) -> float:
         r"""Return the number of rows that would be as informative without noise.

@@ -18,13 +18,13 @@ from scipy.optimize import brentq
 
 from skdp.release._exits import Exits, expected_residuals
 from skdp.release._synthetic_rows import SyntheticRows
-from skdp.utils._linalg import TINY
+from skdp.utils._linalg import NEGLIGIBLE, TINY
 
-# Rows that are drawn, and groups of these by expected residual (rules of thumb).
+# Rows that are drawn, and groups of these by expected residual, to save time.
 _N_ROWS, _N_GROUPS = 4096, 64
 # Largest standard deviation of log-hazards that is believed, and largest log-hazard of a row
-# (rules of thumb); least standard deviation of expected residuals, above rounding.
-_LARGEST_SPREAD, _LARGEST, _LEAST_SPREAD = 4.0, 30.0, 1e-9
+# (rules of thumb).
+_LARGEST_SPREAD, _LARGEST = 4.0, 30.0
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ def relative_hazards(model):
     concordance = []
     for r2 in model.expected_r2:
         scaled = expected * np.sqrt(r2 * total / max(expected.var(), TINY))
-        found = _slope(scaled, sources, sums.exit_places) * scaled
-        concordance.append(pooled.concordance(found))
+        log_hazards = _slope(scaled, sources, sums.exit_places) * scaled
+        concordance.append(pooled.concordance(log_hazards))
     return RelativeHazards(
         slope=2 * slope,
         center=float(center),
@@ -92,11 +92,11 @@ def _slope(expected, sources, places):
     spread = expected.std()
 
     def excess(slope):
-        found = expected_residuals(sources, places, slope * expected)
-        return float(np.mean((found - found.mean()) * expected) / spread - spread)
+        residuals = expected_residuals(sources, places, slope * expected)
+        return float(np.mean((residuals - residuals.mean()) * expected) / spread - spread)
 
     # So small a spread is rounding: nothing is expected of the columns.
-    if not spread > _LEAST_SPREAD or not excess(0.0) < 0:
+    if not spread > NEGLIGIBLE or not excess(0.0) < 0:
         return 0.0
     most = _LARGEST_SPREAD / spread
     return float(brentq(excess, 0.0, most, xtol=1e-6 * most)) if excess(most) > 0 else most

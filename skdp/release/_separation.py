@@ -8,10 +8,9 @@ one posterior: the slope of its log-odds, the expected AUC with its interval, an
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.integrate import cumulative_trapezoid
-from scipy.special import expit, softmax
+from scipy.special import softmax
 
-from skdp.release._posterior import SCALE_STEP, positive_mean
+from skdp.release._posterior import equally_likely, log_prior_of_scales, positive_mean
 from skdp.utils._linalg import TINY
 
 # What follows is measured on the tables to choose by of bench_owners, 136 cells of 100 to
@@ -25,11 +24,6 @@ _D_PRIME_SPREAD = 0.4
 # Factor of the posterior standard deviation. With 1 the log loss is the same, but intervals of
 # 80 % hold 77 and 72 % of the areas in place of 84 and 79 %.
 _WIDER = 1.5
-# Prior probability that nothing separates the classes. Of labels at random and 500 to 2,000 rows,
-# 80 % intervals of the expected AUC hold .5 in 88 to 100 % of draws; with 0 (and a prior on the
-# share of the scores that lies between the classes) in 0 to 92 %, with .1 in 92 to 100 % and with
-# a log loss that is .0004 higher.
-_NOTHING = 0.05
 # Median and standard deviation of the logarithm of the variance of scores within classes before it
 # is seen, the median in units of what public guesses of variances say. These are those of equally
 # frequent categories, the most there is. With a median of .3 and 1.2 by .0063 and .0001, where the
@@ -38,24 +32,21 @@ _NOTHING = 0.05
 # hospitals, along whose directions the variance is 1.6.
 _MEDIAN_VARIANCE = 0.6
 _VARIANCE_SPREAD = 0.75
-# Equally likely values of that variance, and how many standard deviations from its median they are
-# at most.
-_N_VARIANCES, _FARTHEST = 15, 8.0
+# Equally likely values of that variance.
+_N_VARIANCES = 15
 # Relative standard deviation of the root of the variance of a score where noise hides none of it:
 # scores are not normal.
 _RELATIVE_ERROR = 0.1
-# Nodes of standard normal distributions: of distances, and of scores.
+# Nodes of a standard normal distribution, of distances.
 _DISTANCE_NODES = np.polynomial.hermite_e.hermegauss(9)
-_SCORE_NODES = np.polynomial.hermite_e.hermegauss(31)
-# Least share of all rows' variance within classes (rule of thumb).
+# Least share of all rows' variance within classes.
 _LEAST_SHARE = 1e-3
-# Least probability of a scale whose covariance counts (rule of thumb).
+# Least probability of a scale whose covariance counts, to save time.
 _LEAST_LIKELY = 1e-3
 # Least guess of a variance: of scores that are all the same.
 _LEAST_GUESS = 1e-12
-# Least probability of a distance and a variance that are looked at.
+# Least probability of a distance and a variance that count, to save time.
 _LEAST_PROBABILITY = 1e-6
-_MOST_STEPS, _TOLERANCE = 50, 1e-9
 # Of d', far beyond an area of 1.
 _LARGEST = 100.0
 
@@ -134,11 +125,12 @@ class Distances:
             by_scale.append((posterior.d_prime, posterior.log_evidence, *distance, error, left))
         return cls(*np.transpose(by_scale))
 
-    def frequency(self, noisy, variance):
-        """Return the frequency of the second class, by its noisy value and the difference.
+    def corrected_frequency(self, noisy, variance):
+        """Return the frequency of the second class, corrected for its estimated error.
 
-        A frequency that is wrong leaves so much of the mean of all rows in the difference. How
-        well that shows is taken to be half of what the prior of differences says.
+        An error of the frequency leaves that much of the mean of all rows in the noisy difference
+        of the classes, so that its posterior mean, ``errors``, is known from it. As the prior of
+        differences makes the posterior too narrow, the correction is halved where it is certain.
 
         Parameters
         ----------
@@ -157,7 +149,7 @@ class Distances:
 
 def likely_scales(d_primes, log_evidence):
     """Return probabilities of scales d', by the evidence for them and by what tables have."""
-    return softmax(log_evidence + _log_prior_of_scales(d_primes, 1.0))
+    return softmax(log_evidence + log_prior_of_scales(d_primes / _MEDIAN_D_PRIME, _D_PRIME_SPREAD))
 
 
 def likely_posteriors(posteriors):
@@ -172,19 +164,12 @@ def mean_posterior(posteriors):
     """Return mean weights and difference over these, and the covariance of the difference."""
     likely = likely_posteriors(posteriors)
     means = np.array([posterior.difference for posterior in posteriors])
-    apart = means - likely @ means
-    covariance = (apart.T * likely) @ apart
+    deviations = means - likely @ means
+    covariance = (deviations.T * likely) @ deviations
     for p, posterior in zip(likely, posteriors, strict=True):
         if p > _LEAST_LIKELY:
             covariance += p * posterior.covariance
     return likely @ [posterior.weights for posterior in posteriors], likely @ means, covariance
-
-
-def _log_prior_of_scales(d_primes, unit):
-    """Return the log-density of d' before the classes are seen; a unit is a score's deviation."""
-    away = np.log(np.maximum(d_primes, TINY) / (_MEDIAN_D_PRIME * unit)) / _D_PRIME_SPREAD
-    some = np.sqrt(2 * np.pi) * _D_PRIME_SPREAD / SCALE_STEP  # the sum of the others over scales
-    return np.where(d_primes > 0, -(away**2) / 2, np.log(some * _NOTHING / (1 - _NOTHING)))
 
 
 @dataclass(frozen=True)
@@ -206,10 +191,10 @@ class Separation:
 
     @classmethod
     def of(cls, by_scale, frequency, totals, guess):
-        """Return the posterior, by what is known of distances and of all rows' variance.
+        """Return the posterior by distances for each prior scale, and variances of all rows.
 
-        Scales count by their evidence, and by how likely two classes are to be so far apart in
-        units of the root of the variance within them.
+        Scales count by their evidence, and by the prior of d', the distance in units of the root
+        of the variance within classes.
 
         Parameters
         ----------
@@ -232,10 +217,13 @@ class Separation:
         distances = np.maximum(distances, 0) + np.zeros_like(totals)
         variances = np.maximum(totals - between * distances**2, _LEAST_SHARE * totals)
         # The prior is about d' in units of the variance within classes.
-        likely = _log_prior_of_scales(by_scale.d_primes[:, np.newaxis], np.sqrt(variances))
-        likely = likely + by_scale.log_evidence[:, np.newaxis]
-        # Totals were drawn by the prior at the total, which is due at the variance within.
-        likely = likely + _log_prior(variances, guess) - _log_prior(totals, guess)
+        ratios = by_scale.d_primes[:, np.newaxis] / (_MEDIAN_D_PRIME * np.sqrt(variances))
+        likely = (
+            log_prior_of_scales(ratios, _D_PRIME_SPREAD) + by_scale.log_evidence[:, np.newaxis]
+        )
+        # Totals are quantiles under a prior at the total variance; they are weighted so that it
+        # applies to the variance within classes.
+        likely += _log_prior(variances, guess) - _log_prior(totals, guess)
         likely = np.exp(likely - likely.max()) * shares
         likely /= likely.sum()
         kept = likely > _LEAST_PROBABILITY
@@ -258,35 +246,13 @@ class Separation:
 
     @property
     def slope(self):
-        """Return the slope of the log-odds in the score of least expected log loss.
+        """Return the slope of the log-odds in the score: that of least squares, over normal ones.
 
-        That of a logistic regression on normal scores of both classes, over all distances and
-        variances by their probability.
+        With the posterior means of distance D and total variance T, E[D] / (E[T] - π(1 - π)E[D]²).
         """
-        nodes, shares = _SCORE_NODES
-        pi, spread = self.frequency, np.sqrt(self.variances)[:, np.newaxis] * nodes
-        means = np.multiply.outer([-pi, 1 - pi], self.distances)
-        scores = (means[:, :, np.newaxis] + spread).reshape(2, -1)
-        weights = np.outer(self.probabilities, shares / shares.sum()).ravel()
-        weights = np.multiply.outer([1 - pi, pi], weights)
-        unit = np.sqrt((weights * scores**2).sum())
-        if not unit > 0:
-            return 0.0
-        scores = scores / unit
-        slope, intercept = 0.0, np.log(pi / (1 - pi))
-        for _ in range(_MOST_STEPS):
-            p = expit(slope * scores + intercept)
-            excess = weights * (p - [[0], [1]])
-            curvature = weights * p * (1 - p)
-            gradient = np.array([(excess * scores).sum(), excess.sum()])
-            cross, slope_curvature = (curvature * scores).sum(), (curvature * scores**2).sum()
-            hessian = np.array([[slope_curvature, cross], [cross, curvature.sum()]])
-            step = np.linalg.lstsq(hessian, gradient, rcond=None)[0]
-            step /= max(np.abs(step).max(), 1.0)
-            slope, intercept = slope - step[0], intercept - step[1]
-            if np.abs(step).max() < _TOLERANCE:
-                break
-        return max(slope, 0.0) / unit
+        between = self.frequency * (1 - self.frequency)
+        spread = self.distances**2 - self.mean_distance**2
+        return self.mean_distance / (self.mean_variance + between * self.probabilities @ spread)
 
 
 def _log_prior(variances, guess):
@@ -324,15 +290,13 @@ def likely_variances(direction, total, noise, n_rows, guesses):
     """
     guess = max(_MEDIAN_VARIANCE * (direction**2 @ guesses), _LEAST_GUESS)
     seen, noise = direction @ total @ direction, noise * (direction @ direction)
-    away = np.linspace(-_FARTHEST, _FARTHEST, 201)
+    away = np.linspace(-8, 8, 201)
     error = np.sqrt(noise**2 + 2 * max(seen, 0) ** 2 / n_rows)
     values = np.concatenate([guess * np.exp(_VARIANCE_SPREAD * away), seen + error * away])
     values = np.unique(values[values > _LEAST_GUESS**2])
     errors = noise**2 + 2 * values**2 / n_rows
     log_density = _log_prior(values, guess) - ((seen - values) ** 2 / errors + np.log(errors)) / 2
-    below = cumulative_trapezoid(np.exp(log_density - log_density.max()), values, initial=0)
-    shares = (np.arange(_N_VARIANCES) + 0.5) / _N_VARIANCES
-    return np.interp(shares * below[-1], below, values), guess
+    return equally_likely(values, log_density, _N_VARIANCES), guess
 
 
 def d_primes(means, sds, variances, present):

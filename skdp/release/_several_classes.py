@@ -15,7 +15,7 @@ from skdp.utils._linalg import NEGLIGIBLE, TINY
 _N_ROWS = 4000
 _LEAST_ROWS = 20
 # Number of classes beyond which the map of scores has no matrix D, and rare classes fewer rows, so
-# that time and memory grow with the number of classes and not with its square (rule of thumb).
+# that time and memory grow with the number of classes and not with its square.
 _MANY = 50
 # Least variance of the scores within classes, in units of what simulated rows have. Of .5, .7 and
 # 1 the log loss without noise is .562, .502 and .483 on adult's marital status, and .050, .085 and
@@ -32,7 +32,7 @@ _OUTLIERS = 0.002
 _MAX_ITER = 100
 
 
-def scores_of_several_classes(population, covariance, errors, basis, shrinkage):
+def scores_of_several_classes(population, basis, shrinkage):
     """Return linear scores of more than two classes, and the class means."""
     # Each class and the rest have the posterior that two classes have, with a prior scale of their
     # own, so that the noise of a rare class hides that class alone. The scores s of its weights
@@ -48,7 +48,7 @@ def scores_of_several_classes(population, covariance, errors, basis, shrinkage):
     # With one scale of the weights and one of the means for all classes, both without a prior of
     # d', log loss is .051 higher over 84 cells of seven labels (300 to 10,000 rows, ε = .5 to 4).
     pi = population.frequencies
-    coefficients, offsets, uncertainty = _posterior_of_classes(population, covariance, errors)
+    coefficients, offsets, uncertainty = _posterior_of_classes(population)
     middles = population.mean + offsets / 2
     intercepts = np.log(pi) - (coefficients * middles).sum(axis=1)
     coefficients = coefficients - coefficients.mean(axis=0)
@@ -57,7 +57,7 @@ def scores_of_several_classes(population, covariance, errors, basis, shrinkage):
     if len(coefficients) > coefficients.shape[1]:
         axes, few = np.linalg.qr(coefficients)
     of_classes = offsets, few @ uncertainty @ few.T
-    simulated = _simulate(population, covariance, basis, shrinkage, few, *of_classes)
+    simulated = _simulate(population, basis, shrinkage, few, *of_classes)
     scores = [(s if axes is None else s @ axes.T) + intercepts for s in simulated.scores]
     matrix, shift = _softmax_map(scores, pi)
     coefficients, intercepts = matrix @ coefficients, matrix @ intercepts + shift
@@ -99,19 +99,23 @@ class _Simulation:
         """
         means, squares, variances = np.zeros((3, len(matrix), len(matrix)))
         for c, row in enumerate(matrix):
-            apart = row - matrix  # of each pair, what its score is in the scores here
-            means[c] = (apart * (self.centers[c] - self.centers)).sum(axis=1)
-            squares[c] = ((apart @ self.uncertainty[c]) * apart).sum(axis=1)
-            variances[c] = ((apart @ self.within[c]) * apart).sum(axis=1)
+            weights = row - matrix  # of each pair, what its score is in the scores here
+            means[c] = (weights * (self.centers[c] - self.centers)).sum(axis=1)
+            squares[c] = ((weights @ self.uncertainty[c]) * weights).sum(axis=1)
+            variances[c] = ((weights @ self.within[c]) * weights).sum(axis=1)
         # Of both classes of a pair.
         squares, variances = squares + squares.T, variances + variances.T
         return means, np.sqrt(np.maximum(squares, 0)), variances / 2
 
 
-def _posterior_of_classes(population, covariance, errors):
+def _posterior_of_classes(population):
     """Return weights of each class, its distance from all rows, and the covariance of that."""
     by_class = [
-        mean_posterior(difference_posteriors(difference, covariance, errors, noise, size))
+        mean_posterior(
+            difference_posteriors(
+                difference, population.within, population.within_errors, noise, size
+            )
+        )
         for difference, noise, size in zip(
             population.differences, population.noise, population.sizes, strict=True
         )
@@ -122,13 +126,13 @@ def _posterior_of_classes(population, covariance, errors):
     return rest * weights, rest * differences, rest[:, None] ** 2 * spreads
 
 
-def _simulate(population, covariance, basis, shrinkage, coefficients, offsets, uncertainty):
+def _simulate(population, basis, shrinkage, coefficients, offsets, uncertainty):
     """Return the scores of simulated rows, as :func:`scores_of_several_classes` says."""
     rng, pi = np.random.RandomState(0), population.frequencies
     # Rows before clipping are longer.
     longer = 1 / np.sqrt(shrinkage)
     means = longer * (population.mean + offsets)
-    simulator = RowSimulator(basis, covariance / shrinkage)
+    simulator = RowSimulator(basis, population.within / shrinkage)
     least = max(2, min(_LEAST_ROWS, _LEAST_ROWS * _MANY // len(pi)))
     n_rows = np.maximum(np.ceil(_N_ROWS * pi), least).astype(int)
     deviations = []

@@ -81,7 +81,7 @@ class NoisyStatistics(Part):
     second_sd : float
         The same of the diagonal of ``second``; off it, second_sd/√2.
 
-    of_all_columns : ndarray of shape (3,) or None, default=None
+    of_all_columns : ndarray of shape (2,) or None, default=None
         For sums of some of the columns, what only the sums of all columns show: a lower bound of
         the number of rows, and the result of ``clipping_effect``. None for all columns.
 
@@ -125,7 +125,7 @@ class NoisyStatistics(Part):
     total_sd: np.ndarray = array("S", "f", least=0, below=LARGEST_MEAN)
     contrast_sd: float = array("", "f", least=0, below=LARGEST_MEAN)
     second_sd: float = array("", "f", least=0, below=LARGEST_MEAN)
-    of_all_columns: np.ndarray | None = array("3", "f", below=LARGEST_MEAN, optional=True)
+    of_all_columns: np.ndarray | None = array("2", "f", below=LARGEST_MEAN, optional=True)
     exits: np.ndarray | None = array("S x", "f", below=LARGEST_MEAN, optional=True)
     exit_sd: np.ndarray | None = array("S", "f", least=0, below=LARGEST_MEAN, optional=True)
     exit_places: np.ndarray | None = array("S x", "f", least=0, below=1.0, optional=True)
@@ -155,9 +155,8 @@ class NoisyStatistics(Part):
         whole = np.abs(self.frequencies.sum(axis=1) - 1).max() <= NEGLIGIBLE
         require(whole, f"{name}.frequencies", "must be positive and add up to 1")
         if self.of_all_columns is not None:
-            _, shrinkage, widening = self.of_all_columns
-            in_range = NEGLIGIBLE <= shrinkage <= 1 <= widening <= 1 / NEGLIGIBLE
-            require(in_range, f"{name}.of_all_columns", "must be a bound, a share, and 1 or more")
+            in_range = NEGLIGIBLE <= self.of_all_columns[1] <= 1
+            require(in_range, f"{name}.of_all_columns", "must be a bound and a share")
 
     @classmethod
     def added(cls, parts: Sequence[Self]) -> Self:
@@ -194,7 +193,7 @@ class NoisyStatistics(Part):
             **squares,
         )
 
-    def select(self, places: np.ndarray, clipping: Any) -> Self:
+    def select(self, places: np.ndarray, shrinkage: float | None) -> Self:
         """Return the sums of some of the basis functions.
 
         Parameters
@@ -202,12 +201,12 @@ class NoisyStatistics(Part):
         places : ndarray of shape (n_chosen,)
             Their numbers.
 
-        clipping : tuple of float or None
+        shrinkage : float or None
             What ``clipping_effect`` returns for all; None where these are all.
         """
         of_all_columns = self.of_all_columns
-        if clipping is not None:
-            of_all_columns = np.array([self._least_rows, *clipping])
+        if shrinkage is not None:
+            of_all_columns = np.array([self._least_rows, shrinkage])
         return replace(
             self,
             total=self.total[:, places],
@@ -231,9 +230,20 @@ class NoisyStatistics(Part):
             yield name, array, deviation, n_rows * self.radius**power
 
     @property
+    def centered_contrast(self) -> np.ndarray:
+        """Return ``contrast`` less the mean over the classes, which is noise alone."""
+        return self.contrast - self.contrast.mean(axis=0)
+
+    @property
     def class_sums(self) -> np.ndarray:
         """Return Σ z of each class, ndarray of shape (n_classes, n_basis)."""
-        return self.contrast + self.frequencies.T @ self.total
+        return self.centered_contrast + self.frequencies.T @ self.total
+
+    @property
+    def class_sum_noise(self) -> np.ndarray:
+        """Return variances of the noise in sums of classes, ndarray of shape (n_classes,)."""
+        noise = self.contrast_sd**2 * (1 - 1 / len(self.contrast))
+        return noise + self.frequencies.T**2 @ self.total_sd**2
 
     @property
     def pooled_counts(self) -> tuple[np.ndarray, float]:
@@ -294,9 +304,7 @@ def measure_moments(statistics, basis, center=0.0, shrinkage=1.0):
     counts = statistics.row_counts
     n_rows, shares = counts.sum(), counts / counts.sum()
     means = _within(statistics.class_sums / counts[:, np.newaxis], statistics.radius)
-    variances = (statistics.frequencies.T**2 * statistics.total_sd**2).sum(axis=1)
-    variances += statistics.contrast_sd**2
-    noise = variances[:, np.newaxis] + (means * statistics.pooled_counts[1]) ** 2
+    noise = statistics.class_sum_noise[:, np.newaxis] + (means * statistics.pooled_counts[1]) ** 2
     noise /= counts[:, np.newaxis] ** 2
     noise = np.minimum(noise, statistics.radius**2)
     within = statistics.second / n_rows - (means.T * shares) @ means + np.diag(shares @ noise)
@@ -377,7 +385,7 @@ class Statistics(Part):
     def moments(self) -> Moments:
         """Moments of the columns, see ``measure_moments``."""
         with np.errstate(all="ignore"):  # what overflows is bounded
-            shrinkage, _ = clipping_effect(self.sums, self.basis)
+            shrinkage = clipping_effect(self.sums, self.basis)
             moments = measure_moments(self.sums, self.basis, shrinkage=shrinkage)
         return moments.freeze(copy=False)
 
@@ -461,5 +469,5 @@ class Statistics(Part):
         """Return the sums of functions of some of the columns, exactly as they are."""
         basis, places = self.basis.select(columns)
         fewer = len(columns) < np.count_nonzero(self.basis.order == 1)
-        clipping = clipping_effect(self.sums, self.basis) if fewer else None
-        return type(self)(self.sums.select(places, clipping), basis)
+        shrinkage = clipping_effect(self.sums, self.basis) if fewer else None
+        return type(self)(self.sums.select(places, shrinkage), basis)

@@ -20,12 +20,11 @@ from sklearn.utils import check_random_state
 
 from skdp.release._basis import PLACES
 from skdp.release._unclipped import NumericFunctions, clipping_by_class, numeric_functions
+from skdp.utils._linalg import positive_definite_floor
 
-# Smallest share of a category, where noise made it negative (rule of thumb).
+# Smallest share of a category, where noise made it negative.
 _LEAST_SHARE = 1e-4
 _LEAST_VARIANCE = 1e-6
-# Least eigenvalue of the correlations, which are made positive definite (rule of thumb).
-_LEAST_EIGENVALUE = 1e-3
 # Largest correlation of two columns, as larger noisy ones are not believed (rule of thumb).
 _LARGEST = 0.95
 # Number of rows drawn to measure the effect of clipping on second moments, and of rounds
@@ -217,8 +216,7 @@ def _root_of_believed(correlations, doubt):
     true = max(excess.mean(), _LEAST_VARIANCE) if len(excess) else 1.0
     believed = np.clip(correlations * true / (true + doubt), -_LARGEST, _LARGEST)
     np.fill_diagonal(believed, 1.0)
-    values, vectors = np.linalg.eigh(believed)
-    believed = (vectors * np.maximum(values, _LEAST_EIGENVALUE)) @ vectors.T
+    believed = positive_definite_floor(believed, 1e-3)
     unit = 1 / np.sqrt(believed.diagonal())
     return np.linalg.cholesky(believed * np.outer(unit, unit))
 

@@ -44,14 +44,14 @@ def survival_curve(release, confidence):
             "The 'confidence' parameter of Release.survival_curve must be a number between 0 and "
             f"1, got {confidence!r:.100}."
         )
-    known = release.statistics.exits
+    hazards = release.statistics.exits
     exits, deviation = release.statistics.sums.pooled_exits
-    spread = np.sqrt(known.rows + deviation**2)
+    spread = np.sqrt(hazards.rows + deviation**2)
     normal = np.random.RandomState(0).standard_normal((_DRAWS, len(exits)))
     drawn = [Exits.of(counts, deviation).hazards for counts in exits + spread * normal]
     ends = (1 - confidence) / 2, (1 + confidence) / 2
     least, most = np.quantile(np.cumsum(drawn, axis=1), ends, axis=0)
-    value = np.cumsum(known.hazards)
+    value = np.cumsum(hazards.hazards)
     parts = {"survival": value, "low": np.maximum(most, value), "high": np.minimum(least, value)}
     values = {
         name: np.exp(-cumulative_hazards(np.diff(of, prepend=0), np.zeros(1))[0])
@@ -88,17 +88,17 @@ def sampled_times(release, rows, random_state):
     n, ends = len(rows), np.append(0.0, outcome.ends)
     y = np.zeros(n, dtype=[(outcome.event, bool), (outcome.time, float)])
     y[outcome.time] = outcome.horizon
-    there = np.ones(n, dtype=bool)
+    at_risk = np.ones(n, dtype=bool)
     for k, (hazard, leaves) in enumerate(
         zip(model.hazards.baseline, model.statistics.exits.censoring, strict=True)
     ):
-        event = there & (random_state.random_sample(n) < -np.expm1(-hazard * factors))
-        censored = there & ~event & (random_state.random_sample(n) < leaves)
+        event = at_risk & (random_state.random_sample(n) < -np.expm1(-hazard * factors))
+        censored = at_risk & ~event & (random_state.random_sample(n) < leaves)
         gone = event | censored
         times = ends[k] + (ends[k + 1] - ends[k]) * random_state.random_sample(n)
         y[outcome.event] |= event
         y[outcome.time] = np.where(gone, times, y[outcome.time])
-        there &= ~gone
+        at_risk &= ~gone
     return y
 
 

@@ -13,13 +13,13 @@ from scipy.special import logsumexp
 
 from skdp.release._basis import PLACES, regression
 from skdp.release._clipping import clipping_effect, measured_shrinkage, posterior_shrinkage
+from skdp.release._posterior import shrunk_vectors
 from skdp.tabular import CategoryColumn
 from skdp.utils._linalg import NEGLIGIBLE
 
 # Ridge penalty of the parameters of a maximum-entropy distribution, with which it exists for means
-# that no distribution has (rule of thumb: far below the uncertainty due to noise).
+# that no distribution has: far below the uncertainty due to noise.
 _RIDGE = 1e-4
-_MAX_STEPS = 100
 # Smallest decrease for which Newton steps continue, and smallest length of a step.
 _TOLERANCE = 1e-10
 # Number of iterations between means and the norms that follow from them (measured: three or more
@@ -28,8 +28,6 @@ _ROUNDS = 4
 # Nodes of a normal distribution and their weights.
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
-# Largest share of missing values (rule of thumb).
-_MOST_MISSING = 0.99
 # Relative error of E[c] of a class, and of cov(c, z); with them intervals of means of four tables
 # have their nominal coverage.
 _FACTOR_ERROR = 0.007
@@ -52,7 +50,7 @@ def maximum_entropy(table, means):
     ridge = _RIDGE * np.eye(n_functions)
     parameters = np.zeros_like(wanted)
     value = _entropy_loss(parameters, table, wanted)
-    for _ in range(_MAX_STEPS):
+    for _ in range(100):
         p = _softmax(parameters @ table.T)
         expected = p @ table
         gradient = expected - wanted + _RIDGE * parameters
@@ -121,7 +119,7 @@ class NumericFunctions:
         """Return the distributions of the nonmissing values, and the shares of missing ones."""
         missing = np.zeros(len(means))
         if self.missing is not None:
-            missing = np.clip(means[:, self.missing] + 0.5, 0.0, _MOST_MISSING)
+            missing = np.clip(means[:, self.missing] + 0.5, 0.0, 0.99)
         without_missing = means[:, self.places] - missing[:, np.newaxis] * self.middle
         return maximum_entropy(self.table, without_missing / (1 - missing)[:, np.newaxis]), missing
 
@@ -175,7 +173,7 @@ class Clipping:
     shifts : ndarray of shape (n_classes, n_basis)
         cov(c, z).
 
-    doubt : ndarray of shape (n_classes, n_basis)
+    systematic_variance : ndarray of shape (n_classes, n_basis)
         Variances of the systematic error of the estimate of E[z].
 
     means : ndarray of shape (n_classes, n_basis)
@@ -187,7 +185,7 @@ class Clipping:
 
     factors: np.ndarray
     shifts: np.ndarray
-    doubt: np.ndarray
+    systematic_variance: np.ndarray
     means: np.ndarray
     square_factors: np.ndarray
 
@@ -195,7 +193,7 @@ class Clipping:
 def clipping_by_class(statistics, schema):
     """Return the effect of clipping on the rows of each class."""
     sums, basis = statistics.sums, statistics.basis
-    shrinkage, _ = clipping_effect(sums, basis)
+    shrinkage = clipping_effect(sums, basis)
     counts = sums.row_counts
     frequencies = counts / counts.sum()
     clipped = _reliable_means(sums, counts)
@@ -229,22 +227,22 @@ def clipping_by_class(statistics, schema):
         factors, shifts = np.minimum(factors * scale, 1.0), shifts * scale
     means = (clipped - shifts) / factors[:, np.newaxis]
     # A factor is the root of a mean of c², nearly, and has half its relative error.
-    doubt = (_FACTOR_ERROR**2 + uncertain / 4) * means**2
-    doubt += (_COVARIANCE_ERROR * shifts / factors[:, np.newaxis]) ** 2
+    systematic_variance = (_FACTOR_ERROR**2 + uncertain / 4) * means**2
+    systematic_variance += (_COVARIANCE_ERROR * shifts / factors[:, np.newaxis]) ** 2
     return Clipping(
-        factors, shifts, doubt, means, shrinkage + (frequencies @ slopes) * norms.with_squares
+        factors,
+        shifts,
+        systematic_variance,
+        means,
+        shrinkage + (frequencies @ slopes) * norms.with_squares,
     )
 
 
 def _reliable_means(sums, counts):
     """Return means of clipped rows of each class, shrunk towards that of all by their noise."""
-    together = sums.total.sum(axis=0) / counts.sum()
-    contrast = sums.contrast - sums.contrast.mean(axis=0)
-    class_means = (contrast + sums.frequencies.T @ sums.total) / counts[:, np.newaxis]
-    excess = ((class_means - together) ** 2).sum(axis=1)
-    noise = class_means.shape[1] * (sums.contrast_sd / counts) ** 2
-    reliable = np.maximum(0.0, 1 - noise / np.maximum(excess, NEGLIGIBLE))
-    return together + reliable[:, np.newaxis] * (class_means - together)
+    means = sums.class_sums / counts[:, np.newaxis]
+    noise = means.shape[1] * (sums.contrast_sd / counts) ** 2
+    return shrunk_vectors(means, sums.total.sum(axis=0) / counts.sum(), noise)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from skdp.noise import Share
-from skdp.release import Mixtures, PrincipalModel
+from skdp.release import Mixtures, PrincipalModel, reliability
 from skdp.source._integers import GRID, WEIGHT_GRID, IntegerMap, squared_norms
 from skdp.source._principal_model import COMMON_FRACTIONS, PRECISION, PrincipalDirectionsModel
 from skdp.utils._linalg import NEGLIGIBLE, TINY, positive_definite_floor
@@ -315,12 +315,10 @@ def relative_noise(base, deviation):
 
 def shrunk(covariance, base, deviation):
     """Return a noisy covariance shrunk linearly towards another one."""
-    # By the fraction of their squared distance that noise explains: in units of base, the positive
-    # part of 1 − noise/distance of James and Stein (1961).
+    # By the fraction of their squared distance that noise explains, in units of base.
     values, vectors = np.linalg.eigh(base)
     root = (vectors * np.sqrt(values)) @ vectors.T
     inverse = (vectors / np.sqrt(values)) @ vectors.T
     excess = inverse @ covariance @ inverse - np.eye(len(base))
-    distance = max((excess**2).sum(), TINY)
-    excess *= max(0.0, 1 - relative_noise(base, deviation) / distance)
+    excess *= reliability((excess**2).sum(), relative_noise(base, deviation))
     return root @ positive_definite_floor(np.eye(len(base)) + excess, _LEAST_RATIO) @ root

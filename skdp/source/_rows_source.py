@@ -359,9 +359,9 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
         """
         forget_fit(self)  # whatever fails below, no old result is taken for a new one
         self._validate_params()  # even if scikit-learn is configured to skip it
-        warn_of_range(self)
         with default_settings():
             noise = make_noise(self)
+            warn_of_range(self)
             X, y, columns = self._read(X, y)
             schema = None if columns is None else columns.schema
             response = make_response(self.label_noise, schema)
@@ -419,9 +419,9 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
         2.0
         """
         self._validate_params()
-        warn_of_range(self)
         with default_settings():
             noise = make_noise(self)
+            warn_of_range(self)
             X, y, columns = clone(self)._read(X, y)
             schema = None if columns is None else columns.schema
             check_scale(noise, X)

@@ -85,8 +85,8 @@ def best_confidence(changes, deviation, n_rows):
 
 
 def _covariance(a, b, n_rows):
-    apart = np.subtract.outer(a, b) / _SMOOTH
-    return (n_rows * _CHANGE) ** 2 * np.outer(a, b) * np.exp(-(apart**2) / 2)
+    distances = np.subtract.outer(a, b) / _SMOOTH
+    return (n_rows * _CHANGE) ** 2 * np.outer(a, b) * np.exp(-(distances**2) / 2)
 
 
 def _brier_scores(probabilities, class_indices):

@@ -6,7 +6,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from skdp import Release
 from skdp.privacy import PrivacyLedger
 
 BUDGET = ("--ledger", "budget.json", "--budget-epsilon", 9, "--budget-delta", 1e-4)
@@ -77,40 +76,6 @@ def test_ruined_tables_are_refused_until_mended_or_accepted(
     # A release says as much of one table as of the other.
     assert len(mended.splitlines()) == len(out.splitlines())
     assert len(PrivacyLedger.open("budget.json").entries) == 2
-
-
-def test_commas_and_semicolons_can_be_read_instead(
-    hospital_rows, run, done, failed, release_command
-):
-    run(*release_command)
-    expected = Release.load("hospital.skdp")
-    commas(hospital_rows).to_csv("rows.csv", index=False, sep=";")
-    _, err = failed(*release_command, "--force")
-    assert "Are its cells separated by ';'? Add --sep ';', and --decimal ','" in err
-    _, _, err = run(*release_command, "--force", "--sep", ";")
-    assert "--accept age:decimals --accept lactate:decimals" in err
-    done(*release_command, "--force", "--sep", ";", "--decimal", ",")
-    found = Release.load("hospital.skdp").moments
-    assert found.means == pytest.approx(expected.moments.means, abs=0.3)
-
-
-@pytest.mark.parametrize(
-    ("ruin", "found"),
-    [
-        (lambda rows: rows.assign(outcome=rows["outcome"].str.title()), "outcome:spelling"),
-        (lambda rows: rows.assign(outcome=rows["outcome"] + " "), "outcome:spelling"),
-        (lambda rows: rows.assign(outcome="died"), "outcome:classes"),
-        (lambda rows: pd.concat([rows, rows]), "duplicates"),
-        (lambda rows: rows.assign(patient_id=rows.index // 3), "people"),
-    ],
-)
-def test_other_mistakes_are_refused_too(hospital_rows, failed, release_command, ruin, found):
-    command = [argument for argument in release_command if argument not in ("--accept", "people")]
-    ruin(hospital_rows).to_csv("rows.csv", index=False)
-    _, err = failed(*command)
-    assert f"--accept {found}" in err
-    assert "patient_id" not in err  # names that only the table has are not shown
-    assert not Path("hospital.skdp").exists()
 
 
 def test_check_shows_counts_to_the_owner(hospital_rows, run, failed):

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from skdp import DPSource, DPStatisticsSource, PrivacyLeakWarning, Release
+from skdp import DPStatisticsSource, PrivacyLeakWarning, Release
 from skdp.privacy import gaussian_sigma
 
 
@@ -49,18 +49,6 @@ def test_json_says_the_same(hospital, done):
     assert facts["label_guarantee"] is None
     assert facts["record_guarantee"] == guarantee
     assert "How well" in facts["statements"]
-
-
-def test_a_release_of_noisy_rows(tmp_path, domains, done):
-    source = DPSource(8.0, n_components=5, n_layers=1, random_state=0)
-    source.fit(domains.source, domains.source_target).release_.save(tmp_path / "digits.skdp")
-    out, _ = done("describe", tmp_path / "digits.skdp")
-    flat = " ".join(out.split())
-    assert "One single value of one row. A whole row is protected far less" in flat
-    assert "All 64 values of a row together: epsilon = 512" in flat
-    assert "Not protected: they were used as they are." in flat
-    assert "64 numeric columns without names" in flat
-    assert "If it is known to be there" not in flat
 
 
 def test_a_release_without_noise(folder, done):
@@ -112,11 +100,3 @@ def test_a_narrow_terminal_shows_whole_columns(hospital, run, done, monkeypatch,
     blocks = out.strip("\n").split("\n\n")
     assert [name for block in blocks for name in block.split("\n")[0].split()] == wide[:3]
     assert not set(wide) - set(out.split())
-
-
-def test_columns_as_json(hospital, done):
-    out, _ = done("describe", "hospital.skdp", "--columns", "--json")
-    table = json.loads(out)["column_table"]
-    expected = Release.load("hospital.skdp").describe_columns()
-    assert [line["value"] for line in table] == pytest.approx(expected["value"].tolist())
-    assert [line["class"] for line in table[:3]] == ["died", "home", None]

@@ -1,6 +1,5 @@
 """Tables as programs of hospitals and insurers export them, and what is said of each mistake."""
 
-import datetime
 import json
 from pathlib import Path
 
@@ -139,55 +138,6 @@ def test_signs_between_thousands(tmp_path, run, monkeypatch):
     assert read_table("us.csv", thousands=",")["x"].tolist() == ["51383.86", "-5", "7", "USD 3"]
     with pytest.raises(ValueError, match="--thousands and --decimal are both ','"):
         read_table("ch.csv", thousands=",", decimal=",")
-
-
-def test_the_check_advises_the_right_signs(tmp_path, failed, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    schema = {
-        "x": {"type": "numeric", "low": 0, "high": 1e6},
-        "y": {"type": "numeric", "low": 0, "high": 9},
-    }
-    (tmp_path / "s.json").write_text(json.dumps(schema))
-    pd.DataFrame({"x": ["51,383.86"] * 30, "y": ["2023-05-01"] * 30}).to_csv("t.csv", index=False)
-    out, _ = failed("check", "t.csv", "--schema", "s.json")
-    said = " ".join(out.split())
-    assert "or read them by --thousands ','." in said
-    assert "These are dates: turn them into numbers, such as an age or days since a public" in said
-
-
-def workbook(path):
-    openpyxl = pytest.importorskip("openpyxl")
-    book = openpyxl.Workbook()
-    book.active.title = "Read me"
-    book.active.append(["Zaphod"])
-    sheet = book.create_sheet("Policies")
-    for row in (["Zaphod's portfolio"], [], ["customer", "start", "carat", "value"]):
-        sheet.append(row)
-    for i in range(N):
-        start = datetime.datetime(2020, 1, 1) + datetime.timedelta(days=i)
-        sheet.append([f"C-{i:04}", start, i % 13 / 10, f"{1000 + 57.5 * i:,.2f}"])
-    book.save(path)
-
-
-def test_excel_with_several_sheets(tmp_path, run, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    workbook("us.xlsx")
-    _, _, err = draft(run, "us.xlsx", label="value")
-    assert "'Read me' is read, the first of the sheets 'Read me', 'Policies'; --sheet" in err
-    _, _, err = draft(run, "us.xlsx", "--sheet", "policies", label="value")
-    assert "has no sheet 'policies'. Its sheets are 'Read me', 'Policies'." in err
-    sheet = ("--sheet", "Policies")
-    _, _, err = draft(run, "us.xlsx", *sheet, label="value")
-    assert "Leave them out: --skip 2." in err
-    assert "Zaphod" not in err
-    sheet += ("--skip", 2)
-    _, _, err = draft(run, "us.xlsx", *sheet, label="value")
-    assert "Numbers in 'value' have" in err
-    assert err.rstrip().endswith("--drop customer --drop start")
-    drop = ("--drop", "customer", "--drop", "start")
-    code, out, err = draft(run, "us.xlsx", *sheet, *drop, "--thousands", ",", label="value")
-    assert code == 0, err
-    assert "outcome 0 to 5000" in out or "outcome 1000 to 4500" in out
 
 
 @pytest.mark.parametrize(

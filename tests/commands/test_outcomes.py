@@ -13,7 +13,7 @@ from sklearn.datasets import load_diabetes
 from skdp import DPTransferRegressor
 from skdp.commands import _evaluate, main
 from skdp.datasets import load_heart_failure
-from skdp.release import PrivateEvaluation, Release
+from skdp.release import Release
 from skdp.transfer import DPTransferSurvival
 from skdp.utils._survival import concordance_index
 
@@ -191,28 +191,6 @@ def test_common_schemas_need_one_horizon(times, done, failed):
         value = 7 if option == "horizon" else "a"
         _, err = failed(*common, "south.json", f"--{option}", value, "-o", "none.json")
         assert f"--{option} is for a draft from rows" in err
-
-
-def test_the_check_reads_both_columns(times, run, done, failed):
-    check = ("check", "rows.csv", "--schema", "schema.json")
-    out, _ = done(*check)
-    assert "150 rows" in out
-    assert run(*check, "--event", "died", "--time", "days")[0] == 0
-    _, err = failed("check", "test.csv", "--schema", "schema.json")
-    assert (
-        "lacks the column 'died' of --event (by default as in --schema 'schema.json'; name" in err
-    )
-    assert run("check", "test.csv", "--schema", "schema.json", "--event", "dead", "--time",
-               "followed")[0] == 0  # fmt: skip
-
-
-def test_the_release_is_about_the_rows(times):
-    """Both halves have nearly the deaths that were counted, in words and under other names."""
-    for name, table, event in (("first", "rows", "died"), ("second", "test", "dead")):
-        exits = Release.load(f"{name}.skdp").statistics.sums.exits.sum(axis=0)
-        died = (pd.read_csv(f"{table}.csv")[event] == "Yes").sum()
-        assert exits[:20].sum() == pytest.approx(died, abs=10)
-        assert exits.sum() == pytest.approx(150, abs=10)
 
 
 def test_predictions_are_risks_and_curves(times, done):
@@ -413,25 +391,6 @@ def test_known_outcomes_and_several_releases_are_learned_from(numbers, done, fai
     rows.to_csv("few.csv", index=False)
     _, err = failed(*predict, "-o", "learned.csv")
     assert "has 142 cells that are no numbers" in err
-
-
-def test_an_evaluation_tells_errors(numbers, run, done):
-    evaluate = ("evaluate", "first.skdp", "test.csv", "--label", "progression", "--epsilon", 8)
-    out, _ = done(*evaluate, "-o", "errors.json", "--force")
-    assert "R²" in out
-    assert "in intervals" in out
-    assert "AUC" not in out
-    shown = run("evaluate", "--show", "errors.json")[1]
-    assert shown.strip() == PrivateEvaluation.load("errors.json").summary()
-
-
-def test_synthetic_rows_have_numbers(numbers, done):
-    sample = ("sample", "first.skdp", "--rows", 200, "--label", "progression", "--seed", 0)
-    done(*sample, "-o", "synthetic.csv", "--force")
-    numbers = pd.read_csv("synthetic.csv")["progression"]
-    assert numbers.between(0, 350).all()
-    assert (numbers % 1 == 0).all()
-    assert numbers.nunique() > 50
 
 
 def test_a_plan_tells_r2(numbers, done, failed):

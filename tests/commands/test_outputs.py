@@ -12,7 +12,6 @@ import skdp
 from skdp import Release
 from skdp.privacy import PrivacyLedger
 from skdp.release import PrivateEvaluation
-from skdp.source import DPStatisticsSource
 from skdp.tabular import Schema
 
 LEDGER = ("--ledger", "budget.json", "--budget-epsilon", 9, "--budget-delta", 1e-3)
@@ -117,17 +116,3 @@ def test_the_text_comes_after_the_file(hospital, run, monkeypatch):
     monkeypatch.setattr("skdp.commands._release._result", fails)
     run(*COMMANDS["release"], *LEDGER, "-o", "out.skdp")
     assert Release.load("out.skdp").guarantee.epsilon == 4
-
-
-def test_a_ledger_that_disappears_meanwhile_loses_nothing(hospital, done, monkeypatch):
-    fit = DPStatisticsSource.fit
-
-    def last(self, *rows, **groups):
-        fitted = fit(self, *rows, **groups)
-        Path("budget.json").unlink()
-        return fitted
-
-    monkeypatch.setattr(DPStatisticsSource, "fit", last)
-    out, err = done(*COMMANDS["release"], *LEDGER, "-o", "out.skdp")
-    assert "Wrote 'out.skdp'" in out
-    assert "spent so far" not in err

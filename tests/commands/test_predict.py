@@ -30,16 +30,6 @@ def test_predictions_are_those_of_the_python_interface(hospital, done, label):
     assert "Wrote 'p.csv': class, probability_died, probability_home" in out
 
 
-def test_other_columns_and_another_order_change_nothing(hospital, done):
-    frame = pd.read_csv("target.csv")
-    frame[["ward", "outcome", "smoker", "age", "lactate"]].assign(more=1).to_csv(
-        "other.csv", index=False
-    )
-    for table in ("target", "other"):
-        done("predict", "hospital.skdp", f"{table}.csv", "-o", f"p_{table}.csv")
-    assert Path("p_target.csv").read_text() == Path("p_other.csv").read_text()
-
-
 def test_columns_that_are_lacking_are_left_out_of_the_release(hospital, done, at_another_site):
     frame = pd.read_csv("target.csv")
     frame.drop(columns=["ward", "smoker"]).to_csv("fewer.csv", index=False)
@@ -69,14 +59,6 @@ def test_a_release_without_a_schema(tmp_path, monkeypatch, done, failed, domains
     rows.astype(object).replace(rows.iloc[3, 10], "x").to_csv("target.csv", index=False)
     _, err = failed("predict", "digits.skdp", "target.csv", "-o", "p.csv", "--force")
     assert "has cells that are no number in the column 'pixel" in err
-
-
-def test_rows_in_other_units_are_warned_of(hospital, done):
-    frame = pd.read_csv("target.csv")
-    frame["age"] *= 365
-    frame.to_csv("days.csv", index=False)
-    _, err = done("predict", "hospital.skdp", "days.csv", "-o", "p.csv")
-    assert err.count("skdp: warning: Most values of the columns ['age'] of X lie outside") == 1
 
 
 def test_cells_that_cannot_be_read_are_warned_of(hospital, done):

@@ -106,6 +106,7 @@ REFUSED = [
     (DRAFT + "draft.csv -o new.txt", "--output 'new.txt' must end in .json"),
     (DRAFT + "twice.csv", "'twice.csv' has columns of the same name"),
     (DRAFT + "constant.csv", "Column 'a' has fewer than two values"),
+    (DRAFT + "draft.csv --drop ids", "lacks the column 'ids' of --drop"),
     (DRAFT + "draft.csv --all-columns", "--all-columns says which columns --common"),
     ("schema -o new.json", "Name a TABLE of public rows to draft from, or schemas by --common"),
     ("schema rows.csv --label outcome -o new.json", "--public is missing. A schema tells the bou"),

@@ -130,12 +130,6 @@ def test_nothing_is_charged_where_a_mistake_is_found(folder, failed, release_com
         assert not Path("budget.json").exists()
 
 
-def test_force_replaces_a_file(folder, done, release_command):
-    Path("hospital.skdp").write_text("mine")
-    done(*release_command, "--force")
-    assert len(Release.load("hospital.skdp").classes) == 2
-
-
 def test_the_ledger_is_never_replaced(folder, failed, release_command):
     command = changed(release_command, output="budget.skdp")
     PrivacyLedger(9, 1e-5, path="budget.skdp")
@@ -157,16 +151,6 @@ def test_parquet_is_read_as_csv_is(folder, done, release_command):
         frame[COLUMNS], frame["outcome"], groups=frame.index.to_numpy(object)
     )
     np.testing.assert_allclose(release.moments.means, source.release_.moments.means, atol=1e-2)
-
-
-def test_a_damaged_parquet_file(folder, failed, release_command, shows_nothing_private):
-    pytest.importorskip("pyarrow")
-    (folder / "rows.parquet").write_bytes(b"PAR1 Zaphod 4711.25 PAR1")
-    command = list(release_command)
-    command[1] = "rows.parquet"
-    out, err = failed(*command)
-    assert "'rows.parquet' is no intact Parquet file" in err
-    assert shows_nothing_private(out, err)
 
 
 @pytest.mark.parametrize(

@@ -98,14 +98,6 @@ def test_several_classes_and_classes_that_are_numbers(here, done):
     assert out.count("rows of similar probability of") == 3
 
 
-def test_one_class_only(here, done):
-    predictions, truth = of_classes()
-    predictions.to_csv("p.csv", index=False)
-    truth.assign(outcome="home").to_csv("t.csv", index=False)
-    out, _ = done("score", "p.csv", "t.csv", "--label", "outcome")
-    assert "AUC           unknown, of rows with one outcome only" in out
-
-
 def test_numbers(here, done, failed):
     rng = np.random.RandomState(0)
     predicted = rng.uniform(10_000, 90_000, 200)
@@ -256,13 +248,6 @@ def test_long_ids_are_compared_exactly_and_none_is_missing(here, run):
     assert "empty cells" in err
 
 
-def test_a_class_that_no_row_has_is_left_out_of_the_auc(here, run):
-    p = {"probability_a": [0.7, 0.2], "probability_b": [0.2, 0.7], "probability_c": [0.1, 0.1]}
-    code, out, _ = scored(run, p, {"y": ["a", "b"]}, "--label", "y")
-    assert code == 0
-    assert "AUC           1.000" in out
-
-
 @pytest.mark.parametrize(
     ("outcomes", "code", "said"),
     [
@@ -280,27 +265,24 @@ def test_times_that_say_nothing_are_no_figures(here, run, outcomes, code, said):
     assert said in out + err
 
 
-def test_a_single_row_has_no_interval(here, run):
-    pd.DataFrame({"probability_a": [0.3], "probability_b": [0.7]}).to_csv("p.csv", index=False)
-    pd.DataFrame({"outcome": ["b"]}).to_csv("t.csv", index=False)
-    _, out, _ = run("score", "p.csv", "t.csv", "--label", "outcome")
-    assert "log loss      0.357; the frequencies alone" in out
+THREE = {"probability_a": [0.7, 0.2], "probability_b": [0.2, 0.7], "probability_c": [0.1, 0.1]}
 
 
-def test_times_at_which_nobody_is_followed_have_no_figures(here, done):
-    rng = np.random.RandomState(0)
-    risk = rng.normal(size=1000)
-    times, left = rng.exponential(300 * np.exp(-risk)), rng.uniform(0, 120, 1000)
-    curves = {f"survival_{t:g}": np.exp(-t / 300 * np.exp(risk)) for t in (91, 182, 273, 364)}
-    pd.DataFrame({"risk": risk, **curves}).to_csv("p.csv", index=False)
-    truth = {"event": (times <= left).astype(int), "time": np.minimum(times, left)}
-    pd.DataFrame(truth).to_csv("t.csv", index=False)
-    plotted = ("--plot", "c.png") if pytest.importorskip("matplotlib") else ()
-    out, _ = done("score", "p.csv", "t.csv", *plotted)
-    assert out.count("n/a: too few rows are left, about 0 followed") == 3
-    assert " ".join(out.split()).count(", over 1 of 4 times") == 3
-    there = np.sum(truth["time"] >= 91)
-    assert f"about {there} followed" in " ".join(out.split())
+@pytest.mark.parametrize(
+    ("predictions", "outcomes", "said"),
+    [
+        ({"probability_a": [0.3], "probability_b": [0.7]}, ["b"], "log loss      0.357; the freq"),
+        (
+            {"probability_a": [0.3], "probability_b": [0.7]},
+            ["b"],
+            "AUC           unknown, of rows",
+        ),
+        (THREE, ["a", "b"], "AUC           1.000"),  # of the classes that some row has
+    ],
+)
+def test_few_rows_have_the_figures_that_they_allow(here, run, predictions, outcomes, said):
+    code, out, _ = scored(run, predictions, {"y": outcomes}, "--label", "y")
+    assert (code, said in out) == (0, True), out
 
 
 def test_few_rows_of_a_class_and_few_events_have_no_interval(here, run):

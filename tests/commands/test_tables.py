@@ -15,7 +15,6 @@ from skdp.commands._tables import (
     table_options,
     write_table,
 )
-from skdp.tabular import numbers
 
 SCHEMA = Schema.from_mapping(
     {
@@ -52,33 +51,6 @@ def test_no_cell_depends_on_others(tmp_path):
     for i, row in enumerate(cells[1:]):
         alone = encoded(read_table(write(tmp_path / "one.csv", f"{cells[0]}\n{row}\n")))
         np.testing.assert_array_equal(alone[0], together[i])
-
-
-def test_text_counts_as_the_same_number_or_truth_value(tmp_path):
-    text = "x,code,flag\n1.5,1.0,TRUE\n3,2,false\nmany,,\n"
-    frame = pd.DataFrame(
-        {"x": [1.5, 3, np.nan], "code": [1, 2, np.nan], "flag": [True, False, None]}
-    )
-    np.testing.assert_array_equal(
-        encoded(read_table(write(tmp_path / "t.csv", text))),
-        TabularEncoder(SCHEMA).fit_transform(frame),
-    )
-
-
-def test_numbers_of_each_type():
-    nan = np.nan
-    for values, expected in [
-        (pd.Series([1, None], dtype="Int64"), [1, nan]),
-        (pd.Series(["2", None, pd.NA, "x", [1]], dtype=object), [2, nan, nan, nan, nan]),
-        (pd.Series([True, False]), [1, 0]),
-    ]:
-        np.testing.assert_array_equal(numbers(values), expected)
-
-
-def test_dates_are_left_to_the_encoder_which_refuses_them():
-    table = pd.DataFrame({"x": pd.to_datetime(["2020-01-01"]), "code": ["1"], "flag": [True]})
-    with pytest.raises(ValueError, match="dates, durations or complex numbers in the columns 'x'"):
-        encoded(table)
 
 
 def test_inferred_types_of_public_tables():
@@ -172,16 +144,6 @@ def test_other_separators_and_decimal_signs(tmp_path):
     assert read_table(as_tabs, sep="\t")["x"].tolist()[0] == "1,5"
 
 
-@pytest.mark.parametrize(
-    ("cells", "sign"), [("a;b\n1;2\n", ";"), ("a\tb\n1\t2,5\n", "tab"), ("a|b\n1|2,5\n", "|")]
-)
-def test_a_wrong_separator_is_guessed_at(tmp_path, failed, cells, sign):
-    path = write(tmp_path / "t.csv", cells)
-    command = ("schema", path, "--public", "--label", "b", "-o", str(tmp_path / "s.json"))
-    _, err = failed(*command)
-    assert f"Are its cells separated by '{sign}'? Add --sep '{sign}'" in err
-
-
 def test_spellings_of_names_are_pointed_at(tmp_path, run):
     path = write(tmp_path / "t.csv", "age, outcome \n1,2\n")
     command = ("schema", path, "--public", "--label", "outcome", "-o", str(tmp_path / "s.json"))
@@ -208,17 +170,6 @@ def test_a_first_line_can_name_the_separator(tmp_path, start, sign):
     assert read_table(named).columns.tolist() == ["sep=x"]
 
 
-def test_names_may_have_their_letters_in_two_characters(folder, run, done):
-    frame = pd.read_csv("draft.csv", dtype=str).rename(columns={"age": "a\u0308ge"})
-    frame.to_csv("other.csv", index=False)
-    out, _ = done("schema", "other.csv", "--public", "--drop", "ward", "-o", "new.json")
-    assert "'\u00e4ge': numeric" in out
-    command = ("check", "other.csv", "--schema", "new.json", "--group")
-    for name in ("\u00e4ge", "a\u0308ge"):
-        assert "is also a column of --schema" in run(*command, name)[2]
-    assert "\n  \u00e4ge " in run(*command[:-1])[1]
-
-
 def test_options_of_reading():
     assert parsed() == {
         **{"sep": None, "decimal": ".", "thousands": None, "missing": [], "skip": 0},
@@ -232,17 +183,6 @@ def test_options_of_reading():
     ):
         with pytest.raises(argparse.ArgumentError):
             parsed(*wrong)
-
-
-def test_columns_can_be_dropped(tmp_path, run):
-    ids = "\n".join(f"P{i},{i % 40},{i % 2}" for i in range(100))
-    path = write(tmp_path / "t.csv", f"id,age,died\n{ids}\n")
-    command = ("schema", path, "--public", "--label", "died", "-o", str(tmp_path / "s.json"))
-    assert "Column 'id' has 100 different values" in run(*command)[2]
-    assert run(*command, "--drop", "id")[0] == 0
-    assert Schema.read(tmp_path / "s.json").names == ("age",)
-    wrong = run(*command, "--force", "--drop", "ids")
-    assert "lacks the column 'ids' of --drop" in wrong[2]
 
 
 def excel(path, sheets, **formulas):

@@ -1,9 +1,6 @@
-import os
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
-import pytest
 from numpy.testing import assert_array_equal
 
 from skdp.datasets import _tables, load_adult, load_heart_disease, load_heart_failure
@@ -71,20 +68,6 @@ def test_heart_disease_needs_no_files(monkeypatch):
     assert load_heart_disease.__doc__ == heart.DESCR
 
 
-def test_heart_disease_is_the_table_of_the_files():
-    folder = Path(os.environ.get("SKDP_DATA", "")) / "heart"
-    if not folder.is_dir():
-        pytest.skip("SKDP_DATA names no folder with heart")
-    heart = load_heart_disease()
-    for file, (name, _, _) in HOSPITALS.items():
-        rows = heart.hospital == name
-        expected = pd.read_csv(folder / f"{file}.csv")
-        assert_array_equal(heart.target[rows], expected.pop("num") > 0)
-        expected[["chol", "trestbps"]] = expected[["chol", "trestbps"]].replace(0, np.nan)
-        frame = heart.data[rows].reset_index(drop=True)
-        pd.testing.assert_frame_equal(frame, expected, check_dtype=False)
-
-
 def test_heart_failure_needs_no_files(monkeypatch):
     monkeypatch.delenv("SKDP_DATA", raising=False)
     heart = load_heart_failure()
@@ -99,16 +82,6 @@ def test_heart_failure_needs_no_files(monkeypatch):
     assert schema.outcome == EventOutcome(285, "died", "days")
     assert (schema.outcome.cells(*schema.outcome.read(heart.target)) >= 0).all()
     assert load_heart_failure.__doc__ == heart.DESCR
-
-
-def test_heart_failure_is_the_table_of_the_files():
-    path = Path(os.environ.get("SKDP_DATA", "")) / "heart_failure" / "heart_failure.csv"
-    if not path.is_file():
-        pytest.skip("SKDP_DATA names no folder with heart_failure")
-    heart, expected = load_heart_failure(), pd.read_csv(path)
-    assert_array_equal(heart.target["died"], expected.pop("DEATH_EVENT"))
-    assert_array_equal(heart.target["days"], expected.pop("time"))
-    pd.testing.assert_frame_equal(heart.data, expected)
 
 
 def test_embedded_data_are_small_and_attributed():

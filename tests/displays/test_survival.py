@@ -48,6 +48,7 @@ class TestRelease:
         assert (curve["survival"] <= curve["high"]).all()
         np.testing.assert_allclose(curve["survival"], survival(curve["time"]), atol=0.03)
 
+    @pytest.mark.usefixtures("quick_noise", "no_rehearsals", "no_doubts")
     def test_bands_hold_at_their_level(self):
         held = []
         for seed in range(24):

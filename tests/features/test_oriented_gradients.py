@@ -1,15 +1,10 @@
-import pickle
 from itertools import pairwise
 from math import atan2, cos, exp, hypot, pi, sqrt
 
 import numpy as np
 import pytest
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-from sklearn.pipeline import make_pipeline
 
-from skdp import DPStatisticsSource, DPTransferClassifier, OrientedGradients
-from skdp.datasets import load_digits_domains
+from skdp import OrientedGradients
 from skdp.utils import _parallel
 
 
@@ -94,16 +89,6 @@ def test_features_are_those_of_the_formula(rng, parameters, n_channels):
     np.testing.assert_allclose(found, expected, atol=2e-6)
 
 
-def test_rows_have_norm_one_in_single_precision(images):
-    for dtype in (np.float64, np.float32):
-        rows = images.reshape(20, -1).astype(dtype)
-        features = OrientedGradients((11, 14)).fit_transform(rows)
-        assert features.dtype == np.float32
-        assert features.min() >= 0
-        assert features.max() <= 1
-        np.testing.assert_allclose(np.linalg.norm(features, axis=1), 1, rtol=1e-6)
-
-
 @pytest.mark.parametrize("shape", [(11, 14), (7, 11, 2), (1, 154), (154, 1)])
 def test_a_row_depends_on_itself_alone(images, shape):
     X = images.reshape(20, -1)
@@ -129,14 +114,6 @@ def test_chunks_do_not_matter(images, monkeypatch):
     np.testing.assert_array_equal(OrientedGradients((11, 14)).fit_transform(X), features)
 
 
-def test_equal_channels_are_one_channel(images):
-    colored = np.repeat(images[..., np.newaxis], 3, axis=3).reshape(20, -1)
-    np.testing.assert_array_equal(
-        OrientedGradients((11, 14, 3)).fit_transform(colored),
-        OrientedGradients((11, 14)).fit_transform(images.reshape(20, -1)),
-    )
-
-
 @pytest.mark.parametrize("value", [0.0, 0.3, -7.0, 1e300, np.finfo(float).tiny])
 def test_constant_images_have_no_features(value):
     features = OrientedGradients((11, 14)).fit_transform(np.full((3, 154), value))
@@ -150,23 +127,6 @@ def test_contrast_and_brightness_do_not_matter(images, factor, offset):
     np.testing.assert_allclose(model.transform(factor * X + offset), model.transform(X), atol=1e-5)
 
 
-def test_a_step_to_the_right_has_angle_zero():
-    image = np.zeros((8, 8))
-    image[:, 4:] = 1
-    model = OrientedGradients(scales=[2.0])
-    features = model.fit_transform(image.reshape(1, -1))[0]
-    angles = [name.split("_")[-1] for name in model.get_feature_names_out()]
-    # The cosine of 45° is the root of 1/2; its cube, 2**-1.5.
-    shares = dict.fromkeys(angles, 0.0) | {"angle0": 1, "angle45": 2**-1.5, "angle315": 2**-1.5}
-    sums = {angle: sum(features[np.array(angles) == angle] ** 2) for angle in shares}
-    total = sum(shares.values())
-    assert sums == pytest.approx(
-        {angle: share / total for angle, share in shares.items()}, abs=1e-6
-    )
-    downwards = model.transform(image.T.reshape(1, -1))[0]
-    assert angles[downwards.argmax()] == "angle90"
-
-
 def test_names_say_scale_point_and_angle(images):
     model = OrientedGradients((11, 14), n_directions=7, scales=(2.0, 3)).fit(
         images.reshape(20, -1)
@@ -175,29 +135,6 @@ def test_names_say_scale_point_and_angle(images):
     assert len(set(names)) == len(names) == model.transform(images.reshape(20, -1)).shape[1]
     assert names[0] == "scale2_row2.25_column1.83333_angle0"
     assert names[-1] == "scale3_row5_column10_angle308.571"
-
-
-def test_points_are_centers_of_cells():
-    model = OrientedGradients((28, 28)).fit(np.zeros((1, 784)))
-    names = model.get_feature_names_out()
-    rows = list(dict.fromkeys(tuple(name.split("_")[:2]) for name in names))
-    fine, coarse = ([r[1] for r in rows if r[0] == s] for s in ("scale1.75", "scale3.5"))
-    assert fine == [f"row{1.25 + 3.5 * k:g}" for k in range(8)]
-    assert coarse == ["row3", "row10", "row17", "row24"]
-
-
-def test_names_need_a_number_of_pixels():
-    with pytest.raises(NotFittedError):
-        OrientedGradients((8, 8)).get_feature_names_out()
-
-
-def test_no_fit_is_needed(images):
-    X = images.reshape(20, -1)
-    model = OrientedGradients((11, 14))
-    features = model.transform(X)
-    np.testing.assert_array_equal(model.fit(X).transform(X), features)
-    for copy in (clone(model), pickle.loads(pickle.dumps(model))):
-        np.testing.assert_array_equal(copy.transform(X), features)
 
 
 def test_columns_that_are_no_square_are_one_line():
@@ -228,17 +165,3 @@ def test_errors_name_parameter_value_and_remedy(parameters, message):
     for method in ("fit", "transform"):
         with pytest.raises(ValueError, match=message):
             getattr(OrientedGradients(**parameters), method)(X)
-
-
-def test_a_pipeline_makes_a_release_and_another_uses_it():
-    domains = load_digits_domains()
-    gradients = OrientedGradients((8, 8))
-    source = DPStatisticsSource(4.0, classes=range(10), model="logistic")
-    pipeline = make_pipeline(gradients, source)
-    pipeline.fit(domains.source, domains.source_target)
-    release = pipeline[-1].release_
-    assert release.n_features == 40
-    model = make_pipeline(gradients, DPTransferClassifier(release, random_state=0))
-    marked = np.where(np.arange(899) < 100, domains.source_target, -1)
-    model.fit(domains.source, marked)
-    assert model.score(domains.source, domains.source_target) > 0.8

@@ -1,12 +1,14 @@
-"""Owners of a small secure sum."""
+"""Owners of a small secure sum, and of releases over frameworks."""
 
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from skdp import DPStatisticsSource
 from skdp.federated import SecureSum, SecureSumOwner
 from skdp.privacy import PrivacyLedger
 from skdp.secure import Identity
@@ -16,6 +18,17 @@ SCHEMA = {
     "age": {"type": "numeric", "low": 20, "high": 90},
 }
 CLASSES = ["ill", "well"]
+EXAMPLE = Path(__file__).parents[2] / "examples" / "federation"
+SECRET = "patient 17 has cholesterol 603"
+
+
+def load(owner):
+    """What the loader of an owner does in the examples; of one of them it fails."""
+    if owner == "south":
+        raise ValueError(SECRET)
+    rng = np.random.RandomState(len(owner))
+    X, y = rng.rand(200, 2), rng.randint(2, size=200)
+    return DPStatisticsSource(classes=[0, 1]).fit(X + y[:, np.newaxis] / 3, y)
 
 
 def private_table(seed, n=60):

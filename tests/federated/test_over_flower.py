@@ -12,10 +12,9 @@ from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
-from skdp import DPStatisticsSource, Release
+from skdp import Release
 
 pytest.importorskip("flwr", reason="Flower is not installed; nox -s flower runs this")
 
@@ -23,18 +22,9 @@ from flwr.app import Context, Error, Message, RecordDict
 from flwr.app.metadata import Metadata
 from flwr.supercore.task_identity import TaskIdentity
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "federation"
-SECRET = "patient 17 has cholesterol 603"
+from .conftest import EXAMPLE, SECRET, load
+
 pytestmark = pytest.mark.filterwarnings("ignore:.*release may", "ignore:There are few rows")
-
-
-def load(owner):
-    """What the loader of an owner does; of one of them it fails."""
-    if owner == "south":
-        raise ValueError(SECRET)
-    rng = np.random.RandomState(len(owner))
-    X, y = rng.rand(200, 2), rng.randint(2, size=200)
-    return DPStatisticsSource(classes=[0, 1]).fit(X + y[:, np.newaxis] / 3, y)
 
 
 @pytest.fixture
@@ -118,12 +108,6 @@ def test_one_round_merges_who_can_and_names_who_cannot(run, tmp_path, capfd):
     }
     assert Release.load(tmp_path / "merged.skdp").statistics.n_sources == 2
     assert SECRET not in str(report) + "".join(capfd.readouterr())
-
-
-def test_no_node_takes_the_name_of_another(run):
-    report = run({11: "north", 12: "north", 13: "north (node 11)"})
-    names = {"north (node 11)", "north (node 12)", "north (node 11) (node 13)"}
-    assert {*report["n_bytes"], *report["refused"]} == names
 
 
 @pytest.mark.parametrize(

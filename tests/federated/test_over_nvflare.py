@@ -8,10 +8,9 @@ from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
-from skdp import DPStatisticsSource, Release
+from skdp import Release
 from skdp.datasets import load_heart_disease
 from skdp.federated import SecureSum
 from skdp.privacy import PrivacyLedger
@@ -20,20 +19,12 @@ from skdp.secure import Identity
 pytest.importorskip("nvflare", reason="NVIDIA FLARE is not installed; nox -s nvflare runs this")
 
 from nvflare.apis.fl_constant import ReturnCode
-from nvflare.apis.shareable import Shareable, make_reply
+from nvflare.apis.shareable import make_reply
 from nvflare.job_config.api import FedJob
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "federation"
-SECRET = "patient 17 has cholesterol 603"
+from .conftest import EXAMPLE, load
+
 pytestmark = pytest.mark.filterwarnings("ignore:.*release may", "ignore:There are few rows")
-
-
-def load(owner):
-    if owner == "south":
-        raise ValueError(SECRET)
-    rng = np.random.RandomState(len(owner))
-    X, y = rng.rand(200, 2), rng.randint(2, size=200)
-    return DPStatisticsSource(classes=[0, 1]).fit(X + y[:, np.newaxis] / 3, y)
 
 
 @pytest.fixture
@@ -85,12 +76,6 @@ def test_one_round_merges_who_can_and_names_who_cannot(run, tmp_path):
         "upper": "no release at the owner",
     }
     assert Release.load(tmp_path / "merged.skdp").statistics.n_sources == 2
-
-
-def test_other_tasks_are_refused(nvflare):
-    context = SimpleNamespace(get_identity_name=lambda: "north")
-    reply = nvflare.ReleaseExecutor().execute("weights", Shareable(), context, None)
-    assert reply.get_return_code() == ReturnCode.TASK_UNKNOWN
 
 
 @pytest.mark.parametrize("settings", [{"max_rows": 0}, {"schema": "no.json"}, {"disjoint": "no"}])

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.exceptions import NotFittedError
 
 from skdp import DeepFuzzyAutoencoder
 
@@ -31,8 +30,3 @@ def test_degenerate_data_stay_finite(X):
     model = DeepFuzzyAutoencoder(n_inducing=1.0, random_state=0).fit(X)
     assert np.isfinite(model.reconstruct(X)).all()
     assert ((X - model.reconstruct(X)) ** 2).sum() <= 0.05 * (X**2).sum() + 1e-12
-
-
-def test_unfitted():
-    with pytest.raises(NotFittedError):
-        DeepFuzzyAutoencoder().membership(np.zeros((2, 2)))

@@ -1,23 +1,13 @@
 import copy
 import warnings
 
-import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from skdp import DeepFuzzyAutoencoder, DeepFuzzyClassifier, OptimalDPNoise
 from skdp.fuzzy import FuzzyRule
-
-
-def test_accuracy_without_groups(split):
-    X, X_test, y, y_test, _ = split
-    model = DeepFuzzyClassifier(random_state=0).fit(X, y)
-    assert model.score(X_test, y_test) > 0.93
-    assert model.participants_ == [None]
-    assert model.rules_ == [FuzzyRule(None, k) for k in range(10)]
 
 
 def test_one_autoencoder_for_each_participant_and_class(together, split, participants):
@@ -48,15 +38,6 @@ def test_voters_average_the_strongest_rules(together, split):
         voting.set_params(n_voters=n_voters)
         assert_allclose(voting.decision_function(X_test), -expected, rtol=1e-9)
     assert voting.score(X_test, y_test) > 0.9
-
-
-def test_large_sets_are_split(split):
-    X, X_test, y, y_test, _ = split
-    model = DeepFuzzyClassifier(subset_size=60, random_state=0).fit(X, y)
-    assert [len(group) for group in model.autoencoders_] == [
-        -(-np.sum(y == c) // 60) for c in range(10)
-    ]
-    assert model.score(X_test, y_test) > 0.93
 
 
 def test_a_participant_without_a_class_has_no_rule_for_it(split):
@@ -98,38 +79,6 @@ def test_noise_is_what_the_autoencoders_see(split):
     exact = DeepFuzzyClassifier(20, n_inducing=1.0, max_layers=1, random_state=0)
     [alone] = exact.fit(noisy, np.zeros(len(noisy))).autoencoders_[0]
     assert_allclose(model.autoencoders_[0][0].components_, alone.components_, rtol=1e-9)
-
-
-@pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
-def test_infinite_epsilon_is_exactly_the_non_private_model(split):
-    X, X_test, y, _, groups = split
-    private = DeepFuzzyClassifier(noise=OptimalDPNoise(np.inf), random_state=0)
-    plain = DeepFuzzyClassifier(random_state=0)
-    expected = plain.fit(X, y, groups=groups).decision_function(X_test)
-    assert_array_equal(private.fit(X, y, groups=groups).decision_function(X_test), expected)
-
-
-def test_results_do_not_depend_on_n_jobs_or_backend(split, together):
-    X, X_test, y, _, groups = split
-    expected = together.decision_function(X_test)
-    threads = DeepFuzzyClassifier(n_jobs=2, random_state=0).fit(X, y, groups=groups)
-    assert_array_equal(threads.decision_function(X_test), expected)
-    with joblib.parallel_config("loky", n_jobs=2):
-        processes = DeepFuzzyClassifier(random_state=0).fit(X, y, groups=groups)
-    assert_array_equal(processes.decision_function(X_test), expected)
-
-
-def test_groups_and_grid_search(split):
-    X, _, y, _, groups = split
-    model = DeepFuzzyClassifier(max_layers=1, random_state=0)
-    scores = cross_val_score(model, X, y, groups=groups, cv=3)
-    assert scores.min() > 0.85
-    search = GridSearchCV(model, {"n_components": [1, 12]}, cv=3, error_score="raise")
-    assert search.fit(X, y).best_params_ == {"n_components": 12}
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        model.fit(X, y, groups=groups[:-1])
-    with pytest.raises(ValueError, match="'noise' parameter of DeepFuzzyClassifier must be"):
-        DeepFuzzyClassifier(noise="optimal").fit(X, y)
 
 
 def test_scales_of_errors_are_learned_from_perturbed_rows_alone(split):

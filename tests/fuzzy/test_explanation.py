@@ -136,24 +136,8 @@ def test_a_single_class_has_a_rule_and_no_rival(records, encoder):
     assert fired == FiredRule(pytest.approx(membership), FuzzyRule(None, "dead"), 1.0)
 
 
-def test_a_single_column_without_a_name():
-    x = np.r_[np.linspace(0.1, 0.3, 20), np.linspace(0.7, 0.9, 20)]
-    model = DeepFuzzyClassifier(1, 2, max_layers=1, random_state=0)
-    model.fit(x[:, np.newaxis], np.repeat(["a", "b"], 20))
-    explanation = model.explain(x[:1])
-    [column] = explanation.columns
-    assert column.name == "x0"
-    errors = model.reconstruction_errors(x[:1, np.newaxis])[0]
-    assert_allclose(explanation.error_differences, np.abs(errors[1] - errors[0]))
-
-
 def test_rules_are_sentences_with_or_without_a_participant():
     nameless, named = FuzzyRule(None, 3), FuzzyRule("ward 3", "ill")
     assert str(nameless) == "if a row is like class 3, then it is of class 3"
     assert "class 'ill' of participant 'ward 3', then it is of class 'ill'" in str(named)
     assert str(FiredRule(0.99, named, 0.25)) == f"0.2500: {named}"
-
-
-def test_rules_are_values():
-    assert FuzzyRule("a", 1) == FuzzyRule("a", 1) != FuzzyRule("b", 1)
-    assert len({FuzzyRule("a", 1), FuzzyRule("a", 1), FuzzyRule("a", 2)}) == 2

@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.exceptions import ConvergenceWarning
 
-from skdp import DeepFuzzyAutoencoder, DeepFuzzyRegressor
+from skdp import DeepFuzzyRegressor
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -26,14 +25,6 @@ def test_predictive_std_covers_new_rows(rng):
     mean, std = model.predict(x, return_std=True)
     inside = np.mean(np.abs(y - mean) < 1.96 * std)
     assert 0.93 < inside < 0.97
-
-
-def test_centers_of_the_wrong_width_are_refused(problem):
-    x, Y, a = problem
-    with pytest.raises(ValueError, match=r"'centers'.*2 columns.*got 1"):
-        DeepFuzzyRegressor(centers=a[:, :1]).fit(x, Y)
-    with pytest.raises(ValueError, match=r"'centers' parameter of DeepFuzzyAutoencoder"):
-        DeepFuzzyAutoencoder(3, centers=a).fit(Y)
 
 
 def test_units_do_not_matter(problem):
@@ -59,10 +50,3 @@ def test_the_width_of_the_sets_follows_the_function(frequency, length_scale, rng
     assert model.score(x[1::2], y[1::2]) > 0.95
     same = DeepFuzzyRegressor(length_scale=length_scale, random_state=0).fit(x[::2], y[::2])
     assert_array_equal(model.predict(x), same.predict(x))
-
-
-@pytest.mark.parametrize("kind", [DeepFuzzyRegressor, DeepFuzzyAutoencoder])
-def test_stopping_early_warns(problem, kind):
-    _, Y, _ = problem
-    with pytest.warns(ConvergenceWarning, match=rf"{kind.__name__} stopped at max_iter=1 "):
-        kind(max_iter=1).fit(Y, Y)

@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.preprocessing import minmax_scale
 
-from skdp import CDMMA, CDMMAClassifier, WideCDMMA, WideCDMMAClassifier
+from skdp import CDMMAClassifier, WideCDMMAClassifier
 from skdp.membership import _errors, likely_components
 from skdp.membership._components import _log_likelihoods, most_components
 
@@ -112,14 +112,6 @@ def test_a_number_too_large_for_a_class_is_warned_of_once(cls):
         cls(3, n_layers=1, random_state=0).fit(X[keep], y[keep])
         cls(n_layers=1, random_state=0).fit(X[keep], y[keep])
         cls(20, n_layers=1, random_state=0).fit(X[keep][:, :3], y[keep])
-
-
-@pytest.mark.parametrize(("n_rows", "n"), [(3, 1), (9, 2), (79, 19), (300, 20)])
-def test_an_autoencoder_alone_has_one_for_four_rows(rng, n_rows, n):
-    X = rng.rand(n_rows, 30)
-    wide = WideCDMMA(n_layers=1, random_state=0).fit(X)
-    autoencoders = [CDMMA(n_layers=1, random_state=0).fit(X), *wide.autoencoders_]
-    assert [a.n_components_ for a in autoencoders] == [n, n]
 
 
 def test_scales_are_learned_where_they_can_be():

@@ -144,14 +144,6 @@ def test_without_evidence_the_nearest_reconstruction_wins(simulated):
     assert_allclose(few.offsets, 0, atol=1e-6)
 
 
-def test_units_do_not_matter(simulated):
-    errors, drawn, *_ = simulated
-    scales = ErrorScales.from_errors(errors[:500], drawn[:500])
-    others = ErrorScales.from_errors(1e6 * errors[:500], drawn[:500])
-    assert_allclose(others.powers, scales.powers, rtol=1e-4)
-    assert_allclose(others.scores(1e6 * errors[:9]), scales.scores(errors[:9]), atol=1e-3)
-
-
 def test_errors_of_zero_and_beyond_all_bounds_stay_finite():
     errors = np.array([[0.0, 1.0], [0.0, 2.0], [1.0, 0.0], [3.0, 0.0]])
     scales = ErrorScales.from_errors(errors, np.array([0, 0, 1, 1]))

@@ -49,17 +49,6 @@ def test_given_points_are_used_and_other_dtypes_follow(problem):
     assert single.precision == layer.precision
 
 
-def test_only_empirical_inference_drops_inducing_points(problem):
-    x, Y = problem
-    assert len(fit(x, Y, n_inducing=60)[0].inducing_points) == 60
-    assert len(fit(x, Y, n_inducing=60, inference="empirical")[0].inducing_points) < 60
-
-
-def test_fitted_values_have_the_dtype_of_the_outputs(problem):
-    x, Y = problem
-    assert fit(x, Y.astype(np.float32))[1].dtype == np.float32
-
-
 def kr(x, z, w):
     """The kernel of two single points, as the paper writes it."""
     return np.exp(-0.5 * sum(w[k] * (x[k] - z[k]) ** 2 for k in range(len(x))))
@@ -119,12 +108,6 @@ def test_averages_are_those_over_uncertain_inputs(kernel_problem, s):
         for p in a
     ]
     assert_allclose(averaged_products(x, a, w, s), slow, rtol=1e-9)
-
-
-def test_phi_without_uncertainty_is_a_gram_matrix(kernel_problem):
-    x, a, w = kernel_problem
-    K = squared_exponential(x, a, w)
-    assert_allclose(averaged_products(x, a, w, 0.0), K.T @ K, rtol=1e-12)
 
 
 @pytest.fixture

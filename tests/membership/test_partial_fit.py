@@ -70,14 +70,6 @@ def test_classes_may_come_one_by_one(halves):
     assert_array_equal(model.predict_proba(X).shape, (len(X), 4))
 
 
-def test_later_rows_are_computed_with_in_the_first_dtype(halves):
-    (X, y), (new, labels) = halves
-    model = WideCDMMAClassifier(**_SETTINGS).fit(X.astype(np.float32), y)
-    model.partial_fit(new, labels)
-    assert model.reconstruction_errors(X).dtype == np.float32
-    assert {a.dtype_ for g in model.autoencoders_by_class() for a in g} == {np.dtype(np.float32)}
-
-
 def test_what_does_not_fit_is_refused(halves):
     (X, y), (new, labels) = halves
     model = WideCDMMAClassifier(**_SETTINGS).fit(X, y)

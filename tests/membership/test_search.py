@@ -109,12 +109,6 @@ def test_the_basis_is_orthonormal_and_spared_where_it_saves_nothing(groups, digi
     assert_array_equal(search.nearest_group(X), expected.min(axis=2).argmin(axis=1))
 
 
-def test_errors_do_not_depend_on_threads(groups, queries):
-    search = ReconstructionSearch(groups)
-    many = np.vstack([queries[:1000]] * 5)
-    assert_array_equal(search.errors(many, n_jobs=1), search.errors(many, n_jobs=2))
-
-
 def test_hardly_an_error_is_computed_to_find_the_group(groups, queries):
     search, counts = ReconstructionSearch(groups), []
     plain = search.wanted_errors

@@ -193,54 +193,38 @@ def test_autoencoders_of_different_feature_spaces_are_refused(packed, digits):
         unpack_classifier(header, arrays)
 
 
+# Of each key of the header and each parameter, what it must not be.
+WRONG_HEADERS = {
+    "classes": [
+        *([0, 1], [0, 1, 1], [1, 0, 2], [0, 1, "2"], [0, 1, None], [None, None, None]),
+        *([0.0, 1.0, float("nan")], [0.0, 1.0, float("inf")], [[0], [1], [2]], [1, 2, 2**70]),
+        *("abc", 3),
+    ],
+    "n_parts": [
+        *([2, 2], [2, 0, 2], [2, -1, 2], [2, 1.0, 2], [2, "1", 2], [2, True, 2], [2, 3, 2], 2),
+    ],
+    "dtype": ["<f2", "<f4", "O", "no such type", None, 8],
+    "parameters": [None, []],
+}
+WRONG_PARAMETERS = {
+    "color": ["red"],
+    "n_jobs": [2],
+    "n_components": [0, 3, "many"],
+    "n_inducing": [1.5, None],
+    "n_layers": [0, 1, 3],
+    "inference": ["magic"],
+    "subset_size": [0],
+}
+
+
 @pytest.mark.parametrize(
     "damage",
     [
-        *(lambda header, arrays, k=k: header.pop(k) for k in ("parameters", "classes", "dtype")),
-        lambda header, arrays: header.pop("n_parts"),
-        head(classes=[], n_parts=[]),
-        head(classes=[0], n_parts=[2]),
-        head(classes=[0, 1]),
-        head(classes=[0, 1, 1]),
-        head(classes=[1, 0, 2]),
-        head(classes=[0, 1, "2"]),
-        head(classes=[0, 1, None]),
-        head(classes=[None, None, None]),
-        head(classes=[0.0, 1.0, float("nan")]),
-        head(classes=[0.0, 1.0, float("inf")]),
-        head(classes=[[0], [1], [2]]),
-        head(classes=[1, 2, 2**70]),
-        head(classes="abc"),
-        head(classes=3),
-        head(n_parts=[2, 2]),
-        head(n_parts=[2, 0, 2]),
-        head(n_parts=[2, -1, 2]),
-        head(n_parts=[2, 1.0, 2]),
-        head(n_parts=[2, "1", 2]),
-        head(n_parts=[2, True, 2]),
-        head(n_parts=[2, 3, 2]),
-        head(n_parts=2),
-        head(dtype="<f2"),
-        head(dtype="<f4"),
-        head(dtype="O"),
-        head(dtype="no such type"),
-        head(dtype=None),
-        head(dtype=8),
-        head(parameters=None),
-        head(parameters=[]),
-        parameter(color="red"),
-        parameter(n_jobs=2),
+        *(lambda header, arrays, k=k: header.pop(k) for k in [*WRONG_HEADERS]),
         lambda header, arrays: header["parameters"].pop("inference"),
-        parameter(n_components=0),
-        parameter(n_components=3),
-        parameter(n_components="many"),
-        parameter(n_inducing=1.5),
-        parameter(n_inducing=None),
-        parameter(n_layers=0),
-        parameter(n_layers=1),
-        parameter(n_layers=3),
-        parameter(inference="magic"),
-        parameter(subset_size=0),
+        *(head(**{k: value}) for k, values in WRONG_HEADERS.items() for value in values),
+        *(head(classes=classes, n_parts=[2] * len(classes)) for classes in ([], [0])),
+        *(parameter(**{k: value}) for k, values in WRONG_PARAMETERS.items() for value in values),
     ],
 )
 def test_damaged_headers_are_refused(packed, damage):

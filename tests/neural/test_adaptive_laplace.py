@@ -92,14 +92,6 @@ def test_a_fit_that_fails_changes_no_network(some_digits, small, monkeypatch):
 
 
 @quiet
-def test_labels_that_are_new_to_a_network_are_refused(some_digits, small):
-    X, y = some_digits
-    model = AdaptiveLaplaceClassifier(warm_start=True, **small).fit(X[y < 5], y[y < 5])
-    with pytest.raises(ValueError, match=r"not among the classes .* 'classes' parameter before"):
-        model.fit(X, y)
-
-
-@quiet
 def test_a_public_list_of_classes(some_digits, small):
     X, y = some_digits
     model = AdaptiveLaplaceClassifier(classes=range(12), **small).fit(X, y)
@@ -191,41 +183,6 @@ def test_randomness_that_others_may_know_warns(
         model.fit(*some_digits)
 
 
-@quiet
-def test_an_unknown_generator_does_not_warn(some_digits, small):
-    model = AdaptiveLaplaceClassifier(**small | {"random_state": np.random.RandomState()})
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model.fit(*some_digits)
-    assert not [str(w.message) for w in caught if "random_state" in str(w.message)]
-
-
-def test_numpys_global_seed_fixes_no_noise(some_digits, small):
-    scores = []
-    for _ in range(2):
-        np.random.seed(0)  # noqa: NPY002
-        model = AdaptiveLaplaceClassifier(1e-3, **{**small, "random_state": None})
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", PrivacyLeakWarning)
-            warnings.filterwarnings("ignore", "[^:]*private for one labeled record")
-            scores.append(model.fit(*some_digits).predict_proba(some_digits[0]))
-    assert np.abs(scores[0] - scores[1]).max() > 0
-
-
-@quiet
-@pytest.mark.parametrize("normalization", ["response", "batch"])
-@pytest.mark.parametrize("image_shape", [None, (8, 8)])
-def test_it_learns_without_noise_and_with_little(normalization, image_shape, digits):
-    X, y = digits
-    for epsilon, least in ((np.inf, 0.8), (3000.0, 0.6)):
-        model = AdaptiveLaplaceClassifier(
-            epsilon, mechanism="identical", image_shape=image_shape, hidden_layer_sizes=(16, 20),
-            kernel_size=3, batch_size=100, n_epochs=12, learning_rate=0.01,
-            normalization=normalization, random_state=0,
-        ).fit(X[:1200], y[:1200])  # fmt: skip
-        assert model.score(X[1200:], y[1200:]) > least
-
-
 @pytest.mark.parametrize("estimator", [AdaptiveLaplaceClassifier, PrivateCDBNClassifier])
 @pytest.mark.parametrize("random_state", [None, 0])
 def test_noise_of_rows_is_cryptographic_without_a_seed(
@@ -242,34 +199,6 @@ def test_noise_of_rows_is_cryptographic_without_a_seed(
     estimator(**small | {"random_state": random_state}).fit(*some_digits)
     assert len(sources) >= 2
     assert {source is None for source in sources} == {random_state is None}
-
-
-def test_the_guarantee_counts_rounding_of_relevances(some_digits, small, fitted):
-    given = AdaptiveLaplaceClassifier(pretrained=fitted, **small).fit(*some_digits)
-    inputs, loss = 2 * 6 * 64, 10 * (4 + 4**2 / 4)
-    noise = 50 * 0.25 * given.budget_shares_.sum() / inputs + 2 * 50 * 0.5 / loss
-    rounding = (64 + 64 + 2) * 2.0**-24
-    assert given.guarantee_.epsilon == pytest.approx(0.25 / 2 + noise + rounding, rel=0, abs=1e-9)
-
-
-def test_a_clone_keeps_the_pretrained_network(some_digits, small, fitted):
-    copy = clone(AdaptiveLaplaceClassifier(pretrained=fitted, **small))
-    assert copy.pretrained is fitted
-    assert np.isfinite(copy.fit(*some_digits).guarantee_.epsilon)
-
-
-def test_a_belief_network_has_no_relevances(some_digits, small):
-    network = PrivateCDBNClassifier(**small).fit(*some_digits)
-    with pytest.raises(ValueError, match=r"'pretrained'.*got a PrivateCDBNClassifier"):
-        AdaptiveLaplaceClassifier(pretrained=network, **small).fit(*some_digits)
-
-
-def test_parameters_set_after_a_fit_change_no_network(some_digits, small):
-    X, y = some_digits
-    network = AdaptiveLaplaceClassifier(**small).fit(X, y)
-    expected = network.predict_proba(X)
-    network.set_params(mechanism="dpsgd", hidden_layer_sizes=(3, 3), normalization="batch")
-    np.testing.assert_array_equal(network.predict_proba(X), expected)
 
 
 @quiet
@@ -344,13 +273,6 @@ def test_a_row_has_another_epsilon_than_the_parameter(some_digits, small):
     message = f"is {expected:.4g}-private for one labeled record, not 1-private"
     with pytest.warns(PrivacyLeakWarning, match=message):
         AdaptiveLaplaceClassifier(1.0, **settings).fit(*some_digits)
-
-
-def test_nothing_warns_where_a_row_has_what_the_parameter_says(some_digits, small, recwarn):
-    settings = {**small, "random_state": None, "mechanism": "identical", "batch_size": 10}
-    model = AdaptiveLaplaceClassifier(1.0, **settings).fit(*some_digits)
-    assert model.guarantee_.epsilon < 1
-    assert not [w for w in recwarn if issubclass(w.category, PrivacyLeakWarning)]
 
 
 @quiet

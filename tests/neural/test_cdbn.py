@@ -2,13 +2,11 @@
 
 import warnings
 
-import joblib
 import numpy as np
 import pytest
 from scipy.stats import kstest, laplace
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 torch = pytest.importorskip("torch")
 
@@ -17,7 +15,6 @@ from skdp.neural import PrivateCDBNClassifier
 from skdp.neural._belief_network import EnergyLayer
 from skdp.neural._training import Perturbation
 from skdp.privacy import PrivacyLeakWarning
-from skdp.privacy.audit import audit_membership, epsilon_lower_bound
 
 pytestmark = pytest.mark.filterwarnings("ignore::skdp.privacy.PrivacyLeakWarning")
 
@@ -45,20 +42,6 @@ def one_thread():
     torch.set_num_threads(threads)
 
 
-@parametrize_with_checks(
-    [
-        PrivateCDBNClassifier(
-            epsilon=1e4, hidden_layer_sizes=(8, 8), batch_size=50, n_epochs=40, degree=3
-        ),
-        PrivateCDBNClassifier(
-            epsilon=1e4, hidden_layer_sizes=(4, 4), batch_size=50, n_epochs=5, noise_per="batch"
-        ),
-    ]
-)
-def test_common_checks(estimator, check):
-    check(estimator)
-
-
 def test_digits_without_noise_and_with_little():
     exact = small(epsilon=np.inf, n_epochs=40).fit(ROWS, LABELS)
     assert exact.score(QUERIES, TRUTH) > 0.93
@@ -81,15 +64,6 @@ def test_no_noise_is_the_truncated_network_in_either_reading(approximation):
     ):
         assert torch.equal(mine, other)
     assert by_row.guarantee_.epsilon == by_batch.guarantee_.epsilon == np.inf
-
-
-def test_little_noise_comes_near_the_truncated_network():
-    exact = small(epsilon=np.inf, n_epochs=3, noise_per="batch").fit(ROWS, LABELS)
-    near = small(epsilon=1e9, n_epochs=3, noise_per="batch").fit(ROWS, LABELS)
-    far = small(epsilon=1.0, n_epochs=3, noise_per="batch").fit(ROWS, LABELS)
-    found, limit, other = (m.predict_proba(QUERIES) for m in (near, exact, far))
-    np.testing.assert_allclose(found, limit, atol=5e-3)
-    assert np.abs(other - limit).max() > 0.01
 
 
 def recorded(monkeypatch, **parameters):
@@ -190,57 +164,6 @@ def test_what_a_row_has_is_said_and_nothing_else_is_wrong(parameters, message):
     assert message in str(leak.message)
 
 
-def planted(label):
-    """Return how often networks, each with fresh noise, give an odd row the label 1 of 0 and 1."""
-    usual = np.flatnonzero(LABELS < 2)[:199]
-    rows = np.vstack([ROWS[usual], ROWS[LABELS == 5][:1]])
-    labels = np.append(LABELS[usual], label)
-    hits = 0
-    for seed in range(N_PLANTED):
-        network = small(
-            epsilon=CLAIM,
-            noise_per="batch",
-            budget_split=(1, 99),
-            hidden_layer_sizes=(16, 20),
-            n_epochs=150,
-            learning_rate=0.05,
-            random_state=np.random.RandomState(seed + 100 * label),
-        ).fit(rows, labels)
-        hits += network.predict(rows[-1:])[0] == 1
-    return hits
-
-
-# What the paper claims for neighboring data sets, and networks trained on each of two.
-CLAIM, N_PLANTED = 0.5, 10
-
-
-def test_the_claim_per_row_fails_where_noise_is_per_batch():
-    lower = epsilon_lower_bound(planted(label=1), N_PLANTED, planted(label=0), N_PLANTED)
-    assert lower > CLAIM
-
-
-def test_membership_inference_against_the_guarantee_of_a_row():
-    estimator = small(epsilon=8.0, n_epochs=60, batch_size=400).fit(ROWS[:400], LABELS[:400])
-    report = audit_membership(
-        estimator,
-        (ROWS[:400], LABELS[:400]),
-        (ROWS[400:800], LABELS[400:800]),
-        attacks=("loss", "canary"),
-        random_state=0,
-    )
-    assert report.passed
-    assert report.guarantee == estimator.guarantee_
-
-
-def test_saved_networks_predict_bit_for_bit(tmp_path):
-    estimator = small(n_epochs=2, budget_split=(1, 3)).fit(ROWS, LABELS)
-    joblib.dump(estimator, tmp_path / "network.joblib")
-    back = joblib.load(tmp_path / "network.joblib")
-    assert (back.predict_proba(QUERIES) == estimator.predict_proba(QUERIES)).all()
-    assert back.guarantee_ == estimator.guarantee_
-    assert back.accounts().equals(estimator.accounts())
-
-
 def test_warm_start_goes_on_and_adds_up():
     estimator = small(epsilon=200.0, n_epochs=5, warm_start=True).fit(ROWS, LABELS)
     once, score = estimator.guarantee_.epsilon, estimator.score(QUERIES, TRUTH)
@@ -273,15 +196,6 @@ def test_a_network_that_goes_on_keeps_its_polynomial(other):
 def test_what_does_not_fit_is_refused(parameters, message):
     with pytest.raises(ValueError, match=message):
         small(**parameters).fit(ROWS, LABELS)
-
-
-def test_several_layers_and_channels():
-    rows = np.repeat(ROWS, 2, axis=1)
-    deep = small(image_shape=(2, 8, 8), hidden_layer_sizes=(4, 6, 5), n_epochs=1, epsilon=np.inf)
-    network = deep.fit(rows, LABELS).network_
-    assert [layer.out_shape for layer in network.layers] == [(4, 4, 4), (6, 2, 2)]
-    sequence = small(image_shape=(4, 16), n_epochs=1).fit(ROWS, LABELS).network_
-    assert sequence.layers[0].out_shape == (8, 2, 8)
 
 
 def test_filters_of_each_layer_and_what_they_matter_for_the_noise():

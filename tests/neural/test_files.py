@@ -8,7 +8,6 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch (extra neural) is not installed")
 
-from sklearn.datasets import load_iris
 
 from skdp.neural import AdaptiveLaplaceClassifier
 
@@ -47,14 +46,6 @@ def test_round_trip(settings, some_digits, small, tmp_path):
         assert not vars(parameter)
         assert parameter.grad is None
     assert len(pickle.dumps(model)) < 20_000
-
-
-def test_names_of_columns_come_back(small, tmp_path):
-    X, y = load_iris(return_X_y=True, as_frame=True)
-    model = AdaptiveLaplaceClassifier(bounds=(0, 8), **small).fit(X, y)
-    copy = stored(model, tmp_path / "network.joblib")
-    assert copy.feature_names_in_.tolist() == list(X.columns)
-    np.testing.assert_array_equal(copy.predict_proba(X), model.predict_proba(X))
 
 
 def test_a_loaded_network_goes_on(fitted, some_digits, tmp_path):

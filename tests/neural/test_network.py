@@ -97,14 +97,6 @@ def test_filters_of_each_convolution(given, kernels):
     assert model._make_architecture(48, 2).kernels == kernels
 
 
-@pytest.mark.parametrize("kernel_size", [4, (4, 12)])
-def test_a_kernel_is_of_no_account_without_an_image(kernel_size, rng, small):
-    settings = {**small, "random_state": None, "kernel_size": kernel_size}
-    model = AdaptiveLaplaceClassifier(1e-3, **settings)
-    model.fit(rng.rand(60, 3), np.arange(60) % 2)
-    assert model.predict(rng.rand(5, 3)).shape == (5,)
-
-
 def test_response_normalization_is_equation_22(rng):
     maps = np.maximum(rng.normal(0, 30, (2, 7, 3, 2)), 0)
     expected = np.zeros_like(maps)
@@ -135,46 +127,6 @@ def test_queries_are_normalized_one_by_one(layer, rng):
     together = layer(queries)
     for query, expected in zip(queries, together, strict=True):
         assert torch.equal(layer(query[None])[0], expected)
-
-
-def scores_of_training(architecture, normalization, rows):
-    torch.manual_seed(0)
-    network = Network(architecture, normalization).double().train()
-    return network(torch.from_numpy(rows))
-
-
-DENSE = Architecture(16, 3, None, (6, 5), ((1, 1),))
-LAST_LAYER = Architecture(16, 3, None, (5,), ())
-CONVOLUTION = Architecture(16, 3, (4, 4), (4, 4, 5), ((3, 3), (3, 3)))
-
-
-@pytest.mark.parametrize(
-    ("architecture", "normalization"),
-    [(LAST_LAYER, "response"), (LAST_LAYER, "batch"), (DENSE, "batch"), (CONVOLUTION, "batch")],
-)
-def test_noise_that_a_batch_shares_cancels(architecture, normalization, rng):
-    rows, shared = rng.rand(40, 16), rng.laplace(0, 100, 16)
-    plain = scores_of_training(architecture, normalization, rows)
-    noisy = scores_of_training(architecture, normalization, rows + shared)
-    assert plain.std() > 0.01
-    torch.testing.assert_close(noisy, plain, rtol=0, atol=1e-10)
-
-
-@pytest.mark.parametrize("architecture", [DENSE, CONVOLUTION])
-def test_noise_of_each_row_does_not_cancel(architecture, rng):
-    rows, noise = rng.rand(40, 16), rng.laplace(0, 100, (40, 16))
-    plain = scores_of_training(architecture, "batch", rows)
-    noisy = scores_of_training(architecture, "batch", rows + noise)
-    assert (plain - noisy).abs().max() > 0.1
-
-
-@pytest.mark.parametrize("architecture", [DENSE, CONVOLUTION])
-def test_a_rectifier_below_the_normalization_keeps_shared_noise(architecture, rng):
-    # The paper's normalization follows the rectifier: it hides units and keeps their differences.
-    rows, shared = rng.rand(40, 16), rng.laplace(0, 100, 16)
-    plain = scores_of_training(architecture, "response", rows)
-    noisy = scores_of_training(architecture, "response", rows + shared)
-    assert (plain - noisy).abs().max() > 0.01
 
 
 STABILIZER = 0.01

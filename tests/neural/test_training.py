@@ -13,12 +13,9 @@ from skdp.neural import AdaptiveLaplaceClassifier
 from skdp.neural._network import Architecture, Network
 from skdp.neural._training import (
     Perturbation,
-    Progress,
     batches,
     calibrate,
-    find_device,
     label_coefficients,
-    perturb_rows,
     taylor_loss,
     taylor_probabilities,
     train,
@@ -55,14 +52,6 @@ def test_the_minimum_is_at_four_times_the_mean_label_less_a_half():
     np.testing.assert_allclose(minimum, 4 * (np.array([0.5, 0.3, 0.2]) - 0.5), rtol=1e-12)
     found = taylor_probabilities(torch.from_numpy(minimum)[None])[0].numpy()
     np.testing.assert_allclose(found, [0.5, 0.3, 0.2], atol=1e-3)
-
-
-def test_probabilities_keep_the_order_of_scores(rng):
-    scores = torch.from_numpy(rng.normal(0, 6, (200, 5)))  # many are out of [−2, 2]
-    probabilities = taylor_probabilities(scores)
-    assert torch.equal(probabilities.argsort(dim=1), scores.argsort(dim=1))
-    assert (probabilities > 0).all()
-    torch.testing.assert_close(probabilities.sum(dim=1), torch.ones(200, dtype=torch.float64))
 
 
 def test_scales_are_those_of_the_equations():
@@ -119,11 +108,6 @@ def test_rows_of_a_batch_share_noise_that_each_batch_draws_anew():
         draws.append(torch.cat([noisy[0], labels[0]]).double().numpy())
     for column, scale in zip(np.transpose(draws), [1.0, 10.0, 0.5, 0.5, 0.5], strict=True):
         check_laplace(column, scale)
-
-
-def test_no_noise_leaves_rows_as_they_are():
-    rows = torch.rand(5, 2)
-    assert torch.equal(perturb_rows(rows, np.zeros(2), None), rows)
 
 
 def test_the_epsilon_of_a_row_is_the_largest_log_ratio_of_densities(rng):
@@ -189,18 +173,6 @@ def test_an_infinite_epsilon_is_training_without_noise(some_digits, small):
         assert model.guarantee_.epsilon == np.inf
 
 
-def test_a_large_epsilon_tends_to_training_without_noise(some_digits, small):
-    X, y = some_digits
-    settings = {**small, "mechanism": "identical"}
-    free = AdaptiveLaplaceClassifier(np.inf, **settings).fit(X, y)._scores(X)
-    gaps = []
-    for epsilon in (1e2, 1e5, 1e10):
-        noisy = AdaptiveLaplaceClassifier(epsilon, **settings).fit(X, y)._scores(X)
-        gaps.append((noisy - free).abs().max().item())
-    assert gaps[0] > gaps[1] > gaps[2]
-    assert gaps[2] < 1e-3
-
-
 def test_batches_are_of_one_size_and_have_each_row_once():
     generator = torch.Generator().manual_seed(3)
     epochs = [list(batches(23, 5, generator)) for _ in range(40)]
@@ -243,35 +215,6 @@ def test_the_network_becomes_the_running_average_of_adam():
     assert epochs == [1, 2]
     assert network.slope.item() == pytest.approx(average, rel=1e-5)
     assert abs(network.slope.item() - slope.item()) > 0.1
-
-
-def test_queries_are_normalized_by_what_was_calibrated():
-    network = Network(Architecture(3, 2, None, (4, 5), ((1, 1),)), "batch").double()
-    rows = torch.rand(100, 3, dtype=torch.float64)
-    calibrate(network, rows)
-    assert not network.training
-    with torch.no_grad():
-        together = network(rows)
-        in_training = copy.deepcopy(network).train()(rows)
-    torch.testing.assert_close(together, in_training)
-
-
-@pytest.mark.parametrize(("verbose", "lines"), [(0, 0), (1, 10), (2, 20), (7, 20), (True, 10)])
-def test_progress(verbose, lines, capsys):
-    progress = Progress(verbose, 20, "network")
-    for epoch in range(20):
-        progress(epoch + 1)
-    printed = capsys.readouterr().out.splitlines()
-    assert len(printed) == lines
-    if lines:
-        assert printed[-1].startswith("[network] epoch 20 of 20, ")
-
-
-def test_auto_is_cuda_where_there_is_any(monkeypatch):
-    for available, name in ((True, "cuda"), (False, "cpu")):
-        monkeypatch.setattr(torch.cuda, "is_available", lambda available=available: available)
-        assert find_device("auto") == torch.device(name)
-        assert find_device("cpu") == torch.device("cpu")
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")

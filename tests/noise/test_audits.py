@@ -51,13 +51,6 @@ class Thin(OptimalDPNoise):
         return super()._make_distribution(0.9 * sensitivity)
 
 
-class ForHalf(StaircaseDPNoise):
-    """Calibrated for half the sensitivity."""
-
-    def _make_distribution(self, sensitivity):
-        return super()._make_distribution(sensitivity / 2)
-
-
 class Showing(OptimalDPNoise):
     """Twice the δ."""
 
@@ -73,13 +66,6 @@ class Stuck(GaussianDPNoise):
         return X + super()._perturb(X[:1])
 
 
-class Shared(OptimalDPNoise):
-    """The same noise for every column."""
-
-    def _perturb(self, X):
-        return X + super()._perturb(np.zeros((len(X), 1)))
-
-
 class Twice(OptimalDPNoise):
     """The same noise in both halves."""
 
@@ -88,37 +74,12 @@ class Twice(OptimalDPNoise):
         return X + np.concatenate([noise, noise])
 
 
-class OneNoisy(OptimalDPNoise):
-    """Noise in column 0 alone."""
-
-    def _perturb(self, X):
-        return np.column_stack([super()._perturb(X)[:, :1], X[:, 1:]])
-
-
 class Copying(OptimalDPNoise):
     """Column 3 is what column 0 was."""
 
     def _perturb(self, X):
         noisy = super()._perturb(X)
         noisy[:, 3] = X[:, 0]
-        return noisy
-
-
-class LastThin(OptimalDPNoise):
-    """A tenth of the noise in the last column."""
-
-    def _perturb(self, X):
-        noisy = super()._perturb(X)
-        noisy[:, -1] = X[:, -1] + 0.1 * (noisy[:, -1] - X[:, -1])
-        return noisy
-
-
-class LastFourFifths(OptimalDPNoise):
-    """Noise for four fifths of the sensitivity in the last column: ε = 1.25 for 1."""
-
-    def _perturb(self, X):
-        noisy = super()._perturb(X)
-        noisy[:, -1:] = OptimalDPNoise(self.epsilon, self.delta, 0.8).fit_transform(X[:, -1:])
         return noisy
 
 
@@ -139,23 +100,14 @@ class Mirrored(FirstAndLast):
     factor = -0.5
 
 
-class Idle(OptimalDPNoise):
-    """No noise at all."""
-
-    def _perturb(self, X):
-        return X.copy()
-
-
 @pytest.mark.parametrize(
     ("noise", "event"),
     [
         (Naive(1.0, 0.0), "bits"),
         (Thin(1.0, 0.0), "output"),
-        (ForHalf(1.0), "output"),
         (Showing(1.0, 0.02), "=="),
         (Stuck(1.0), "same noise"),
         (OptimalDPNoise(random_state=3), "same noise"),
-        (Idle(8.0), "output"),
     ],
 )
 @pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
@@ -165,17 +117,14 @@ def test_wrong_noise_is_refuted(audit, noise, event):
     assert event in found.event
 
 
-@pytest.mark.parametrize("noise", [Shared(1.0), Twice(1.0)])
-def test_repeated_noise_is_found(audit, noise):
-    assert "same noise" in audit(noise, n_trials=20_000, n_features=3).event
+def test_repeated_noise_is_found(audit):
+    assert "same noise" in audit(Twice(1.0), n_trials=20_000, n_features=3).event
 
 
 @pytest.mark.parametrize(
     ("noise", "event"),
     [
-        (OneNoisy(1.0), "output["),
         (Copying(1.0), "output[3] >= 1, 0 moved"),
-        (LastThin(1.0), "output[4]"),
         (FirstAndLast(1.0), "columns 0 and 4 have the same noise"),
         (Mirrored(1.0), "less output"),
     ],
@@ -186,12 +135,6 @@ def test_every_column_is_moved_and_every_output_looked_at(audit, noise, event):
     assert event in found.event
 
 
-def test_a_column_with_most_of_its_noise_takes_more_trials(audit):
-    found = audit(LastFourFifths(1.0, 0.0), n_trials=400_000, n_features=5)
-    assert 1 < found.epsilon_lower <= 1.25
-    assert "4 moved" in found.event
-
-
 def test_right_columns_pass_and_each_of_them_counts(audit):
     found = audit(OptimalDPNoise(1.0), n_features=5)
     assert 0.9 < found.epsilon_lower <= 1, found
@@ -200,21 +143,14 @@ def test_right_columns_pass_and_each_of_them_counts(audit):
 class TwoCopies(OptimalDPNoise):
     """Column 1 is another noisy copy of column 0: 2ε in all."""
 
-    factor = 1.0
-
     def _perturb(self, X):
         noisy = super()._perturb(X)
-        noisy[:, 1] = self.factor * super()._perturb(X[:, :1])[:, 0]
+        noisy[:, 1] = super()._perturb(X[:, :1])[:, 0]
         return noisy
 
 
-class Negative(TwoCopies):
-    factor = -3.0
-
-
-@pytest.mark.parametrize("noise", [TwoCopies(1.0), Negative(1.0)])
-def test_a_second_copy_of_a_column_is_found(audit, noise):
-    found = audit(noise, n_trials=100_000, n_features=3)
+def test_a_second_copy_of_a_column_is_found(audit):
+    found = audit(TwoCopies(1.0), n_trials=100_000, n_features=3)
     assert 1.5 < found.epsilon_lower <= 2, found
     assert "sum of [0, 1]" in found.event
     assert "0 moved" in found.event

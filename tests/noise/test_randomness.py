@@ -4,10 +4,7 @@ import copy
 import os
 import pickle
 import pickletools
-import subprocess
-import sys
 
-import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -18,7 +15,6 @@ from sklearn.pipeline import make_pipeline
 
 from skdp import OptimalDPNoise, PrivacyLeakWarning, RandomizedResponse
 from skdp.noise import _randomness
-from skdp.noise._randomness import _draw_key
 
 X = np.linspace(0, 1, 60).reshape(20, 3)
 Y = np.arange(200) % 7
@@ -83,28 +79,6 @@ def test_children_repeat_neither_their_parent_nor_each_other(make):
     assert (first != second).any()
     assert (first != parent).any()
     assert (second != parent).any()
-
-
-@forks
-@quiet
-def test_what_a_parent_draws_does_not_depend_on_its_children():
-    plain = fitted_noise(np.random.RandomState(0))()
-    draw = fitted_noise(np.random.RandomState(0))
-    in_child(draw)
-    assert_array_equal(draw(), plain)
-
-
-def test_a_generator_in_a_worker_is_a_copy():
-    keys = joblib.Parallel(n_jobs=2)(
-        joblib.delayed(_draw_key)(np.random.RandomState(0)) for _ in range(2)
-    )
-    assert keys == [None, None]  # fresh entropy, for each of them
-    assert _draw_key(np.random.RandomState(0)) == _draw_key(np.random.RandomState(0))
-
-
-def test_integer_seeds_are_the_same_in_workers():
-    keys = joblib.Parallel(n_jobs=2)(joblib.delayed(_draw_key)(7) for _ in range(2))
-    assert keys == [_draw_key(7)] * 2
 
 
 def test_a_generator_listed_in_a_grid_warns():
@@ -196,25 +170,6 @@ def test_a_fitted_pickle_holds_no_seed(estimator, data):
     pickled = pickle.dumps(estimator)
     assert not {SEED, SEED + 1} & set(numbers_in(pickled))
     assert pickle.loads(pickle.dumps(clone(estimator))).random_state == SEED + 1
-
-
-@quiet
-def test_elsewhere_an_unpickled_noise_draws_afresh(tmp_path):
-    noise = OptimalDPNoise(random_state=SEED).fit(X)
-    (tmp_path / "noise").write_bytes(pickle.dumps(noise))
-    code = (
-        "import pathlib, pickle, sys, warnings, numpy as np; warnings.simplefilter('error');"
-        "noise = pickle.loads(pathlib.Path(sys.argv[1]).read_bytes()); X = np.load(sys.argv[2]);"
-        "assert noise.random_state is None;"
-        "np.save(sys.argv[3], noise.transform(X)); np.save(sys.argv[4], noise.transform(X))"
-    )
-    files = [tmp_path / name for name in ("noise", "X.npy", "first.npy", "second.npy")]
-    np.save(files[1], X)
-    subprocess.run([sys.executable, "-c", code, *files], check=True)
-    own, first, second = noise.transform(X), np.load(files[2]), np.load(files[3])
-    assert (first != own).all()
-    assert (second != own).all()
-    assert (first != second).all()
 
 
 @quiet

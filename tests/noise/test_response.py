@@ -1,5 +1,3 @@
-import pickle
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -9,11 +7,9 @@ from sklearn.base import clone
 
 from skdp import (
     DPSource,
-    GaussianDPNoise,
     OptimalDPNoise,
     PrivacyLeakWarning,
     RandomizedResponse,
-    Release,
 )
 
 CLASSES = np.array(["a", "b", "c", "d"])
@@ -196,32 +192,6 @@ def test_missing_labels_are_never_labels():
         response = RandomizedResponse(classes=[0.0, 1.0]).fit([0.0, 1.0])
         with pytest.raises(ValueError, match=rf"{NOT_AMONG}|continuous"):
             response.transform([np.nan])
-
-
-def test_a_release_with_randomized_labels(digits, tmp_path):
-    X, y = digits
-    response = RandomizedResponse(
-        3.0, classes=np.arange(10), random_state=np.random.RandomState(0)
-    )
-    noise = GaussianDPNoise(16.0, random_state=np.random.RandomState(0))
-    settings = {"noise": noise, "n_layers": 1, "random_state": 0}
-    source = DPSource(label_noise=response, **settings).fit(X, y)
-    release = source.release_
-    assert source.label_guarantee_.epsilon == 3.0
-    assert "Labels\n  Protected by themselves: epsilon = 3, delta = 0." in release.summary()
-    assert not hasattr(response, "guarantee_")
-    release.save(tmp_path / "release")
-    loaded = Release.load(tmp_path / "release")
-    assert loaded.label_guarantee == source.label_guarantee_ == release.label_guarantee
-    assert not hasattr(loaded, "label_noise")
-    again = pickle.loads(pickle.dumps(source))
-    assert again.label_noise.random_state is None  # the seed stays with the owner
-    plain = DPSource(16.0, **settings).fit(X, y)
-    assert plain.label_guarantee_ is None
-    assert "Labels\n  Not protected" in plain.release_.summary()
-    assert release.score(X, y) < plain.release_.score(X, y)
-    # A third of the labels are wrong, all alike often: the classes are still found.
-    assert release.score(X, y) > 0.5
 
 
 def test_the_release_learns_from_the_noisy_labels_alone(digits):

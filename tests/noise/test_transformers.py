@@ -4,7 +4,6 @@ import re
 import warnings
 import weakref
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -97,15 +96,6 @@ def test_the_guarantee_says_what_passes(rng):
     assert "queries and all else that transform passes on" in guarantee.excludes
 
 
-def test_numpys_global_seed_does_not_fix_the_noise(rng):
-    X = rng.rand(20, 3)
-    draws = []
-    for _ in range(2):
-        np.random.seed(0)  # noqa: NPY002
-        draws.append(OptimalDPNoise().fit_transform(X))
-    assert (draws[0] != draws[1]).all()
-
-
 def test_integer_seed_repeats_and_warns(rng):
     X = rng.rand(20, 3)
     with pytest.warns(PrivacyLeakWarning, match=r"random_state=7.*random_state=None"):
@@ -134,15 +124,6 @@ def test_a_range_that_nobody_stated_warns_whatever_the_rows(cls, scale, rng):
             call(X)
         assert [warning.filename for warning in told] == [__file__]
     assert cls().fit(X).guarantee_ == cls(sensitivity=1.0).fit(X).guarantee_
-
-
-def test_gray_values_are_protected_within_public_bounds(rng):
-    X = rng.randint(0, 256, (500, 20)).astype(np.uint8)
-    with pytest.warns(PrivacyLeakWarning, match="gray values from 0 to 255"):
-        near = OptimalDPNoise().fit_transform(X)
-    assert np.mean(np.abs(near - X) < 3) > 0.9
-    hidden = OptimalDPNoise(bounds=(0, 255)).fit_transform(X)
-    assert np.mean(np.abs(hidden - X) < 3) < 0.05
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -188,34 +169,6 @@ def test_bad_parameters_are_named(cls, name, value, rng):
         noise.fit(rng.rand(5, 2))
 
 
-@pytest.mark.parametrize("noise", NOISES)
-def test_copies_keep_distribution_and_guarantee(noise, rng, tmp_path):
-    noise = clone(noise).fit(rng.rand(5, 2))
-    joblib.dump(noise, tmp_path / "noise.joblib")
-    for made in (
-        pickle.loads(pickle.dumps(noise)),
-        joblib.load(tmp_path / "noise.joblib"),
-    ):
-        assert made.guarantee_ == noise.guarantee_
-        assert made.transform(np.zeros((3, 2))).all()
-
-
-def test_html_says_when_noise_is_added(rng):
-    always = make_pipeline(OptimalDPNoise())._repr_html_()
-    fit = make_pipeline(OptimalDPNoise(perturb="fit"))._repr_html_()
-    assert "noise: every transform" in always
-    assert "noise: fit only" in fit
-
-
-def test_set_params_after_fit_changes_nothing_until_the_next_fit(rng):
-    X = rng.rand(20, 3)
-    noise = OptimalDPNoise().fit(X)
-    noise.set_params(perturb="fit", random_state=0)
-    first, second = noise.transform(X), noise.transform(X)
-    assert (first != X).all()
-    assert (first != second).all()
-
-
 def test_a_pickle_does_not_carry_the_state_of_the_generator(rng):
     X = rng.rand(20, 3)
     noise = OptimalDPNoise(random_state=np.random.RandomState(0)).fit(X)
@@ -223,14 +176,6 @@ def test_a_pickle_does_not_carry_the_state_of_the_generator(rng):
     assert made.random_state is None
     assert noise.random_state is not None
     assert (made.transform(X) != noise.transform(X)).all()
-
-
-@pytest.mark.parametrize("cls", CLASSES)
-def test_small_integer_types_do_not_overflow_the_guarantee(cls):
-    X = np.zeros((2, 300))
-    small = cls(epsilon=np.uint8(4), sensitivity=np.int8(1)).fit(X)
-    assert small.guarantee_ == cls(epsilon=4.0).fit(X).guarantee_
-    assert small.expected_magnitude_ == cls(epsilon=4.0).fit(X).expected_magnitude_
 
 
 @pytest.mark.parametrize("cls", [OptimalDPNoise, GaussianDPNoise])
@@ -329,7 +274,6 @@ def test_no_error_prints_the_extremes_of_the_data():
     assert "3.14" not in str(caught.value)
 
 
-def test_the_index_of_rows_is_kept(rng):
-    frame = pd.DataFrame(rng.rand(4, 2), index=["d", "a", "c", "b"], columns=["x", "y"])
-    noisy = OptimalDPNoise().set_output(transform="pandas").fit_transform(frame)
-    assert noisy.index.tolist() == ["d", "a", "c", "b"]
+@pytest.mark.parametrize(("perturb", "when"), [("always", "every transform"), ("fit", "fit only")])
+def test_html_says_when_noise_is_added(perturb, when):
+    assert f"noise: {when}" in make_pipeline(OptimalDPNoise(perturb=perturb))._repr_html_()

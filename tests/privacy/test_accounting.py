@@ -119,18 +119,6 @@ def test_tight_composition_is_below_the_basic_one():
 
 
 @needs_accounting
-def test_mechanisms_together_are_their_sum():
-    laplace, gaussian = OptimalDPNoise(0.5, 0.0).fit(X), GaussianDPNoise(0.5).fit(X)
-    both = laplace.guarantee_ + gaussian.guarantee_
-    assert_allclose([both.epsilon, both.delta], [1.0, 1e-5])
-    assert both.mechanism == "optimal + Gaussian"
-    assert both.epsilon_at(1e-5) < 1.0
-    assert both.epsilon_at(1e-5) > max(
-        laplace.guarantee_.epsilon_at(1e-5), gaussian.guarantee_.epsilon_at(1e-5)
-    )
-
-
-@needs_accounting
 @pytest.mark.parametrize("first", [OptimalDPNoise(0.5, 0.0), OptimalDPNoise(0.3, 0.01)])
 def test_mechanisms_together_are_never_better_than_one_of_them(first):
     mechanisms = [first.fit(X).guarantee_, GaussianDPNoise(1.0).fit(X).guarantee_]
@@ -141,13 +129,6 @@ def test_mechanisms_together_are_never_better_than_one_of_them(first):
         alone = [one.delta_at(epsilon) for epsilon in epsilons]
         assert np.all(np.array(together) >= np.array(alone) * (1 - 1e-9))
     assert together[-1] > 0
-
-
-@needs_accounting
-def test_a_small_and_a_large_loss_are_composed_in_bounded_time():
-    small, large = OptimalDPNoise(1e-4, 0.0).fit(X), GaussianDPNoise(1.0).fit(X)
-    together = (small.guarantee_ + large.guarantee_).epsilon_at(1e-5)
-    assert 1.0 - 1e-6 < together < 1.002
 
 
 def test_point_masses_leave_no_epsilon_below_their_delta():
@@ -328,14 +309,6 @@ def test_what_is_of_another_kind_is_refused(kind):
 
 
 @needs_accounting
-def test_sums_hold_at_their_own_delta():
-    mixed = GaussianDPNoise(0.5).fit(X).guarantee_ + OptimalDPNoise(0.5).fit(X).guarantee_
-    for own in (mixed, mixed.compose(500), mixed.to_record(784), mixed + mixed):
-        assert own.epsilon_at(own.delta) <= own.epsilon
-        assert own.delta_at(own.epsilon) <= own.delta
-
-
-@needs_accounting
 def test_very_many_mechanisms_have_a_closed_form_or_none():
     few, many = (bare(Mechanism("laplace", 1e-3, count=n)) for n in (10**6, 10**6 + 1))
     assert_allclose(many.epsilon_at(1e-6), few.epsilon_at(1e-6), rtol=1e-5)
@@ -366,35 +339,3 @@ def test_extreme_losses_end_in_a_plain_refusal(first, second):
     for call in (lambda: both.delta_at(1.0), lambda: both.epsilon_at(1e-5)):
         with pytest.raises(ValueError, match=r"too (extreme|many) to be composed tightly"):
             call()
-
-
-@needs_accounting
-@pytest.mark.parametrize(
-    "losses",
-    [
-        [Mechanism("laplace", 0.3, count=40)],
-        [Mechanism("laplace", 0.3, count=10), gaussian(0.5, count=4)],
-        [Mechanism("laplace", 0.3, count=10), Mechanism("pure", 0.21, count=7)],
-    ],
-)
-def test_other_mechanisms_against_a_finer_dp_accounting(losses):
-    from dp_accounting.pld import common, privacy_loss_distribution
-
-    fine = {"value_discretization_interval": 2e-5}
-    make = {
-        "laplace": privacy_loss_distribution.from_laplace_mechanism,
-        "gaussian": privacy_loss_distribution.from_gaussian_mechanism,
-    }
-    total = privacy_loss_distribution.identity(**fine)
-    for loss in losses:
-        if loss.kind == "pure":
-            parameters = common.DifferentialPrivacyParameters(loss.parameter, 0.0)
-            one = privacy_loss_distribution.from_privacy_parameters(parameters, **fine)
-        else:
-            one = make[loss.kind](1 / loss.parameter, **fine)
-        total = total.compose(one.self_compose(loss.uses))
-    together = bare(*losses)
-    for delta in (1e-2, 1e-5, 1e-9):
-        expected = total.get_epsilon_for_delta(delta)
-        assert_allclose(together.epsilon_at(delta), expected, rtol=2e-3)
-        assert together.delta_at(1.002 * expected) <= delta <= together.delta_at(0.998 * expected)

@@ -7,7 +7,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -96,21 +95,6 @@ def digit_halves(digits):
     return (X[::2], y[::2]), (X[1::2], y[1::2])
 
 
-@pytest.mark.parametrize("attack", ["halfway", "canary"])
-def test_memorizing_neighbors_are_given_away(digit_halves, attack):
-    # Its predictions on members and others look alike: it is nearly always right.
-    members, others = digit_halves
-    model = KNeighborsClassifier(1).fit(*members)
-    report = audit_membership(
-        model, members, others, attacks=[attack], guarantee=record_claim(1.0), random_state=0
-    )
-    row = overall(report, attack)
-    assert row["auc_low"] > 0.9
-    assert 3 < row["epsilon_lower"] <= row["epsilon_limit"]
-    assert not report.passed
-    assert f"verdict: REFUTED by '{attack}': epsilon >= " in str(report)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "model", [KNeighborsClassifier(1), DecisionTreeClassifier(random_state=0)], ids=str
@@ -121,6 +105,9 @@ def test_default_attacks_refute_a_false_claim_and_no_true_one(digit_halves, mode
     report = audit_membership(model.fit(*members), members, others, **settings)
     assert report.attack == "canary"
     assert not report.passed
+    # Of one that knows its rows by heart, predictions on members and others look alike.
+    if isinstance(model, KNeighborsClassifier):
+        assert overall(report, "halfway")["auc_low"] > 0.9
     noise = OptimalDPNoise(
         1.0, 0.0, privacy_unit="record", perturb="fit", random_state=np.random.RandomState(0)
     )
@@ -164,16 +151,6 @@ def test_sources_are_audited_by_what_their_release_predicts(digit_halves, noise,
     assert report.passed == passes
     if not passes:
         assert report.attack == "canary"
-
-
-def test_sources_are_attacked_by_shadow_models(digits):
-    X, y = digits
-    parts = [(X[k:900:3], y[k:900:3]) for k in range(3)]
-    source = DPSource(1000.0, n_layers=1, random_state=0).fit(*parts[0])
-    report = audit_membership(
-        source, *parts[:2], attacks=["shadow"], shadow_data=parts[2], n_shadows=2, random_state=0
-    )
-    assert 0 < overall(report, "shadow")["auc"] < 1
 
 
 class Recorder(ClassifierMixin, BaseEstimator):
@@ -234,28 +211,26 @@ def test_halfway_moves_the_numbers_of_frames(data):
     assert halfway_scores(model, frame[["name"]], y).max() == 0
 
 
-def test_the_verdict_allows_for_the_number_of_attacks(rng):
+class Random(DummyClassifier):
+    """Answers anything."""
+
+    rng = np.random.RandomState(0)
+
+    def predict(self, X):
+        return self.rng.randint(2, size=len(X))
+
+    def predict_proba(self, X):
+        p = self.rng.rand(len(X))
+        return np.column_stack([p, 1 - p])
+
+
+def test_the_verdict_allows_for_the_number_of_attacks():
     # Four attacks at 80 % confidence each could refute the truth every other time.
-    class Random(DummyClassifier):
-        def predict(self, X):
-            return rng.randint(2, size=len(X))
-
-        def predict_proba(self, X):
-            p = rng.rand(len(X))
-            return np.column_stack([p, 1 - p])
-
     X, y = np.zeros((400, 1)), np.arange(400) % 2
     model = Random().fit(X, y)
+    settings = {"attacks": METRICS, "guarantee": record_claim(1e-6, 1), "confidence": 0.8}
     reports = [
-        audit_membership(
-            model,
-            (X, y),
-            (X, y),
-            attacks=METRICS,
-            guarantee=record_claim(1e-6, 1),
-            confidence=0.8,
-            random_state=seed,
-        )
+        audit_membership(model, (X, y), (X, y), **settings, random_state=seed)
         for seed in range(30)
     ]
     assert sum(not report.passed for report in reports) <= 6
@@ -307,18 +282,6 @@ def test_labels_that_the_model_does_not_know_count_as_surprises(data):
     assert scores[2] > np.log(1e-9)
 
 
-def test_area_is_sklearn_s_and_its_interval_covers(rng):
-    scores, member = rng.standard_normal(300).round(1), rng.rand(300) < 0.4
-    area, low, high = area_under_curve(scores[member], scores[~member])
-    assert_allclose(area, roc_auc_score(member, scores))
-    assert low < area < high
-    truth, covered = norm.cdf(1 / np.sqrt(2)), 0
-    for _ in range(400):
-        _, low, high = area_under_curve(rng.standard_normal(60) + 1, rng.standard_normal(80))
-        covered += low <= truth <= high
-    assert 0.9 < covered / 400 < 0.99
-
-
 def test_area_interval_is_delong_s(rng):
     members, others = rng.standard_normal(20) + 1, rng.standard_normal(30)
     wins = (members[:, None] > others) + 0.5 * (members[:, None] == others)
@@ -328,14 +291,9 @@ def test_area_interval_is_delong_s(rng):
     assert_allclose((high - low) / 2, norm.ppf(0.95) * np.sqrt(variance))
 
 
-def test_thresholds_are_chosen_elsewhere_so_that_chance_stays_chance(rng):
+def test_thresholds_are_chosen_elsewhere_so_that_chance_stays_chance():
     # Scores without meaning, of few records: the best threshold of the same records would
     # show an advantage of about 0.2, and a sure ε, every time.
-    class Random(DummyClassifier):
-        def predict_proba(self, X):
-            p = rng.rand(len(X))
-            return np.column_stack([p, 1 - p])
-
     X, y = np.zeros((80, 1)), np.arange(80) % 2
     model = Random().fit(X, y)
     found = [
@@ -412,17 +370,6 @@ def test_rates_at_few_false_positives():
     row = overall(report, "loss")
     assert row["tpr_at_0.1%"] == 0.09
     assert row["tpr_at_1%"] == 0.09
-
-
-def test_shadow_models_are_seeded_paired_and_parallel(data):
-    members, _, own = thirds(data)
-    tree = DecisionTreeClassifier().fit(*members)
-    one, two = (
-        ShadowAttack(tree, n_shadows=5, n_jobs=n, random_state=3).fit(*own) for n in (1, 2)
-    )
-    assert_allclose(one.score_members(tree, *members), two.score_members(tree, *members))
-    _, seen = LikelihoodRatioAttack(tree, n_shadows=6, random_state=0)._train(*own)
-    assert (seen.sum(axis=0) == 3).all()
 
 
 def test_the_likelihood_ratio_is_that_of_two_normal_distributions(data):

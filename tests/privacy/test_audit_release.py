@@ -210,20 +210,6 @@ def test_the_bound_is_below_epsilon_and_within_a_factor_of_two(epsilon, n_trials
     assert "not refuted by this canary in moments, which detect at least" in audit.verdict
 
 
-@pytest.mark.parametrize(("epsilon", "n_trials"), [(1.0, 1500), (4.0, 300)])
-def test_half_the_noise_is_found_out(epsilon, n_trials):
-    audit = audit_release(NoisyStatistics(epsilon, added=0.5), ROWS, LABELS, n_trials=n_trials)
-    assert not audit.passed
-    assert audit.verdict == "REFUTED"
-    assert epsilon < audit.epsilon_lower <= gaussian_epsilon(1 / (2 * distance(epsilon)), DELTA)
-
-
-def test_no_noise_at_all_is_found_out():
-    audit = audit_release(NoisyStatistics(1.0, added=0.0), ROWS, LABELS, n_trials=100)
-    assert audit.epsilon_lower == audit.epsilon_limit > 1.0
-    assert not audit.passed
-
-
 def test_noise_that_is_always_the_same_is_found_out():
     class Seeded(NoisyStatistics):
         def fit(self, X, y):
@@ -441,7 +427,7 @@ class Unweighed(DPStatisticsSource):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["additive", "mixtures", "logistic"])
+@pytest.mark.parametrize("model", ["logistic", "mixtures", "additive"])
 def test_sources_without_bugs_are_not_refuted(model, monkeypatch):
     normal_noise(monkeypatch)
     monkeypatch.setattr(_additive_model, "N_ROUNDS", 2)

@@ -1,5 +1,5 @@
 import json
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +10,6 @@ from skdp import GaussianDPNoise, OptimalDPNoise, RandomizedResponse
 from skdp.privacy import (
     Mechanism,
     PrivacyGuarantee,
-    gaussian_delta,
     gaussian_epsilon,
     joint_guarantee,
     pack_guarantee,
@@ -29,21 +28,6 @@ def X():
 @pytest.fixture
 def guarantee(X):
     return OptimalDPNoise().fit(X).guarantee_
-
-
-def test_gaussian_record_level(X):
-    noise = GaussianDPNoise(epsilon=0.5, delta=1e-5, sensitivity=2.0).fit(X)
-    record = noise.guarantee_.to_record()
-    sigma = noise.expected_magnitude_ / np.sqrt(2 / np.pi)
-    at_record = gaussian_delta(sigma, record.epsilon, 2.0 * np.sqrt(7))
-    assert record.delta == 1e-5
-    assert_allclose(at_record, 1e-5, rtol=1e-5)  # the sampler's own 7·2^-30 of ε
-    assert 0.5 < record.epsilon < 3.5
-
-
-def test_it_cannot_be_changed(guarantee):
-    with pytest.raises(FrozenInstanceError):
-        guarantee.epsilon = 0.1
 
 
 @pytest.mark.parametrize(
@@ -126,13 +110,6 @@ def test_impossible_numbers_of_releases_are_refused(guarantee, k):
         guarantee.compose(k)
     with pytest.raises(ValueError, match="'n_features' parameter"):
         guarantee.to_record(k)
-
-
-def test_a_guarantee_of_nothing_composes_too(guarantee):
-    nothing = replace(guarantee, mechanisms=[Mechanism("any", 1.0, 1.0)])
-    assert nothing.compose(3).delta == 1.0
-    assert nothing.delta_at(1.0) == 1.0
-    assert nothing.epsilon_at(0.5) == np.inf
 
 
 @pytest.mark.parametrize(
@@ -261,14 +238,6 @@ def test_texts_that_are_not_printable_are_refused(guarantee, name, text):
     with pytest.raises(ValueError, match=f"The '{name}' of PrivacyGuarantee must be") as found:
         replace(guarantee, **{name: text})
     assert str(found.value).isprintable()
-
-
-@pytest.mark.parametrize("distance", [1e-300, 1e-9])
-def test_extreme_gaussian_distances_compose_too(distance):
-    extreme = stated(1.0, 1e-100, distance)
-    assert extreme.compose(2).epsilon >= 1.0
-    assert (extreme + extreme).epsilon >= 1.0
-    assert stated(1e-30, 0.5, distance).compose(2).epsilon >= 1e-30
 
 
 @pytest.mark.parametrize("distance", [30.0, 1e200])

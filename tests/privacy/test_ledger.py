@@ -4,11 +4,9 @@ import multiprocessing
 import os
 import pickle
 import signal
-import subprocess
-import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -236,29 +234,12 @@ def test_the_lock_of_a_killed_process_blocks_nobody(tmp_path, path):
     assert sorted(file.name for file in tmp_path.iterdir()) == FILES
 
 
-def test_totals_do_not_depend_on_the_order(X):
-    gaussian, optimal = (n.fit(X).guarantee_ for n in (GaussianDPNoise(0.5), OptimalDPNoise(0.5)))
-    totals = []
-    for order in ([gaussian, gaussian, optimal], [gaussian, optimal, gaussian]):
-        ledger = PrivacyLedger()
-        for guarantee in order:
-            ledger.spend(guarantee)
-        totals.append(ledger.total.epsilon)
-    assert totals[0] == totals[1] < 1.3
-
-
 @pytest.mark.parametrize("limit", [float("nan"), "1", -1.0, True, 10**400, 1j])
 def test_budgets_that_make_no_sense_are_refused(limit):
     with pytest.raises(ValueError, match="'epsilon' parameter of PrivacyLedger"):
         PrivacyLedger(epsilon=limit)
     with pytest.raises(ValueError, match="'delta' parameter of PrivacyLedger"):
         PrivacyLedger(delta=limit)
-
-
-@pytest.mark.parametrize("name", [np.int64(3), "erste Lieferung, ε"])
-def test_any_name_will_do(X, path, name):
-    PrivacyLedger(path=path).release(OptimalDPNoise(), X, name=name)
-    assert PrivacyLedger(path=path).entries == [(str(name), OptimalDPNoise().fit(X).guarantee_)]
 
 
 def forged(guarantee, name, value):
@@ -283,23 +264,24 @@ def test_nonsense_neither_opens_nor_refills_a_budget(X, name, value):
     assert len(ledger.entries) == 1
 
 
-def try_to_spend(ledger, guarantee, results):
-    try:
-        ledger.spend(guarantee)
-        results.put("spent")
-    except Exception as error:
-        results.put(repr(error))
+def try_to_spend(ledger, guarantee, results, times):
+    for _ in range(times):
+        try:
+            ledger.spend(guarantee)
+            results.put("spent")
+        except Exception as error:
+            results.put(repr(error))
 
 
-def spend_in_children(ledger, guarantee, n=3):
+def spend_in_children(ledger, guarantee, n=3, times=1):
     """Return what happens to forked copies of a ledger."""
     context = multiprocessing.get_context("fork")
     results = context.Queue()
-    arguments = ledger, guarantee, results
+    arguments = ledger, guarantee, results, times
     children = [context.Process(target=try_to_spend, args=arguments) for _ in range(n)]
     for child in children:
         child.start()
-    found = [results.get(timeout=60) for _ in children]
+    found = [results.get(timeout=60) for _ in range(n * times)]
     for child in children:
         child.join()
     return found
@@ -320,48 +302,15 @@ def test_a_forked_process_has_no_budget_of_its_own(X):
 @pytest.mark.filterwarnings("ignore:This process")
 def test_forked_processes_share_the_account_on_file(X, tmp_path):
     ledger = PrivacyLedger(epsilon=1.0, path=tmp_path / "ledger.json")
-    guarantee = OptimalDPNoise(1.0).fit(X).guarantee_
+    guarantee = OptimalDPNoise(0.1, 0.0).fit(X).guarantee_
     # As if another thread had held it at the moment of the fork.
     with ledger._lock:
-        found = spend_in_children(ledger, guarantee)
-    assert found.count("spent") == 1
-    assert sum("BudgetExceededError" in text for text in found) == 2
+        found = spend_in_children(ledger, guarantee, times=20)
+    assert found.count("spent") == 10
+    assert sum("BudgetExceededError" in text for text in found) == 50
     with pytest.raises(BudgetExceededError):
         ledger.spend(guarantee)
-    assert ledger.total.epsilon == 1.0
-
-
-_OTHER_PROCESS = """
-import sys
-import numpy as np
-from skdp import OptimalDPNoise
-from skdp.privacy import BudgetExceededError, PrivacyLedger
-
-ledger = PrivacyLedger(path=sys.argv[1])
-print("ready", flush=True)
-spent = 0
-for _ in range(20):
-    try:
-        ledger.release(OptimalDPNoise(0.1, 0.0), np.zeros((2, 3)))
-        spent += 1
-    except BudgetExceededError:
-        pass
-print(spent)
-"""
-
-
-def test_other_processes_share_it_and_its_limits(X, path):
-    PrivacyLedger(epsilon=1.0, path=path)
-    command = [sys.executable, "-c", _OTHER_PROCESS, str(path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
-        assert other.stdout.readline() == "ready\n"
-        ledger, spent = PrivacyLedger(path=path), 0
-        for _ in range(20):
-            with suppress(BudgetExceededError):
-                ledger.release(OptimalDPNoise(0.1, 0.0), np.zeros((2, 3)))
-                spent += 1
-        assert spent + int(other.communicate(timeout=120)[0]) == 10
-    assert_allclose(PrivacyLedger(path=path).total.epsilon, 1.0)
+    assert_allclose(ledger.total.epsilon, 1.0)
 
 
 def test_links_and_folders_do_not_make_another_account(X, tmp_path, monkeypatch):
@@ -460,12 +409,6 @@ def test_no_digit_of_a_file_changes_unseen(X, path):
         PrivacyLedger(path=path)
 
 
-def test_a_ledger_file_that_gets_limits_refuses_from_then_on(X, path):
-    PrivacyLedger(path=path).release(OptimalDPNoise(0.75), X, name="old")
-    with pytest.raises(BudgetExceededError):
-        PrivacyLedger(epsilon=1.0, path=path).release(OptimalDPNoise(0.75), X)
-
-
 def test_limits_are_those_of_the_file(X, path):
     first = PrivacyLedger(path=path)
     PrivacyLedger(epsilon=1.0, path=path)
@@ -516,30 +459,6 @@ class Watched(GaussianDPNoise):
         return super()._perturb(X)
 
 
-def test_a_source_is_refused_before_its_noise_is_drawn(rows):
-    source = DPSource(
-        noise=Watched(2.0, privacy_unit="record"),
-        label_noise=RandomizedResponse(1.0),
-        n_layers=1,
-        n_components=2,
-    )
-    ledger = PrivacyLedger(epsilon=4.0)
-    fitted = ledger.release(source, *rows, name="first")
-    assert fitted is source
-    [(name, entered)] = ledger.entries
-    assert (name, entered.epsilon, entered.unit) == ("first", 3.0, "labeled record")
-    assert entered == fitted.release_.record_guarantee
-    assert Watched.draws == 1
-    features, labels = fitted.guarantee_.epsilon, fitted.label_guarantee_.epsilon
-    with pytest.raises(BudgetExceededError, match="bring epsilon to 6"):
-        ledger.release(source, *rows)
-    assert Watched.draws == 1
-    assert len(ledger.entries) == 1
-    # Labels alone would not have exceeded it, nor features alone.
-    assert features + entered.epsilon > ledger.epsilon
-    assert labels + entered.epsilon == ledger.epsilon
-
-
 @pytest.mark.parametrize("noise", [OptimalDPNoise(0.5, perturb="fit"), Watched(1.5)])
 def test_what_a_source_states_is_what_its_release_guarantees(rows, noise):
     for label_noise in (None, RandomizedResponse(1.0)):
@@ -551,49 +470,6 @@ def test_what_a_source_states_is_what_its_release_guarantees(rows, noise):
         assert stated == expected
         if label_noise is not None:
             assert stated == record_guarantee(release.guarantee, release.label_guarantee)
-
-
-def test_what_the_source_would_refuse_spends_nothing(rows):
-    X, y = rows
-    ledger = PrivacyLedger(epsilon=1.0)
-    source = DPSource(0.5, n_layers=1)
-    for broken in (
-        (X * np.nan, y),
-        (X, y[:-1]),
-        (X, np.zeros(len(X))),
-        (X, X[:, 0]),
-        (X,),
-    ):
-        with pytest.raises((ValueError, TypeError)):
-            ledger.release(source, *broken)
-    with pytest.raises(ValueError, match="n_layers"):
-        ledger.release(DPSource(0.5, n_layers=0), X, y)
-    assert ledger.entries == []
-
-
-def test_what_fails_after_the_grant_stays_spent(rows, monkeypatch):
-    source, ledger = DPSource(0.5, n_layers=1), PrivacyLedger(epsilon=0.9)
-
-    learn = DPSource._perturb_and_learn
-
-    def fail(source, noise, response, X, *rest):
-        if len(X) == len(rows[0]):  # not in the rehearsal
-            raise MemoryError
-        return learn(source, noise, response, X, *rest)
-
-    monkeypatch.setattr(DPSource, "_perturb_and_learn", fail)
-    with pytest.raises(RuntimeError, match="MemoryError"):
-        ledger.release(source, *rows)
-    assert ledger.total.epsilon == 0.5
-
-
-def test_randomized_labels_pass_too():
-    ledger, y = PrivacyLedger(epsilon=1.5), np.arange(40) % 2
-    noisy = ledger.release(RandomizedResponse(1.0), y)
-    assert noisy.shape == y.shape
-    assert ledger.total.unit == "label"
-    with pytest.raises(BudgetExceededError):
-        ledger.release(RandomizedResponse(1.0), y)
 
 
 class Silent(BaseEstimator):
@@ -611,15 +487,6 @@ def test_what_cannot_say_its_cost_is_not_fitted(rows, estimator):
     with pytest.raises(ValueError, match=r"no guarantee_for\(X, y\).*spend\(\)"):
         PrivacyLedger().release(estimator, *rows)
     assert not Silent.fitted
-
-
-def test_noise_that_cannot_say_its_cost_is_refused_in_a_source(rows):
-    class Mute(BaseEstimator):
-        def fit_transform(self, X, y=None):
-            raise AssertionError
-
-    with pytest.raises(ValueError, match=r"'noise' parameter of DPSource.*no guarantee_for"):
-        PrivacyLedger().release(DPSource(noise=Mute()), *rows)
 
 
 def test_a_name_in_place_of_labels_is_found(X):
@@ -675,40 +542,6 @@ def test_an_entry_that_adds_up_in_its_own_way_lowers_nothing(X):
     assert ledger.total == honest + honest
 
 
-@forks
-@pytest.mark.filterwarnings("ignore:This process")
-def test_a_forked_process_can_read_while_a_thread_of_its_parent_spends(X):
-    ledger, guarantee = PrivacyLedger(epsilon=2.0), OptimalDPNoise(1.0).fit(X).guarantee_
-    ledger.spend(guarantee)
-    context = multiprocessing.get_context("fork")
-    results = context.Queue()
-
-    def read_and_spend():
-        results.put(ledger.total.epsilon)
-        try_to_spend(ledger, guarantee, results)
-
-    child = context.Process(target=read_and_spend)
-    with ledger._lock:  # as if another thread held it
-        child.start()
-    try:
-        assert results.get(timeout=20) == 1.0
-        assert "RuntimeError" in results.get(timeout=20)  # to read it is not to own it
-    finally:
-        child.kill()
-        child.join()
-
-
-def test_no_link_beside_the_file_is_written_through(X, tmp_path):
-    victim = tmp_path / "victim"
-    victim.write_text("precious")
-    (tmp_path / "ledger.json.new").symlink_to(victim)
-    ledger = PrivacyLedger(epsilon=1.0, path=tmp_path / "ledger.json")
-    ledger.release(OptimalDPNoise(0.5), X)
-    assert victim.read_text() == "precious"
-    names = sorted(file.name for file in tmp_path.iterdir())
-    assert names == [*FILES, "ledger.json.new", "victim"]
-
-
 @pytest.mark.skipif(os.name != "posix", reason="needs permissions of files")
 def test_a_new_file_is_private_and_an_old_one_keeps_its_permissions(X, tmp_path, path):
     before = os.umask(0o022)
@@ -742,16 +575,6 @@ def test_paths_that_cannot_be_used_are_named(tmp_path, name, error):
         PrivacyLedger(path=tmp_path / name)
     assert ".lock" not in str(found.value)
     assert str(tmp_path / name) in str(found.value)
-
-
-def test_a_folder_without_permission_is_named(tmp_path, monkeypatch):
-    def refuse(path, *_):
-        raise PermissionError(13, "Permission denied", str(path))
-
-    monkeypatch.setattr(os, "open", refuse)
-    with pytest.raises(PermissionError, match=r"'path' parameter of.*denied\. Name") as found:
-        PrivacyLedger(path=tmp_path / "ledger.json")
-    assert ".lock" not in str(found.value)
 
 
 @pytest.mark.parametrize("path", [3, ["ledger.json"], "a\x00b", object()])

@@ -148,8 +148,3 @@ def test_priors_out_of_range(prior):
         guarantee.best_guess(prior)
     with pytest.raises(ValueError, match=r"'prior' parameter must be above 0 and at most 0\.5"):
         guarantee.precision_at(prior)
-
-
-def test_priors_are_symmetric():
-    guarantee = guarantee_of(Mechanism("gaussian", 1.0, 1e-5))
-    assert guarantee.best_guess(0.2) == pytest.approx(guarantee.best_guess(0.8))

@@ -11,7 +11,7 @@ from scipy.stats import beta, norm
 
 from skdp.release import BasisFunctions, NoisyStatistics, linear_scores
 from skdp.release._basis import column_density
-from skdp.release._linear_discriminant import _population
+from skdp.release._linear_discriminant import Population
 from skdp.release._several_classes import (
     _LEAST_RATIO,
     _OUTLIERS,
@@ -167,9 +167,10 @@ def test_many_classes_whose_counts_are_noise(rng):
 def test_without_noise_weights_are_those_of_the_discriminant(rng):
     means, counts = 0.3 * rng.randn(5, 4), [80_000, 60_000, 40_000, 20_000, 9_000]
     statistics, basis, *_ = of_means(rng, counts, means, 0.0)
-    population = _population(statistics, basis.variances)
+    population = Population.of(statistics, basis.variances)
     W, none = 0.05 * np.eye(4), np.zeros((4, 4))
-    weights, offsets, uncertainty = _posterior_of_classes(population, W, none)
+    population = replace(population, within=W, within_errors=none)
+    weights, offsets, uncertainty = _posterior_of_classes(population)
     assert_allclose(offsets, means - population.frequencies @ means, atol=0.01)
     assert_allclose(weights - weights[0], (means - means[0]) / 0.05, atol=0.2)
     assert np.abs(uncertainty).max() < 1e-3

@@ -196,23 +196,6 @@ def x_of(y):
     return roots[0] if roots else None
 
 
-def added(one, other):
-    """Return the sum of two points."""
-    (a, b), (x, y) = one, other
-    both = D * a * b * x * y
-    first = (a * y + b * x) * pow(1 + both, -1, P) % P
-    return first, (b * y + a * x) * pow(1 - both, -1, P) % P
-
-
-def multiple(n, point):
-    """Return n times a point."""
-    total = (0, 1)
-    for bit in f"{n:b}":
-        total = added(total, total)
-        total = added(total, point) if bit == "1" else total
-    return total
-
-
 def is_taken(y, sign=0):
     try:
         return bool(PublicIdentity("a", (y | sign << 255).to_bytes(32, "little").hex()))
@@ -224,12 +207,13 @@ def test_keys_are_points_of_the_curve_that_no_signature_can_be_forged_for():
     rng = np.random.RandomState(0)
     ys = [int.from_bytes(rng.bytes(32), "little") % P for _ in range(100)]
     assert 30 < sum(x_of(y) is None for y in ys) < 70
-    # There are 8 times a prime of points: multiples of the prime are of order 8 or less.
-    prime = 2**252 + 27742317777372353535851937790883648493
-    points = [(x_of(y), y) for y in ys if x_of(y) is not None]
-    small = {multiple(prime, point)[1] for point in points[:40]}
-    assert len(small) == 5
-    assert all(multiple(8, (x_of(y), y)) == (0, 1) for y in small)
+    # Those of order 8 or less, two points each, but for the neutral one and that of order 2.
+    eighths = (
+        "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+        "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+    )
+    small = [0, 1, P - 1, *(int.from_bytes(bytes.fromhex(y), "little") for y in eighths)]
+    assert all(x_of(y) is not None for y in small)
     for sign in (0, 1):
         assert [is_taken(y, sign) for y in ys] == [x_of(y) is not None for y in ys]
         assert not any(is_taken(y, sign) for y in small)

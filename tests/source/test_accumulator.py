@@ -208,6 +208,12 @@ def test_processes_of_the_owner_exchange_unprotected_sums(unit, rows, tmp_path):
     assert file_of(source.release_, tmp_path) == file_of(expected.release_, tmp_path)
 
 
+@pytest.mark.parametrize("announced", [{}, {"n_features": 0}, {"n_features": "3"}])
+def test_columns_must_be_announced(announced):
+    with pytest.raises(ValueError, match=r"is needed|whole number above 0"):
+        seeded().accumulator(**announced)
+
+
 def test_a_person_in_two_chunks_is_refused_and_nothing_is_added(rows):
     X, y, _ = rows
     source = seeded(privacy_unit="group")
@@ -268,43 +274,6 @@ def test_noise_alone_is_no_release(rows):
     assert len(ledger.entries) == 1
 
 
-def test_sums_of_other_columns_are_refused():
-    named = seeded().accumulator(feature_names=["u", "v"])
-    others = [seeded().accumulator(n) for n in (2, 3)]
-    others.append(seeded().accumulator(feature_names=["v", "u"]))
-    small = {"age": SCHEMA["age"], "bmi": {"type": "numeric", "low": 10, "high": 60}}
-    others.append(seeded(encoder=TabularEncoder(small)).accumulator())
-    for other in others:
-        with pytest.raises(
-            ValueError, match="other columns, classes, outcome, radius or privacy unit"
-        ):
-            named.add_unprotected_sums(other.unprotected_sums())
-    tables = seeded(encoder=TabularEncoder(small)).accumulator()
-    small = {**small, "age": {"type": "numeric", "low": 0, "high": 99}}
-    for source in (seeded(encoder=TabularEncoder(small)), seeded()):
-        with pytest.raises(ValueError, match="source with other parameters"):
-            source.fit_accumulated(tables)
-
-
-def test_each_release_spends_again_and_holds_what_was_added_by_then(rows):
-    X, y, _ = rows
-    ledger = PrivacyLedger(epsilon=3.0)
-    source = DPStatisticsSource(1.0, classes=CLASSES)
-    accumulator = source.accumulator(5)
-    losses = []
-    for i in (0, 500):
-        accumulator.add(X[i : i + 500], y[i : i + 500])
-        ledger.spend(source.guarantee_for(accumulator))
-        source.fit_accumulated(accumulator)
-        assert source.release_.guarantee == source.guarantee_for(accumulator)
-        losses.append(ledger.total.epsilon)
-    assert losses[0] == pytest.approx(1.0)
-    assert losses[1] > 1.3
-    # Noise is drawn anew, for the same sums too.
-    means = [source.fit_accumulated(accumulator).release_.moments.means for _ in range(2)]
-    assert (means[0] != means[1]).all()
-
-
 def _with_no_rows(accumulator, n_features):
     accumulator.add(np.empty((0, n_features)), [])
     return accumulator
@@ -330,20 +299,6 @@ def test_what_it_learns_does_not_tell_how_many_rows_there_were(rng, tmp_path):
     sizes.add(len(file_of(nothing.release_, tmp_path)))
     assert len(shapes) == 1
     assert len(sizes) == 1
-
-
-@pytest.mark.parametrize(
-    ("announced", "message"),
-    [
-        ({}, "is needed"),
-        ({"n_features": 0}, "whole number above 0"),
-        ({"n_features": "3"}, "whole number above 0"),
-        ({"n_features": 3, "feature_names": ["u", "v"]}, "whole number above 0"),
-    ],
-)
-def test_columns_must_be_announced(announced, message):
-    with pytest.raises(ValueError, match=message):
-        seeded().accumulator(**announced)
 
 
 def test_a_failed_release_leaves_nothing_old_behind():

@@ -2,7 +2,6 @@
 
 import datetime
 import sys
-from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -130,14 +129,6 @@ def test_tables_give_the_sums_of_their_cells(form, by_person, rng):
     assert_same(accumulator, expected)
 
 
-def test_whole_numbers_beyond_floats_stay_apart():
-    """Neighboring ids are other persons, though they are one float64 number."""
-    ids = pa.array([2**60, 2**60 + 1])
-    accumulator = numeric(privacy_unit="group")
-    accumulator.add(pa.table({"a": [1.0, 2.0], "b": [1.0, 2.0]}), pa.array([0, 1]), ids)
-    assert accumulator.unprotected_sums().sums.persons == {2**60, 2**60 + 1}
-
-
 @pytest.mark.parametrize(
     "values",
     [
@@ -157,45 +148,6 @@ def test_dates_are_refused_by_type(values, rng):
             with pytest.raises(ValueError, match=r"dates, durations or complex .*'age'"):
                 accumulator.add(X, ["home"] * len(column))
             assert not accumulator.unprotected_sums().sums.counts.any()
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        (pa.array(["1", "two"]), "of type|'encoder'"),
-        (pa.array([Decimal(1), Decimal(2)]), "objects of type Decimal"),
-        (pa.array([1, None]), "contains NaN"),
-        (pa.array([1.0, None]), "contains NaN"),
-        (pa.array([1, 2], pa.date32()), "is of type"),
-    ],
-)
-def test_what_is_no_number_is_refused(values, message):
-    table = pa.table({"a": values, "b": [1.0, 2.0]})
-    for X in (table, table.to_batches()[0]):
-        accumulator = numeric()
-        with pytest.raises((TypeError, ValueError), match=message) as error:
-            accumulator.add(X, [0, 1])
-        assert "two" not in str(error.value)
-        assert not accumulator.unprotected_sums().sums.counts.any()
-
-
-def test_names_in_files_may_have_their_letters_in_two_characters(tmp_path):
-    table = pd.DataFrame({"a\u0308": [0.25, 0.5], "o\u0308": ["x", "y"]})
-    for year in (1, 2):
-        (tmp_path / f"ja\u0308hr={year}").mkdir()
-        table.to_parquet(tmp_path / f"ja\u0308hr={year}" / "part.parquet")
-    bound = {"type": "numeric", "low": 0, "high": 2}
-    encoder = TabularEncoder({"\u00e4": bound, "j\u00e4hr": bound})
-    source = DPStatisticsSource(encoder=encoder, classes=["x", "y"], model="linear")
-    accumulator = source.accumulator()
-    accumulator.add_parquet(tmp_path, label="\u00f6")
-    rows = [
-        batch.to_pylist()
-        for batch, _, _ in parquet_batches(
-            source.accumulator().plan.columns, tmp_path, ["\u00f6"], None, 10
-        )
-    ]
-    assert rows[0][0] == {"\u00e4": 0.25, "j\u00e4hr": 1}
 
 
 def parquet(folder, parts, **settings):

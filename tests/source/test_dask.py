@@ -129,38 +129,3 @@ def test_errors_in_chunks_print_no_value_and_add_nothing(rows):
         accumulator.add_dask(da.from_array(X, chunks=(50, 4)), da.from_array(y, chunks=50))
     assert str(X[77, 0])[:6] not in str(error.value)
     assert not accumulator.unprotected_sums().sums.counts.any()
-
-
-def test_one_missing_label_or_value_moves_no_other_row(rows):
-    X = rows[0]
-    frame = pd.DataFrame({"age": X[:, 0], "smokes": pd.Series([1, 2] * 250, dtype="Int64")})
-    schema = {**SCHEMA, "smokes": {"type": "category", "categories": [1, 2, 3]}}
-    big = [2**52, 2**52 + 1] * 250
-    sums = []
-    for n in (500, 499):
-        more = frame.copy()
-        more.loc[n:, "smokes"] = None
-        labels = pd.Series([*big[:n], *[None] * (500 - n)], dtype="Int64")
-        source = seeded(encoder=TabularEncoder(schema), classes=big[:2])
-        accumulator = source.accumulator()
-        accumulator.add_dask(dd.from_pandas(more, 1), dd.from_pandas(labels, 1))
-        sums.append(accumulator.unprotected_sums().sums)
-    assert [(s.counts / 2**30).tolist() for s in sums] == [[250, 250], [250, 249]]
-    assert np.abs(sums[0].sums - sums[1].sums)[0].max() == 0
-
-
-def test_persons_are_the_same_in_text_and_numbers(rows, tmp_path):
-    X, y, groups = rows
-    collections = [da.from_array(a, chunks=(70, *a.shape[1:])) for a in (X, y)]
-    text = np.where(np.arange(500) < 70, groups, groups.astype(str).astype(object))
-    files = [
-        file_of(seeded(privacy_unit="group").fit(*collections, da.from_array(ids, 70)), tmp_path)
-        for ids in (text, groups)
-    ]
-    assert files[0] == files[1]
-    text[-1] = str(text[0])  # one who was there
-    with pytest.raises(ValueError, match="rows in several chunks"):
-        seeded(privacy_unit="group").fit(*collections, groups=da.from_array(text, chunks=70))
-    dates = da.from_array(groups.astype("datetime64[s]"), chunks=70)
-    with pytest.raises(ValueError, match="Convert IDs"):
-        seeded(privacy_unit="group").fit(*collections, groups=dates)

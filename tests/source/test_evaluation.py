@@ -6,7 +6,6 @@ import warnings
 import numpy as np
 import pytest
 from scipy.special import expit, logit
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import (
     accuracy_score,
     brier_score_loss,
@@ -15,12 +14,10 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from skdp import DPStatisticsSource, evaluate_privately
+from skdp import evaluate_privately
 from skdp.privacy import gaussian_sigma
 from skdp.release import SCORE_BINS, PrivateEvaluation
 from skdp.release._score_posterior import posterior_draws
-from skdp.source._evaluation import _counts, row_weights
-from skdp.source._integers import ROW
 
 
 class Known:
@@ -73,18 +70,6 @@ class TestWithoutNoise:
         strange = np.where(np.arange(50) < 10, 7.0, y)
         X[20] = np.nan
         assert exact(Known([0, 1]), X, strange).n_rows.value == 40
-
-
-class TestNoise:
-    @pytest.mark.parametrize("classes", [2, 3])
-    def test_one_more_record_changes_the_counts_by_no_more_than_stated(self, classes):
-        model, (X, y) = Known(range(classes)), scored(40, 5, classes)
-        full = _counts(model, X, y, row_weights(None, 40))
-        n_scores = len(full)
-        for left_out in range(40):
-            keep = np.arange(40) != left_out
-            part = _counts(model, X[keep], y[keep], row_weights(None, 39))
-            assert np.linalg.norm((full - part).ravel()) == pytest.approx(ROW * n_scores**0.5)
 
 
 def test_intervals_hold_what_they_promise():
@@ -206,20 +191,6 @@ def test_merged_noise_and_guarantees_add_up():
     assert apart.deviation == pytest.approx(np.hypot(*(each.deviation for each in parts)))
     assert apart.guarantee.epsilon == pytest.approx(2.0)
     assert PrivateEvaluation.merge(parts, disjoint=False).guarantee.epsilon > 2.0
-
-
-def test_a_release_and_a_scikit_learn_model_are_judged_alike():
-    rng = np.random.default_rng(0)
-    X, y = rng.random((3000, 3)), rng.integers(2, size=3000)
-    X[:, 0] = np.clip(X[:, 0] + 0.3 * y, 0, 1)
-    release = DPStatisticsSource(8.0, bounds=(0, 1), classes=[0, 1]).fit(X[:1500], y[:1500])
-    model = LogisticRegression().fit(X[:1500], y[:1500])
-    areas = [
-        evaluate_privately(each, X[1500:], y[1500:], 8.0).auc().value
-        for each in (release.release_, model)
-    ]
-    expected = roc_auc_score(y[1500:], model.predict_proba(X[1500:])[:, 1])
-    assert areas == pytest.approx([expected] * 2, abs=0.04)
 
 
 class TestWhereTheRowsSayNothing:

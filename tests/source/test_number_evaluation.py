@@ -3,7 +3,6 @@
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.linear_model import BayesianRidge, LinearRegression
 from sklearn.metrics import mean_absolute_error, r2_score
@@ -76,14 +75,6 @@ class TestWithoutNoise:
             mean_absolute_error(*inside), abs=1e-5
         )
         assert "R² (log)" in found.summary()
-
-    def test_text_missing_outcomes_and_predictions_that_are_none(self):
-        X, y = rows(50, 3)
-        strange = y.astype(object)
-        strange[:10], strange[10:20] = None, [f"{value}" for value in y[10:20]]
-        strange[20:25] = "long"
-        X[30] = np.nan
-        assert exact(Known(), X, strange).n_rows.value == pytest.approx(35)
 
 
 class TestNoise:
@@ -190,20 +181,9 @@ class TestValue:
             found.auc()
         with pytest.raises(ValueError, match="whole number from 1 to 16"):
             found.prediction_curve(17)
-
-    def test_other_outcomes_are_not_merged(self):
-        first = exact(Known(), *rows(100, 0))
-        other = exact(Known(), *rows(100, 1), outcome={**OUTCOME, "high": 30})
-        plain = exact(Plain(), *rows(100, 1))
-        said = {"of other outcomes cannot be merged": other, "with and without intervals": plain}
-        for message, second in said.items():
-            with pytest.raises(ValueError, match=message):
-                PrivateEvaluation.merge([first, second], disjoint=True)
-
-    def test_frames(self):
-        X, y = rows(100, 0)
-        frame = pd.DataFrame(X, columns=["prediction", "deviation"])
-        assert exact(Known(), frame, pd.Series(y)).n_rows.value == pytest.approx(100)
+        without = exact(Plain(), *rows(100, 1))
+        with pytest.raises(ValueError, match="with and without intervals cannot be merged"):
+            PrivateEvaluation.merge([found, without], disjoint=True)
 
 
 def test_few_rows_have_no_figure():

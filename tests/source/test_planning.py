@@ -35,17 +35,6 @@ def plan():
     )
 
 
-def test_a_line_for_each_setting(plan):
-    settings = plan.table[["effects", "n_rows", "epsilon"]].to_numpy().tolist()
-    assert settings == [
-        [effects, n, epsilon]
-        for effects in ("weak", "AUC 0.9")
-        for n in (200, 2000)
-        for epsilon in (0.2, 1.0, 20.0)
-    ]
-    assert len(plan.draws) == 2 * len(plan.table)
-
-
 def test_more_rows_and_less_privacy_are_worth_more(plan):
     table = plan.table.set_index(["effects", "n_rows", "epsilon"])
     strong = table.loc["AUC 0.9"]
@@ -166,17 +155,6 @@ class TestTimes:
         _, y = world.rows(20_000)
         assert y["event"].mean() == pytest.approx(share, abs=0.012)  # 3.5 standard errors
         assert y["time"].max() <= 365
-
-
-def test_frequencies_by_label_in_any_order():
-    settings = {"epsilon": 1.0, "effects": 0.8, "n_draws": 1}
-    plans = [
-        plan_release(SCHEMA, 100, prior, random_state=0, **settings).table
-        for prior in ({"dead": 0.1, "alive": 0.9}, [0.9, 0.1])
-    ]
-    pd.testing.assert_frame_equal(*plans)
-    entropy = -0.9 * np.log(0.9) - 0.1 * np.log(0.1)
-    assert plans[0]["base_log_loss"].item() == pytest.approx(entropy)
 
 
 def test_the_chance_to_reach_an_area_is_that_of_a_further_draw():

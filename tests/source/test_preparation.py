@@ -238,17 +238,6 @@ def test_one_missing_value_of_a_column_moves_no_other_row(values, dtype, numeric
 NUMBERS = {name: {"type": "numeric", "low": 0, "high": 1} for name in "ab"}
 
 
-@pytest.mark.parametrize("as_list", [False, True])
-def test_an_array_with_a_schema_is_encoded_element_by_element(as_list, rng):
-    X = rng.rand(20, 2).astype(object)
-    X[3, 1], X[4, 0] = "John Smith", None
-    expected = pd.DataFrame(X, columns=["a", "b"])
-    encoder = TabularEncoder(NUMBERS).fit(expected)
-    encoded = encoder.transform(X.tolist() if as_list else X)
-    assert (encoded == encoder.transform(expected)).all()
-    assert encoded[3, 1] == encoded[4, 0] == 0.5
-
-
 def wrong_inputs():
     rng = np.random.RandomState(0)
     X, y = rng.rand(19, 2), rng.randint(2, size=19)

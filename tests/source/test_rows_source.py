@@ -1,5 +1,4 @@
 import pickle
-import warnings
 
 import numpy as np
 import pytest
@@ -12,21 +11,11 @@ from skdp import (
     DPSource,
     DPTransferClassifier,
     OptimalDPNoise,
-    PrivacyLeakWarning,
     RandomizedResponse,
     WideCDMMAClassifier,
 )
 from skdp.privacy import PrivacyLedger
 from skdp.release import Moments
-
-
-def test_without_noise_it_is_the_plain_classifier(small):
-    X, y = small
-    with pytest.warns(PrivacyLeakWarning, match="epsilon=inf"):
-        release = DPSource(np.inf, random_state=0).fit(X, y).release_
-    plain = WideCDMMAClassifier(20, error_scale="shared", random_state=0).fit(X, y)
-    assert_array_equal(release.classifier.decision_function(X), plain.decision_function(X))
-    assert release.row_classifier is release.classifier
 
 
 @pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning")
@@ -66,16 +55,6 @@ def test_nothing_reads_clean_rows(rng, monkeypatch):
     assert_allclose(source.release_.moments.means[0], noisy[labels == 0].mean(axis=0))
 
 
-def test_a_seed_fixes_k_means_but_never_the_noise(small):
-    X, y = small
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", PrivacyLeakWarning)
-        first, second = (
-            DPSource(bounds=(0, 1), random_state=0).fit(X, y).release_ for _ in range(2)
-        )
-    assert not np.allclose(first.alignment.class_medians, second.alignment.class_medians)
-
-
 @pytest.mark.parametrize("name", ["optimal", "gaussian"])
 def test_guarantee_travels(small, name):
     source = DPSource(0.5, 1e-6, 2.0, noise=name, random_state=0).fit(*small)
@@ -99,16 +78,6 @@ def test_parts_are_what_was_asked_for(small, parts):
     assert (release.row_classifier is release.classifier) == (not denoised)
     assert release.classifier.n_features_in_ == 6
     assert release.alignment is not None
-
-
-@pytest.mark.parametrize("noise", ["optimal", "gaussian", OptimalDPNoise(3.0, 1e-4)])
-def test_parts_cost_no_privacy(small, noise):
-    guarantees = [
-        DPSource(noise=noise, n_layers=1, parts=parts).fit(*small).guarantee_
-        for parts in ("noise_aware", "papers", "all")
-    ]
-    assert len({(g.epsilon, g.delta) for g in guarantees}) == 1
-    assert guarantees[0] == guarantees[1] == guarantees[2]
 
 
 def arrays_of(thing, seen=None):
@@ -204,13 +173,6 @@ def test_a_failed_fit_leaves_no_release(small):
     assert not hasattr(source, "guarantee_")
     with pytest.raises(NotFittedError, match="pass its release_"):
         DPTransferClassifier(source).fit(X, y)
-
-
-def test_clones_share_a_generator_and_so_never_repeat_its_noise(small):
-    X, y = small
-    plan = DPSource(noise=OptimalDPNoise(random_state=np.random.RandomState(0)), random_state=0)
-    first, second = (clone(plan).fit(X, y).release_.alignment.class_medians for _ in range(2))
-    assert not np.isclose(first, second).any()
 
 
 @pytest.mark.slow

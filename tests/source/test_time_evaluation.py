@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,6 @@ from scipy.special import expit
 from skdp import DPStatisticsSource, PrivacyLeakWarning, evaluate_privately
 from skdp.privacy import gaussian_sigma
 from skdp.release import TIME_BINS, PrivateEvaluation, StepFunction
-from skdp.release._time_evaluation import by_event
 from skdp.source._door import row_weights
 from skdp.source._evaluation import _time_counts
 from skdp.source._integers import ROW
@@ -94,38 +94,6 @@ class TestWithoutNoise:
             # A model that is right.
             assert line["predicted"] == pytest.approx(line["event"], abs=0.015)
 
-    def test_where_nobody_leaves_it_is_the_evaluation_of_two_classes(self):
-        X, y = rows(3000, 1, latest=1e6)
-        found = exact(Known(), X, y)
-        counts = found.histograms
-        assert counts[:, 2].sum() <= 3
-        np.testing.assert_allclose(
-            by_event(counts[:, np.newaxis], counts)[:, 0], counts[:, :2], atol=1
-        )
-        area, brier, _ = slow(X, y, 5.0)
-        assert found.at_times()["auc"][1] == pytest.approx(area, abs=1e-3)
-        assert found.confusion(class_index=1)["accuracy"].value > 0.5
-        assert found.log_loss().value < 0.7
-        curve = found.calibration_curve(4, class_index=1)
-        assert (curve["probability"] - curve["frequency"]).abs().max() < 0.05
-        assert brier == pytest.approx(found.at_times()["brier_score"][1], abs=1e-3)
-
-    def test_scikit_survival_agrees(self):
-        metrics = pytest.importorskip("sksurv.metrics")
-        X, y = rows(6000, 2)
-        y["event"] &= y["time"] <= HORIZON
-        y["time"] = np.minimum(y["time"], HORIZON)
-        found = exact(Known(), X, y)
-        curves = np.exp(-X * np.array(TIMES))
-        areas, mean = metrics.cumulative_dynamic_auc(y, y, 1 - curves, TIMES)
-        _, scores = metrics.brier_score(y, y, curves, TIMES)
-        integrated = metrics.integrated_brier_score(y, y, curves, TIMES)
-        table = found.at_times()
-        np.testing.assert_allclose(table["auc"], areas, atol=0.012)
-        np.testing.assert_allclose(table["brier_score"], scores, atol=0.004)
-        assert found.brier_score().value == pytest.approx(integrated, abs=0.004)
-        assert found.auc().value == pytest.approx(mean, abs=0.012)
-
     def test_tables_text_and_missing_outcomes(self):
         X, y = rows(50, 4)
         table = pd.DataFrame({"time": y["time"], "event": y["event"].astype(int).astype(object)})
@@ -136,12 +104,6 @@ class TestWithoutNoise:
         assert exact(
             Known(), X, y, groups=np.repeat(np.arange(10), 5)
         ).n_rows.value == pytest.approx(10, abs=1e-6)
-
-    def test_it_says_which_times_it_is_about(self):
-        found = exact(Known(), *rows(50, 5))
-        assert (found.outcome, found.classes) == (EVENT, tuple(TIMES))
-        assert "by 2.5" in found._repr_html_()
-        assert repr(found) == "PrivateEvaluation(a time to an event, ε=inf)"
 
 
 def adversarial():
@@ -172,6 +134,16 @@ class TestNoise:
             assert (change >= 0).all()
 
 
+@cache
+def population():
+    """Return figures of many rows whom nobody leaves, and how many of others are in each cell."""
+    names = ["auc", "brier_score", "event"]
+    truth = exact(Known(), *rows(200_000, 1, latest=1e9), times=[5.0]).at_times()[names].iloc[0]
+    X, y = rows(200_000, 2)
+    exits = y["event"], y["time"]
+    return truth, _time_counts(Known(), X, exits, np.ones(len(X), int), EVENT, [5.0])
+
+
 def held(monkeypatch, n, sigma, claimed=1.0, n_draws=300):
     """Return how often intervals of 95 % hold the truth: as they are, and a tenth narrower.
 
@@ -182,28 +154,26 @@ def held(monkeypatch, n, sigma, claimed=1.0, n_draws=300):
     monkeypatch.setattr("skdp.release._score_posterior._RATIOS", [100.0])
     monkeypatch.setattr("skdp.release._evaluation._DRAWS", 300)
     usual = exact(Known(), *rows(50, 0), times=[5.0])
-    names = ["auc", "brier_score", "event"]
-    truth = exact(Known(), *rows(300_000, 1, latest=1e9), times=[5.0]).at_times()[names]
+    truth, cells = population()
     hits = np.zeros(2)
     for seed in range(n_draws):
-        X, y = rows(n, 1000 + seed)
-        exits = y["event"], y["time"]
-        counts = _time_counts(Known(), X, exits, np.ones(n, int), EVENT, [5.0])
-        noise = sigma * np.random.default_rng(seed).standard_normal(counts.shape)
-        found = replace(usual, histograms=counts + noise, deviation=claimed * sigma, parts=())
+        rng = np.random.default_rng(seed)
+        counts = rng.multinomial(n, cells.ravel() / cells.sum()).reshape(cells.shape)
+        noisy = counts + sigma * rng.standard_normal(cells.shape)
+        found = replace(usual, histograms=noisy, deviation=claimed * sigma, parts=())
         table = found.at_times().iloc[0]
-        for name, true in truth.iloc[0].items():
+        for name, true in truth.items():
             low, value, high = (table[f"{name}{end}"] for end in ("_low", "", "_high"))
             ends = np.array([value - low, high - value]) * np.array([[1.0], [0.9]])
             hits += (value - ends[:, 0] <= true) & (true <= value + ends[:, 1])
-    return hits / (len(names) * n_draws)
+    return hits / (len(truth) * n_draws)
 
 
 class TestIntervals:
     def test_they_hold_at_their_level_and_a_tenth_narrower_they_do_not(self, monkeypatch):
         usual, narrower = held(monkeypatch, 1500, 6.5)
-        # By these seeds, of 900: .958 and .936.
-        assert narrower < 0.947 < usual
+        # By these seeds, of 900: .951 and .928; of 3,000 .959 and .933.
+        assert narrower < 0.94 < usual
 
     def test_and_do_not_where_noise_is_larger_than_claimed(self, monkeypatch):
         assert held(monkeypatch, 1500, 13.0, claimed=0.3, n_draws=60)[0] < 0.8
@@ -292,12 +262,6 @@ class TestWhereNobodyIsFollowed:
 
 
 class TestRefusals:
-    def test_no_message_quotes_an_outcome(self):
-        X, _ = rows(20, 0)
-        with pytest.raises(ValueError, match="must be a structured array") as caught:
-            evaluate_privately(Known(), X, np.array(["secret"] * 20), outcome=OUTCOME)
-        assert "secret" not in str(caught.value)
-
     def test_parameters_of_other_models(self):
         X, y = rows(20, 0)
         with pytest.raises(ValueError, match=r"must be that of a model of times"):

@@ -8,12 +8,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skdp import DPStatisticsSource, DPTransferSurvival, Schema, evaluate_privately
-from skdp.noise import Share
 from skdp.privacy import PrivacyLedger
 from skdp.release import Exits
-from skdp.source._integers import GRID, ROW
-from skdp.source._joint_sums import JointSums
-from skdp.source._linear_model import _FREQUENCY_STEPS, perturb_sums
+from skdp.source._integers import ROW
+from skdp.source._linear_model import perturb_sums
 from skdp.source._private_rows import one_pass_plan
 from skdp.tabular import EventOutcome
 
@@ -261,35 +259,6 @@ def test_times_in_text_are_refused_but_no_single_record_decides(cell, n, is_refu
         assert exact(X, frame).statistics.sums.exits.sum() == pytest.approx(60 - n, abs=1e-6)
 
 
-def released_together(source, accumulators):
-    """Return the release of a secure sum, without masks."""
-    sums, totals = JointSums(source, len(accumulators), 1, disjoint=True), []
-    for number in range(2):
-        blank = np.zeros(sums.size(number), dtype=np.uint64)
-        answers = [sums.answer(totals, sums.exact_sums(a), blank) for a in accumulators]
-        totals.append(np.sum(answers, axis=0, dtype=np.uint64).view(np.int64))
-    return sums.release(totals)
-
-
-@pytest.mark.filterwarnings("ignore:.*adds no noise")
-def test_owners_together_release_what_one_would():
-    """A secure sum needs nothing of its own: bit for bit, without noise."""
-    X, y = table(240)
-    source = DPStatisticsSource(np.inf, encoder=SCHEMA)
-    accumulators = [source.accumulator() for _ in range(3)]
-    for k, accumulator in enumerate(accumulators):
-        accumulator.add(X[k::3], y[k::3])
-    together = released_together(source, accumulators)
-    assert_array_equal(together.predict(X), exact(X, y).predict(X))
-
-
-def test_the_budget_is_split_once():
-    plan = one_pass_plan(DPStatisticsSource(encoder=SCHEMA), None, None, np.float64)
-    assert sum(share.fraction for share in plan.shares.values()) == pytest.approx(1)
-    assert plan.shares["counts"] == Share(0.15, 43, np.sqrt(2) * ROW)
-    assert plan.shares["contrast"].sensitivity == pytest.approx(GRID * _FREQUENCY_STEPS * 2**0.5)
-
-
 @pytest.mark.parametrize(
     ("settings", "y", "message"),
     [
@@ -323,13 +292,3 @@ def test_what_does_not_fit_is_refused(settings, y, message):
     with pytest.raises(ValueError, match=message):
         source.fit(X, times if y is None else y)
     assert not hasattr(source, "release_")
-
-
-def test_arrays_have_an_outcome_too():
-    X, y = table(400)
-    X = X[["age"]].to_numpy()
-    outcome = {"type": "event", "horizon": 365}
-    settings = {"bounds": (0, 100), "outcome": outcome}
-    release = exact(X, y, encoder=None, **settings)
-    assert release.predict([[90.0]]) > release.predict([[10.0]])
-    assert release.outcome == OUTCOME

@@ -7,11 +7,9 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from pandas.testing import assert_frame_equal
-from sklearn.base import BaseEstimator
 
 from skdp.utils._frames import as_column, as_elements, as_frame
-from skdp.utils._private_data import validate_private_data
-from skdp.utils._validation import check_array, validate_data
+from skdp.utils._validation import check_array
 
 pa = pytest.importorskip("pyarrow", reason="needs the extra parquet")
 pl = pytest.importorskip("polars", reason="compares with polars")
@@ -84,17 +82,6 @@ def test_tables_of_pandas_keep_their_index_and_names():
         "string[pyarrow]",
         "float64",
     ]
-
-
-def test_validation_finds_the_names_of_columns():
-    rows = {"age": [1, 2], "dose": [0.5, 1.0]}
-    for validate in (validate_data, validate_private_data):
-        for given in (pa.table(rows), pl.LazyFrame(rows), Stream(pa.table(rows))):
-            model = BaseEstimator()
-            found, y = validate(model, given, pl.Series([0, 1]))
-            assert model.feature_names_in_.tolist() == ["age", "dose"]
-            assert_array_equal(found, [[1, 0.5], [2, 1]])
-            assert_array_equal(y, [0, 1])
 
 
 def test_what_cannot_be_read_is_named_without_a_value():

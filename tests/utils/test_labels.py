@@ -87,29 +87,6 @@ def test_whole_numbers_may_be_objects_or_of_pandas_types(place, rng):
         assert model.score(X, labels) == expected.score(X, y)
 
 
-def test_classes_that_are_objects_may_arrive_in_parts(rng):
-    X, y = rng.rand(20, 3), np.arange(20) % 2
-    first, second = (WideCDMMAClassifier(2, 5, 1, random_state=0) for _ in range(2))
-    for rows in (slice(10), slice(10, 20)):
-        first.partial_fit(X[rows], y[rows])
-        second.partial_fit(X[rows], y[rows].astype(object))
-    assert second.classes_.dtype == y.dtype
-    assert_array_equal(first.predict(X), second.predict(X))
-
-
-@pytest.mark.parametrize("classes", [None, [0, 1]])
-def test_whole_numbers_that_are_objects_are_randomized(classes):
-    y = np.repeat([0, 1], 50)
-    response = RandomizedResponse(1.0, classes=classes, random_state=np.random.RandomState(0))
-    expected = RandomizedResponse(1.0, classes=classes, random_state=np.random.RandomState(0))
-    noisy = response.fit(y.astype(object)).transform(y.astype(object))
-    assert_array_equal(noisy, expected.fit(y).transform(y))
-    assert noisy.dtype == y.dtype
-    assert_array_equal(
-        response.unbiased_counts(noisy.astype(object)), expected.unbiased_counts(noisy)
-    )
-
-
 @pytest.mark.parametrize(
     "labels", [[0, "secret"], [0, None], ["secret", np.nan], ["secret", pd.NA]]
 )

@@ -11,7 +11,6 @@ from skdp.utils._linalg import (
     positive_definite_floor,
     principal_directions,
     row_blocks,
-    squared_distances,
 )
 
 
@@ -42,11 +41,6 @@ def test_the_largest_entry_of_a_direction_is_positive(rng):
     assert (P[np.arange(6), np.abs(P).argmax(axis=1)] > 0).all()
 
 
-def test_squared_distances_are_between_corresponding_rows(rng):
-    Y, Z = rng.randn(2, 20, 5)
-    assert_allclose(squared_distances(Y, Z), ((Y - Z) ** 2).sum(axis=1))
-
-
 @pytest.mark.parametrize("positions", [[], [0], [3], [0, 1, 2], [4, 5]])
 def test_positions_that_follow_each_other_are_a_slice(positions):
     index = as_slice(np.array(positions, dtype=int))
@@ -72,13 +66,6 @@ def test_eigenvalues_are_raised_to_a_floor_and_directions_stay(rng):
     ):
         found = positive_definite_floor(matrix, **settings)
         assert_allclose(found, (vectors * expected) @ vectors.T, atol=1e-12)
-
-
-def test_the_floor_of_a_stack_is_that_of_each_matrix(rng):
-    roots = rng.randn(5, 3, 3)
-    stack = roots + roots.swapaxes(1, 2)
-    each = [positive_definite_floor(matrix, 0.1, 0.2) for matrix in stack]
-    np.testing.assert_array_equal(positive_definite_floor(stack, 0.1, 0.2), each)
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, 512, 513, 2000])

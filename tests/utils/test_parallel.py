@@ -50,19 +50,6 @@ def test_map_rows_bounds_its_workspace(values_per_row):
     assert sum(sizes) == 3000
 
 
-def test_map_rows_casts_block_by_block():
-    seen = []
-
-    def function(Y):
-        seen.append(Y.dtype)
-        return Y[:, 0]
-
-    X = np.ones((1500, 2), dtype=np.uint8)
-    out = map_rows(function, X, values_per_row=4, dtype=np.float32)
-    assert set(seen) == {np.dtype(np.float32)}
-    assert_array_equal(out, np.ones(1500, dtype=np.float32))
-
-
 def test_seeds_are_those_of_scikit_learn():
     bound = np.iinfo(np.int32).max
     seeds = draw_seeds(np.random.RandomState(0), 50)

@@ -73,7 +73,8 @@ def released_statistics(release: Any) -> dict[str, np.ndarray]:
 def _read_statistics(release, arrays):
     sums = release.statistics.sums
     upper = np.triu_indices(len(sums.second))
-    numbers = [sums.counts, sums.total, sums.class_sums, sums.second[upper], sums.frequencies]
+    by_class = sums.contrast + sums.frequencies.T @ sums.total
+    numbers = [sums.counts, sums.total, by_class, sums.second[upper], sums.frequencies]
     numbers += [sums.count_sd, sums.total_sd, sums.contrast_sd, sums.second_sd]
     numbers += [sums.of_all_columns, sums.squares, sums.square_sd]
     numbers += [sums.exits, sums.exit_sd, sums.exit_places]
