@@ -139,12 +139,17 @@ class Terms:
         return cls(basis, n_shared, functions.mean(axis=0), scales, float(spread))
 
     @classmethod
-    def of_columns(cls, rows: np.ndarray, power: float) -> Self:
-        """Return the columns, of mean 0, divided by a power of their standard deviations."""
+    def of_columns(cls, rows: np.ndarray, widths: np.ndarray) -> Self:
+        """Return the columns, of mean 0, divided by the roots of deviations and of widths.
+
+        Widths between public bounds make it a prior in which coefficients of rare values are
+        larger, as a release's own are; NaN where there are none standardizes a column.
+        """
         means, deviations = rows.mean(axis=0, dtype=float), rows.std(axis=0, dtype=float)
         constant = deviations <= _MIN_VARIATION * np.abs(means)
-        scales = np.where(constant, 1.0, np.where(constant, 1.0, deviations) ** power)
-        spread = np.linalg.norm(deviations / scales) or 1.0
+        deviations = np.where(constant, 1.0, deviations)
+        scales = np.sqrt(deviations * np.where(np.isnan(widths), deviations, widths))
+        spread = np.linalg.norm(np.where(constant, 0.0, deviations) / scales) or 1.0
         return cls(None, rows.shape[1], means, scales, float(spread))
 
     def rotated(self, rows: np.ndarray, most: int) -> Self:

@@ -93,6 +93,20 @@ class Task:
         return has_indicators(self.X)
 
     @property
+    def widths(self):
+        """Widths of columns between public bounds, NaN where there are none."""
+        widths = np.full(self.X.shape[1], np.nan)
+        for pair in self.pairs[:1] if not self.is_embedded else ():
+            release, shared = pair.release, slice(None, self.n_shared)
+            if release.n_features == len(widths[shared]):
+                bounds = release.bounds
+                encoded = release.encoder is not None
+                widths[shared] = (
+                    1.0 if encoded else np.nan if bounds is None else np.ptp(bounds, 0)
+                )
+        return widths
+
+    @property
     def pairs(self):
         """The target paired with each release, in the columns of the releases."""
         return [PairedRelease(self, *source) for source in self.sources]
