@@ -12,6 +12,7 @@ from skdp import DPSource, OptimalDPNoise, PrivacyLeakWarning
 from skdp.datasets import load_digits_domains
 from skdp.noise import _queries, _randomness
 from skdp.source import _publication, _statistics_source
+from skdp.tabular import ClassOutcome
 from skdp.transfer import _self_training
 
 
@@ -24,6 +25,8 @@ def _open_source(X, y, **settings):
 
 def _altered(release, **changes):
     """A release of noisy rows with other fields, or other parts of its model, or without some."""
+    if "classes" in changes:
+        changes["outcome"] = ClassOutcome(changes.pop("classes"))
     frame = {name: value for name, value in changes.items() if name in vars(release)}
     parts = {name: value for name, value in changes.items() if name not in frame}
     if "classifier" in parts:

@@ -266,3 +266,17 @@ def test_what_is_public_is_what_the_reference_documents(path):
     package, names = public_names(path)
     assert len(names) == len(set(names))
     assert set(names) == documented_names().get(package, set())
+
+
+OUTCOMES = {"ClassOutcome", "NumberOutcome", "EventOutcome"}
+
+
+@each_module
+def test_only_its_own_file_asks_which_outcome_there_is(path):
+    """Everything else asks the outcome, or looks into a table by its ``kind``."""
+    if path.relative_to(ROOT).parts == ("tabular", "_outcomes.py"):
+        return
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance":
+            named = {name.id for name in ast.walk(node.args[1]) if isinstance(name, ast.Name)}
+            assert not named & OUTCOMES, f"line {node.lineno}: {ast.unparse(node)}"

@@ -47,6 +47,7 @@ from skdp import (
 from skdp.privacy import PrivacyLedger
 from skdp.tabular import (
     CategoryColumn,
+    NumberOutcome,
     NumericColumn,
     check_table,
     explain_prediction,
@@ -399,6 +400,7 @@ CALLS |= {
     ),
     "NumericColumn.encode": lambda t: NumericColumn("real", 0, 1).encode(t.real),
     "NumericColumn.positions": lambda t: NumericColumn("real", 0, 1).positions(t.real),
+    "NumberOutcome.positions": lambda t: NumberOutcome(0, 1).positions(t.real),
     "CategoryColumn.encode": lambda t: CategoryColumn("y", ("no", "yes")).encode(t.y),
     "CategoryColumn.codes": lambda t: CategoryColumn("y", ("no", "yes")).codes(t.y),
     "CategoryColumn.positions": lambda t: CategoryColumn("y", ("no", "yes")).positions(t.y),

@@ -23,7 +23,6 @@ from skdp.commands._tables import (
 from skdp.privacy import PrivacyLedger
 from skdp.tabular import (
     MANY,
-    EventOutcome,
     Schema,
     missing_marks,
     missing_values,
@@ -81,7 +80,7 @@ def outcome_columns(arguments, outcome, where, *, required=False):
     """
     given = {name: getattr(arguments, name) for name in ("label", "event", "time")}
     named = [name for name in ("event", "time") if given[name] is not None]
-    if not isinstance(outcome, EventOutcome):
+    if not outcome.columns:
         if named:
             raise ValueError(
                 f"--{named[0]} {given[named[0]]!r} is for an outcome that is a time to an event, "
@@ -90,7 +89,7 @@ def outcome_columns(arguments, outcome, where, *, required=False):
         if required and given["label"] is None:
             raise ValueError("--label is missing. Name the column with the labels.")
         return {} if given["label"] is None else {"--label": given["label"]}
-    own = {"event": outcome.event, "time": outcome.time}
+    own = dict(zip(("event", "time"), outcome.columns, strict=True))
     if given["label"] is not None:
         raise ValueError(
             f"--label {given['label']!r} is for classes and numbers, and the outcome of {where} "
@@ -120,18 +119,12 @@ def check_pair(event, time):
 
 def with_columns(schema, columns):
     """Return a schema whose outcome, where it is a time, is in these columns of a table."""
-    if not isinstance(schema.outcome, EventOutcome):
-        return schema
-    event, time = columns.values()
-    return replace(schema, outcome=replace(schema.outcome, event=event, time=time))
+    return replace(schema, outcome=schema.outcome.with_columns(*columns.values()))
 
 
 def outcome_values(frame, columns, outcome):
     """Return labels, or a table of events and times, from what ``outcome_columns`` returned."""
-    names = list(columns.values())
-    if not isinstance(outcome, EventOutcome):
-        return frame[names[0]]
-    return frame[names].set_axis([outcome.event, outcome.time], axis=1)
+    return outcome.values(frame[list(columns.values())])
 
 
 def add_people(parser):
@@ -228,7 +221,7 @@ def read_schema(path, argument="", *, with_outcome=False):
         schema = Schema.read(path)
     except ValueError as error:
         raise ValueError(f"{argument}{path!r}: {error}") from None
-    if with_outcome and schema.outcome is None and schema.classes is None:
+    if with_outcome and not schema.outcome.is_complete:
         raise ValueError(
             f"{argument}{path!r} lists no classes. Add them by hand, as "
             '"classes": ["alive", "dead"], or draft the schema with --label. If labels are '

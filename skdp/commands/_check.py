@@ -14,7 +14,7 @@ from skdp.commands._arguments import (
     with_columns,
 )
 from skdp.commands._tables import add_column, check_columns
-from skdp.tabular import COLUMN_KINDS, TABLE_KINDS, EventOutcome, check_table
+from skdp.tabular import COLUMN_KINDS, TABLE_KINDS, check_table
 
 NAME = "check"
 HELP = """Check private rows against a schema before a release; for their owner only.
@@ -74,9 +74,8 @@ def checked_rows(arguments, schema, note, where):
     groups = people(frame, arguments)
     refuse_stops(frame, schema, arguments)
     outcome, columns = schema.outcome, outcome_columns(arguments, schema.outcome, where)
-    labels = outcome_values(frame, columns, outcome)
-    if isinstance(outcome, EventOutcome):  # what cannot be read was accepted, or is in few cells
-        labels = labels.mask(outcome.unread(labels[outcome.event], labels[outcome.time]).T, None)
+    # What cannot be read was accepted, or is in few cells.
+    labels = outcome.readable(outcome_values(frame, columns, outcome))
     return frame[list(schema.names)], labels, groups
 
 

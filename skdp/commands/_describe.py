@@ -7,7 +7,6 @@ from math import floor, inf, isfinite, isinf, log10
 from skdp.commands._arguments import add_release
 from skdp.privacy import pack_guarantee
 from skdp.release import RARE, Release, statements
-from skdp.tabular import outcome_description
 from skdp.utils._text import text_width
 
 NAME = "describe"
@@ -95,12 +94,13 @@ def _facts(release):
     moments = release.moments
     counts = (
         None
-        if moments is None or release.outcome
+        if moments is None or not release.outcome.groups
         else [round(float(n)) for n in moments.class_counts]
     )
     return {
-        "classes": None if release.outcome else release.classes.tolist(),
-        "outcome": release.outcome and outcome_description(release.outcome),
+        "classes": None,
+        "outcome": None,
+        **release.outcome.description(),
         "n_features": release.n_features,
         "columns": None if encoder is None else encoder.to_mapping()["columns"],
         "feature_names": None if names is None else names.tolist(),

@@ -8,7 +8,6 @@ from textwrap import wrap
 from skdp.commands._arguments import add_plot, between, checked_plot, drawn, read_schema
 from skdp.commands._predict import class_shares
 from skdp.source import plan_release
-from skdp.tabular import NumericColumn
 from skdp.utils._text import text_width
 
 NAME = "plan"
@@ -127,23 +126,27 @@ def _effect(text):
         return text
 
 
+# By the kind of the outcome: a figure, the option that asks for one, and that of other outcomes.
+_FIGURES = {
+    "class": ("An AUC", "auc", "r2"),
+    "number": ("An R²", "r2", "auc"),
+    "event": ("A concordance", "auc", "r2"),
+}
+
+
 def run(arguments, note):
     """Simulate, and return what is expected."""
     target = checked_plot(arguments)
     schema = read_schema(arguments.schema, with_outcome=True)
-    number = isinstance(schema.outcome, NumericColumn)
-    for option, wrong in {"auc": number, "r2": not number}.items():
-        if wrong and getattr(arguments, option) is not None:
-            raise ValueError(
-                f"--{option} is for an outcome that is {'no' if number else 'a'} number, and that "
-                f"of {arguments.schema!r} is {'one' if number else 'none'}. Leave it out"
-                f"{', or use --r2' * number}."
-            )
-    name, wanted = ("An R²", arguments.r2) if number else ("An AUC", arguments.auc)
-    if schema.outcome is not None and not number:
-        name = "A concordance"
+    name, option, other = _FIGURES[schema.outcome.kind]
+    wanted = getattr(arguments, option)
+    if getattr(arguments, other) is not None:
+        raise ValueError(
+            f"--{other} is for another outcome than that of {arguments.schema!r}. Leave it out, "
+            f"or use --{option}."
+        )
     prior = arguments.class_prior
-    if schema.classes is not None:
+    if schema.outcome.groups:
         _require_prior(arguments, schema.classes)
         prior = class_shares(schema.classes, prior)
     note("simulating tables, and releases of them")

@@ -22,7 +22,6 @@ from skdp.commands._tables import (
 )
 from skdp.release import Release
 from skdp.tabular import (
-    EventOutcome,
     Vocabulary,
     missing_values,
     number_forms,
@@ -92,17 +91,11 @@ def run(arguments, note):
     releases = _releases(arguments)
     outcome = releases[0].outcome
     columns = outcome_columns(arguments, outcome, f"the release {arguments.release[0]!r}")
-    if outcome is None:
-        predictions = _classes(releases, arguments, note)
-    elif arguments.class_prior is not None:
-        kind = "time" if isinstance(outcome, EventOutcome) else "number"
+    if arguments.class_prior is not None and not outcome.groups:
         raise ValueError(
-            f"--class-prior is for classes, and the outcome is a {kind}. Leave it out."
+            f"--class-prior is for classes, and the outcome is {outcome.about}. Leave it out."
         )
-    elif isinstance(outcome, EventOutcome):
-        predictions = _times(releases, columns, arguments, note)
-    else:
-        predictions = _numbers(releases, arguments, note)
+    predictions = _PREDICTIONS[outcome.kind](releases, columns, arguments, note)
     said = f"Wrote {str(target)!r}: {', '.join(predictions)}; one line for each row, in order."
     if write_table(pd.DataFrame(predictions), target, overwrite=arguments.force):
         said += (
@@ -112,7 +105,7 @@ def run(arguments, note):
     return said
 
 
-def _classes(releases, arguments, note):
+def _classes(releases, columns, arguments, note):
     """Return the class that is predicted of each row, and the probability of each class."""
     classes = np.unique(np.concatenate([release.classes for release in releases]))
     prior = class_shares(classes.tolist(), arguments.class_prior)
@@ -137,7 +130,7 @@ def _classes(releases, arguments, note):
     return predictions
 
 
-def _numbers(releases, arguments, note):
+def _numbers(releases, columns, arguments, note):
     """Return the number that is predicted of each row, with its standard deviation."""
     names = ("prediction", "deviation")
     frame = read_rows(arguments, note)
@@ -178,6 +171,9 @@ def _times(releases, columns, arguments, note):
     at_times = curves[:, np.searchsorted(model.unique_times_, times, side="right") - 1]
     predicted = np.round(model.predict(rows), 6), *_shown(at_times).T, _six_digits(median)
     return ids | dict(zip(names, predicted, strict=True))
+
+
+_PREDICTIONS = {"class": _classes, "number": _numbers, "event": _times}
 
 
 def _source(releases):
@@ -225,7 +221,7 @@ def _releases(arguments):
     releases = [Release.load(path) for path in paths]
     if len(releases) == 1:
         return releases
-    if len({release.outcome for release in releases}) > 1:
+    if len({release.outcome.unlisted() for release in releases}) > 1:
         raise ValueError(
             "The releases have other outcomes: classes, numbers between other bounds, or times "
             "up to other horizons. Predict by each alone."
@@ -236,10 +232,11 @@ def _releases(arguments):
                 f"{path!r} has no schema, so that its columns cannot be told from those of the "
                 "other releases. Predict by it alone, or use DPTransferClassifier in Python."
             )
-        if not np.array_equal(release.classes, releases[0].classes):
+        classes, of_first = (list(made.outcome.groups) for made in (release, releases[0]))
+        if classes != of_first:
             raise ValueError(
-                f"{path!r} has the classes {release.classes.tolist()!r:.200}, and {paths[0]!r} "
-                f"{releases[0].classes.tolist()!r:.200}. Predict by each alone."
+                f"{path!r} has the classes {classes!r:.200}, and {paths[0]!r} "
+                f"{of_first!r:.200}. Predict by each alone."
             )
     return releases
 

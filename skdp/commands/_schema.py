@@ -15,7 +15,7 @@ from skdp.commands._arguments import (
     write_schema,
 )
 from skdp.commands._tables import add_table_options, inferred
-from skdp.tabular import CategoryColumn, EventOutcome, NumericColumn, Schema
+from skdp.tabular import CategoryColumn, Schema
 
 NAME = "schema"
 HELP = """Draft a schema from public rows, or combine several schemas.
@@ -108,8 +108,8 @@ def run(arguments, note):
                 f"warning: {column.name!r:.100} has {len(column.categories)} categories. If these "
                 "are names or IDs, delete the column from the schema."
             )
-    if len(schema.classes or ()) > 50:
-        note(f"warning: {arguments.label!r} has {len(schema.classes)} classes. Is it a label?")
+    if len(schema.outcome.groups) > 50:
+        note(f"warning: {arguments.label!r} has {schema.outcome.about}. Is it a label?")
     _note_outcome(schema, arguments, note)
     write_schema(schema, target, arguments)
     return (
@@ -120,26 +120,45 @@ def run(arguments, note):
 
 def _note_outcome(schema, arguments, note):
     """Say what the labels of a draft were taken for, where they may be something else."""
-    if isinstance(schema.outcome, EventOutcome) and arguments.horizon is None:
-        note(
-            f"the horizon is {schema.outcome.horizon:g}, the largest time, rounded. Better write "
-            "the time that your question is about, as 365 days, up to which many rows are followed"
-        )
-    elif isinstance(schema.outcome, NumericColumn):
-        low, high = schema.outcome.low, schema.outcome.high
-        note(
-            f"the labels are taken for a number from {low:g} to {high:g}. If these are classes, "
-            'list them in place of "outcome", as "classes"'
-        )
-    elif len(schema.classes or ()) > 2 and all(isinstance(c, int | float) for c in schema.classes):
-        low, high = min(schema.classes), max(schema.classes)
-        note(
-            f"the labels are taken for {len(schema.classes)} classes. If they are amounts or "
-            f'counts, write "outcome": {{"type": "number", "low": {low:g}, "high": {high:g}}} in '
-            'place of "classes", with the bounds that they can have'
-        )
-    if schema.classes is None and schema.outcome is None:
-        note("the draft lists no classes; skdp release needs them: name a column by --label")
+    notes = _OUTCOME_NOTES[schema.outcome.kind](schema.outcome, arguments)
+    if not schema.outcome.is_complete:
+        notes = "the draft lists no classes; skdp release needs them: name a column by --label"
+    if notes:
+        note(notes)
+
+
+def _note_on_horizon(outcome, arguments):
+    if arguments.horizon is not None:
+        return ""
+    return (
+        f"the horizon is {outcome.horizon:g}, the largest time, rounded. Better write the time "
+        "that your question is about, as 365 days, up to which many rows are followed"
+    )
+
+
+def _note_on_number(outcome, arguments):
+    return (
+        f"the labels are taken for a number from {outcome.low:g} to {outcome.high:g}. If these "
+        'are classes, list them in place of "outcome", as "classes"'
+    )
+
+
+def _note_on_classes(outcome, arguments):
+    labels = outcome.groups
+    if len(labels) < 3 or not all(isinstance(label, int | float) for label in labels):
+        return ""
+    return (
+        f"the labels are taken for {len(labels)} classes. If they are amounts or counts, write "
+        f'"outcome": {{"type": "number", "low": {min(labels):g}, "high": {max(labels):g}}} in '
+        'place of "classes", with the bounds that they can have'
+    )
+
+
+_OUTCOME_NOTES = {
+    "class": _note_on_classes,
+    "number": _note_on_number,
+    "event": _note_on_horizon,
+}
 
 
 def _common(arguments, note):
@@ -161,7 +180,7 @@ def _common(arguments, note):
         schemas[repr(path)] = read_schema(path)
     columns = "all" if arguments.all_columns else "shared"
     schema = Schema.common(schemas, columns=columns)
-    if schema.classes is None and schema.outcome is None:
+    if not schema.outcome.is_complete:
         note("the schemas list no classes; skdp release needs them: add them by hand")
     write_schema(schema, target, arguments)
     lines = [schema.summary()]

@@ -43,11 +43,11 @@ from skdp.displays import EvaluationDisplay
 from skdp.release import HALF_WIDTH, LEAST_ROWS, Release, StepFunction
 from skdp.source import evaluate_privately
 from skdp.tabular import (
+    ClassOutcome,
     EventOutcome,
     canonical,
     missing_values,
     numbers,
-    outcome_description,
     person_ids,
 )
 from skdp.utils._survival import concordance_index
@@ -113,7 +113,7 @@ def run(arguments, note):
             "class, 'prediction', or 'risk' and 'survival_' with a time. Name what it wrote."
         )
     check_columns(predictions, columns, arguments.predictions, "skdp predict")
-    outcome = _outcome_of(arguments.schema) if score is _of_times else None
+    outcome = _outcome_of(arguments.schema) if score is _of_times else ClassOutcome()
     named = outcome_columns(arguments, outcome, "the predictions", required=True)
     truth = read_rows(arguments, note, named)
     predictions, truth = _joined(predictions, truth, arguments)
@@ -130,7 +130,7 @@ def _outcome_of(path):
         return EventOutcome(1.0)
     release = Release.load(path) if path.lower().endswith(".skdp") else None
     outcome = read_schema(path, "--schema ").outcome if release is None else release.outcome
-    if not isinstance(outcome, EventOutcome):
+    if not outcome.columns:
         raise ValueError(f"--schema {path!r} has no outcome that is a time. Leave it out.")
     return outcome
 
@@ -295,7 +295,7 @@ def _of_times(predictions, truth, values, columns, named, arguments):
         evaluation = evaluate_privately(
             *(_Curves(times, values[known, 1:]), np.arange(known.sum()).reshape(-1, 1)),
             *(exits[known], inf),
-            outcome=outcome_description(outcome),
+            outcome=outcome.description()["outcome"],
             times=times,
         )
     events, left = (events == 1) & (left <= times[-1]), np.minimum(left, times[-1])

@@ -90,7 +90,7 @@ class EvaluationDisplay(Display):
         owner = "EvaluationDisplay.from_evaluation"
         needed = ("roc_curve", "prediction_curve")
         require_kind(owner, "evaluation", evaluation, needed, "a PrivateEvaluation")
-        if evaluation.outcome is None or hasattr(evaluation.outcome, "horizon"):
+        if evaluation.has_scores:
             calibration = evaluation.calibration_curve(class_index=class_index)
             positive = evaluation.positives[class_index]
             return cls(evaluation.roc_curve(class_index), calibration, positive)

@@ -113,13 +113,13 @@ class ReleaseDisplay(Display):
             When it is something else, such as the source that made it.
         """
         owner = "ReleaseDisplay.from_release"
-        needed = ("describe_columns", "guarantee", "classes")
+        needed = ("describe_columns", "guarantee", "outcome")
         require_kind(owner, "release", release, needed, "a Release, such as source.release_")
         rates = np.linspace(0, 1, 201)
         most = claimed_rates(release.guarantee, rates)
         trade_off = pd.DataFrame({"false_positives": rates, "true_positives": most})
         counts = places = None
-        if release.moments is not None and getattr(release, "outcome", None) is None:
+        if release.moments is not None and release.outcome.groups:
             table = release.describe_columns()
             counts = table[(table["statistic"] == "rows") & table["class"].notna()]
             counts = counts[["class", "value", "low", "high"]].reset_index(drop=True)
@@ -281,12 +281,7 @@ class ShapeFunctionsDisplay(Display):
                 f"The 'columns' parameter of {owner} names {unknown!r:.200}, which the release "
                 f"does not have. It has {names!r:.500}."
             )
-        outcome = getattr(release, "outcome", None)
-        if outcome is None:
-            return cls(effects, columns)
-        if hasattr(outcome, "horizon"):
-            return cls(effects, columns, "the log-hazard")
-        return cls(effects, columns, "the logarithm" if outcome.log else "the outcome")
+        return cls(effects, columns, release.outcome.effect_unit)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the display.

@@ -257,8 +257,10 @@ def _release(answer, file, max_bytes):
 
 def _check_agreed(release, schema, classes, max_rows):
     """Raise unless a release has the columns, classes and rows that were agreed on."""
-    if classes is not None and sorted(map(str, classes)) != sorted(map(str, release.classes)):
-        raise _RefusedError(f"other classes: {release.classes.tolist()}")
+    if classes is not None and sorted(map(str, classes)) != sorted(
+        map(str, release.outcome.groups)
+    ):
+        raise _RefusedError(f"other classes: {list(release.outcome.groups)}")
     problem = None if max_rows is None else rows_problem(release, max_rows)
     if problem:
         raise _RefusedError(problem)

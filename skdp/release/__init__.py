@@ -1,7 +1,8 @@
 """The release, which the source gives to the target, and all estimates that need no rows."""
 
 from skdp.release._basis import BasisFunctions
-from skdp.release._evaluation import Estimate, PrivateEvaluation
+from skdp.release._evaluation import PrivateEvaluation
+from skdp.release._figures import Estimate
 from skdp.release._linear_regression import LinearRegression
 from skdp.release._linear_scores import LinearScores
 from skdp.release._mixtures import ClassModel, Mixtures
@@ -19,8 +20,8 @@ from skdp.utils._survival import StepFunction
 # isort: split
 # Shared within skdp, undocumented.
 from skdp.release._basis import COSINE_ORDERS
-from skdp.release._evaluation import SCORE_BINS
 from skdp.release._exits import Exits
+from skdp.release._figures import SCORE_BINS
 from skdp.release._frame import elements_per_record, elements_per_value, value_guarantee
 from skdp.release._linear_discriminant import linear_scores
 from skdp.release._linear_scores import linear_discriminant
@@ -39,14 +40,13 @@ from skdp.release._subspace import class_medians
 from skdp.release._summary import (
     RARE,
     TARGET_ADVICE,
-    known_of,
     result_lines,
     statements,
     trade_off,
     warn_of_doubt,
 )
 from skdp.release._time_evaluation import DEFAULT_TIMES, N_STATES, TIME_BINS, times_fault
-from skdp.release._times import concordance, cumulative_hazards, curve_times, curves
+from skdp.release._times import concordance, cumulative_hazards, curves
 
 __all__ = [
     "BasisFunctions",

@@ -7,9 +7,8 @@ import pandas as pd
 from scipy.stats import norm
 
 from skdp.release._basis import regression
-from skdp.release._hazard_ratios import HazardRatios
 from skdp.release._unclipped import clipping_by_class, numeric_functions
-from skdp.tabular import CategoryColumn, EventOutcome, NumericColumn
+from skdp.tabular import CategoryColumn, NumericColumn
 from skdp.utils._linalg import NEGLIGIBLE
 
 # Name of missing values where the schema does not use it.
@@ -117,7 +116,8 @@ def describe_columns(release, confidence=0.95):
         half = quantile * np.sqrt(group.count_noise) if has_statistics else np.nan
         ends = np.maximum([group.count, group.count - half, group.count + half], 0.0)
         lines.append((None, "rows", group.label, *ends.tolist()))
-    ratios = _hazard_ratios(release, confidence)
+    low, high = _scales(release)
+    ratios = release.model.prediction.hazard_ratios(high - low, confidence)
     for column, numbers in _columns(release):
         for group in groups:
             for statistic, *interval in _statistics(group, numbers, column, confidence, ratios):
@@ -150,14 +150,6 @@ def _columns(release):
         yield NumericColumn(name, low[j], high[j]) if bounded else _Unbounded(name), [j]
 
 
-def _hazard_ratios(release, confidence):
-    """Return the reader of hazard ratios, where the outcome is a time."""
-    if not isinstance(release.outcome, EventOutcome):
-        return None
-    basis, (low, high) = release.statistics.basis, _scales(release)
-    return HazardRatios(release.statistics, basis.scale[basis.linear] * (high - low), confidence)
-
-
 def _scales(release):
     """Return the values of encoded columns at which u is 0 and 1."""
     if release.encoder is None and release.statistics is not None:
@@ -188,16 +180,16 @@ def _groups_of_sums(release):
     clipped = np.vstack([clipped, sums.total.sum(axis=0)])
     unclipped = (clipped - counts[:, np.newaxis] * shifts) / factors[:, np.newaxis]
     systematic_variance = weights @ clipping.systematic_variance
-    labels, linear = [*release.classes.tolist(), None], basis.linear
+    labels, linear = [*release.outcome.groups, None], basis.linear
     low, high = _scales(release)
     units = basis.scale[linear] * (high - low)
     center = (basis.center[linear] - low) / (high - low)
     spreads = _spreads(release, clipping, weights, counts, noise, systematic_variance)
     # The ends of a number are no groups of rows.
-    first = 0 if release.outcome is None else K
+    first = K + 1 - len(labels)
     return [
         _Group(
-            label=labels[g],
+            label=labels[g - first],
             count=counts[g],
             count_noise=count_sd**2 * (1 if g < K else K),
             center=center,
@@ -271,7 +263,7 @@ def _groups_of_moments(release):
     low, high = _scales(release)
     width = high - low
     variances = np.maximum(_diagonals(moments) / width**2, NEGLIGIBLE)
-    variances = np.broadcast_to(variances, (len(release.classes), len(width)))
+    variances = np.broadcast_to(variances, (release.outcome.n_sums, len(width)))
     covariance_noise = moments.covariance_noise
     spread_noise = np.zeros(1) if covariance_noise is None else covariance_noise / width**4
     spread_noise = np.broadcast_to(spread_noise, variances.shape)
@@ -279,7 +271,7 @@ def _groups_of_moments(release):
     mean_noise = np.broadcast_to(mean_noise, variances.shape)
     center = (moments.means - low) / width
     groups = []
-    for c, label in enumerate(release.classes.tolist()):
+    for c, label in enumerate(release.outcome.groups):
         n, size = moments.class_counts[c], moments.effective_sizes[c]
         noise = moments.noise / width**2
         noisy = variances[c] + noise

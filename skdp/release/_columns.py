@@ -29,7 +29,7 @@ def column_names(release):
 
 
 def chosen_columns(release, names):
-    """Return the numbers of the columns with these names, in their order, and their schema."""
+    """Return the numbers of the columns with these names, in their order, and what they change."""
     if release.feature_names is None:
         raise ValueError(
             f"The {release.n_features} columns of this release have no names to restrict it by. "
@@ -42,7 +42,13 @@ def chosen_columns(release, names):
     else:
         wanted = encoder.encoded_names
     place = {name: number for number, name in enumerate(all_names)}
-    return np.array([place[name] for name in wanted]), encoder
+    columns = np.array([place[name] for name in wanted])
+    return columns, {
+        "n_features": len(columns),
+        "feature_names": release.feature_names[columns],
+        "bounds": None if release.bounds is None else release.bounds[:, columns],
+        "encoder": encoder,
+    }
 
 
 def encoded_rows(release, X):

@@ -4,9 +4,7 @@ import numpy as np
 import pandas as pd
 
 from skdp.release._columns import column_names, encoded_rows
-from skdp.release._numbers import predicted_numbers
 from skdp.tabular import (
-    EventOutcome,
     NumericColumn,
     Schema,
     bounded_columns,
@@ -20,20 +18,14 @@ _N_PLACES = 33
 
 def column_effects(release, positive=None):
     """Return the contribution of each value to the log-odds, see ``Release.effects``."""
-    if release.outcome is None and (
-        release.linear is None or (release.encoder is None and release.bounds is None)
-    ):
-        raise ValueError(
-            "This release has no scores that are sums over columns. Those of DPStatisticsSource "
-            "with model='linear' or 'additive' have such scores; 'auto' uses these for tables."
-        )
-    sign = np.ones(1) if release.outcome is not None else _contrast(release, positive)
+    prediction = release.model.prediction
+    sign = prediction.contrast(release, positive)
     deviations = _deviations(release)
     lines: list = []
     for number, (name, start, labels, blocks) in enumerate(_columns(release)):
         rows = np.zeros((len(blocks), release.n_features))
         rows[:, start : start + blocks.shape[1]] = blocks
-        effect = _scores(release, rows) @ sign
+        effect = prediction.terms(release, rows) @ sign
         noise = deviations(number, rows) * np.linalg.norm(sign)
         lines += zip([name] * len(labels), labels, effect - effect.mean(), noise, strict=True)
     return pd.DataFrame(lines, columns=["column", "value", "effect", "noise"])
@@ -54,55 +46,8 @@ def explained_row(release, x):
     def unscaled(rows):
         return low + rows * width
 
-    if release.outcome is None:
-        return explain_prediction(
-            # The floor is far below what rounds to 0 beside 1.
-            lambda rows: np.log(np.maximum(release.model.probabilities(unscaled(rows)), 1e-300)),
-            row,
-            release.classes,
-            schema=schema,
-        )
-    if isinstance(release.outcome, EventOutcome):
-        return explain_prediction(
-            lambda rows: release.model.risks(unscaled(rows)), row, schema=schema
-        )
-    [deviation] = predicted_numbers(release, unscaled(row[np.newaxis]), True)[1]
-    return explain_prediction(
-        lambda rows: predicted_numbers(release, unscaled(rows), False),
-        row,
-        schema=schema,
-        deviation=deviation,
-    )
-
-
-def _scores(release, rows):
-    """Return the scores of encoded rows; of a number its unit, or logarithm, of times risks."""
-    if release.outcome is None:
-        return release.model.score(rows)
-    if isinstance(release.outcome, EventOutcome):
-        return release.model.risks(rows)[:, np.newaxis]
-    low, high = release.outcome.low, release.outcome.high
-    if not release.outcome.log:
-        width = high - low
-    elif low > 0:
-        width = np.log(high / low)
-    else:
-        width = 1.0  # of the whole scale, which is no logarithm near zero
-    return width * release.model.places(rows)[:, np.newaxis]
-
-
-def _contrast(release, positive):
-    """Return the weights of scores in the log-odds of a class against the others."""
-    classes = release.classes.tolist()
-    if positive is None and len(classes) == 2:
-        positive = classes[1]
-    if positive not in classes:
-        raise ValueError(
-            f"The 'positive' parameter of Release.effects must be one of the classes {classes}, "
-            f"got {positive!r:.100}."
-        )
-    is_positive = np.array([label == positive for label in classes])
-    return np.where(is_positive, 1.0, -1 / (len(classes) - 1))
+    predict, facts = release.model.prediction.explanation(release, unscaled(row))
+    return explain_prediction(lambda rows: predict(unscaled(rows)), row, schema=schema, **facts)
 
 
 def _deviations(release):

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from itertools import combinations
-from math import isfinite, isnan, nan
+from math import isfinite
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Self
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 import pandas as pd
@@ -18,62 +18,29 @@ from sklearn.utils import check_random_state
 
 from skdp.displays import EvaluationDisplay
 from skdp.privacy import WHOLE, PrivacyGuarantee, pack_guarantee, unpack_guarantee
+from skdp.release._figures import (
+    FIGURES,
+    LARGEST_COUNT,
+    UNKNOWN,
+    Estimate,
+    areas,
+    estimate_of,
+    mean_over_rows,
+    require_field,
+)
 from skdp.release._merging import merged_guarantee
-from skdp.release._number_evaluation import N_PLACES, SUM_SCALES, NumberErrors
-from skdp.release._score_posterior import LEAST_ROWS, Bins, enough_rows, posterior_draws
-from skdp.release._time_evaluation import (
-    N_STATES,
-    TIME_BINS,
-    by_event,
-    event_shares,
-    mean_weights,
-    time_lines,
-    time_table,
-    times_fault,
-)
-from skdp.tabular import (
-    EventOutcome,
-    NumericColumn,
-    outcome_description,
-    outcome_difference,
-    outcome_from,
-    without_names,
-)
+from skdp.release._number_evaluation import N_PLACES, NumberErrors
+from skdp.release._score_posterior import LEAST_ROWS, enough_rows, posterior_draws
+from skdp.tabular import Outcome, outcome_of
 from skdp.utils._files import OtherVersionError, write_whole
 from skdp.utils._html import definitions
 
-# Log loss and Brier score use the log-odds in the middle of a row's bin, with an error of at most
-# an eighth.
-SCORE_BINS = Bins(-6.0, 6.0, 48)
 _DRAWS = 1000
 _VERSION = 1
 _KIND = "skdp evaluation"
 _MOST_CHARACTERS = 10_000_000
-_LARGEST_COUNT = 1e15
-_KEYS = {"kind", "version", "classes", "histograms", "deviation", "guarantee", "parts"}
-# More of them where the outcome is a time, or a number.
-_TIME_KEYS = {"outcome"}
-_NUMBER_KEYS = {"outcome", "sums", "has_intervals"}
-
-
-class Estimate(NamedTuple):
-    """A value, and the ends of its 95 % interval, which includes noise and sampling.
-
-    Attributes
-    ----------
-    value, low, high : float
-
-    Examples
-    --------
-    >>> from skdp.release import Estimate
-    >>> area = Estimate(0.81, 0.78, 0.84)
-    >>> area.value, area.high
-    (0.81, 0.84)
-    """
-
-    value: float
-    low: float
-    high: float
+# Besides those of the outcome.
+_KEYS = {"kind", "version", "histograms", "deviation", "guarantee", "parts"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,9 +65,9 @@ class PrivateEvaluation:
 
     Parameters
     ----------
-    classes : tuple of str, bool, int or float
-        Of the labels, in the order of the model; of a number its two bounds; of a time to an event
-        the public times.
+    outcome : ClassOutcome, NumberOutcome or EventOutcome
+        The classes in the order of the model, the public bounds and scale of a number, or the
+        horizon of a time to an event.
 
     histograms : ndarray of shape (n_scores, 2, n_bins)
         Noisy numbers of rows by bin of the log-odds of a class, among rows of other classes and
@@ -118,9 +85,8 @@ class PrivateEvaluation:
         SHA-256 of the noisy histograms of each evaluation that was merged, so that none is merged
         twice; of these histograms if empty. Empty without noise, where owners may have equal ones.
 
-    outcome : NumericColumn, EventOutcome or None, default=None
-        Where it is a number: its public bounds and scale. Where it is a time to an event: its
-        horizon.
+    times : tuple of float, default=()
+        Of a time to an event, the public times.
 
     sums : ndarray of shape (6,) or None, default=None
         Of a number, noisy: rows inside and outside of the intervals; absolute errors, in units of
@@ -165,12 +131,12 @@ class PrivateEvaluation:
     PrivateEvaluation(a number, ε=20)
     """
 
-    classes: tuple[Any, ...]
+    outcome: Outcome
     histograms: np.ndarray
     deviation: float
     guarantee: PrivacyGuarantee
     parts: tuple[str, ...] = ()
-    outcome: NumericColumn | EventOutcome | None = None
+    times: tuple[float, ...] = ()
     sums: np.ndarray | None = None
     has_intervals: bool = False
 
@@ -178,75 +144,50 @@ class PrivateEvaluation:
         histograms = np.array(self.histograms, dtype=np.float64)
         histograms.setflags(write=False)
         object.__setattr__(self, "histograms", histograms)
-        object.__setattr__(self, "classes", tuple(self.classes))
-        shape = self._checked_shape()
-        _require(histograms.shape == shape, "histograms", f"must have the shape {shape}")
-        small = np.isfinite(histograms).all() and np.abs(histograms).max() < _LARGEST_COUNT
-        _require(small, "histograms", "must be numbers of rows")
-        self._check_number()
-        number = isinstance(self.deviation, int | float) and 0 <= self.deviation < _LARGEST_COUNT
-        _require(number, "deviation", "must be a number from 0")
+        object.__setattr__(self, "times", tuple(self.times))
+        kinds = "must be a ClassOutcome, a NumberOutcome or an EventOutcome"
+        require_field(isinstance(self.outcome, Outcome), "outcome", kinds)
+        shape = self._figures.checked_shape(self)
+        require_field(histograms.shape == shape, "histograms", f"must have the shape {shape}")
+        small = np.isfinite(histograms).all() and np.abs(histograms).max() < LARGEST_COUNT
+        require_field(small, "histograms", "must be numbers of rows")
+        number = isinstance(self.deviation, int | float) and 0 <= self.deviation < LARGEST_COUNT
+        require_field(number, "deviation", "must be a number from 0")
         counted = self.deviation > 0 or histograms.min() >= 0
-        _require(counted, "histograms", "must not be negative where there is no noise")
+        require_field(counted, "histograms", "must not be negative where there is no noise")
         protects_rows = isinstance(self.guarantee, PrivacyGuarantee)
         protects_rows = protects_rows and self.guarantee.unit in WHOLE
-        _require(protects_rows, "guarantee", "must be one of records or people")
+        require_field(protects_rows, "guarantee", "must be one of records or people")
         numbers = histograms if self.sums is None else np.append(histograms, self.sums)
         digest = sha256(numbers.astype("<f8").tobytes()).hexdigest()
         parts = tuple(self.parts) or ((digest,) if self.deviation else ())
         object.__setattr__(self, "parts", parts)
         digests = all(isinstance(part, str) for part in parts)
         digests = digests and len(set(parts)) == len(parts) and (self.deviation > 0 or not parts)
-        _require(digests, "parts", "must be different digests of noisy histograms")
+        require_field(digests, "parts", "must be different digests of noisy histograms")
 
-    def _checked_shape(self):
-        """Return the shape of the histograms; raise ValueError where classes do not fit."""
-        if isinstance(self.outcome, EventOutcome):
-            fault = times_fault(self.classes, self.outcome)
-            _require(fault is None, "classes", f"must be public times: {fault}")
-            return (len(self.classes), N_STATES, TIME_BINS.n)
-        usual = len(self.classes) >= 2 and len(set(self.classes)) == len(self.classes)
-        usual = usual and all(isinstance(c, str | bool | int | float) for c in self.classes)
-        _require(usual, "classes", "must be two or more different labels")
-        n_scores = 1 if len(self.classes) == 2 else len(self.classes)
-        return (n_scores, 2, SCORE_BINS.n) if self.outcome is None else (1, N_PLACES, N_PLACES)
+    @property
+    def _figures(self):
+        return FIGURES[self.outcome.kind]
 
-    def _check_number(self):
-        """Raise ValueError unless what is there is there for a number alone, and fits it."""
-        _require(isinstance(self.has_intervals, bool), "has_intervals", "must be True or False")
-        if self.outcome is None or isinstance(self.outcome, EventOutcome):
-            alone = self.sums is None and not self.has_intervals
-            _require(alone, "sums", "must be there for a number alone, as 'has_intervals'")
-            return
-        known = isinstance(self.outcome, NumericColumn)
-        _require(known, "outcome", "must be a NumericColumn or an EventOutcome")
-        sums = np.array(self.sums, dtype=np.float64)
-        sums.setflags(write=False)
-        object.__setattr__(self, "sums", sums)
-        small = sums.shape == SUM_SCALES.shape and np.abs(sums).max() < _LARGEST_COUNT
-        _require(small, "sums", f"must be {len(SUM_SCALES)} sums over rows")
-        ends = (self.outcome.low, self.outcome.high)
-        _require(self.classes == ends, "classes", "must be the bounds of the outcome")
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """Tuple: labels in the order of the model; there are none of a number or a time."""
+        return self.outcome.classes
 
     @property
     def _bins(self):
-        return SCORE_BINS if self.outcome is None else TIME_BINS
+        return self._figures.bins
 
     @cached_property
     def _errors(self):
         """Noisy sums of the errors of predictions of a number."""
-        if not isinstance(self.outcome, NumericColumn) or self.sums is None:
-            raise ValueError(
-                "This PrivateEvaluation is of a classifier, or about a time, which has no errors "
-                "of a number. Use auc, log_loss, brier_score, confusion, roc_curve or "
-                "calibration_curve, and at_times of a time."
-            )
-        return NumberErrors(self.outcome, self.histograms[0], self.sums, self.deviation)
+        return self._figures.errors(self)
 
     @cached_property
     def _draws(self):
         """Expected rows by score, class and bin, (n_scores, n_draws, 2, n_bins)."""
-        self._refuse_numbers()
+        self._figures.require_scores()
         random_state = check_random_state(0)  # noise is in the histograms already
         # Where probabilities are right, the log-ratio of events to others is the log-odds of the
         # bin; of rows that leave early nothing is expected.
@@ -256,18 +197,7 @@ class PrivateEvaluation:
             posterior_draws(histograms, ratios, self.deviation, _DRAWS, random_state)
             for histograms in self.histograms
         ]
-        return self._by_class(np.stack(rows))
-
-    def _refuse_numbers(self):
-        if isinstance(self.outcome, NumericColumn):
-            raise ValueError(
-                "This PrivateEvaluation is about a number, which has no classes. Use r2, "
-                "mean_absolute_error, interval_coverage, prediction_curve or residuals."
-            )
-
-    def _by_class(self, rows):
-        """Return rows without and with each class, or event, from rows as they are counted."""
-        return by_event(rows, self.histograms) if self.outcome is not None else rows
+        return self._figures.by_class(np.stack(rows), self.histograms)
 
     def _estimate(self, measure):
         """Return the value of a function of expected rows, with its interval.
@@ -278,53 +208,41 @@ class PrivateEvaluation:
             drawn = measure(self._draws)
             low, value, high = np.quantile(drawn, [0.025, 0.5, 0.975], axis=0)
             if self.deviation == 0:
-                value = measure(self._by_class(self.histograms[:, np.newaxis]))[0]
+                counts = self.histograms[:, np.newaxis]
+                value = measure(self._figures.by_class(counts, self.histograms))[0]
         return value, low, high
 
     def _over_scores(self, measure, known, mean=True):
         """Return the sum, or mean, over known scores of a function of rows, with its interval."""
         if not known.any():
-            return _UNKNOWN
-        if self.outcome is None:
-            weights = np.full(known.sum(), 1 / known.sum() if mean else 1.0)
-            return _of_numbers(self._estimate(lambda rows: weights @ measure(rows)[known]))
-        # The same rows are counted at all times, which err in one direction: the mean of the ends
-        # of the intervals is never narrower than the interval of the mean.
-        ends = self._estimate(lambda rows: measure(rows).T)
-        weights = mean_weights(np.array(self.classes)[known])
-        return _of_numbers(end[known] @ weights for end in ends)
+            return UNKNOWN
+        return self._figures.over_scores(self, measure, known, mean)
 
     @cached_property
     def _known(self):
         """Whether enough rows have a score, are of other classes, are of its own; by score."""
-        self._refuse_numbers()
+        self._figures.require_scores()
         states = enough_rows(self.histograms, self.deviation, axis=-1)
-        if self.outcome is None:
-            return np.full(len(states), self.n_rows.low >= LEAST_ROWS), *states.T
-        # Who is followed at a time was followed before.
-        followed = np.logical_and.accumulate(states[:, 0])
-        return followed, followed, followed & states[:, 1]
+        return self._figures.known(self, states)
 
     @property
     def _has_area(self):
         return self._known[1] & self._known[2]
 
     @property
+    def has_scores(self) -> bool:
+        """bool: whether there are scores of classes or events, and no errors of a number."""
+        return self._figures.has_scores
+
+    @property
     def positives(self) -> tuple[Any, ...]:
         """Tuple: what each score is the probability of, classes or the event by each time."""
-        if not isinstance(self.outcome, EventOutcome):
-            return self.classes
-        return tuple(f"the event by {time:g}" for time in self.classes)
+        return self._figures.positives(self)
 
     @property
     def n_rows(self) -> Estimate:
         """Estimate: number of rows, with an interval of the noise."""
-        if isinstance(self.outcome, NumericColumn):
-            total, half = self._errors.n_rows()
-            return Estimate(max(total, 0.0), max(total - half, 0.0), max(total + half, 0.0))
-        # Each row is in the histogram of every score; their mean has the least noise.
-        total = float(self.histograms.sum(axis=(1, 2)).mean())
-        half = 1.96 * self.deviation * np.sqrt(self.histograms[0].size / len(self.histograms))
+        total, half = self._figures.n_rows(self)
         return Estimate(max(total, 0.0), max(total - half, 0.0), max(total + half, 0.0))
 
     def auc(self) -> Estimate:
@@ -344,7 +262,7 @@ class PrivateEvaluation:
         >>> low < value < high
         True
         """
-        return self._over_scores(_areas, self._has_area)
+        return self._over_scores(areas, self._has_area)
 
     def brier_score(self) -> Estimate:
         """Return the Brier score: the mean squared distance of probabilities from the labels.
@@ -369,16 +287,15 @@ class PrivateEvaluation:
         loss : Estimate
         """
         p = self._bins.probabilities
-        two = len(self.classes) == 2 or self.outcome is not None
-        miss = -np.log1p(-p) if two else np.zeros_like(p)
+        miss = self._figures.misses(self) * -np.log1p(-p)
         return self._over_scores(
-            lambda rows: _mean(rows, miss, -np.log(p)), self._known[0], mean=False
+            lambda rows: mean_over_rows(rows, miss, -np.log(p)), self._known[0], mean=False
         )
 
     def _squares(self, rows):
         """Return the mean squared distance of scores from what happened, (n_scores, n_draws)."""
         p = self._bins.probabilities
-        return _mean(rows, p**2, (1 - p) ** 2)
+        return mean_over_rows(rows, p**2, (1 - p) ** 2)
 
     def at_times(self) -> pd.DataFrame:
         """Return how good probabilities of the event by each public time are.
@@ -411,28 +328,7 @@ class PrivateEvaluation:
         >>> found.at_times()["time"].tolist()
         [10.0, 30.0]
         """
-        if not isinstance(self.outcome, EventOutcome):
-            raise ValueError(
-                "This PrivateEvaluation is not about a time to an event. Use auc, brier_score or "
-                "calibration_curve."
-            )
-        measures = {
-            "auc": lambda rows: _areas(rows).T,
-            "brier_score": lambda rows: self._squares(rows).T,
-            "event": event_shares,
-        }
-        p = self._bins.probabilities
-        measures["predicted"] = lambda rows: _mean(rows, p, p).T
-        figures = {
-            name: np.where(
-                self._has_area if name == "auc" else self._known[0],
-                self._estimate(measure),
-                np.nan,
-            )
-            for name, measure in measures.items()
-        }
-        table = time_table(self.classes, figures).drop(columns=["predicted_low", "predicted_high"])
-        return table.assign(followed=np.maximum(self.histograms[:, 0].sum(axis=-1), 0.0))
+        return self._figures.at_times(self)
 
     def roc_curve(self, class_index: int = -1) -> pd.DataFrame:
         """Return the ROC curve of a class against the others.
@@ -505,7 +401,7 @@ class PrivateEvaluation:
             low, frequency, high = np.quantile(hits, [0.025, 0.5, 0.975])
             counts = self.histograms[class_index][:, in_group]
             if not (self._known[0][class_index] and enough_rows(counts, self.deviation)):
-                low, frequency, high = _UNKNOWN
+                low, frequency, high = UNKNOWN
             share = total[in_group].sum()
             probability = total[in_group] @ self._bins.probabilities[in_group] / share
             lines.append((probability, frequency, low, high, share / total.sum()))
@@ -572,14 +468,14 @@ class PrivateEvaluation:
         known = [*[rows] * 5, own, others]
         columns = zip(*self._estimate(shares), known, strict=True)
         return {
-            name: _of_numbers(estimate) if enough else _UNKNOWN
+            name: estimate_of(estimate) if enough else UNKNOWN
             for name, (*estimate, enough) in zip(names, columns, strict=True)
         }
 
     def _of_errors(self, measure):
         """Return a figure about a number, which needs enough rows."""
         errors = self._errors
-        return _of_numbers(measure(errors)) if self.n_rows.low >= LEAST_ROWS else _UNKNOWN
+        return estimate_of(measure(errors)) if self.n_rows.low >= LEAST_ROWS else UNKNOWN
 
     def r2(self) -> Estimate:
         """Return R² of a number: the share of its variance that is explained.
@@ -630,7 +526,7 @@ class PrivateEvaluation:
         ValueError
             When the model predicts no standard deviations.
         """
-        if isinstance(self.outcome, NumericColumn) and not self.has_intervals:
+        if self._errors and not self.has_intervals:
             raise ValueError(
                 "The model of this PrivateEvaluation has no intervals: its predict has no "
                 "return_std. Evaluate a Release, or a regressor that has it."
@@ -697,41 +593,7 @@ class PrivateEvaluation:
             f"evaluated on about {self.n_rows.value:,.0f} {self.guarantee.counted}, "
             f"({self.guarantee.epsilon:g}, {self.guarantee.delta:g})-DP per {self.guarantee.unit}"
         ]
-        if isinstance(self.outcome, NumericColumn):
-            return "\n".join([*lines, *self._number_lines()])
-        mean = "" if self.outcome is None else "mean "
-        rows = self._known[0]
-        figures = {
-            f"{mean}AUC": (self.auc(), self._has_area),
-            f"{mean}log loss": (self.log_loss(), rows),
-            f"{mean}Brier score": (self.brier_score(), rows),
-        }
-        if mean:
-            lines += time_lines(self.at_times())
-        if len(self.classes) == 2 and self.outcome is None:
-            decisions = self.confusion()
-            figures |= {
-                k: (decisions[k], rows) for k in ("accuracy", "sensitivity", "specificity")
-            }
-        of = "times" if mean else "classes"
-        for name, (estimate, enough) in figures.items():
-            part = "" if enough.all() else f", over {enough.sum()} of {len(enough)} {of}"
-            lines.append(f"  {name:<{12 + len(mean)}}  {_text(estimate, '.3f', part)}")
-        return "\n".join(lines)
-
-    def _number_lines(self):
-        """Return the lines of the summary about a number."""
-        figures = {
-            "R² (log)" if self._errors.outcome.log else "R²": (self.r2(), ".3f"),
-            "mean error": (self.mean_absolute_error(), ".4g"),
-        }
-        if self.has_intervals:
-            figures["in intervals"] = (self.interval_coverage(), ".3f")
-        right = "; 0.8 is right"
-        return [
-            f"  {name:<12}  {_text(estimate, form, right if name == 'in intervals' else '')}"
-            for name, (estimate, form) in figures.items()
-        ]
+        return "\n".join([*lines, *self._figures.lines(self)])
 
     def __str__(self) -> str:
         return self.summary()
@@ -743,10 +605,7 @@ class PrivateEvaluation:
         return definitions([(self.guarantee.counted, first), *stated])
 
     def __repr__(self) -> str:
-        about = f"{len(self.classes)} classes" if self.outcome is None else "a number"
-        if isinstance(self.outcome, EventOutcome):
-            about = "a time to an event"
-        return f"PrivateEvaluation({about}, ε={self.guarantee.epsilon:g})"
+        return f"PrivateEvaluation({self.outcome.about}, ε={self.guarantee.epsilon:g})"
 
     def plot(self, axes: Any = None, class_index: int = -1) -> Any:
         """Plot the ROC curve and the calibration curve, with bands of 95 %.
@@ -815,10 +674,9 @@ class PrivateEvaluation:
             )
         first = evaluations[0]
         for evaluation in evaluations[1:]:
-            if without_names(evaluation.outcome) != without_names(first.outcome):
-                outcomes = outcome_difference(first.outcome, evaluation.outcome, "classes")
+            if mismatch := first.outcome.mismatch(evaluation.outcome):
                 raise ValueError(
-                    f"Evaluations of other outcomes cannot be merged: {outcomes}. They must be of "
+                    f"Evaluations of other outcomes cannot be merged: {mismatch}. They must be of "
                     "one model, by the same public bounds."
                 )
             if evaluation.has_intervals != first.has_intervals:
@@ -826,10 +684,10 @@ class PrivateEvaluation:
                     "Evaluations with and without intervals cannot be merged: they must be of "
                     "one model."
                 )
-            if evaluation.classes != first.classes:
+            if evaluation.times != first.times:
                 raise ValueError(
-                    "Evaluations of other classes, or times, cannot be merged: "
-                    f"{first.classes!r:.200} and {evaluation.classes!r:.200}."
+                    "Evaluations of other times cannot be merged: "
+                    f"{first.times!r:.200} and {evaluation.times!r:.200}."
                 )
         for (j, one), (k, other) in combinations(enumerate(evaluations), 2):
             if set(one.parts) & set(other.parts):
@@ -840,12 +698,12 @@ class PrivateEvaluation:
                 )
         sums = [evaluation.sums for evaluation in evaluations if evaluation.sums is not None]
         return cls(
-            first.classes,
+            first.outcome,
             np.sum([evaluation.histograms for evaluation in evaluations], axis=0),
             float(np.linalg.norm([evaluation.deviation for evaluation in evaluations])),
             merged_guarantee([evaluation.guarantee for evaluation in evaluations], disjoint),
             tuple(part for evaluation in evaluations for part in evaluation.parts),
-            first.outcome,
+            first.times,
             np.sum(sums, axis=0) if sums else None,
             first.has_intervals,
         )
@@ -874,17 +732,13 @@ class PrivateEvaluation:
         document = {
             "kind": _KIND,
             "version": _VERSION,
-            "classes": list(self.classes),
             "histograms": self.histograms.tolist(),
             "deviation": self.deviation,
             "guarantee": pack_guarantee(self.guarantee),
             "parts": list(self.parts),
         }
-        if self.outcome is not None:
-            document["outcome"] = outcome_description(self.outcome)
-        if self.sums is not None:
-            document["sums"] = self.sums.tolist()
-            document["has_intervals"] = self.has_intervals
+        document |= self.outcome.description()
+        document |= {key: _plain(getattr(self, key)) for key in self._figures.keys}
         with write_whole(path, overwrite=overwrite) as file:
             file.write(json.dumps(document).encode())
 
@@ -916,25 +770,17 @@ class PrivateEvaluation:
                 raise ValueError("it is of another kind")
             if document["version"] != _VERSION:
                 raise OtherVersionError(repr(str(path)), document["version"], _VERSION)
-            more = set(document) - _KEYS
-            if not set(document) >= _KEYS or more not in (set(), _TIME_KEYS, _NUMBER_KEYS):
+            outcome = outcome_of(document)
+            keys = FIGURES[outcome.kind].keys
+            if set(document) != _KEYS | {*outcome.description(), *keys}:
                 raise ValueError("it has other keys")
             histograms = np.array(document["histograms"], dtype=np.float64)
             guarantee = unpack_guarantee(document["guarantee"])
             deviation = document["deviation"]
             if isinstance(deviation, bool) or not isfinite(deviation):
                 raise ValueError("its 'deviation' is no number")
-            classes, parts = (tuple(document[key]) for key in ("classes", "parts"))
-            given = (classes, histograms, float(deviation), guarantee, parts)
-            if not more:
-                return cls(*given)
-            outcome = outcome_from(document["outcome"])
-            if isinstance(outcome, EventOutcome) and more == _TIME_KEYS:
-                return cls(*given, outcome)
-            if not isinstance(outcome, NumericColumn):
-                raise ValueError("its 'outcome' is no number")
-            sums = np.array(document["sums"], dtype=np.float64)
-            return cls(*given, outcome, sums, document["has_intervals"])
+            parts, more = tuple(document["parts"]), {key: document[key] for key in keys}
+            return cls(outcome, histograms, float(deviation), guarantee, parts, **more)
         except OtherVersionError:
             raise
         except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
@@ -945,39 +791,9 @@ class PrivateEvaluation:
             ) from None
 
 
-_UNKNOWN = Estimate(nan, nan, nan)
-
-
-def _of_numbers(estimate):
-    return Estimate(*(float(number) for number in estimate))
-
-
-def _text(estimate, form, more=""):
-    """Return a figure with its interval, or that there is none."""
-    if isnan(estimate.value):
-        return f"n/a: fewer than {LEAST_ROWS} rows, or noise hides them"
-    value, low, high = (format(number, form) for number in estimate)
-    return f"{value} (95 %: {low} to {high}){more}"
-
-
-def _areas(rows):
-    """Return the area of each score, ties counted half: (n_scores, n_draws); NaN of one class."""
-    others, positives = rows[..., 0, :], rows[..., 1, :]
-    below = np.cumsum(others, axis=-1) - others / 2
-    pairs = others.sum(axis=-1) * positives.sum(axis=-1)
-    areas = np.full(pairs.shape, np.nan)
-    return np.divide((positives * below).sum(axis=-1), pairs, out=areas, where=pairs > 0)
-
-
-def _mean(rows, of_others, of_own):
-    """Return the mean over rows of a function of the bin for each score, (n_scores, n_draws)."""
-    total = (rows[..., 0, :] @ of_others) + (rows[..., 1, :] @ of_own)
-    return total / np.maximum(rows.sum(axis=(-2, -1)), np.finfo(float).tiny)
-
-
-def _require(holds, name, what):
-    if not holds:
-        raise ValueError(f"The {name!r} of PrivateEvaluation {what}.")
+def _plain(value):
+    """Return an array as a list, and anything else as it is."""
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _require_groups(method, n_groups, most):

@@ -5,20 +5,12 @@ from dataclasses import replace
 import numpy as np
 
 from skdp.privacy import WHOLE, PrivacyGuarantee, pack_guarantee, unpack_guarantee
+from skdp.release._model import Model
 from skdp.release._parts import LARGEST, check_shape, largest_magnitude, require
 from skdp.release._principal_model import PrincipalModel
 from skdp.release._rows_model import RowsModel
 from skdp.release._table_model import TableModel
-from skdp.tabular import (
-    EventOutcome,
-    NumericColumn,
-    Schema,
-    canonical,
-    fitted_encoder,
-    outcome_description,
-    outcome_from,
-)
-from skdp.utils._storage import stored_labels
+from skdp.tabular import Outcome, Schema, fitted_encoder, outcome_of
 
 KIND = "Release"
 # Kinds of models by their name in the header.
@@ -30,8 +22,6 @@ _KEYS = {
 }
 # Units of a guarantee about features.
 FEATURE_UNITS = {"element", "record"}
-# Types of labels that a file can hold.
-_LABELS = (bool, int, float, str)
 
 
 def float_dtype(dtype):
@@ -49,16 +39,12 @@ def float_dtype(dtype):
 
 def check_frame(release):
     """Raise ValueError, naming the part, unless what is public can be used."""
-    classes, p = release.classes, release.n_features
-    labels = isinstance(classes, np.ndarray) and classes.ndim == 1
-    labels = labels and all(type(c) in _LABELS for c in classes.tolist())
-    labels = labels and len({type(c) for c in classes.tolist()}) == 1
-    require(labels, "classes", "must be an array of numbers or one of text")
-    require(classes.dtype.kind != "f" or np.isfinite(classes).all(), "classes", "must be finite")
-    distinct = len(set(classes.tolist()))
-    require(len(classes) == distinct >= 2, "classes", "must be two or more different ones")
+    outcome, p = release.outcome, release.n_features
+    kinds = "must be a ClassOutcome, a NumberOutcome or an EventOutcome"
+    require(isinstance(outcome, Outcome), "outcome", kinds)
+    fault = outcome.fault()
+    require(not fault, "classes", fault)
     require(_is_count(p), "n_features", "must be a whole number >= 1")
-    require(classes.tolist() == sorted(classes.tolist()), "classes", "must be sorted")
     names = release.feature_names
     if names is not None:
         listed = isinstance(names, np.ndarray) and names.shape == (p,)
@@ -81,30 +67,18 @@ def check_frame(release):
         check_guarantee(release.label_guarantee, "label_guarantee", {"label"}, 1)
 
 
-def check_outcome(release):
-    """Raise ValueError unless a number or a time, and what was learned of it, agree."""
-    outcome, statistics = release.outcome, release.model.statistics
-    about_number = statistics is not None and statistics.is_number
-    require((outcome is not None) == about_number, "outcome", "must be there unless of classes")
-    if outcome is not None:
-        is_event = isinstance(outcome, EventOutcome)
-        known = is_event or isinstance(outcome, NumericColumn)
-        require(known, "outcome", "must be a NumericColumn or an EventOutcome")
-        require(is_event == statistics.is_event, "outcome", "must be that of the sums")
-        ends = [0.0, outcome.horizon] if is_event else [outcome.low, outcome.high]
-        require(release.classes.tolist() == ends, "classes", "must be the bounds of the outcome")
-        if is_event:
-            n_cells = statistics.sums.exits.shape[1]
-            require(n_cells == outcome.n_cells, "exits", "must have all intervals")
-    schema = release.encoder
-    if schema is not None:
-        require(schema.outcome == outcome, "outcome", "must be that of the encoder")
-        if schema.classes is not None:
-            listed, classes = (
-                map(canonical, schema.classes),
-                map(canonical, release.classes.tolist()),
-            )
-            require(set(classes) <= set(listed), "classes", "must be among the encoder's")
+def check_model(release):
+    """Raise ValueError unless the model is about the outcome, and as the guarantee says."""
+    require(isinstance(release.model, Model), "model", "must be a model of skdp.release")
+    outcome = release.outcome
+    # Of classes, features, and ways to leave.
+    lengths = {"K": outcome.n_sums, "p": release.n_features, "x": outcome.n_cells}
+    type(release.model).validate(release.model, "", release, lengths)
+    learned = release.model.prediction.kind
+    require(outcome.kind == learned, "outcome", "must be what the model is about")
+    if release.encoder is not None:
+        covered = release.encoder.outcome.covers(outcome)
+        require(covered, "outcome", "must be that of the encoder")
     in_rows = release.guarantee.unit in FEATURE_UNITS
     fits = "must be per value where the noise is in rows, and per record or group elsewhere"
     require(in_rows == release.model.noise_in_rows, "guarantee", fits)
@@ -159,7 +133,6 @@ def elements_per_record(schema, n_features):
 def pack(release):
     """Return the header and the arrays of the file of a release."""
     header = {
-        "classes": release.classes.tolist(),
         "n_features": int(release.n_features),
         "dtype": release.dtype.str,
         "guarantee": pack_guarantee(release.guarantee),
@@ -168,12 +141,10 @@ def pack(release):
         # As a text: keys of the header are sorted, and the order of columns must not be.
         "encoder": release.encoder and release.encoder.to_json(),
     }
-    if release.outcome is not None:
-        header["outcome"] = outcome_description(release.outcome)
     of_model, arrays = release.model.pack_file()
     if release.bounds is not None:
         arrays["bounds"] = release.bounds
-    return header | of_model, arrays
+    return header | release.outcome.description() | of_model, arrays
 
 
 def unpack(header, arrays):
@@ -183,7 +154,6 @@ def unpack(header, arrays):
     names, labels, schema = (header[k] for k in ("feature_names", "label_guarantee", "encoder"))
     model = MODELS[header["model"]]
     return {
-        "classes": stored_labels(header["classes"]),
         "n_features": header["n_features"],
         "dtype": header["dtype"],
         "guarantee": unpack_guarantee(header["guarantee"]),
@@ -191,7 +161,7 @@ def unpack(header, arrays):
         "feature_names": None if names is None else np.array(names, dtype=object),
         "bounds": arrays.get("bounds"),
         "encoder": None if schema is None else Schema.from_json(schema),
-        "outcome": outcome_from(header["outcome"]) if "outcome" in header else None,
+        "outcome": outcome_of(header),
         "model": model.unpack_file({k: v for k, v in header.items() if k not in _KEYS}, arrays),
     }
 

@@ -177,8 +177,10 @@ class Population:
         weights = (1 - frequencies) * sizes / n
         weights *= reliability((differences**2).sum(axis=1), np.trace(noise, axis1=1, axis2=2))
         within = covariance - (differences.T * weights) @ differences
-        within = _shrunk_covariance(within, (statistics.second_sd / n) ** 2, guesses)
-        return cls(n, frequencies, mean, covariance, differences, sizes, noise, *within, sites)
+        within, errors = _shrunk_covariance(within, (statistics.second_sd / n) ** 2, guesses)
+        return cls(
+            n, frequencies, mean, covariance, differences, sizes, noise, within, errors, sites
+        )
 
 
 def _sites(statistics, guesses, pi, mean):

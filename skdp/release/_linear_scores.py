@@ -157,7 +157,7 @@ class LinearScores(Part):
     def check(self, name: str, release: Any) -> None:
         """Raise ValueError unless these score the columns of a release, or functions of them."""
         n_inputs = release.n_features if self.basis is None else len(self.basis.column)
-        shape = len(release.classes), n_inputs
+        shape = release.outcome.n_sums, n_inputs
         check_shape(self.coefficients, shape, f"{name}.coefficients")
         for key in _D_PRIMES:
             distances = getattr(self, key)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from skdp.tabular import outcome_difference, without_names
+from skdp.tabular import Schema
 from skdp.utils._warnings import warn
 
 _ONE_SCHEMA = "Agree on one schema before anybody makes a release."
@@ -37,6 +37,22 @@ def check_mergeable(releases, kind, disjoint):
             problem = merge_problem(releases[j], release, same=k == 0)
             if problem:
                 raise ValueError(f"Releases {j} and {k} cannot be merged: {problem}")
+
+
+def merged_release(kind, releases, disjoint):
+    """Return the release of the rows of several sources, see ``Release.merge``."""
+    check_mergeable(releases, kind, disjoint)
+    first, *others = releases
+    if first.feature_names is not None:
+        others = [release.restrict(names_to_restrict_by(first)) for release in others]
+    models = [release.model for release in (first, *others)]
+    warn_of_noisiest([model.statistics for model in models])
+    return replace(
+        first,
+        dtype=np.result_type(*(release.dtype for release in releases)),
+        guarantee=merged_guarantee([release.guarantee for release in releases], disjoint),
+        model=type(first.model).merge(models),
+    )
 
 
 def merge_problem(first, release, *, same=False):
@@ -82,12 +98,8 @@ def rows_problem(release, max_rows):
 
 def _difference(first, release):
     """Return a difference from the first release in what must agree, or None."""
-    if without_names(first.outcome) != without_names(release.outcome):
-        outcomes = outcome_difference(first.outcome, release.outcome, "classes")
-        return f"their outcomes are different: {outcomes}. {_ONE_SCHEMA}"
-    if first.outcome is None and first.classes.tolist() != release.classes.tolist():
-        classes = f"{first.classes.tolist()!r:.200} and {release.classes.tolist()!r:.200}"
-        return f"their classes are {classes}. {_ONE_SCHEMA}"
+    if mismatch := first.outcome.mismatch(release.outcome):
+        return f"{mismatch}. {_ONE_SCHEMA}"
     for name in ("unit", "relation"):
         of_first, other = getattr(first.guarantee, name), getattr(release.guarantee, name)
         if of_first != other:
@@ -149,7 +161,7 @@ def _column_differences(first, release):
     """Return a line for each column that differs."""
     encoders = first.encoder, release.encoder
     if None not in encoders:
-        schema, other = (replace(encoder, classes=None, outcome=None) for encoder in encoders)
+        schema, other = (Schema(encoder.columns) for encoder in encoders)
         return schema.difference(other)
     bounds, other = _bounds(first), _bounds(release)
     return tuple(

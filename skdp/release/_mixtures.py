@@ -321,7 +321,7 @@ class Mixtures(Part):
     def check(self, name: str, release: Any) -> None:
         """Raise ValueError unless these are mixtures of the classes of a release."""
         indices, weights, S = self.class_indices, self.weights, self.covariances
-        K = len(release.classes)
+        K = release.outcome.n_sums
         numbered = np.array_equal(np.unique(indices), np.arange(K))
         numbered = numbered and bool((np.diff(indices) >= 0).all())
         require(numbered, f"{name}.class_indices", f"must go up from 0 to {K - 1}")

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.special import softmax
 
 from skdp.release._moments import normal_root
-from skdp.release._parts import Part, class_names
+from skdp.release._parts import Part
+from skdp.release._prediction import ClassPrediction
 
 
 class Model(Part):
@@ -61,9 +62,18 @@ class Model(Part):
         """Return log-posteriors that are as sure as the noise behind them leaves them."""
         return scores
 
+    @property
+    def prediction(self) -> ClassPrediction:
+        """What follows for rows and outcomes, of classes unless a model says otherwise."""
+        return ClassPrediction(self)
+
     def doubt(self) -> str | None:
-        """Return the warning that classes may not be separated, or None; from noisy numbers."""
-        return None if self.linear is None else self.linear.doubt()
+        """Return the warning that nothing may be predicted, or None; from noisy numbers."""
+        return self.prediction.doubt()
+
+    def result_lines(self, release: Any) -> list[str]:
+        """Return lines of the summary about the results; they are noisy and may be shown."""
+        return self.prediction.result_lines(release)
 
     def score(self, rows: np.ndarray) -> np.ndarray:
         """Return the score of each class for each row; larger is more likely."""
@@ -81,7 +91,7 @@ class Model(Part):
         return softmax(self.score(rows), axis=1)
 
     def sample(self, n: int, release: Any, random_state: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return synthetic rows, and the numbers of their classes."""
+        """Return synthetic rows, and their outcomes."""
         # Classes are drawn by their frequencies, and rows from the normal distribution of their
         # class, which mixtures refine in their subspace.
         moments = self.moments
@@ -96,7 +106,7 @@ class Model(Part):
             rows[members] = self._with_mixture(c, moments.means[c] + normal, random_state)
         if release.bounds is not None:
             rows = np.clip(rows, *release.bounds)
-        return rows, labels
+        return rows, release.classes[labels]
 
     def _with_mixture(self, c, rows, random_state):
         """Return rows of one class, by its mixture in the subspace and as they are elsewhere."""
@@ -119,20 +129,6 @@ class Model(Part):
     def contents(self) -> list[str]:
         """Return what this consists of, a line for each part."""
         raise NotImplementedError
-
-    def result_lines(self, release: Any) -> list[str]:
-        """Return lines of the summary about the results; they are noisy and may be shown."""
-        lines = []
-        if self.moments is not None:
-            counts = ", ".join(
-                f"{label} {round(float(count)):,}"
-                for label, count in zip(
-                    class_names(release), self.moments.class_counts, strict=True
-                )
-            )
-            note = "as the release has them" if self.noise_in_rows else "noisy; these may be shown"
-            lines.append(f"{release.guarantee.counted} of each class ({note}): {counts}")
-        return lines if self.linear is None else lines + self.linear.result_lines(release)
 
     def pack_file(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return what the header of a file says of this, and its arrays by their keys."""

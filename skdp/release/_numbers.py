@@ -4,14 +4,27 @@ A regression is about the place of a number between its public bounds, 0 to 1, o
 scale where the outcome has one.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.stats import norm
+from sklearn.metrics import r2_score
+from sklearn.utils import RegressorTags
+
+from skdp.release._prediction import ClassPrediction
+from skdp.tabular import numbers
 
 # Share of outcomes, and of the posterior of R², in their intervals; half of one in deviations.
 INTERVAL = 0.8
 HALF_WIDTH = float(norm.ppf((1 + INTERVAL) / 2))
+
+# To the owner of a release that may predict nothing.
+NUMBER_ADVICE = (
+    "Check that the outcome and the columns are in the units of their bounds; if they are, there "
+    "are too few rows for this epsilon, or the columns say nothing of the outcome. Merged with "
+    "others, such a release may still add a little."
+)
 
 
 def in_units(outcome, places, deviations=None):
@@ -27,48 +40,75 @@ def in_units(outcome, places, deviations=None):
     return values, (high - low) / 2
 
 
-def predicted_numbers(release, rows, return_std):
-    """Return the predicted number of each encoded row, and its standard deviation if asked."""
-    outcome, model = release.outcome, release.model
-    places = model.places(rows)
-    if not return_std:
-        return in_units(outcome, places)
-    deviations = release.regression.deviation(places, _mean(release), model.variance)
-    return in_units(outcome, places, deviations)
+@dataclass(frozen=True)
+class NumberPrediction(ClassPrediction):
+    """The number of each row, by a model with a regression."""
 
+    kind = "number"
+    learned = "a linear regression"
+    advice = NUMBER_ADVICE
+    draws_normal_rows = False
 
-def sampled_numbers(release, rows, random_state):
-    """Return numbers that rows may have had, with what their prediction leaves open."""
-    places, spread = release.model.places(rows), np.sqrt(release.model.variance)
-    places = np.clip(places + spread * random_state.standard_normal(len(rows)), 0, 1)
-    return release.outcome.decode(places[:, np.newaxis])
+    def predict(self, release: Any, rows: np.ndarray, return_std: bool = False) -> Any:
+        """Return the number of each row, and its standard deviation if asked."""
+        places = self.model.places(rows)
+        if not return_std:
+            return in_units(release.outcome, places)
+        variance = self.model.variance
+        deviations = self.model.regression.deviation(places, self._mean, variance)
+        return in_units(release.outcome, places, deviations)
 
+    def score(self, release: Any, y: Any, predicted: np.ndarray) -> float:
+        """Return R²."""
+        return float(r2_score(numbers(y), predicted))
 
-def _mean(release):
-    counts = release.statistics.sums.row_counts
-    return counts[1] / counts.sum()
+    def tags(self) -> dict[str, Any]:
+        """Return what scikit-learn asks of an estimator's kind."""
+        return {"estimator_type": "regressor", "regressor_tags": RegressorTags()}
 
+    def doubt(self) -> str | None:
+        """Return the warning that nothing may be explained, or None."""
+        r2, low, high = self.model.expected_r2
+        if low > 0:
+            return None
+        return (
+            "This release may predict the outcome no better than its mean does: its expected R² "
+            f"is {r2:.2f}, and with a probability of 80 % between 0 and {high:.2f}."
+        )
 
-def number_lines(release):
-    """Return lines of the summary about a number; they are noisy and may be shown."""
-    sums = release.statistics.sums
-    n = round(float(sums.row_counts.sum()))
-    [mean] = in_units(release.outcome, np.array([_mean(release)]))
-    r2, low, high = release.model.expected_r2
-    name = "mean" if not release.outcome.log else "mean on the logarithmic scale"
-    return [
-        f"{release.guarantee.counted} (noisy; may be shown): {n:,}; {name} of the outcome: "
-        f"{mean:.4g}",
-        f"expected R² on rows like these (0: the mean): {r2:.2f} (80 %: {low:.2f} to {high:.2f})",
-    ]
+    def sample(self, release: Any, rows: np.ndarray, random_state: Any) -> np.ndarray:
+        """Return numbers that rows may have had, with what their prediction leaves open."""
+        places, spread = self.model.places(rows), np.sqrt(self.model.variance)
+        places = np.clip(places + spread * random_state.standard_normal(len(rows)), 0, 1)
+        return release.outcome.decode(places[:, np.newaxis])
 
+    def contrast(self, release: Any, positive: Any) -> np.ndarray:
+        """Return the one weight of the one term."""
+        return np.ones(1)
 
-def number_doubt(expected_r2):
-    """Return the warning that nothing may be explained, or None."""
-    r2, low, high = expected_r2
-    if low > 0:
-        return None
-    return (
-        "This release may predict the outcome no better than its mean does: its expected R² "
-        f"is {r2:.2f}, and with a probability of 80 % between 0 and {high:.2f}."
-    )
+    def terms(self, release: Any, rows: np.ndarray) -> np.ndarray:
+        """Return predictions in the unit of the number, or its logarithm."""
+        return release.outcome.width * self.model.places(rows)[:, np.newaxis]
+
+    def explanation(self, release: Any, row: np.ndarray) -> tuple[Any, dict[str, Any]]:
+        """Return the predicted number, and its deviation at the row."""
+        [deviation] = self.predict(release, row[np.newaxis], True)[1]
+        return (lambda rows: self.predict(release, rows)), {"deviation": deviation}
+
+    def result_lines(self, release: Any) -> list[str]:
+        """Return lines of the summary about a number; they are noisy and may be shown."""
+        n = round(float(self.model.statistics.sums.row_counts.sum()))
+        [mean] = in_units(release.outcome, np.array([self._mean]))
+        r2, low, high = self.model.expected_r2
+        name = "mean" if not release.outcome.log else "mean on the logarithmic scale"
+        return [
+            f"{release.guarantee.counted} (noisy; may be shown): {n:,}; {name} of the outcome: "
+            f"{mean:.4g}",
+            f"expected R² on rows like these (0: the mean): {r2:.2f} (80 %: {low:.2f} to "
+            f"{high:.2f})",
+        ]
+
+    @property
+    def _mean(self):
+        counts = self.model.statistics.sums.row_counts
+        return counts[1] / counts.sum()

@@ -18,7 +18,8 @@ from skdp.release._parts import part, require
 from skdp.release._principal_model import PrincipalModel
 from skdp.release._subspace import Alignment, Subspace
 
-_CLASSIFIERS = ("code_classifier", "row_classifier")
+# Of which rows each is.
+_CLASSIFIERS = {"code_classifier": "denoised", "row_classifier": "noisy"}
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,12 @@ class RowsModel(PrincipalModel):
     row_classifier: WideCDMMAClassifier | None = None
 
     @property
+    def classifiers(self) -> dict[str, WideCDMMAClassifier]:
+        """Those that there are, by the names of the fields."""
+        both = {key: getattr(self, key) for key in _CLASSIFIERS}
+        return {key: classifier for key, classifier in both.items() if classifier is not None}
+
+    @property
     def classifier(self) -> WideCDMMAClassifier | None:
         """Classifier of the codes where there is a subspace, of the noisy rows otherwise."""
         return self.row_classifier if self.subspace is None else self.code_classifier
@@ -84,12 +91,7 @@ class RowsModel(PrincipalModel):
 
     def freeze(self, copy: bool) -> Self:
         """Return this as its file would hold it, with arrays that cannot be written to."""
-        classifiers = {key: getattr(self, key) for key in _CLASSIFIERS}
-        frozen = {
-            key: frozen_classifier(classifier, copy)
-            for key, classifier in classifiers.items()
-            if classifier is not None
-        }
+        frozen = {key: frozen_classifier(made, copy) for key, made in self.classifiers.items()}
         return replace(super().freeze(copy), **frozen)
 
     def effective_rows(self, release: Any) -> float:
@@ -131,21 +133,19 @@ class RowsModel(PrincipalModel):
         """Return what this consists of, a line for each part."""
         lines = [] if self.alignment is None else [self.alignment.contents()]
         lines += super().contents()
-        for key, rows in zip(_CLASSIFIERS, ("denoised", "noisy"), strict=True):
-            classifier = getattr(self, key)
-            if classifier is not None:
-                subsets = [a for group in classifier.autoencoders_by_class() for a in group]
-                depth = len(subsets[0].precisions_)
-                lines.append(f"{len(subsets)} autoencoders (depth {depth}) of {rows} rows")
+        for key, classifier in self.classifiers.items():
+            subsets = [a for group in classifier.autoencoders_by_class() for a in group]
+            depth = len(subsets[0].precisions_)
+            rows = _CLASSIFIERS[key]
+            lines.append(f"{len(subsets)} autoencoders (depth {depth}) of {rows} rows")
         return lines
 
     def pack_file(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return what the header of a file says of this, and its arrays by their keys."""
         header, arrays = super().pack_file()
-        for key in _CLASSIFIERS:
-            if getattr(self, key) is not None:
-                header[key], classifier_arrays = pack_classifier(getattr(self, key), f"{key}/")
-                arrays |= classifier_arrays
+        for key, classifier in self.classifiers.items():
+            header[key], classifier_arrays = pack_classifier(classifier, f"{key}/")
+            arrays |= classifier_arrays
         return header, arrays
 
     @classmethod
@@ -166,7 +166,7 @@ def _check_classifier(classifier, name, release, n_inputs):
     if classifier is not None:
         fitted = isinstance(classifier, WideCDMMAClassifier) and hasattr(classifier, "classes_")
         require(fitted, name, "must be a fitted WideCDMMAClassifier")
-        same = np.array_equal(classifier.classes_, release.classes)
+        same = np.array_equal(classifier.classes_, release.outcome.groups)
         require(same, name, "must have the same classes")
         reads = classifier.n_features_in_ == n_inputs
         require(reads, name, f"must read {n_inputs} features")

@@ -358,7 +358,7 @@ def merged_shapes(models, statistics):
 
 def _linear_by_bin(statistics, rows):
     """Return the contribution of each bin to linear scores, then those of the row of zeros."""
-    if statistics.is_number:
+    if statistics.kind == "number":
         scores = np.outer([-0.5, 0.5], statistics.regression.predict(rows))
     else:
         scores = statistics.linear.scores(rows).T

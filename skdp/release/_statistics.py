@@ -365,9 +365,11 @@ class Statistics(Part):
         return len(self.sums.counts)
 
     @property
-    def is_number(self) -> bool:
-        """Whether the sums are about a number, coded as its bounds, and not about classes."""
-        return self.sums.squares is not None
+    def kind(self) -> str:
+        """Kind of the outcome that the sums are about: "class", "number" or "event"."""
+        if self.sums.exits is not None:
+            return "event"
+        return "class" if self.sums.squares is None else "number"
 
     @property
     def effective_rows(self) -> float:
@@ -392,15 +394,10 @@ class Statistics(Part):
     @cached_property
     def linear(self) -> LinearScores | None:
         """Linear scores of the classes, see ``linear_scores``; None where there is a number."""
-        if self.is_number:
+        if self.kind != "class":
             return None
         with np.errstate(all="ignore"):
             return linear_scores(self.sums, self.basis).freeze(copy=False)
-
-    @property
-    def is_event(self) -> bool:
-        """Whether the number is the residual of a time to an event."""
-        return self.sums.exits is not None
 
     @cached_property
     def exits(self) -> Exits:
@@ -410,7 +407,7 @@ class Statistics(Part):
     @cached_property
     def regression(self) -> LinearRegression | None:
         """Linear regression of a number, see ``linear_regression``; None where there is none."""
-        if not self.is_number:
+        if self.kind == "class":
             return None
         with np.errstate(all="ignore"):
             return linear_regression(self.sums, self.basis).freeze(copy=False)

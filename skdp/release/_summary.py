@@ -9,8 +9,6 @@ from skdp.release._frame import (
     elements_per_value,
     value_guarantee,
 )
-from skdp.release._parts import class_names
-from skdp.tabular import EventOutcome, outcome_text
 from skdp.utils._text import text_width
 from skdp.utils._validation import inline
 from skdp.utils._warnings import warn
@@ -20,17 +18,7 @@ _WIDTH = 88
 # Probability of the rarer case, for which trade-offs are stated in addition to even odds.
 RARE = 0.01
 
-# Advice for a release that may not separate its classes.
-OWNER_ADVICE = (
-    "Check that labels are spelled like the classes, and columns in the units of their bounds; if "
-    "they are, there are too few rows for this epsilon. On its own such a release is useless; "
-    "merged with others it may add a little."
-)
-NUMBER_ADVICE = (
-    "Check that the outcome and the columns are in the units of their bounds; if they are, there "
-    "are too few rows for this epsilon, or the columns say nothing of the outcome. Merged with "
-    "others, such a release may still add a little."
-)
+# Advice to a target for a release that may not predict anything.
 TARGET_ADVICE = (
     "So it is with {which}: its owner has too few rows for the epsilon, or an outcome that is "
     "not written as the schema says. Ask the owner, and compare with a model of the labels alone."
@@ -85,19 +73,13 @@ def _conditions(release):
             "behind noise (quantile_bounds, skdp bounds), which has cost privacy that the figures "
             "here do not count. The ledger has its own entry of it."
         )
-    known = "classes" if release.outcome is None else known_of(release.outcome)
     return (
-        f"Columns, bounds, categories and {known} were known without a look at the rows, and "
-        "nothing else was released of the same rows: every further release adds to the loss, "
-        "and a ledger keeps the account. Whatever is computed from the file, by anybody, adds "
-        "nothing."
+        f"Columns, bounds, categories and {release.outcome.public} were known without a look at "
+        "the rows, and nothing else was released of the same rows: every further release adds to "
+        "the loss, and a ledger keeps the account. Whatever is computed from the file, by "
+        "anybody, adds nothing."
         f"{exception}"
     )
-
-
-def known_of(outcome):
-    """Return what is public of an outcome that is no class."""
-    return f"the {'horizon' if isinstance(outcome, EventOutcome) else 'bounds'} of the outcome"
 
 
 def result_lines(release):
@@ -121,18 +103,16 @@ def large_delta(release):
     )
 
 
-def warn_of_doubt(release, advice=OWNER_ADVICE):
-    """Warn where a release may not separate its classes, by its noisy numbers.
+def warn_of_doubt(release, advice=""):
+    """Warn where a release may predict nothing, by its noisy numbers; its owner without advice.
 
     Warn its owner also of a δ above 1/n.
     """
-    if advice is OWNER_ADVICE and large_delta(release):
+    if not advice and large_delta(release):
         warn(large_delta(release), PrivacyLeakWarning)
     doubt = release.model.doubt()
-    if release.outcome is not None and advice is OWNER_ADVICE:
-        advice = NUMBER_ADVICE
     if doubt is not None:
-        warn(f"{doubt} {advice}")
+        warn(f"{doubt} {advice or release.model.prediction.advice}")
 
 
 def trade_off(guarantee, noun=None):
@@ -172,20 +152,9 @@ def _contents(release):
     more = f" {left_out} other features were left out, which the guarantee is about too."
     return (
         "No rows and no program: numbers that were computed from the rows with noise, and what "
-        f"is public: {columns}, and {_outcome(release)}."
+        f"is public: {columns}, and {release.outcome.contents}."
         f"{more if left_out else ''}"
     )
-
-
-def _outcome(release):
-    """Return what is predicted: classes, or a number between its bounds."""
-    outcome = release.outcome
-    if outcome is None:
-        return f"the classes {', '.join(class_names(release))}"
-    if isinstance(outcome, EventOutcome):
-        return f"the horizon of the outcome, a {outcome_text(outcome)}"
-    scale = " on a logarithmic scale" if outcome.log else ""
-    return f"the bounds of the outcome, a number from {outcome.low:g} to {outcome.high:g}{scale}"
 
 
 def _number_of_rows(added, noun):

@@ -12,14 +12,18 @@ learner finds and real rows do not have.
 """
 
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
+import pandas as pd
 from scipy.special import ndtr, ndtri
 from scipy.stats import norm
 from sklearn.utils import check_random_state
 
 from skdp.release._basis import PLACES
+from skdp.release._columns import column_names
 from skdp.release._unclipped import NumericFunctions, clipping_by_class, numeric_functions
+from skdp.tabular import fitted_encoder
 from skdp.utils._linalg import positive_definite_floor
 
 # Smallest share of a category, where noise made it negative.
@@ -32,6 +36,21 @@ _LARGEST = 0.95
 _SIMULATED, _ROUNDS = 4000, 3
 # Quantiles of the normal distribution at which columns are correlated with it.
 _NORMAL = ndtri(PLACES)
+
+
+def drawn_rows(release, n, random_state, as_frame):
+    """Return synthetic rows and outcomes, see ``Release.sample``."""
+    if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
+        raise ValueError(
+            f"The 'n_samples' parameter of Release.sample must be a whole number >= 1, got {n!r}."
+        )
+    rows, outcomes = release.model.sample(n, release, check_random_state(random_state))
+    rows = rows.astype(release.dtype)
+    if as_frame and release.encoder is not None:
+        rows = fitted_encoder(release.encoder).inverse_transform(rows)
+    elif as_frame:
+        rows = pd.DataFrame(rows, columns=column_names(release))
+    return rows, outcomes
 
 
 @dataclass(frozen=True)

@@ -6,20 +6,20 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import softmax
 
 from skdp.release._linear_regression import MOST_EXPLAINED
 from skdp.release._linear_scores import LinearScores
 from skdp.release._model import Model
 from skdp.release._moments import Moments
-from skdp.release._numbers import HALF_WIDTH, number_doubt, number_lines, sampled_numbers
+from skdp.release._numbers import HALF_WIDTH, NumberPrediction
 from skdp.release._parts import array, part
 from skdp.release._posterior import positive_mean
+from skdp.release._prediction import ClassPrediction
 from skdp.release._relative_hazards import RelativeHazards, relative_hazards
 from skdp.release._shapes import ShapeFunctions, merged_shapes
 from skdp.release._statistics import Statistics
 from skdp.release._synthetic_rows import SyntheticRows
-from skdp.release._times import sampled_times, time_doubt, time_lines
+from skdp.release._times import TimePrediction
 
 # Share of the linear part of merged shapes that is left out of the scores of sources of few rows,
 # and the rows of one, as effective without noise, at which it is half of that: log loss of 2 and 4
@@ -104,11 +104,10 @@ class TableModel(Model):
             variance *= np.clip(positive_mean(*self.unexplained), 1e-6, 1.0)
         return float(variance)
 
-    def doubt(self) -> str | None:
-        """Return the warning that nothing may be predicted, or None; from noisy numbers."""
-        if self.statistics.is_event:
-            return time_doubt(self.hazards.concordance)
-        return self.linear.doubt() if self.linear is not None else number_doubt(self.expected_r2)
+    @cached_property
+    def prediction(self) -> ClassPrediction:
+        """What follows for rows and outcomes, by what the sums are about."""
+        return _PREDICTIONS[self.statistics.kind](self)
 
     def effective_rows(self, release: Any) -> float:
         """Return the number of rows that would be as informative without noise."""
@@ -138,16 +137,10 @@ class TableModel(Model):
 
     def sample(self, n: int, release: Any, random_state: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return synthetic rows of a table, labeled by the probabilities that they have here."""
-        if release.encoder is None and release.outcome is None:
+        if release.encoder is None and self.prediction.draws_normal_rows:
             return super().sample(n, release, random_state)
         rows = SyntheticRows(self.statistics, release.encoder).draw(n, random_state)
-        if self.statistics.is_event:
-            return rows, sampled_times(release, rows, random_state)
-        if release.outcome is not None:
-            return rows, sampled_numbers(release, rows, random_state)
-        steps = np.cumsum(softmax(self.score(rows), axis=1), axis=1)
-        places = random_state.random_sample((n, 1)) * steps[:, -1:]
-        return rows, (places > steps[:, :-1]).sum(axis=1)
+        return rows, self.prediction.sample(release, rows, random_state)
 
     def restrict(self, columns: np.ndarray, release: Any) -> Self:
         """Return the sums of functions of some of the columns, exactly as they are."""
@@ -172,21 +165,15 @@ class TableModel(Model):
         """Return what this consists of, a line for each part."""
         n = self.statistics.n_sources
         of = f" of {n} sources" if n > 1 else ""
-        follow = "a linear regression" if self.statistics.is_number else "scores"
-        if self.statistics.is_event:
-            follow = "hazards and their dependence on the columns"
-        lines = [f"noisy counts, sums and second moments{of}; means, covariances, {follow} follow"]
+        lines = [
+            f"noisy counts, sums and second moments{of}; means, covariances, "
+            f"{self.prediction.learned} follow"
+        ]
         return lines if self.shapes is None else [*lines, self.shapes.contents()]
 
-    def result_lines(self, release: Any) -> list[str]:
-        """Return lines of the summary about the results; they are noisy and may be shown."""
-        if self.statistics.is_event:
-            return time_lines(release)
-        if release.outcome is not None:
-            return number_lines(release)
-        lines = super().result_lines(release)
-        if self.shapes is not None:
-            lines.append(
-                "shape functions are added to the linear scores; the expected AUC is without them"
-            )
-        return lines
+
+# By what the sums are about.
+_PREDICTIONS = {
+    prediction.kind: prediction
+    for prediction in (ClassPrediction, NumberPrediction, TimePrediction)
+}

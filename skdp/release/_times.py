@@ -1,21 +1,22 @@
 """Times to an event in their own unit: curves of survival, concordance, synthetic times."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
 from skdp.release._exits import Exits, N
-from skdp.tabular import EventOutcome, numbers
+from skdp.release._hazard_ratios import HazardRatios
+from skdp.release._numbers import NUMBER_ADVICE
+from skdp.release._prediction import ClassPrediction, refuse_deviations
+from skdp.tabular import numbers
 from skdp.utils._survival import StepFunction, concordance_index
 
 # Points of a curve, ten in each interval, between which it is a step.
 _PLACES = np.arange(1, 10 * N + 1) / 10
 # Draws of the band of a curve.
 _DRAWS = 200
-
-
-def curve_times(outcome: EventOutcome) -> np.ndarray:
-    """Return the times at which curves step."""
-    return np.interp(_PLACES, np.arange(N + 1), np.append(0.0, outcome.ends))
 
 
 def cumulative_hazards(baseline, log_hazards):
@@ -29,7 +30,7 @@ def curves(outcome, values, at_zero, return_array):
     """Return curves as an array, or as a step function for each row."""
     if return_array:
         return values
-    times = np.append(0.0, curve_times(outcome))
+    times = np.append(0.0, outcome.curve_times)
     functions = [StepFunction(times, np.append(at_zero, row)) for row in values]
     # An array of objects, as assigning a list would call them.
     result = np.empty(len(functions), dtype=object)
@@ -58,7 +59,7 @@ def survival_curve(release, confidence):
         for name, of in parts.items()
     }
     start = {"time": 0.0} | dict.fromkeys(values, 1.0)
-    curve = pd.DataFrame({"time": curve_times(release.outcome), **values})
+    curve = pd.DataFrame({"time": release.outcome.curve_times, **values})
     return pd.concat([pd.DataFrame([start]), curve], ignore_index=True)
 
 
@@ -81,47 +82,84 @@ def concordance(outcome, y, risks, where):
     return concordance_index(events, times, risks)
 
 
-def sampled_times(release, rows, random_state):
-    """Return events and times that rows may have had, as a structured array."""
-    outcome, model = release.outcome, release.model
-    factors = np.exp(model.risks(rows))
-    n, ends = len(rows), np.append(0.0, outcome.ends)
-    y = np.zeros(n, dtype=[(outcome.event, bool), (outcome.time, float)])
-    y[outcome.time] = outcome.horizon
-    at_risk = np.ones(n, dtype=bool)
-    for k, (hazard, leaves) in enumerate(
-        zip(model.hazards.baseline, model.statistics.exits.censoring, strict=True)
-    ):
-        event = at_risk & (random_state.random_sample(n) < -np.expm1(-hazard * factors))
-        censored = at_risk & ~event & (random_state.random_sample(n) < leaves)
-        gone = event | censored
-        times = ends[k] + (ends[k + 1] - ends[k]) * random_state.random_sample(n)
-        y[outcome.event] |= event
-        y[outcome.time] = np.where(gone, times, y[outcome.time])
-        at_risk &= ~gone
-    return y
+@dataclass(frozen=True)
+class TimePrediction(ClassPrediction):
+    """The risk of each row, the log-hazard relative to the baseline, by a model with hazards."""
 
+    kind = "event"
+    learned = "hazards and their dependence on the columns"
+    advice = NUMBER_ADVICE
+    draws_normal_rows = False
 
-def time_lines(release):
-    """Return lines of the summary about a time; they are noisy and may be shown."""
-    model, outcome = release.model, release.outcome
-    exits = model.statistics.exits
-    left = 1 - np.exp(-np.cumsum(exits.hazards)[-1])
-    c, low, high = model.hazards.concordance
-    return [
-        f"{release.guarantee.counted} (noisy; may be shown): {round(exits.n_rows):,}; with the "
-        f"event by time {outcome.horizon:g}: {left:.0%}",
-        f"expected concordance on rows like these (.5: chance): {c:.2f} (80 %: {low:.2f} to "
-        f"{high:.2f})",
-    ]
+    def predict(self, release: Any, rows: np.ndarray, return_std: bool = False) -> Any:
+        """Return the risk of each row."""
+        refuse_deviations(return_std)
+        return self.model.risks(rows)
 
+    def score(self, release: Any, y: Any, predicted: np.ndarray) -> float:
+        """Return Harrell's concordance."""
+        return concordance(release.outcome, y, predicted, "Release.score")
 
-def time_doubt(expected):
-    """Return the warning that times may not be ordered, or None."""
-    c, low, high = expected
-    if low > 0.5:
-        return None
-    return (
-        "This release may order times no better than chance: its expected concordance is "
-        f"{c:.2f}, and with a probability of 80 % between 0.50 and {high:.2f}."
-    )
+    def tags(self) -> dict[str, Any]:
+        """Return what scikit-learn asks of an estimator's kind; it knows none of times."""
+        return {"estimator_type": None}
+
+    def doubt(self) -> str | None:
+        """Return the warning that times may not be ordered, or None."""
+        c, low, high = self.model.hazards.concordance
+        if low > 0.5:
+            return None
+        return (
+            "This release may order times no better than chance: its expected concordance is "
+            f"{c:.2f}, and with a probability of 80 % between 0.50 and {high:.2f}."
+        )
+
+    def sample(self, release: Any, rows: np.ndarray, random_state: Any) -> np.ndarray:
+        """Return events and times that rows may have had, as a structured array."""
+        outcome, model = release.outcome, self.model
+        factors = np.exp(model.risks(rows))
+        n, ends = len(rows), np.append(0.0, outcome.ends)
+        y = np.zeros(n, dtype=[(outcome.event, bool), (outcome.time, float)])
+        y[outcome.time] = outcome.horizon
+        at_risk = np.ones(n, dtype=bool)
+        for k, (hazard, leaves) in enumerate(
+            zip(model.hazards.baseline, model.statistics.exits.censoring, strict=True)
+        ):
+            event = at_risk & (random_state.random_sample(n) < -np.expm1(-hazard * factors))
+            censored = at_risk & ~event & (random_state.random_sample(n) < leaves)
+            gone = event | censored
+            times = ends[k] + (ends[k + 1] - ends[k]) * random_state.random_sample(n)
+            y[outcome.event] |= event
+            y[outcome.time] = np.where(gone, times, y[outcome.time])
+            at_risk &= ~gone
+        return y
+
+    def contrast(self, release: Any, positive: Any) -> np.ndarray:
+        """Return the one weight of the one term."""
+        return np.ones(1)
+
+    def terms(self, release: Any, rows: np.ndarray) -> np.ndarray:
+        """Return risks."""
+        return self.model.risks(rows)[:, np.newaxis]
+
+    def explanation(self, release: Any, row: np.ndarray) -> tuple[Any, dict[str, Any]]:
+        """Return the risk."""
+        return self.model.risks, {}
+
+    def hazard_ratios(self, widths: np.ndarray, confidence: float) -> HazardRatios:
+        """Return the reader of hazard ratios of categories, by the widths of the columns."""
+        statistics = self.model.statistics
+        units = statistics.basis.scale[statistics.basis.linear] * widths
+        return HazardRatios(statistics, units, confidence)
+
+    def result_lines(self, release: Any) -> list[str]:
+        """Return lines of the summary about a time; they are noisy and may be shown."""
+        exits = self.model.statistics.exits
+        left = 1 - np.exp(-np.cumsum(exits.hazards)[-1])
+        c, low, high = self.model.hazards.concordance
+        return [
+            f"{release.guarantee.counted} (noisy; may be shown): {round(exits.n_rows):,}; with "
+            f"the event by time {release.outcome.horizon:g}: {left:.0%}",
+            f"expected concordance on rows like these (.5: chance): {c:.2f} (80 %: {low:.2f} to "
+            f"{high:.2f})",
+        ]

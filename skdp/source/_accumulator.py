@@ -14,7 +14,6 @@ from skdp.source._dask_rows import sum_dask
 from skdp.source._integers import ExactSums, refuse_shared_persons
 from skdp.source._parquet import parquet_batches
 from skdp.source._private_rows import SummationPlan
-from skdp.tabular import exit_names
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -174,15 +173,15 @@ class StatisticsAccumulator:
                 "The 'batch_size' parameter of StatisticsAccumulator.add_parquet must be a whole "
                 f"number above 0, got {batch_size!r:.100}."
             )
-        labels = exit_names(self.plan.outcome, label, "StatisticsAccumulator.add_parquet")
-        if not labels and label is None:
+        labels = self.plan.outcome.label_columns(label, "StatisticsAccumulator.add_parquet")
+        if not labels:
             raise ValueError(
                 "The 'label' parameter of StatisticsAccumulator.add_parquet must name the column "
                 "of the labels, got None."
             )
         apart = StatisticsAccumulator(self.plan)
         columns = self.plan.columns
-        for batch in parquet_batches(columns, path, labels or [label], group, int(batch_size)):
+        for batch in parquet_batches(columns, path, labels, group, int(batch_size)):
             apart.add(*batch)
         self.add_unprotected_sums(apart.unprotected_sums())
 
@@ -289,7 +288,4 @@ class StatisticsAccumulator:
         )
 
     def __repr__(self) -> str:
-        what = f"{len(self.plan.classes)} classes"
-        if self.plan.outcome is not None:
-            what = "a number" if self.plan.about_number else "a time"
-        return f"StatisticsAccumulator({what}, private sums)"
+        return f"StatisticsAccumulator({self.plan.outcome.about}, private sums)"

@@ -92,13 +92,13 @@ class AdditiveModel(StatisticsModel):
         )
         return BinnedGrid(**{f.name: getattr(grid, f.name) for f in fields(RowGrid)}, bins=bins)
 
-    def shares(self, n_classes, grid, number=False):
-        shares = _scaled(self._linear.shares(n_classes, grid, number), _LINEAR)
+    def shares(self, outcome, grid):
+        shares = _scaled(self._linear.shares(outcome, grid), _LINEAR)
         n_bins, left = int(grid.bins.offsets[-1]), 1 - _LINEAR
-        if number:
+        if outcome.has_squares:
             left -= _UNEXPLAINED
             shares["unexplained"] = Share(_UNEXPLAINED, 2, np.sqrt(2) * WEIGHT_GRID, 1, 1)
-        numbers = n_bins if number else n_classes * n_bins
+        numbers = n_bins if outcome.has_squares else outcome.n_sums * n_bins
         shares["residuals"] = Share(left, numbers, grid.sensitivity, N_ROUNDS, 1)
         return shares
 
@@ -111,7 +111,7 @@ class AdditiveModel(StatisticsModel):
 
     def _learn_more(self, rows, sums, grid, statistics, queries):
         """Return a model, from linear statistics and the rest of the budget."""
-        if rows.number:
+        if rows.outcome.has_squares:
             return TableModel(statistics, *boosted_regression(rows, grid, statistics, queries))
         return TableModel(statistics, boosted_shapes(rows, grid, statistics, queries))
 
@@ -126,14 +126,14 @@ class ChosenModel(AdditiveModel):
     def branches(self):
         return [self, AdditiveModel()]
 
-    def shares(self, n_classes, grid, number=False):
-        shares = super().shares(n_classes, grid, number)
-        again = _scaled(self._linear.shares(n_classes, grid, number), 1 - _LINEAR, option=2)
+    def shares(self, outcome, grid):
+        shares = super().shares(outcome, grid)
+        again = _scaled(self._linear.shares(outcome, grid), 1 - _LINEAR, option=2)
         return shares | {f"{name}{AGAIN}": share for name, share in again.items()}
 
     def _learn_more(self, rows, sums, grid, statistics, queries):
         noise = max(_deviation_of_rounds(grid, queries), _LEAST_NOISE)
-        least = _LEAST_SIGNAL_OF_NUMBERS if rows.number else _LEAST_SIGNAL
+        least = _LEAST_SIGNAL_OF_NUMBERS if rows.outcome.has_squares else _LEAST_SIGNAL
         if statistics.sums.row_counts.sum() >= least * noise:
             return super()._learn_more(rows, sums, grid, statistics, queries)
         sums = perturb_sums(sums, grid, queries, statistics.sums)
@@ -156,7 +156,7 @@ def boosted_shapes(rows, grid, statistics, queries):
     # classes that is 1/\max(p, 1 - p), twice the weight of logistic regression where p is 1/2,
     # with the same noise and the same minimizer: for every p, E[w(p)(e_y - p)] = 0 where p is the
     # probability of y.
-    bins, K = grid.bins, rows.n_classes
+    bins, K = grid.bins, rows.outcome.n_sums
     binned = BinnedRows.of(
         rows, grid, statistics.linear.coefficients, statistics.linear.intercepts
     )

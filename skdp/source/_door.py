@@ -14,23 +14,14 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from skdp.privacy import PrivacyLeakWarning
 from skdp.source._integers import ROW
-from skdp.tabular import LEAST, EventOutcome, ambiguity, canonical, numbers, person_ids
-from skdp.utils._frames import as_elements, as_frame
+from skdp.tabular import ClassOutcome, ambiguity, canonical, numbers, person_ids
+from skdp.utils._frames import as_elements
 from skdp.utils._labels import natural_labels
 from skdp.utils._private_data import validate_private_data
 from skdp.utils._warnings import warn
 
 # Most classes that are taken from numbers, or from text that hardly repeats (rule of thumb).
 _MOST_CLASSES = 50
-# Names of the kinds of labels that are no text.
-_KINDS = {
-    "b": "booleans",
-    "i": "numbers",
-    "u": "numbers",
-    "f": "numbers",
-    "M": "dates",
-    "m": "durations",
-}
 # Missing values in a column of objects, besides NaN.
 _MISSING = {type(None), type(pd.NA), type(pd.NaT)}
 
@@ -63,55 +54,27 @@ def check_labels(y, X):
     return labels
 
 
-def read_outcome(y, X, outcome=None):
-    """Return labels of any type, or of times the way in which each row leaves."""
-    if not isinstance(outcome, EventOutcome):
-        return check_labels(y, X)
-    return outcome.cells(*read_events(y, X, outcome))
-
-
-def read_events(y, X, outcome):
-    """Return events and times of any type, one for each row; raise ValueError otherwise."""
+def read_outcome(y, X, outcome):
+    """Return the columns of y, of any type, one label each for each row."""
     try:
-        y = as_frame(y, "y")
-        given = outcome.parts(y)
+        columns = outcome.parts(y)
     except Exception:  # an error of y may quote private values
-        given = None
-    if given is None:
+        columns = None
+    if columns is None:
+        names = " and ".join(map(repr, outcome.columns))
         raise ValueError(
             "The 'y' parameter must be a structured array of event and time, such as "
             "numpy.array([(True, 5.0)], dtype=[('event', bool), ('time', float)]), or a table "
-            f"with the columns {outcome.event!r} and {outcome.time!r}, as the outcome is a time."
+            f"with the columns {names}, as the outcome is a time."
         )
-    events, times = (check_labels(part, X) for part in given)
-    # Booleans may be events, but no times. Some dates have become objects.
-    kinds = [events.dtype.kind.strip("b"), times.dtype.kind]
-    kinds += ["M"] if _holds_dates(y, outcome) else []
-    refused = [kind for kind in kinds if kind in ("b", "m", "M")]
-    if refused:
-        raise ValueError(
-            f"The 'y' parameter holds {_KINDS[refused[0]]} where it should hold times in numbers, "
-            "and whether the event came. Convert durations to the unit of the horizon, and dates "
-            "to the time since a row was first seen."
-        )
-    # By values, as no type tells 1 and 2 from 0 and 1; no single record decides.
-    many = outcome.unread(events, times).sum(axis=1) >= LEAST
-    if many.any():
-        name = (outcome.event, outcome.time)[many.argmax()]
-        raise ValueError(
-            f"The 'y' parameter holds cells in {name!r} that cannot be read: their rows would be "
-            "left out. Times are numbers. Events are 1 and 0, true and false, or yes and no; name "
-            "another way to write the event in the outcome or schema, as 'event_value': 2 or "
-            "'dead', and other values of its type are censored. Nothing was charged."
-        )
-    return events, times
+    return tuple(check_labels(column, X) for column in columns)
 
 
-def _holds_dates(y, outcome):
-    """Tell whether a column of a table has a type of dates or periods that is pandas' own."""
-    dates = pd.DatetimeTZDtype | pd.PeriodDtype | pd.IntervalDtype
-    names = (outcome.event, outcome.time) if isinstance(y, pd.DataFrame) else ()
-    return any(isinstance(y[name].dtype, dates) for name in names)
+def check_outcome(y, labels, outcome):
+    """Raise ValueError where the type of y, or of its columns, is not that of an outcome."""
+    refusal = outcome.refusal(y, *labels)
+    if refusal is not None:
+        raise ValueError(refusal)
 
 
 def _column(y):
@@ -129,45 +92,14 @@ def _column(y):
         return None
 
 
-def check_kind(y, classes):
-    """Raise ValueError where the type of labels differs from that of all classes.
-
-    Text always passes: labels that are numbers may be stored as text.
-    """
-    kind = getattr(getattr(y, "dtype", None), "kind", "O")
-    if kind not in _KINDS or not len(y):
-        return
-    forms = set(map(canonical, classes.tolist()))
-    possible = {"b": {0.0, 1.0}, "m": set(), "M": set()}.get(kind, forms)
-    if not any(isinstance(form, float) for form in forms & possible):
-        raise ValueError(
-            f"The 'y' parameter holds {_KINDS[kind]}, and no class of the 'classes' parameter or "
-            "schema is one of these, so that no label is one of the classes. Write them in one "
-            "way, as in classes=[0, 1] for y = [0, 1, 0]."
-        )
-
-
-def check_number(y):
-    """Raise ValueError where the type of labels is none of numbers; text may be numbers."""
-    kind = getattr(getattr(y, "dtype", None), "kind", "O")
-    if kind in "bmM" and len(y):
-        raise ValueError(
-            f"The 'y' parameter holds {_KINDS[kind]}, and the outcome is a number. Convert it: a "
-            "duration to days, for instance, and two classes to 'classes' instead of an outcome."
-        )
-
-
-def class_list(given, schema, y):
-    """Return the list of classes."""
-    if given is None and schema is not None:
-        given = schema.classes
-    if given is not None:
-        return _listed(given)
-    if y is None:
+def classes_of(labels):
+    """Return the outcome that is one of the classes in labels, of which there may be none yet."""
+    if labels is None:
         raise ValueError(
             "The 'classes' parameter of DPStatisticsSource is needed where rows arrive in parts: "
             "list the classes that may occur, such as classes=['ill', 'well']."
         )
+    [y] = labels
     refuse_measurements(y, "DPStatisticsSource")
     labels = y.tolist()
     different: list = sorted(set(labels), reverse=True) if _alike(labels) else [None]
@@ -191,10 +123,11 @@ def class_list(given, schema, y):
         "without looking at the rows, in the 'classes' parameter.",
         PrivacyLeakWarning,
     )
-    return classes
+    return ClassOutcome(classes)
 
 
-def _listed(given):
+def listed_classes(given):
+    """Return the list of the 'classes' parameter, sorted."""
     labels = list(given)
     if not _alike(labels) or len(set(labels)) != len(labels):
         raise ValueError(

@@ -29,20 +29,27 @@ from skdp.release import (
 )
 from skdp.source._door import (
     check_budget,
-    check_labels,
-    check_number,
-    read_events,
+    check_outcome,
+    read_outcome,
     read_persons,
     row_weights,
 )
 from skdp.source._integers import ROW
 from skdp.source._publication import default_settings, publish, sealed, whole_guarantee
-from skdp.tabular import EventOutcome, NumericColumn, Vocabulary, numbers, outcome_from
+from skdp.tabular import ClassOutcome, Outcome, numbers, outcome_from
 from skdp.utils._frames import as_frame
 
-# Outcomes that messages show.
-_NUMBER = {"type": "number", "low": 0, "high": 80}
-_EVENT = {"type": "event", "horizon": 1825}
+# Of which models the outcome is to be stated, by its kind, and how.
+_STATED = {
+    "number": (
+        "a regressor: the public bounds of the number",
+        {"type": "number", "low": 0, "high": 80},
+    ),
+    "event": (
+        "a model of times: the public horizon",
+        {"type": "event", "horizon": 1825},
+    ),
+}
 # Largest number that is compared as one with those of other types.
 _LARGEST = 1e300
 
@@ -194,12 +201,12 @@ def evaluate_privately(
     True
     """
     judged = _outcome_of(model, outcome)
-    kind = _kind_of(model, judged, times)
-    number = judged if isinstance(judged, NumericColumn) else None
+    kind = _KINDS[judged.kind](model, judged, times)
     check_budget("evaluate_privately", epsilon, delta)
     frame = as_frame(X)
     with default_settings():
-        labels = _read_labels(y, frame, judged)
+        labels = read_outcome(y, frame, judged)
+        check_outcome(y, labels, judged)
         weights = row_weights(read_persons(groups, len(frame), "evaluate_privately"), len(frame))
     with sealed("evaluate_privately"):
         counts = kind.count(model, _readable(model, frame), labels, weights).ravel()
@@ -221,13 +228,11 @@ def evaluate_privately(
         noisy = queries.add("histograms", counts, share.sensitivity, kind.scales) / ROW
         n_cells = int(np.prod(kind.shape))
         return PrivateEvaluation(
-            classes=tuple(kind.classes),
+            outcome=judged,
             histograms=noisy[:n_cells].reshape(kind.shape),
             deviation=float(queries.deviation("histograms", kind.sensitivity) * kind.scales[0]),
             guarantee=guarantee,
-            outcome=judged,
-            sums=None if number is None else noisy[n_cells:],
-            has_intervals=number is not None and _has_deviations(model),
+            **kind.more(noisy[n_cells:]),
         )
 
     return publish(
@@ -244,7 +249,6 @@ def evaluate_privately(
 class _Kind(NamedTuple):
     """What is public about how rows are counted."""
 
-    classes: list
     shape: tuple
     count: Callable
     # How far one row changes all counts together, each in units of its scale.
@@ -254,49 +258,44 @@ class _Kind(NamedTuple):
     noisy: str
     covered: str
     public: str
+    # More fields of the evaluation, from noisy sums besides the histograms.
+    more: Callable
 
 
-def _kind_of(model, outcome, times):
-    if isinstance(outcome, EventOutcome):
-        return _of_times(outcome, times)
+def _of_classes(model, outcome, times):
+    """Return how rows are counted by class and score."""
+    _refuse_times(times)
+    n_scores = 1 if outcome.n_cells == 2 else outcome.n_cells
+    # All counts change by the root of the number of histograms, each by 1 in one bin.
+    shape, sensitivity = (n_scores, 2, SCORE_BINS.n), np.sqrt(n_scores)
+    said = "histograms of scores", "scores", "classes, the bins"
+    count = partial(_counts, outcome=outcome)
+    return _Kind(shape, count, sensitivity, np.ones(1), *said, lambda sums: {})
+
+
+def _of_number(model, outcome, times):
+    """Return how rows are counted by prediction and outcome, and how their errors are summed."""
+    _refuse_times(times)
+    shape, count = (1, N_PLACES, N_PLACES), partial(_number_counts, outcome=outcome)
+    # One row moves all cells and sums, in units of these, by a vector of length 1.
+    scales = np.append(np.full(N_PLACES**2, CELL_SCALE), SUM_SCALES)
+    said = "counts and sums of errors", "predictions", "bounds, the cells"
+
+    def more(sums):
+        return {"sums": sums, "has_intervals": _has_deviations(model)}
+
+    return _Kind(shape, count, 1.0, scales, *said, more)
+
+
+def _refuse_times(times):
     if times is not None:
         raise ValueError(
             "The 'times' parameter of evaluate_privately is for models of a time to an event. "
             "Leave it out."
         )
-    return _of_classes(model) if outcome is None else _of_number(outcome)
 
 
-def _read_labels(y, frame, outcome):
-    """Return labels, or events and times; raise ValueError for those of another kind."""
-    if isinstance(outcome, EventOutcome):
-        return read_events(y, frame, outcome)
-    labels = check_labels(y, frame)
-    if outcome is not None:
-        check_number(labels)
-    return labels
-
-
-def _of_classes(model):
-    """Return how rows are counted by class and score."""
-    classes = _checked_classes(model)
-    n_scores = 1 if len(classes) == 2 else len(classes)
-    # All counts change by the root of the number of histograms, each by 1 in one bin.
-    shape, sensitivity = (n_scores, 2, SCORE_BINS.n), np.sqrt(n_scores)
-    said = "histograms of scores", "scores", "classes, the bins"
-    return _Kind(classes, shape, _counts, sensitivity, np.ones(1), *said)
-
-
-def _of_number(outcome):
-    """Return how rows are counted by prediction and outcome, and how their errors are summed."""
-    shape, count = (1, N_PLACES, N_PLACES), partial(_number_counts, outcome=outcome)
-    # One row moves all cells and sums, in units of these, by a vector of length 1.
-    scales = np.append(np.full(N_PLACES**2, CELL_SCALE), SUM_SCALES)
-    said = "counts and sums of errors", "predictions", "bounds, the cells"
-    return _Kind([outcome.low, outcome.high], shape, count, 1.0, scales, *said)
-
-
-def _of_times(outcome, times):
+def _of_times(model, outcome, times):
     """Return how rows are counted at each public time; raise ValueError for other times."""
     given = outcome.horizon * np.array(DEFAULT_TIMES) if times is None else times
     try:
@@ -314,36 +313,40 @@ def _of_times(outcome, times):
     shape, sensitivity = (len(at), N_STATES, TIME_BINS.n), np.sqrt(len(at))
     count = partial(_time_counts, outcome=outcome, times=at)
     said = "counts of events", "probabilities", "times and horizon, the bins"
-    return _Kind(at, shape, count, sensitivity, np.ones(1), *said)
+    return _Kind(shape, count, sensitivity, np.ones(1), *said, lambda sums: {"times": at})
+
+
+# By the kind of the outcome.
+_KINDS = {"class": _of_classes, "number": _of_number, "event": _of_times}
 
 
 def _outcome_of(model, given):
-    """Return the public outcome of a model of a number, or of a time; None of a classifier."""
+    """Return the outcome of a model: its classes, or a public one that is given or its own."""
     # By what it can do, not by its tags, which a model need not have.
     classifies = hasattr(model, "classes_") or hasattr(model, "predict_proba")
-    survives = hasattr(model, "predict_survival_function")
-    kind: type = EventOutcome if survives else NumericColumn
-    wanted, example = "a regressor: the public bounds of the number", _NUMBER
-    if survives:
-        wanted, example = "a model of times: the public horizon", _EVENT
+    kind = "class" if classifies or not hasattr(model, "predict") else "number"
+    kind = "event" if hasattr(model, "predict_survival_function") else kind
     if given is None:
-        for own in (getattr(model, name, None) for name in ("outcome", "outcome_")):
-            if isinstance(own, kind):
-                return own
-        if survives or (hasattr(model, "predict") and not classifies):
-            raise ValueError(
-                f"The 'outcome' parameter of evaluate_privately is needed for {wanted}, such as "
-                f"outcome={example!r}."
-            )
-        return None
-    if not survives and (classifies or not hasattr(model, "predict")):
+        own = (getattr(model, name, None) for name in ("outcome", "outcome_"))
+        stated = [o for o in own if isinstance(o, Outcome) and o.kind == kind]
+        if stated:
+            return stated[0]
+    if kind not in _STATED:
+        if given is None:
+            return ClassOutcome(_checked_classes(model))
         raise ValueError(
             "The 'outcome' parameter of evaluate_privately is for regressors, and models of "
             "times. Leave it out, or pass a fitted regressor as the model, not one of type "
             f"{type(model).__name__}."
         )
+    wanted, example = _STATED[kind]
+    if given is None:
+        raise ValueError(
+            f"The 'outcome' parameter of evaluate_privately is needed for {wanted}, such as "
+            f"outcome={example!r}."
+        )
     outcome = outcome_from(given)
-    if not isinstance(outcome, kind):
+    if outcome.kind != kind:
         raise ValueError(
             f"The 'outcome' parameter of evaluate_privately must be that of {wanted}, such as "
             f"{example!r}, got {given!r:.200}."
@@ -379,6 +382,7 @@ def _number_counts(model, X, labels, weights, outcome):
         half = HALF_WIDTH * deviations[0] if deviations else np.full(len(rows), -1.0)
         return np.column_stack([values, outcome.positions(values), half])
 
+    [labels] = labels
     places = outcome.positions(labels)
     known = ~np.isnan(places)
     places, weights = places[known], weights[known]
@@ -414,9 +418,9 @@ def _checked_classes(model):
     return classes
 
 
-def _counts(model, X, labels, weights):
+def _counts(model, X, labels, weights, outcome):
     """Return exact weights by score, class and bin, (n_scores, 2, n_bins): **private**."""
-    K = len(model.classes_)
+    K = outcome.n_cells
     scored = [1] if K == 2 else list(range(K))
 
     def bins(rows):
@@ -426,7 +430,7 @@ def _counts(model, X, labels, weights):
         return SCORE_BINS.of(probabilities[:, scored])
 
     places = _row_by_row(bins, X, len(scored)).astype(np.int64)
-    codes = Vocabulary(np.asarray(model.classes_).tolist()).codes(labels)
+    codes = outcome.codes(*labels)
     has_class = codes >= 0
     counts = np.zeros((len(scored), 2, SCORE_BINS.n), dtype=np.int64)
     for number, c in enumerate(scored):

@@ -15,7 +15,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from skdp.release import BasisFunctions
-from skdp.tabular import EventOutcome
+from skdp.tabular import EventOutcome, Outcome
 
 # Rows are multiples of 2^-16 of their largest norm. Truncation moves no element by more than
 # that, far below the noise of any sum that is released (rule of thumb).
@@ -216,6 +216,10 @@ class RowGrid:
         return 2.0 ** min(_MOST_FINE_BITS, (_EXACT_BITS + 1 - self.n_basis.bit_length()) // 2)
 
 
+# The arrays of sums.
+_SUMMED = ("counts", "sums", "second", "squares")
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class ExactSums:
     """Sums without noise: **private**, they must stay with the owner of the rows.
@@ -254,28 +258,35 @@ class ExactSums:
     squares: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @classmethod
-    def zero(cls, n_classes: int, n_basis: int, number: bool = False) -> Self:
+    def zero(cls, outcome: Outcome, n_basis: int) -> Self:
         """Return the sums of no rows."""
         return cls(
-            np.zeros(n_classes, dtype=np.int64),
-            np.zeros((n_classes, n_basis), dtype=np.int64),
+            np.zeros(outcome.n_cells, dtype=np.int64),
+            np.zeros((outcome.n_cells, n_basis), dtype=np.int64),
             np.zeros((n_basis, n_basis), dtype=np.int64),
-            squares=np.zeros(3 if number else 0, dtype=np.int64),
+            squares=np.zeros(3 * outcome.has_squares, dtype=np.int64),
         )
+
+    def without_rows(self) -> Self:
+        """Return the sums of no rows, of the same outcome and columns."""
+        zeros = {name: np.zeros_like(getattr(self, name)) for name in _SUMMED}
+        return type(self)(**zeros)
 
     @classmethod
     def of_rows(
         cls,
         Q: np.ndarray,
-        class_indices: np.ndarray,
-        n_classes: int,
-        sizes: np.ndarray | None = None,
+        codes: np.ndarray,
+        sizes: np.ndarray | None,
+        outcome: Outcome,
     ) -> Self:
-        """Return the sums of rows."""
+        """Return the sums of rows, by the codes of their outcomes."""
+        if outcome.has_squares:
+            return cls.of_numbers(Q, codes, sizes)
         firsts, rows = divided(Q, sizes)
         seconds = _divided_by_root(Q, sizes)
-        indicators = np.zeros((len(Q), n_classes))
-        indicators[np.arange(len(Q)), class_indices] = 1.0
+        indicators = np.zeros((len(Q), outcome.n_cells))
+        indicators[np.arange(len(Q)), codes] = 1.0
         return cls(
             _whole(indicators.T @ rows),
             _whole(indicators.T @ firsts),

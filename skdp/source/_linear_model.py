@@ -16,6 +16,7 @@ from skdp.release import (
     positive_counts,
 )
 from skdp.source._integers import GRID, ROW, SQUARE_BITS, SQUARE_ROW, RowGrid
+from skdp.tabular import Outcome
 
 # Most columns of an array for which "auto" is "linear", and cosines are used: noise grows with
 # their number (rule of thumb).
@@ -61,7 +62,7 @@ class StatisticsModel(ABC):
         """Return the public grid of the rows."""
 
     @abstractmethod
-    def shares(self, n_classes: int, grid: RowGrid, number: bool = False) -> dict[str, Any]:
+    def shares(self, outcome: Outcome, grid: RowGrid) -> dict[str, Any]:
         """Return the public split of the budget, a dict of :class:`~skdp.noise.Share` by query."""
 
     @abstractmethod
@@ -90,7 +91,7 @@ class LinearModel(StatisticsModel):
             )
         return RowGrid(basis, np.zeros(len(basis.column)), float(radius))
 
-    def shares(self, n_classes, grid, number=False):
+    def shares(self, outcome, grid):
         # Most of it for the differences of the classes. On ten tables (bench_owners: 850 cells
         # of 100 rows or more, ε = .5 to 8) the mean log loss is .384, and .387 with .05, .05, .70
         # and .20, where the AUC is .001 higher; .384 with .10, .10, .60 and .20.
@@ -99,8 +100,8 @@ class LinearModel(StatisticsModel):
             # 41 ways to leave. On four tables (ε = .5 and 1, eight draws) the integrated Brier
             # score is .180, and .182 with .05 more for the contrast; concordance is the same.
             fractions |= {"counts": 0.15, "contrast": 0.60}
-        shares = shares_of_sums(fractions, n_classes, grid.n_basis)
-        if number:
+        shares = shares_of_sums(fractions, outcome.n_sums, grid.n_basis)
+        if outcome.has_squares:
             # How far numbers lie from their mean: at most 1 each, to the square.
             contrast = shares["contrast"]
             left = contrast.fraction - _SQUARES

@@ -20,7 +20,7 @@ from skdp.privacy import gaussian_epsilon, gaussian_sigma
 from skdp.release import Release
 from skdp.source._simulated_tables import KINDS
 from skdp.source._statistics_source import DPStatisticsSource
-from skdp.tabular import EventOutcome, NumericColumn, Schema, TabularEncoder, as_schema
+from skdp.tabular import Schema, TabularEncoder, as_schema
 from skdp.utils._html import grid
 from skdp.utils._text import text_width
 
@@ -341,7 +341,7 @@ def plan_release(
     [False, True]
     """
     schema = as_schema(schema)
-    kind = KINDS[type(schema.outcome)]
+    kind = KINDS[schema.outcome.kind]
     spread = _checked_spread(schema, class_prior, outcome_interval, event_share)
     sizes = _checked_numbers("n_rows", n_rows, Integral, 20, "records, 20 or more")
     levels = _checked_numbers("epsilon", epsilon, Real, 0, "above 0")
@@ -427,7 +427,7 @@ def _level_of(epsilon, delta, times):
 def _interval_widths(release):
     """Return median half widths of the intervals of means and shares by class, or of all rows."""
     table = release.describe_columns()
-    table = table[table["class"].isna() if release.outcome else table["class"].notna()]
+    table = table[table["class"].notna() == bool(release.outcome.groups)]
     columns = {column.name: column for column in release.encoder.columns}
     means, shares = [], []
     for line in table.itertuples(index=False):
@@ -449,14 +449,14 @@ def _checked_spread(schema, class_prior, outcome_interval, event_share):
         "outcome_interval": outcome_interval,
         "event_share": event_share,
     }
-    needed, what, checked = _SPREADS[type(schema.outcome)]
+    needed, what, checked = _SPREADS[schema.outcome.kind]
     for name, value in given.items():
         if name != needed and value is not None:
             raise ValueError(
                 f"The {name!r} parameter of plan_release is for another outcome than that of the "
                 f"schema, which needs {needed!r}. Leave it out."
             )
-    if schema.outcome is None and schema.classes is None:
+    if not schema.outcome.is_complete:
         raise ValueError(
             "The 'schema' parameter of plan_release lists no classes. Add them, as "
             "\"classes\": ['alive', 'dead'], or an outcome that is a number or a time."
@@ -513,19 +513,19 @@ def _checked_share(schema, given):
     return float(given)
 
 
-# What says how outcomes are distributed, by the type of the outcome; how to give it; its check.
+# What says how outcomes are distributed, by the kind of the outcome; how to give it; its check.
 _SPREADS = {
-    type(None): (
+    "class": (
         "class_prior",
         "the share of each class, as {'alive': 0.9, 'dead': 0.1}",
         _checked_frequencies,
     ),
-    NumericColumn: (
+    "number": (
         "outcome_interval",
         "two numbers between which two thirds of outcomes lie",
         _checked_interval,
     ),
-    EventOutcome: ("event_share", "the share of rows with the event, such as 0.3", _checked_share),
+    "event": ("event_share", "the share of rows with the event, such as 0.3", _checked_share),
 }
 
 
@@ -553,7 +553,7 @@ def _checked_numbers(name, given, kind, least, what):
 
 def _checked_effects(schema, given):
     """Return what effects are to be, by name: a figure, or differences by column."""
-    kind = KINDS[type(schema.outcome)]
+    kind = KINDS[schema.outcome.kind]
     figure, least, named = kind.name, kind.least, kind.effects
     several = isinstance(given, list | tuple)
     effects: dict = {}

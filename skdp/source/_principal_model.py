@@ -65,8 +65,8 @@ class PrincipalDirectionsModel(StatisticsModel):
             )
         return widest_grid(columns.basis(()))
 
-    def shares(self, n_classes, grid, number=False):
-        n_basis = grid.n_basis
+    def shares(self, outcome, grid):
+        n_classes, n_basis = outcome.n_sums, grid.n_basis
         fractions, d = self.fractions, min(self.n_directions, n_basis)
         return {
             "rows": Share(fractions["rows"], 1, ROW),

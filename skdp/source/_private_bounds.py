@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf, sqrt
 from typing import Any
 
@@ -19,6 +19,7 @@ from skdp.source._integers import ROW
 from skdp.source._publication import publish, sealed, whole_guarantee
 from skdp.tabular import (
     CategoryColumn,
+    ClassOutcome,
     NumericColumn,
     Schema,
     as_schema,
@@ -218,10 +219,10 @@ def quantile_bounds(
     _check(numeric, categories, public, quantiles)
     check_budget("quantile_bounds", epsilon, delta)
     before = () if public is None else public.columns
-    if classes is None and public is not None:
-        classes = public.classes
-    classes = None if classes is None else tuple(classes)
-    _check_names((*numeric, *categories), classes)
+    outcome = ClassOutcome() if public is None else public.outcome
+    if classes is not None:
+        outcome = ClassOutcome(tuple(classes))
+    _check_names((*numeric, *categories), outcome)
     persons = read_persons(groups, len(X), "quantile_bounds")
     weights = row_weights(persons, len(X))
     with sealed("quantile_bounds"):
@@ -234,9 +235,7 @@ def quantile_bounds(
     def make(values, weights, counted, noise):
         columns = noise.numeric_columns(values, weights, quantiles)
         columns |= noise.category_columns(counted)
-        extended, left_out = _schema(before, columns, classes)
-        if extended is not None and public is not None and classes is None:
-            extended = replace(extended, outcome=public.outcome)
+        extended, left_out = _schema(before, columns, outcome)
         return PrivateBounds(extended, guarantee, noise.deviation, left_out)
 
     no_counts: tuple[list[Any], list[int]] = ([], [0])
@@ -253,15 +252,15 @@ def quantile_bounds(
     )
 
 
-def _schema(before, columns, classes):
+def _schema(before, columns, outcome):
     """Return the schema of public columns and those found, or None, and names of the others."""
     # A column that a schema cannot have, as its encoded names are those of another one, is left
     # out: that depends on what was found, behind the charge.
-    schema, left_out = (Schema(before, classes) if before else None), []
+    schema, left_out = (Schema(before, outcome) if before else None), []
     for name, column in columns.items():
         try:
             earlier = () if schema is None else schema.columns
-            schema = schema if column is None else Schema((*earlier, column), classes)
+            schema = schema if column is None else Schema((*earlier, column), outcome)
         except ValueError:
             column = None
         left_out += [name] if column is None else []
@@ -333,10 +332,10 @@ def _check(numeric, categories, public, quantiles):
         )
 
 
-def _check_names(names, classes):
+def _check_names(names, outcome):
     """Raise ValueError for names or classes that a schema cannot have, whatever will be found."""
     for name in names:
-        Schema((NumericColumn(name, 0.0, 1.0),), classes)
+        Schema((NumericColumn(name, 0.0, 1.0),), outcome)
 
 
 def _check_values(values, counted):

@@ -16,11 +16,11 @@ from skdp.release import BasisFunctions, Release
 from skdp.source._additive_model import AdditiveModel, ChosenModel
 from skdp.source._dask_rows import announced_columns, is_dask, sum_dask
 from skdp.source._door import (
-    check_kind,
     check_labels,
-    check_number,
-    class_list,
+    check_outcome,
+    classes_of,
     group_sizes,
+    listed_classes,
     read_numbers,
     read_outcome,
     read_persons,
@@ -31,20 +31,17 @@ from skdp.source._logistic_model import LogisticModel
 from skdp.source._mixtures_model import MixturesModel
 from skdp.source._publication import default_settings, sealed
 from skdp.tabular import (
-    EventOutcome,
-    NumericColumn,
+    ClassOutcome,
     Outcome,
     Schema,
     TabularEncoder,
-    Vocabulary,
     encode_table,
     fitted_encoder,
-    numbers,
     outcome_from,
 )
 from skdp.utils._frames import as_frame
 from skdp.utils._linalg import as_slice
-from skdp.utils._validation import LARGEST, SMALLEST
+from skdp.utils._validation import LARGEST, SMALLEST, listed
 from skdp.utils._warnings import warn
 
 MODELS: dict[str, StatisticsModel] = {
@@ -53,8 +50,13 @@ MODELS: dict[str, StatisticsModel] = {
     "mixtures": MixturesModel(),
     "logistic": LogisticModel(),
 }
-# The model that "auto" means for tables in memory.
-_CHOSEN = ChosenModel()
+# Those of each kind of outcome. "auto" is for tables in memory; for other rows the linear one is,
+# or for wide ones mixtures. Of times, shape functions did not earn their budget.
+_MODELS_OF: dict[str, dict[str, StatisticsModel]] = {
+    "class": MODELS | {"auto": ChosenModel()},
+    "number": {"linear": LinearModel(), "additive": AdditiveModel(), "auto": ChosenModel()},
+    "event": {"linear": LinearModel()},
+}
 
 
 @dataclass(frozen=True)
@@ -172,7 +174,7 @@ class SummationPlan:
     ----------
     columns : PublicColumns
 
-    classes : ndarray of shape (n_classes,)
+    outcome : Outcome
 
     grid : RowGrid
 
@@ -181,34 +183,23 @@ class SummationPlan:
 
     model : StatisticsModel
         What is learned from the sums.
-
-    outcome : NumericColumn, EventOutcome or None, default=None
-        Where it is a number or a time; the classes are its ends.
     """
 
     columns: PublicColumns
-    classes: np.ndarray
+    outcome: Outcome
     grid: RowGrid
     by_group: bool
     model: StatisticsModel
-    outcome: Outcome | None = None
-
-    @property
-    def about_number(self) -> bool:
-        """Whether rows have numbers, which are summed with their squares."""
-        return isinstance(self.outcome, NumericColumn)
 
     @property
     def shares(self) -> dict[str, Any]:
         """Return the public split of the budget, by query."""
-        return self.model.shares(len(self.classes), self.grid, self.about_number)
+        return self.model.shares(self.outcome, self.grid)
 
     @property
     def no_sums(self) -> ExactSums:
         """Return the sums of no rows."""
-        exits = self.grid.exits
-        n_classes = len(self.classes) if exits is None else exits.n_cells
-        return ExactSums.zero(n_classes, self.grid.n_basis, self.about_number)
+        return ExactSums.zero(self.outcome, self.grid.n_basis)
 
     def sums(self, X: Any, y: Any, groups: ArrayLike | None = None) -> ExactSums:
         """Return exact sums over rows, **without noise**."""
@@ -218,29 +209,20 @@ class SummationPlan:
             with sealed("The exact sum over rows"):
                 return rows.sums(self.grid)
 
-    def label(self, X: np.ndarray, labels: Any, groups: ArrayLike | None, y: Any = None) -> Any:
+    def label(self, X: np.ndarray, labels: Any, groups: ArrayLike | None, y: Any) -> Any:
         """Return :class:`PrivateRows` of numbers and of labels, read from y."""
-        y = labels if y is None else y
         check_unit(groups, self.by_group)
-        persons = read_persons(groups, len(labels), "DPStatisticsSource")
-        if isinstance(self.outcome, EventOutcome):
-            return PrivateRows.of_cells(X, labels, self.outcome.n_cells, persons)
-        if self.outcome is not None:
-            check_number(y)
-            return PrivateRows.of_numbers(X, labels, self.outcome, persons)
-        check_kind(y, self.classes)
-        return PrivateRows.of_labels(X, labels, self.classes, persons)
+        persons = read_persons(groups, len(labels[0]), "DPStatisticsSource")
+        check_outcome(y, labels, self.outcome)
+        return PrivateRows.of(X, labels, self.outcome, persons)
 
     def release(self, model: Any, guarantee: PrivacyGuarantee) -> Release:
         """Return the release of what was learned from the rows."""
         columns, schema = self.columns, self.columns.schema
-        classes = self.classes.tolist()
-        if schema is not None and self.outcome is not None:
-            schema = replace(schema, outcome=self.outcome)
-        elif schema is not None and not set(classes) <= set(schema.classes or classes):
-            schema = replace(schema, classes=tuple(classes))  # those of the source
+        if schema is not None and not schema.outcome.covers(self.outcome):
+            schema = replace(schema, outcome=self.outcome)  # that of the source
         return Release(
-            classes=self.classes,
+            outcome=self.outcome,
             n_features=columns.n_features,
             dtype=columns.dtype,
             guarantee=guarantee,
@@ -248,7 +230,6 @@ class SummationPlan:
             bounds=columns.bounds,
             encoder=schema,
             model=model,
-            outcome=self.outcome,
         )
 
     def is_same(self, other: Self) -> bool:
@@ -260,13 +241,13 @@ class SummationPlan:
         columns = self.columns
         schema = None if columns.schema is None else columns.schema.to_json()
         names = None if columns.names is None else columns.names.tolist()
-        facts = columns.sizes, columns.bounds, names, schema, self.classes, self.by_group
+        facts = columns.sizes, columns.bounds, names, schema, self.by_group
         return *facts, repr(self.outcome)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PrivateRows:
-    """Rows whose class is one of a public list, on the owner's side of the wall.
+    """Rows with their outcomes, on the owner's side of the wall.
 
     Attributes
     ----------
@@ -274,10 +255,10 @@ class PrivateRows:
         May be a memory map: no more than a chunk of it is copied.
 
     class_indices : ndarray of shape (n_samples,)
-        −1 for a row that belongs to no class of the list, which is left out. Of a number: its
-        place between the bounds, in steps of 2^-20; −1 where it is missing.
+        See :meth:`~skdp.tabular.Outcome.codes`; places of numbers are in steps of 2^-20. A row of
+        −1 is left out.
 
-    n_classes : int
+    outcome : Outcome
 
     sizes : ndarray of shape (n_samples,) or None, default=None
         Number of rows of the person of each row; None where each row is a separate record.
@@ -288,35 +269,20 @@ class PrivateRows:
 
     X: np.ndarray
     class_indices: np.ndarray
-    n_classes: int
+    outcome: Outcome
     sizes: np.ndarray | None = None
     persons: frozenset = frozenset()
-    # Whether the outcome is a number, not a class.
-    number: bool = False
 
     @classmethod
-    def of_labels(cls, X, y, classes, groups=None):
-        """Return rows with their classes."""
-        codes = Vocabulary(classes.tolist()).codes(y)
-        return cls(X, codes, len(classes), **_people(groups))
-
-    @classmethod
-    def of_cells(cls, X, cells, n_cells, groups=None):
-        """Return rows whose outcome is a time, by the way they leave."""
-        return cls(X, cells, n_cells, **_people(groups))
-
-    @classmethod
-    def of_numbers(cls, X, y, outcome, groups=None):
-        """Return rows whose outcome is a number, brought to its bounds."""
-        values = numbers(y)
-        missing = np.isnan(values)
-        places = np.rint(outcome.positions(np.where(missing, outcome.low, values)) * WEIGHT_GRID)
-        places = np.where(missing, -1, places.astype(np.int64))
-        return cls(X, places, 2, **_people(groups), number=True)
+    def of(cls, X, labels, outcome, groups=None):
+        """Return rows with their outcomes, from the columns of y."""
+        return cls(X, outcome.codes(*labels, steps=WEIGHT_GRID), outcome, **_people(groups))
 
     def chunks(self, grid):
         """Yield rows on a grid, their class indices, and their people's numbers of rows."""
-        for X, class_indices, sizes in self.blocks(chunk_rows(grid.n_basis + self.n_classes)):
+        for X, class_indices, sizes in self.blocks(
+            chunk_rows(grid.n_basis + self.outcome.n_cells)
+        ):
             yield grid.quantise(X), class_indices, sizes
 
     def blocks(self, n):
@@ -330,18 +296,15 @@ class PrivateRows:
     def none(self, grid):
         """Return no rows, for a rehearsal."""
         X, class_indices = self.X[:0], self.class_indices[:0]
-        return PrivateRows(X, class_indices, self.n_classes, number=self.number)
+        return PrivateRows(X, class_indices, self.outcome)
 
     def sums(self, grid):
         """Return exact sums of the rows on a grid."""
-
-        def of_chunk(Q, y, sizes):
-            if self.number:
-                return ExactSums.of_numbers(Q, y, sizes)
-            return ExactSums.of_rows(Q, y, self.n_classes, sizes)
-
-        zero = ExactSums.zero(self.n_classes, grid.n_basis, self.number)
-        parts = (of_chunk(*chunk) for chunk in self.chunks(grid))
+        zero = ExactSums.zero(self.outcome, grid.n_basis)
+        parts = (
+            ExactSums.of_rows(Q, codes, sizes, self.outcome)
+            for Q, codes, sizes in self.chunks(grid)
+        )
         return replace(reduce(add, parts, zero), persons=self.persons)
 
 
@@ -367,8 +330,7 @@ class SummedRows:
 
     def none(self, grid):
         """Return the sums of no rows, for a rehearsal."""
-        number = bool(self.exact.squares.size)
-        return SummedRows(ExactSums.zero(len(self.exact.counts), grid.n_basis, number))
+        return SummedRows(self.exact.without_rows())
 
     def sums(self, grid):
         """Return the sums; the grid is that of the plan by which the rows were summed."""
@@ -390,14 +352,14 @@ def read_private_rows(source, X, y, groups):
         columns = PublicColumns.of_array(X.shape[1], source.bounds, names, X.dtype)
     outcome = chosen_outcome(source, columns.schema)
     labels = read_outcome(y, X, outcome)
-    plan = _plan(source, columns, labels)
+    plan = _plan(source, columns, outcome, labels)
     return plan, plan.label(X, labels, groups, y)
 
 
 def one_pass_plan(source, n_features, names, dtype):
     """Return the public plan for rows that are summed in one pass."""
     columns = _announced_columns(source, n_features, names, dtype)
-    plan = _plan(source, columns, None, in_parts=True)
+    plan = _plan(source, columns, chosen_outcome(source, columns.schema), in_parts=True)
     if not plan.model.one_pass:
         raise ValueError(
             "The 'model' parameter of DPStatisticsSource needs several passes over the rows, "
@@ -407,56 +369,46 @@ def one_pass_plan(source, n_features, names, dtype):
     return plan
 
 
-def _plan(source, columns, y, *, in_parts=False):
+def _plan(source, columns, outcome, labels=None, *, in_parts=False):
     """Return the public plan for rows of these columns, which may arrive in parts."""
-    outcome = chosen_outcome(source, columns.schema)
-    is_event = isinstance(outcome, EventOutcome)
-    if outcome is None:
-        classes = class_list(source.classes, columns.schema, y)
-    else:
-        classes = np.array([0.0, outcome.horizon] if is_event else [outcome.low, outcome.high])
-    if is_event:
-        model = MODELS["linear"]
-    elif source.model != "auto":
-        model = MODELS[source.model]
-    elif columns.schema is not None and not in_parts:
-        model = _CHOSEN
-    else:
-        narrow = is_narrow(columns) or outcome is not None
-        model = MODELS["linear" if narrow else "mixtures"]
-    grid = replace(model.grid(columns, source.radius), exits=outcome if is_event else None)
+    if not outcome.is_complete:
+        outcome = classes_of(labels)
+    model = _model(source, columns, outcome, in_parts)
+    grid = replace(model.grid(columns, source.radius), exits=outcome.exits)
     _warn_of_cost(grid.n_basis)
-    by_group = source.privacy_unit == "group"
-    return SummationPlan(columns, classes, grid, by_group, model, outcome)
+    return SummationPlan(columns, outcome, grid, source.privacy_unit == "group", model)
+
+
+def _model(source, columns, outcome, in_parts):
+    """Return what is learned of an outcome; raise ValueError for what cannot be."""
+    known = _MODELS_OF[outcome.kind]
+    if source.model == "auto":
+        narrow = "linear" if is_narrow(columns) else "mixtures"
+        name = narrow if columns.schema is None or in_parts else "auto"
+        return known.get(name, MODELS["linear"])
+    if source.model not in known:
+        others = [name for name in known if name != "auto"]
+        raise ValueError(
+            f"The 'model' parameter of DPStatisticsSource is {source.model!r}, for an outcome "
+            f"that is {outcome.about}. Use {listed(others)} or 'auto'."
+        )
+    return known[source.model]
 
 
 def chosen_outcome(source, schema):
-    """Return an outcome that is a number or a time, of the source or its schema, or None."""
-    outcome = None if source.outcome is None else outcome_from(source.outcome)
-    in_schema = None if schema is None else schema.outcome
-    if outcome is None:
-        outcome = in_schema
-    elif in_schema not in (None, outcome) or (schema is not None and schema.classes is not None):
-        raise ValueError(
-            "The 'outcome' parameter of DPStatisticsSource differs from what the schema of the "
-            "'encoder' says. Leave it out."
-        )
-    if outcome is not None and source.classes is not None:
-        raise ValueError(
-            "The 'classes' parameter of DPStatisticsSource cannot be combined with an outcome "
-            "that is a number or a time. Leave one of them out."
-        )
-    if outcome is not None and source.model not in ("auto", "linear", "additive"):
-        raise ValueError(
-            f"The 'model' parameter of DPStatisticsSource is {source.model!r}, for an outcome "
-            "that is a number or a time. Use 'linear', 'additive' or 'auto'."
-        )
-    if isinstance(outcome, EventOutcome) and source.model == "additive":
-        raise ValueError(
-            "The 'model' parameter of DPStatisticsSource is 'additive', for an outcome that is a "
-            "time: shape functions did not earn their budget there. Use 'linear' or 'auto'."
-        )
-    return outcome
+    """Return what a source, or its schema, says is predicted; classes may not be listed."""
+    outcome = ClassOutcome() if schema is None else schema.outcome.in_order()
+    if source.outcome is not None:
+        stated = outcome_from(source.outcome)
+        if outcome.is_complete and outcome != stated:
+            raise ValueError(
+                "The 'outcome' parameter of DPStatisticsSource differs from what the schema of "
+                "the 'encoder' says. Leave it out."
+            )
+        outcome = stated
+    if source.classes is None:
+        return outcome
+    return outcome.with_classes(listed_classes(source.classes), "DPStatisticsSource")
 
 
 def _warn_of_cost(n):
@@ -525,11 +477,11 @@ def read_table(columns, X, y, *, keep_all):
     """Return a private table as numbers, and its labels."""
     rows = encode_table(columns.schema, X)
     labels = check_labels(y, rows)
-    if columns.schema.classes is None or keep_all:
+    outcome = columns.schema.outcome
+    if keep_all or not outcome.groups:
         return rows, labels
-    classes = np.array(columns.schema.classes)
-    check_kind(y, classes)
-    indices = PrivateRows.of_labels(rows, labels, classes).class_indices
+    check_outcome(y, [labels], outcome)
+    classes, indices = np.array(outcome.classes), outcome.codes(labels)
     if not (indices >= 0).any():
         raise ValueError(
             f"No label in y is one of the classes of the schema, {classes.tolist()}. Spell them "

@@ -43,7 +43,7 @@ from skdp.source._perturbation import (
 )
 from skdp.source._private_rows import PublicColumns, encoded_columns, read_table
 from skdp.source._publication import default_settings, kept_ledger, publish
-from skdp.tabular import Schema, TabularEncoder
+from skdp.tabular import ClassOutcome, Schema, TabularEncoder
 from skdp.utils._frames import as_frame
 from skdp.utils._kernel_regression import COUNT_OR_FRACTION
 from skdp.utils._labels import stratified_folds
@@ -457,7 +457,7 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
         check_magnitude(noisy.rows, "X (with the noise of 'sensitivity' and 'epsilon')")
         model = self._learn_denoised(noisy, labels, columns) if learns_denoised else RowsModel()
         return Release(
-            classes=labels.classes,
+            outcome=ClassOutcome(labels.classes),
             n_features=noisy.rows.shape[1],
             dtype=noisy.rows.dtype,
             guarantee=noisy.guarantee,

@@ -11,7 +11,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import log_loss, r2_score, roc_auc_score
 
-from skdp.tabular import EventOutcome, NumericColumn
+from skdp.tabular import NumericColumn
 from skdp.utils._survival import concordance_index
 
 # Areas under the ROC curve that are reached with many rows and without noise, by name.
@@ -143,7 +143,7 @@ class NumberTables(ClassTables):
     known = "the mean alone"
 
     def __init__(self, schema, interval, effect, random_state):
-        self._outcome = _Shape(schema.outcome, random_state)
+        self._outcome = _Shape(schema.outcome.scale, random_state)
         low, high = schema.outcome.positions(interval)
         self._outcome.center, self._outcome.spread = (low + high) / 2, (high - low) / 2
         super().__init__(schema, None, effect, random_state)
@@ -214,8 +214,8 @@ class TimeTables(NumberTables):
         return {"concordance": release.score(rows, labels)}
 
 
-# By the type of the outcome.
-KINDS = {type(None): ClassTables, NumericColumn: NumberTables, EventOutcome: TimeTables}
+# By the kind of the outcome.
+KINDS = {"class": ClassTables, "number": NumberTables, "event": TimeTables}
 
 
 class _Shape:

@@ -13,12 +13,13 @@ from sklearn.base import clone
 
 from skdp.noise import GaussianQueries, PrivateRandomness, private_bits
 from skdp.privacy import PrivacyGuarantee, PrivacyLedger
-from skdp.release import Release, known_of, warn_of_doubt
+from skdp.release import Release, warn_of_doubt
 from skdp.source._accumulator import StatisticsAccumulator
 from skdp.source._dask_rows import announced_columns, is_dask
 from skdp.source._private_rows import (
     MODELS,
     SummedRows,
+    chosen_outcome,
     one_pass_plan,
     read_private_rows,
 )
@@ -467,7 +468,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             doubt=warn_of_doubt,
         )
         self.guarantee_ = self.release_.guarantee
-        if plan.outcome is None:
+        if plan.outcome.groups:
             self.classes_ = self.release_.classes
         return self
 
@@ -476,9 +477,9 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         refusals = "refusals of the input"
         if columns.schema is None:
             refusals += ", and whether its numbers are float32"
-        labels = "the list of classes" if plan.outcome is None else known_of(plan.outcome)
         excludes = (
-            f"columns, bounds, encoder, {labels}, parameters; {refusals}; queries to the release"
+            f"columns, bounds, encoder, {plan.outcome.public}, parameters; {refusals}; queries to "
+            "the release"
         )
         noisy = [] if columns.schema is None else columns.schema.noisy_names
         if noisy:
@@ -486,8 +487,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
                 f"; what the schema says of {listed(noisy)}, which was found in private rows with "
                 "noise (quantile_bounds): that loss adds to this one"
             )
-        listed_in_schema = columns.schema is not None and columns.schema.classes is not None
-        if plan.outcome is None and self.classes is None and not listed_in_schema:
+        if not chosen_outcome(self, columns.schema).is_complete:
             excludes += "; that each class occurs, as the list was taken from y"
         return whole_guarantee(
             "Gaussian noise on sums over rows",

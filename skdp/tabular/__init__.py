@@ -4,7 +4,7 @@ Everything here depends on the schema and on one row at a time, never on other r
 categories of private rows are private themselves.
 """
 
-from skdp.tabular._agreement import column_texts, outcome_difference
+from skdp.tabular._agreement import column_texts
 from skdp.tabular._check import (
     COLUMN_KINDS,
     TABLE_KINDS,
@@ -41,13 +41,12 @@ from skdp.tabular._mistakes import (
 from skdp.tabular._movable_columns import bounded_columns
 from skdp.tabular._outcomes import (
     INTERVAL_ENDS,
+    ClassOutcome,
     EventOutcome,
+    NumberOutcome,
     Outcome,
-    exit_names,
-    outcome_description,
     outcome_from,
-    outcome_text,
-    without_names,
+    outcome_of,
 )
 from skdp.tabular._schema import Schema, as_schema
 from skdp.tabular._values import (
@@ -64,9 +63,11 @@ from skdp.tabular._values import (
 # The others are shared within skdp, undocumented.
 __all__ = [
     "CategoryColumn",
+    "ClassOutcome",
     "ColumnEffect",
     "EventOutcome",
     "Explanation",
+    "NumberOutcome",
     "NumericColumn",
     "Schema",
     "TableFinding",

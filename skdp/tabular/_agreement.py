@@ -4,7 +4,6 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
 from skdp.tabular._columns import CategoryColumn, NumericColumn
-from skdp.tabular._outcomes import EventOutcome, outcome_text
 from skdp.tabular._values import canonical
 
 
@@ -39,19 +38,6 @@ def column_difference(first, second):
     if not (isinstance(first, CategoryColumn) and isinstance(second, CategoryColumn)):
         return text
     return text + _note(first.categories, second.categories)
-
-
-def outcome_difference(first, second, none="none"):
-    """Return both descriptions of an outcome, of which one may be None, as a text."""
-    return f"{_outcome_text(first, none)} here; {_outcome_text(second, none)} there"
-
-
-def _outcome_text(outcome, none="none"):
-    if not isinstance(outcome, EventOutcome):
-        return none if outcome is None else column_text(outcome)
-    names = shortened((outcome.event, outcome.time))
-    code = "" if outcome.event_value is None else f", the event is {outcome.event_value!r:.50}"
-    return f"{outcome_text(outcome)}, in the columns {names}{code}"
 
 
 def classes_difference(first, second):
@@ -92,27 +78,6 @@ def common_column(columns):
     if first.ordered:
         spelled = {key: spelled[key] for key in _one_order(columns)}
     return CategoryColumn(first.name, tuple(spelled.values()), first.ordered, missing, noisy)
-
-
-def common_outcome(outcomes):
-    """Return the outcome of all owners who have one that is no class; None where none does.
-
-    Of times the columns are called as those of the first owner.
-    """
-    if not any(isinstance(outcome, EventOutcome) for outcome in outcomes.values()):
-        return common_column(outcomes) if outcomes else None
-    (owner, first), *others = outcomes.items()
-    for other, outcome in others:
-        # Only times have these.
-        keys = "horizon", "event_value"
-        if any(getattr(outcome, key, None) != getattr(first, key, None) for key in keys):
-            raise ValueError(
-                f"The outcome is {_outcome_text(first)} in {owner} and {_outcome_text(outcome)} "
-                f"in {other}; releases that are used together need one kind of outcome with one "
-                "horizon, in one unit of time, and one value of the event, so agree on a time up "
-                "to which all follow rows, and on how events are written."
-            )
-    return first
 
 
 def _common_step(low, columns):

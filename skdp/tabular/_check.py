@@ -6,7 +6,7 @@ nowhere else.
 
 import os
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,9 +39,8 @@ from skdp.tabular._mistakes import (
     spellings,
     start_of,
 )
-from skdp.tabular._outcomes import exit_names, outcome_text
 from skdp.tabular._schema import Schema, as_schema
-from skdp.tabular._values import Vocabulary, canonical, missing_values, numbers
+from skdp.tabular._values import canonical, missing_values, numbers
 from skdp.utils._frames import as_elements, as_frame
 from skdp.utils._text import named_like, text_width
 from skdp.utils._validation import listed
@@ -269,12 +268,12 @@ def check_table(
     200 of 200 values (100.0 %) lie outside 30 to 45. Are they in other units?
     """
     schema = as_schema(schema)
-    of_exits = exit_names(schema.outcome, label, "check_table")
-    wanted = [*schema.names, *of_exits, *filter(None, (label, group))]
+    outcome, of_outcome = schema.outcome, schema.outcome.label_columns(label, "check_table")
+    wanted = [*schema.names, *of_outcome, *filter(None, (label, group))]
     frame = named_like(as_frame(frame, "frame"), wanted)
-    if not set(of_exits) & set(getattr(frame, "columns", [])):
-        of_exits = []
-    _require_columns(frame, [*schema.names, *of_exits], schema, label, group)
+    if label is None and not set(of_outcome) & set(getattr(frame, "columns", [])):
+        of_outcome = []
+    _require_columns(frame, [*schema.names, *of_outcome], schema, label, group)
     counts, findings = [], []
     for column in schema.columns:
         values = frame[column.name]
@@ -287,7 +286,7 @@ def check_table(
             listed_ones, fate = column.categories, "count as missing"
             of_column = [*_listing_findings(column.name, cells, n_given, listed_ones, fate)]
         findings += [*of_column, *_absence_findings(column, missing)]
-        if (label is not None or of_exits) and is_known_after(column.name):
+        if of_outcome and is_known_after(column.name):
             text = (
                 "By its name this is known only with the outcome, as the time of follow-up or the "
                 "length of a stay: it leaks the outcome. If so, delete the column from the schema."
@@ -296,26 +295,17 @@ def check_table(
         if not of_column and not clipped:
             findings += _constant_findings(column, values, missing | unread)
         counts.append((column.name, int(missing.sum()), int(unread.sum()), clipped))
-    classes: tuple = ()
-    outcome = ""
-    if of_exits and schema.outcome is not None:
-        counted_exits, of_labels = _exit_findings(frame, schema.outcome)
-        names = f"{of_exits[0]!r:.40} and {of_exits[1]!r:.40}"
-        outcome = f"outcome {names}, {outcome_text(schema.outcome)}"
-        counts += counted_exits
-        findings += of_labels
-    elif label is not None and schema.outcome is not None:
-        counted, of_labels = _outcome_findings(frame[label], schema.outcome, label)
-        outcome = f"outcome {label!r:.40}, {outcome_text(schema.outcome)}"
-        counts.append(counted)
-        findings += of_labels
-    elif label is not None:
-        classes, of_labels = _label_findings(frame, schema, label)
-        findings += of_labels
+    classes, checked = (), ""
+    if of_outcome:
+        of_labels = _OUTCOME_FINDINGS[outcome.kind](frame, outcome, *of_outcome)
+        classes, counted, found = of_labels
+        counts += counted
+        findings += found
+        checked = "" if classes else outcome.checked(of_outcome)
     findings += _person_findings(frame, schema, label, group)
     findings += _row_findings(frame, schema)
     findings.sort(key=lambda finding: not finding.is_stop)
-    return TableReport(len(frame), tuple(counts), classes, tuple(findings), outcome)
+    return TableReport(len(frame), tuple(counts), classes, tuple(findings), checked)
 
 
 def _require_columns(frame, needed, schema, label, group):
@@ -330,7 +320,7 @@ def _require_columns(frame, needed, schema, label, group):
             )
     if not len(frame):
         raise ValueError("The 'frame' parameter of check_table has no rows. Pass some.")
-    if label is not None and schema.classes is None and schema.outcome is None:
+    if label is not None and not schema.outcome.is_complete:
         raise ValueError(
             "The schema lists no classes, against which labels are checked, and has no outcome "
             "that is a number. Add them."
@@ -466,16 +456,16 @@ def _left_out_findings(name, count, n, what="labels"):
         yield TableFinding(name, "missing", text, _is_many(count, n, MOST))
 
 
-def _label_findings(frame, schema, label):
-    """Return the classes with their sizes, and what is wrong with the labels."""
+def _label_findings(frame, outcome, label):
+    """Return the classes with their sizes, no counts, and what is wrong with the labels."""
     values = frame[label]
-    codes, missing = Vocabulary(schema.classes).codes(values), missing_values(values)
-    sizes = np.bincount(codes[codes >= 0], minlength=len(schema.classes)).tolist()
-    classes = tuple(zip(schema.classes, sizes, strict=True))
+    codes, missing = outcome.codes(values), missing_values(values)
+    sizes = np.bincount(codes[codes >= 0], minlength=outcome.n_cells).tolist()
+    classes = tuple(zip(outcome.classes, sizes, strict=True))
     unread = (codes < 0) & ~missing
     n, count = len(missing), int(missing.sum())
     cells, fate = as_elements(values)[unread], "their rows are left out"
-    findings = [*_listing_findings(label, cells, n - count, schema.classes, fate)]
+    findings = [*_listing_findings(label, cells, n - count, outcome.classes, fate)]
     findings += _left_out_findings(label, count, n)
     for least, most, so_many, is_stop in (
         (0, _NO_CLASS, "so few rows cannot be told from noise", True),
@@ -485,12 +475,12 @@ def _label_findings(frame, schema, label):
         if small:
             text = f"{listed(small, show=str)}: {so_many}."
             findings.append(TableFinding(label, "classes", text, is_stop))
-    return classes, findings
+    return classes, [], findings
 
 
-def _outcome_findings(values, outcome, label):
-    """Return the counts of labels that are numbers, and what is wrong with them."""
-    column = replace(outcome, name=label)
+def _outcome_findings(frame, outcome, label):
+    """Return no classes, the counts of labels that are numbers, and what is wrong with them."""
+    values, column = frame[label], outcome.column(label)
     missing, unread = cells_without_value(column, values)
     n, count = len(missing), int(missing.sum())
     cells = as_elements(values)[unread]
@@ -515,18 +505,16 @@ def _outcome_findings(values, outcome, label):
                 "the outcome rather one of two classes?"
             )
             findings.append(TableFinding(label, "bound", text, False))
-    return (label, count, int(unread.sum()), clipped), findings
+    return (), [(label, count, int(unread.sum()), clipped)], findings
 
 
-def _exit_findings(frame, outcome):
-    """Return the counts of events and times, and what is wrong with them."""
-    n, name = len(frame), outcome.event
-    cells = [as_elements(frame[column]) for column in (name, outcome.time)]
+def _exit_findings(frame, outcome, name, time):
+    """Return no classes, the counts of events and times, and what is wrong with them."""
+    n = len(frame)
+    cells = [as_elements(frame[column]) for column in (name, time)]
     happened, times = outcome.events(cells[0]), numbers(cells[1])
     counts, findings = [], []
-    for column, given, unread in zip(
-        (name, outcome.time), cells, outcome.unread(*cells), strict=True
-    ):
+    for column, given, unread in zip((name, time), cells, outcome.unread(*cells), strict=True):
         missing = missing_values(given)
         findings += _left_out_findings(column, int(missing.sum()), n, "values")
         if unread.any():
@@ -558,7 +546,15 @@ def _exit_findings(frame, outcome):
     with_event = known & (happened == 1)
     findings += _horizon_findings(outcome, times[known], times[with_event])
     findings += _event_findings(name, times, known, with_event, outcome.horizon)
-    return counts, findings
+    return (), counts, findings
+
+
+# By the kind of the outcome: classes with their sizes, counts of its columns, and findings.
+_OUTCOME_FINDINGS: dict[str, Callable[..., Any]] = {
+    "class": _label_findings,
+    "number": _outcome_findings,
+    "event": _exit_findings,
+}
 
 
 def _horizon_findings(outcome, times, of_events):

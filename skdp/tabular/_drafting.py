@@ -15,7 +15,7 @@ from skdp.tabular._mistakes import (
     odd_rows,
     respelled,
 )
-from skdp.tabular._outcomes import EventOutcome
+from skdp.tabular._outcomes import ClassOutcome, EventOutcome, NumberOutcome, Outcome
 from skdp.tabular._schema import Schema
 from skdp.tabular._values import canonical, missing_values, numbers
 from skdp.utils._frames import as_frame
@@ -124,12 +124,14 @@ def schema_from(
         )
     if label is not None and is_record_number(label, frame[label]):
         warn(f"Column {label!r} seems to number the records. Is it the one with the labels?")
+    outcome: Outcome = ClassOutcome()
     if event is not None:
-        schema = Schema(columns, outcome=_times(frame, event, time, horizon, event_value))
+        outcome = _times(frame, event, time, horizon, event_value)
     elif label is not None and _is_measured(frame[label]):
-        schema = Schema(columns, outcome=_numeric("outcome", _finite_numbers(frame[label])))
-    else:
-        schema = Schema(columns, None if label is None else _classes(frame[label]))
+        outcome = NumberOutcome.of_column(_numeric("outcome", _finite_numbers(frame[label])))
+    elif label is not None:
+        outcome = ClassOutcome(_classes(frame[label]))
+    schema = Schema(columns, outcome)
     _warn_of_rows(frame, schema, label)
     return schema
 
@@ -144,7 +146,7 @@ def _warn_of_rows(frame, schema, label):
                 else finding.text
             )
     listings = {c.name: c.categories for c in schema.columns if isinstance(c, CategoryColumn)}
-    for name, listing in (listings | {label: schema.classes or ()}).items():
+    for name, listing in (listings | {label: schema.outcome.groups}).items():
         if alike := respelled(listing):
             warn(
                 f"Column {name!r:.100} has {alike!r:.200}, which differ in case, white space or "

@@ -1,26 +1,316 @@
-"""Outcomes that are no classes: a number between public bounds, or a time to an event."""
+"""What is predicted: one of several classes, a number between bounds, or a time to an event.
+
+Each outcome knows how it is read, what is public about it, and what it is called; no other file
+asks which one it is. What needs sums, models or options stands in tables by ``kind``.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
+from math import isfinite
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
-from skdp.tabular._columns import NumericColumn, column_from, description_of, is_text
-from skdp.tabular._values import canonical, coded, missing_values, numbers, truths
+from skdp.tabular._agreement import (
+    column_text,
+    common_classes,
+    common_column,
+    shortened,
+)
+from skdp.tabular._columns import LEAST, NumericColumn, column_from, description_of, is_text, plain
+from skdp.tabular._outcome import KINDS_OF_LABELS, Outcome, refused_kind, require_alike
+from skdp.tabular._values import (
+    Vocabulary,
+    canonical,
+    coded,
+    missing_values,
+    numbers,
+    truths,
+)
 from skdp.utils._frames import as_elements, as_frame
+from skdp.utils._text import composed
+from skdp.utils._validation import inline
 
 # Intervals up to the horizon, and the power of their place at which they end: events are usually
 # dense at first.
 N_INTERVALS, _POWER = 20, 1.5
 # In units of the horizon.
 INTERVAL_ENDS = (np.arange(1, N_INTERVALS + 1) / N_INTERVALS) ** _POWER
+# Characters of all labels, if all are as long as the longest, in a file that can be read.
+_MOST_CHARACTERS = 2**20
+# Types of labels that a file can hold.
+_LABELS = (bool, int, float, str)
 
 
 @dataclass(frozen=True)
-class EventOutcome:
+class ClassOutcome(Outcome):
+    """An outcome that is one of several classes.
+
+    Parameters
+    ----------
+    classes : tuple of str, bool, int or float, or None, default=None
+        Public: the labels, of one type. None where they are not listed.
+
+    Examples
+    --------
+    >>> from skdp.tabular import ClassOutcome
+    >>> outcome = ClassOutcome(("alive", "dead"))
+    >>> outcome.codes(["dead", "alive", "unknown"])
+    array([ 1,  0, -1])
+    """
+
+    kind = "class"
+    public = "the list of classes"
+    effect_unit = "log-odds"
+
+    classes: Any = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.classes, list | tuple | range | np.ndarray):  # of NumPy's numbers too
+            object.__setattr__(self, "classes", tuple(map(plain, self.classes)))
+
+    @property
+    def is_complete(self) -> bool:  # type: ignore[override]
+        """Whether the classes are listed."""
+        return self.classes is not None
+
+    @property
+    def groups(self) -> tuple[Any, ...]:  # type: ignore[override]
+        """The classes; none where they are not listed."""
+        return self.classes or ()
+
+    @property
+    def n_sums(self) -> int:  # type: ignore[override]
+        """Number of classes."""
+        return len(self.groups)
+
+    n_cells = n_sums
+
+    @property
+    def about(self) -> str:  # type: ignore[override]
+        """A few words about it."""
+        return f"{self.n_sums} classes"
+
+    def refusal(self, y: Any, *labels: Any) -> str | None:
+        """Return why no label can be a class, by types alone; or None. Text may be numbers."""
+        kind = getattr(getattr(y, "dtype", None), "kind", "O")
+        forms = set(map(canonical, self.groups))
+        possible = {"b": {0.0, 1.0}, "m": set(), "M": set()}.get(kind, forms)
+        kinds = "" if any(isinstance(form, float) for form in forms & possible) else kind
+        return refused_kind(
+            y,
+            kinds,
+            "and no class of the 'classes' parameter or schema is one of these, so that no "
+            "label is one of the classes. Write them in one way, as in classes=[0, 1] for "
+            "y = [0, 1, 0].",
+        )
+
+    def codes(self, *labels: Any, steps: int = 1) -> np.ndarray:
+        """Return positions among the classes."""
+        return Vocabulary(list(self.groups)).codes(labels[0])
+
+    def with_classes(self, classes: Any, owner: str) -> Outcome:
+        """Return it with another list of classes."""
+        return ClassOutcome(classes)
+
+    def composed(self) -> Self:
+        """Return it with labels in Unicode's composed form."""
+        if not isinstance(self.classes, tuple):
+            return self
+        return replace(self, classes=tuple(map(composed, self.classes)))
+
+    def in_order(self) -> Outcome:
+        """Return it with sorted classes."""
+        return self if self.classes is None else ClassOutcome(sorted(self.classes))
+
+    def unlisted(self) -> Outcome:
+        """Return it without a list."""
+        return ClassOutcome()
+
+    def covers(self, other: Outcome) -> bool:
+        """Return whether the other's classes are among these, in any spelling."""
+        if not isinstance(other, ClassOutcome):
+            return False
+        return self.classes is None or {*map(canonical, other.groups)} <= {
+            *map(canonical, self.classes)
+        }
+
+    @property
+    def named(self) -> str:
+        """What it is compared by with one of another kind."""
+        return "classes"
+
+    def mismatch(self, other: Outcome) -> str:
+        """Return why sums may not be added, or "" where the classes are the same."""
+        if not isinstance(other, ClassOutcome) or self == other:
+            return super().mismatch(other)
+        return f"their classes are {list(self.groups)!r:.200} and {list(other.groups)!r:.200}"
+
+    def fault(self) -> str:
+        """Return why no file can hold these classes, or ""."""
+        labels = self.classes
+        if not isinstance(labels, tuple) or not all(type(c) in _LABELS for c in labels):
+            return "must be a list of numbers, or of text"
+        if len({type(label) for label in labels}) != 1 or not len(labels) == len(set(labels)) >= 2:
+            return "must be two or more different ones of one type"
+        if not all(isinstance(label, str) or isfinite(label) for label in labels):
+            return "must be finite"
+        # An array of text is as wide as its longest.
+        longest = max(len(label) if isinstance(label, str) else 0 for label in labels)
+        if longest * len(labels) > _MOST_CHARACTERS or np.array(labels).dtype.kind == "O":
+            return "must not be so long"
+        return "" if list(labels) == sorted(labels) else "must be sorted"
+
+    @property
+    def in_schema(self) -> str:
+        """What a schema says of it."""
+        return f"classes {'not listed' if self.classes is None else shortened(self.classes)}"
+
+    @property
+    def details(self) -> str:
+        """All that is public of it, as a text."""
+        return "none" if self.classes is None else self.in_schema
+
+    @property
+    def contents(self) -> str:
+        """What a release says is public of it."""
+        return f"the classes {', '.join(inline(str(label)) for label in self.groups)}"
+
+    def common(self, outcomes: Mapping[str, Outcome]) -> Outcome:
+        """Return the classes that all list, in the order of the first."""
+        require_alike(outcomes, lambda other: isinstance(other, ClassOutcome))
+        return ClassOutcome(common_classes({k: other.groups for k, other in outcomes.items()}))
+
+    def description(self) -> dict[str, Any]:
+        """Return the list under the key "classes"; nothing without one."""
+        return {} if self.classes is None else {"classes": list(self.classes)}
+
+
+@dataclass(frozen=True)
+class NumberOutcome(Outcome):
+    """An outcome that is a number between public bounds.
+
+    Parameters
+    ----------
+    low, high : float
+        Public bounds, low < high; numbers beyond count as the bounds.
+
+    log, step, noisy : default=False, None and False
+        As of a :class:`~skdp.tabular.NumericColumn`.
+
+    Raises
+    ------
+    ValueError
+        When a column of numbers could not be so.
+
+    Examples
+    --------
+    >>> from skdp.tabular import NumberOutcome
+    >>> NumberOutcome(0, 80).positions([20, 100, None])
+    array([0.25, 1.  ,  nan])
+    """
+
+    kind = "number"
+    about = "a number"
+    public = "the bounds of the outcome"
+    # Each row counts in both bounds, by how near it is to each.
+    n_cells = 2
+    has_squares = True
+
+    low: float
+    high: float
+    log: bool = False
+    step: float | None = None
+    noisy: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high", "step"):
+            object.__setattr__(self, name, getattr(self.scale, name))
+
+    @cached_property
+    def scale(self) -> NumericColumn:
+        """The column that has these bounds and this scale."""
+        return self.column("outcome")
+
+    def column(self, name: str) -> NumericColumn:
+        """Return a column of a table with these numbers."""
+        return NumericColumn(name, self.low, self.high, self.log, False, self.step, self.noisy)
+
+    @property
+    def effect_unit(self) -> str:  # type: ignore[override]
+        """What effects are added to."""
+        return "the logarithm" if self.log else "the outcome"
+
+    @property
+    def width(self) -> float:
+        """Distance of the bounds, on a logarithmic scale of their logarithms."""
+        if not self.log:
+            return self.high - self.low
+        # Near zero the scale is no logarithm: 1 is the whole of it.
+        return float(np.log(self.high / self.low)) if self.low > 0 else 1.0
+
+    def positions(self, values: ArrayLike) -> np.ndarray:
+        """Return values as places on the scale, 0 to 1; NaN where they are no numbers."""
+        return self.scale.positions(values)
+
+    def decode(self, places: np.ndarray) -> np.ndarray:
+        """Return the values at places, (n_samples, 1), in steps where there are any."""
+        return self.scale.decode(places)
+
+    def refusal(self, y: Any, *labels: Any) -> str | None:
+        """Return why labels can be no numbers, by their type alone; or None."""
+        return refused_kind(
+            y,
+            "bmM",
+            "and the outcome is a number. Convert it: a duration to days, for instance, and two "
+            "classes to 'classes' instead of an outcome.",
+        )
+
+    def codes(self, *labels: Any, steps: int) -> np.ndarray:
+        """Return places between the bounds in steps."""
+        values = numbers(labels[0])
+        missing = np.isnan(values)
+        places = np.rint(self.positions(np.where(missing, self.low, values)) * steps)
+        return np.where(missing, -1, places.astype(np.int64))
+
+    @property
+    def text(self) -> str:  # type: ignore[override]
+        """A few words about it."""
+        return f"{self.low:g} to {self.high:g}"
+
+    @property
+    def details(self) -> str:
+        """All that is public of it, as a text."""
+        return column_text(self.scale)
+
+    @property
+    def contents(self) -> str:
+        """What a release says is public of it."""
+        scale = " on a logarithmic scale" if self.log else ""
+        return f"the bounds of the outcome, a number from {self.text}{scale}"
+
+    def common(self, outcomes: Mapping[str, Outcome]) -> Outcome:
+        """Return the widest bounds of all owners, whose scales must be the same."""
+        require_alike(outcomes, lambda other: isinstance(other, NumberOutcome))
+        columns = {owner: other.scale for owner, other in outcomes.items()}  # type: ignore[attr-defined]
+        return NumberOutcome.of_column(common_column(columns))
+
+    @classmethod
+    def of_column(cls, column: NumericColumn) -> Self:
+        """Return the outcome with the bounds and the scale of a column."""
+        return cls(column.low, column.high, column.log, column.step, column.noisy)
+
+    def description(self) -> dict[str, Any]:
+        """Return its mapping under the key "outcome"."""
+        return {"outcome": description_of(self.scale) | {"type": "number"}}
+
+
+@dataclass(frozen=True)
+class EventOutcome(Outcome):
     """An outcome that is a time to an event, which is not seen in rows that leave before.
 
     Rows leave with the event or without it (censored), in one of 20 intervals between 0 and the
@@ -67,6 +357,15 @@ class EventOutcome:
     array([ 0.,  1., nan])
     """
 
+    kind = "event"
+    about = "a time to an event"
+    public = "the horizon of the outcome"
+    effect_unit = "the log-hazard"
+    form = (
+        "a structured array of event and time, such as numpy.array([(True, 5.0)], "
+        "dtype=[('event', bool), ('time', float)])"
+    )
+
     horizon: float
     event: str = "event"
     time: str = "time"
@@ -105,9 +404,25 @@ class EventOutcome:
         return self.horizon * INTERVAL_ENDS
 
     @property
-    def n_cells(self) -> int:
+    def n_cells(self) -> int:  # type: ignore[override]
         """Number of ways to leave."""
         return 2 * N_INTERVALS + 1
+
+    @property
+    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Names of the columns of event and time."""
+        return self.event, self.time
+
+    @property
+    def exits(self) -> "EventOutcome | None":
+        """Itself, as what counts rows by the way they leave."""
+        return self
+
+    @property
+    def curve_times(self) -> np.ndarray:
+        """Times at which curves of survival step, ten in each interval."""
+        places = np.arange(1, 10 * N_INTERVALS + 1) / 10
+        return np.interp(places, np.arange(N_INTERVALS + 1), np.append(0.0, self.ends))
 
     def events(self, column: Any) -> np.ndarray:
         """Return events as 1 and 0, NaN where a cell is missing or no event."""
@@ -167,27 +482,96 @@ class EventOutcome:
         kinds = [y.dtype[name].kind for name in names]
         return (y[names[0]], y[names[1]]) if kinds[0] in "biu" and kinds[1] in "biuf" else None
 
+    def refusal(self, y: Any, *labels: Any) -> str | None:
+        """Return why events and times cannot be used, or None."""
+        events, times = labels
+        # Booleans may be events, but no times. Some dates have become objects.
+        kinds = [events.dtype.kind.strip("b"), times.dtype.kind]
+        kinds += ["M"] if _holds_dates(y, self.columns) else []
+        refused = [kind for kind in kinds if kind in ("b", "m", "M")]
+        if refused:
+            return (
+                f"The 'y' parameter holds {KINDS_OF_LABELS[refused[0]]} where it should hold "
+                "times in numbers, and whether the event came. Convert durations to the unit of "
+                "the horizon, and dates to the time since a row was first seen."
+            )
+        # By values, as no type tells 1 and 2 from 0 and 1; no single record decides.
+        many = self.unread(events, times).sum(axis=1) >= LEAST
+        if not many.any():
+            return None
+        return (
+            f"The 'y' parameter holds cells in {self.columns[many.argmax()]!r} that cannot be "
+            "read: their rows would be left out. Times are numbers. Events are 1 and 0, true and "
+            "false, or yes and no; name another way to write the event in the outcome or schema, "
+            "as 'event_value': 2 or 'dead', and other values of its type are censored. Nothing "
+            "was charged."
+        )
+
+    def codes(self, *labels: Any, steps: int) -> np.ndarray:
+        """Return :meth:`cells`."""
+        return self.cells(*labels)
+
+    def mismatch(self, other: Outcome) -> str:
+        """Return why sums may not be added, or "" where the horizons are the same."""
+        alike = isinstance(other, EventOutcome) and self.horizon == other.horizon
+        return "" if alike else super().mismatch(other)
+
+    def label_columns(self, label: str | None, owner: str) -> list[str]:
+        """Return the names of its columns, which no label may replace."""
+        if label is not None:
+            raise ValueError(
+                f"The 'label' parameter of {owner} must be None where the outcome is a time to an "
+                "event, which names its two columns itself."
+            )
+        return [self.event, self.time]
+
+    def with_columns(self, *names: str) -> Outcome:
+        """Return it with other names of its columns."""
+        event, time = names
+        return replace(self, event=event, time=time)
+
+    def values(self, columns: Any) -> Any:
+        """Return columns of event and time under the names that these have here."""
+        return columns.set_axis(list(self.columns), axis=1)
+
+    def readable(self, y: Any) -> Any:
+        """Return y without what cannot be read, as None."""
+        return y.mask(self.unread(y[self.event], y[self.time]).T, None)
+
+    @property
+    def text(self) -> str:  # type: ignore[override]
+        """A few words about it."""
+        return f"time to an event, up to {self.horizon:g}"
+
+    @property
+    def details(self) -> str:
+        """All that is public of it, as a text."""
+        code = "" if self.event_value is None else f", the event is {self.event_value!r:.50}"
+        return f"{self.text}, in the columns {shortened(self.columns)}{code}"
+
+    @property
+    def contents(self) -> str:
+        """What a release says is public of it."""
+        return f"the horizon of the outcome, a {self.text}"
+
+    def common(self, outcomes: Mapping[str, Outcome]) -> Outcome:
+        """Return this one, where all have its horizon and value of the event."""
+        require_alike(
+            outcomes,
+            lambda other: not self.mismatch(other) and self.event_value == other.event_value,
+        )
+        return self
+
+    def description(self) -> dict[str, Any]:
+        """Return its mapping under the key "outcome"."""
+        given = {key: getattr(self, key) for key in _EVENT_KEYS}
+        other = {key: value for key, value in given.items() if value not in (key, None)}
+        return {"outcome": {"type": "event", "horizon": self.horizon} | other}
+
     def _known(self, events, times):
         """Return both as numbers, and whether they say when and how a row left."""
         events, times = self.events(events), numbers(times)
         return events, times, ~np.isnan(events) & (times >= 0)
-
-
-# Keys of the description of a time to an event, besides type and horizon.
-_EVENT_KEYS = "event", "time", "event_value"
-Outcome = NumericColumn | EventOutcome
-
-
-def exit_names(outcome: Outcome | None, label: str | None, owner: str) -> list[str]:
-    """Return the names of the columns of a time to an event; none of other outcomes."""
-    if not isinstance(outcome, EventOutcome):
-        return []
-    if label is not None:
-        raise ValueError(
-            f"The 'label' parameter of {owner} must be None where the outcome is a time to an "
-            "event, which names its two columns itself."
-        )
-    return [outcome.event, outcome.time]
 
 
 def outcome_from(description: Any) -> Outcome:
@@ -195,7 +579,8 @@ def outcome_from(description: Any) -> Outcome:
     given = dict(description) if isinstance(description, Mapping) else {}
     kind = given.pop("type", None)
     if kind == "number" and not given.get("missing"):
-        return column_from("outcome", {**given, "type": "numeric"})
+        column = column_from("outcome", {**given, "type": "numeric"})
+        return NumberOutcome.of_column(column)
     if kind == "event" and "horizon" in given and set(given) <= {"horizon", *_EVENT_KEYS}:
         return EventOutcome(**given)
     raise ValueError(
@@ -207,24 +592,33 @@ def outcome_from(description: Any) -> Outcome:
     )
 
 
-def outcome_description(outcome: Outcome) -> dict[str, Any]:
-    """Return what :func:`outcome_from` needs to make the outcome, of JSON's types."""
-    if isinstance(outcome, NumericColumn):
-        return description_of(outcome) | {"type": "number"}
-    given = {key: getattr(outcome, key) for key in _EVENT_KEYS}
-    own = {key: value for key, value in given.items() if value not in (key, None)}
-    return {"type": "event", "horizon": outcome.horizon} | own
+def outcome_of(described: Mapping[str, Any]) -> Outcome:
+    """Return the outcome of a schema or header, by its key "classes" or "outcome"."""
+    classes, outcome = described.get("classes"), described.get("outcome")
+    if outcome is None:
+        return ClassOutcome(classes)
+    if classes is not None:
+        raise ValueError(
+            "The schema has both 'classes' and an 'outcome' that is none; leave one out."
+        )
+    return outcome_from(outcome)
 
 
-def without_names(outcome: Outcome | None) -> Outcome | None:
-    """Return an outcome with the usual names of its columns: sums do not depend on names."""
-    if isinstance(outcome, NumericColumn):
-        return replace(outcome, name="outcome")
-    return None if outcome is None else EventOutcome(outcome.horizon)
+def common_outcome(outcomes: Mapping[str, Outcome]) -> Outcome:
+    """Return the outcome of all owners who say what it is; classes not listed if none does.
+
+    Of times the columns are called as those of the first owner.
+    """
+    stated = {owner: outcome for owner, outcome in outcomes.items() if outcome.is_complete}
+    return next(iter(stated.values())).common(stated) if stated else ClassOutcome()
 
 
-def outcome_text(outcome: Outcome) -> str:
-    """Return a few words about an outcome."""
-    if isinstance(outcome, EventOutcome):
-        return f"time to an event, up to {outcome.horizon:g}"
-    return f"{outcome.low:g} to {outcome.high:g}"
+# Keys of the description of a time to an event, besides type and horizon.
+_EVENT_KEYS = "event", "time", "event_value"
+
+
+def _holds_dates(y, names):
+    """Tell whether a column of a table has a type of dates or periods that is pandas' own."""
+    dates = pd.DatetimeTZDtype | pd.PeriodDtype | pd.IntervalDtype
+    held = names if isinstance(y, pd.DataFrame) else ()
+    return any(isinstance(y[name].dtype, dates) for name in held)

@@ -10,33 +10,17 @@ from typing import Any, Self
 
 import numpy as np
 
-from skdp.tabular._agreement import (
-    classes_difference,
-    column_difference,
-    column_texts,
-    common_classes,
-    common_column,
-    common_outcome,
-    outcome_difference,
-    shortened,
-)
+from skdp.tabular._agreement import column_difference, column_texts, common_column
 from skdp.tabular._columns import (
     CategoryColumn,
     NumericColumn,
     column_from,
     description_of,
     is_text,
-    plain,
 )
-from skdp.tabular._outcomes import (
-    Outcome,
-    outcome_description,
-    outcome_from,
-    outcome_text,
-)
+from skdp.tabular._outcomes import ClassOutcome, Outcome, common_outcome, outcome_of
 from skdp.tabular._values import ambiguity
 from skdp.utils._html import as_html, grid
-from skdp.utils._text import composed
 from skdp.utils._validation import checked_subset
 
 # Of the JSON form; it increases when readers of the old form would misread the new one.
@@ -46,6 +30,7 @@ _VERSION = 1
 _MAX_COLUMNS = 10_000
 _MAX_CATEGORIES = 100_000
 _MAX_CHARACTERS = 10_000_000
+_UNLISTED: Outcome = ClassOutcome()
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,15 +47,15 @@ class Schema:
     columns : tuple of NumericColumn and CategoryColumn
         In the order in which they are encoded, at most 10,000 with at most 100,000 categories.
 
-    classes : tuple of str, bool, int or float, or None, default=None
-        The label's classes, two or more of one type.
-
-    outcome : NumericColumn, EventOutcome or None, default=None
-        The label where it is a number, with public bounds, or a time to an event; in place of
-        classes.
+    outcome : ClassOutcome, NumberOutcome or EventOutcome, default=ClassOutcome()
+        What is predicted: one of two or more classes, which may be left unlisted, a number between
+        public bounds, or a time to an event.
 
     Attributes
     ----------
+    classes : tuple of str, bool, int or float, or None
+        Those of the outcome; None where they are not listed, and of a number or a time.
+
     names : tuple of str
         Of the columns.
 
@@ -105,19 +90,22 @@ class Schema:
     """
 
     columns: tuple[NumericColumn | CategoryColumn, ...]
-    classes: tuple[Any, ...] | None = None
-    outcome: Outcome | None = None
+    outcome: Outcome = _UNLISTED
 
     def __post_init__(self) -> None:
         _check_columns(self.columns)
-        if isinstance(self.classes, list | tuple | np.ndarray):  # of NumPy's numbers too
-            classes = tuple(composed(plain(label)) for label in self.classes)
-            object.__setattr__(self, "classes", classes)
-        _check_classes(self.classes)
-        if self.outcome is not None and self.classes is not None:
+        if not isinstance(self.outcome, Outcome):
             raise ValueError(
-                "The schema has both 'classes' and an 'outcome' that is none; leave one out."
+                "The 'outcome' parameter of Schema must be a ClassOutcome, a NumberOutcome or an "
+                f"EventOutcome, got {self.outcome!r:.100}."
             )
+        object.__setattr__(self, "outcome", self.outcome.composed())
+        _check_classes(self.classes)
+
+    @property
+    def classes(self) -> tuple[Any, ...] | None:
+        """Tuple or None: the listed classes."""
+        return getattr(self.outcome, "classes", None)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -196,7 +184,7 @@ class Schema:
         """
         if not isinstance(mapping, Mapping):
             raise ValueError("A schema must be a mapping of columns, got something else.")
-        columns, classes, outcome = mapping, None, None
+        columns, outcome = mapping, _UNLISTED
         if _is_document(mapping):
             for key in mapping:
                 if key not in ("version", "classes", "columns", "outcome"):
@@ -210,12 +198,10 @@ class Schema:
                     f"The schema has the version {version!r:.100}; this skdp reads version "
                     f"{_VERSION}. Write 'version': {_VERSION}, or update skdp."
                 )
-            columns, classes = mapping["columns"], mapping.get("classes")
-            if mapping.get("outcome") is not None:
-                outcome = outcome_from(mapping["outcome"])
+            columns, outcome = mapping["columns"], outcome_of(mapping)
         _check_number(columns)
         described = tuple(column_from(name, columns[name]) for name in columns)
-        return cls(described, classes, outcome)
+        return cls(described, outcome)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -363,11 +349,7 @@ class Schema:
             for name in first | second
             if first.get(name) != second.get(name)
         ]
-        classes = classes_difference(self.classes, other.classes)
-        lines += [f"classes: {classes}"] if classes else []
-        if self.outcome != other.outcome:
-            lines.append(f"outcome: {outcome_difference(self.outcome, other.outcome)}")
-        return tuple(lines)
+        return (*lines, *self.outcome.difference(other.outcome))
 
     @classmethod
     def common(
@@ -455,9 +437,8 @@ class Schema:
             )
         chosen = [common_column(of_name[name]) for name in (in_all, of_name)[columns == "all"]]
         chosen = [c if c.name in in_all else replace(c, missing=True) for c in chosen]
-        outcomes = {o: s.outcome for o, s in read.items() if s.outcome is not None}
-        classes = common_classes({o: s.classes for o, s in read.items()})
-        return cls(tuple(chosen), classes, common_outcome(outcomes))
+        outcome = common_outcome({owner: schema.outcome for owner, schema in read.items()})
+        return cls(tuple(chosen), outcome)
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the schema as a mapping of version, columns and classes, of JSON's types.
@@ -475,10 +456,7 @@ class Schema:
         True
         """
         columns = {column.name: description_of(column) for column in self.columns}
-        mapping = {"version": _VERSION, "columns": columns}
-        if self.outcome is not None:
-            mapping["outcome"] = outcome_description(self.outcome)
-        return mapping if self.classes is None else mapping | {"classes": list(self.classes)}
+        return {"version": _VERSION, "columns": columns} | self.outcome.description()
 
     def to_json(self) -> str:
         """Return the schema as a JSON text, which :meth:`from_json` reads.
@@ -521,12 +499,9 @@ class Schema:
     def __repr__(self) -> str:
         numeric = sum(isinstance(column, NumericColumn) for column in self.columns)
         plural = "" if numeric == 1 else "s"
-        label = f"classes {'not listed' if self.classes is None else shortened(self.classes)}"
-        if self.outcome is not None:
-            label = f"outcome {outcome_text(self.outcome)}"
         return (
             f"Schema({numeric} numeric column{plural}, {len(self.columns) - numeric} of "
-            f"categories; {len(self.encoded_names)} encoded; {label})"
+            f"categories; {len(self.encoded_names)} encoded; {self.outcome.in_schema})"
         )
 
     def _repr_html_(self):

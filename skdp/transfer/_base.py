@@ -36,7 +36,7 @@ UNKNOWN = (
 class TransferEstimator(BaseEstimator):
     """An estimator of a target that learns from releases of one kind of outcome."""
 
-    _kind: type
+    _kind: str
 
     model_: Any
     guarantee_: PrivacyGuarantee | tuple[PrivacyGuarantee, ...] | None

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Integral, Real
-from types import NoneType
 from typing import Any, Self
 
 import numpy as np
@@ -326,7 +325,7 @@ class DPTransferClassifier(LabeledScoreMixin, TransferEstimator):
         "random_state": ["random_state"],
     }
 
-    _kind = NoneType
+    _kind = "class"
 
     classes_: np.ndarray
     transduction_: np.ndarray

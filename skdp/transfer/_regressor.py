@@ -10,7 +10,7 @@ from sklearn.utils import check_consistent_length
 
 from skdp.privacy import PrivacyGuarantee
 from skdp.release import in_units
-from skdp.tabular import MANY, NumericColumn, explain_prediction, numbers
+from skdp.tabular import MANY, NumberOutcome, explain_prediction, numbers
 from skdp.transfer._base import UNKNOWN, TransferEstimator, warn_of_contradiction
 from skdp.transfer._sources import common_outcome
 from skdp.transfer._target_model import NumberModel
@@ -57,7 +57,7 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
 
     Attributes
     ----------
-    outcome_ : NumericColumn or None
+    outcome_ : NumberOutcome or None
         The outcome of the source, with its public bounds and scale; None without a source.
 
     source_weight_ : float
@@ -156,9 +156,9 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
         "label_sampling": [StrOptions({"random", "stratified"})],
     }
 
-    _kind = NumericColumn
+    _kind = "number"
 
-    outcome_: NumericColumn | None
+    outcome_: NumberOutcome | None
     source_weight_: float
     label_sampling_: str | None
     model_: Any

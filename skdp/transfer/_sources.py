@@ -2,21 +2,17 @@
 
 import os
 from dataclasses import dataclass
-from types import NoneType
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.release import Release, merge_problem, merged_guarantee
 from skdp.tabular import (
-    EventOutcome,
-    NumericColumn,
     Schema,
     TabularEncoder,
     fitted_encoder,
     is_record_number,
     schema_from,
-    without_names,
 )
 from skdp.transfer._embedding import far_columns, unseen_columns
 from skdp.utils._frames import as_frame
@@ -28,15 +24,15 @@ from skdp.utils._warnings import warn
 _DTYPES = [np.float64, np.float32]
 
 
-# What a release may be about and the estimator of the target, by the type of the outcome.
+# What a release may be about and the estimator of the target, by the kind of the outcome.
 _KINDS = {
-    NoneType: ("classes", "DPTransferClassifier"),
-    NumericColumn: ("a number", "DPTransferRegressor"),
-    EventOutcome: ("a time to an event", "DPTransferSurvival"),
+    "class": ("classes", "DPTransferClassifier"),
+    "number": ("a number", "DPTransferRegressor"),
+    "event": ("a time to an event", "DPTransferSurvival"),
 }
 
 
-def as_releases(source, strategy, *, kind=NoneType):
+def as_releases(source, strategy, *, kind="class"):
     """Return the releases, about one kind of outcome, given as a source, as a list."""
     _, owner = _KINDS[kind]
     if not isinstance(source, list | tuple):
@@ -85,7 +81,7 @@ def _of_one_schema(releases, owner):
     ]
 
 
-def as_release(source, strategy, *, kind=NoneType):
+def as_release(source, strategy, *, kind="class"):
     """Return the release, about one kind of outcome, given as a source."""
     _, owner = _KINDS[kind]
     if isinstance(source, str | os.PathLike):
@@ -107,8 +103,8 @@ def as_release(source, strategy, *, kind=NoneType):
             f"The 'source' parameter of {owner} must be a Release, the path of its file, a fitted "
             f"source, a list of these or None, got {type(source).__name__}."
         )
-    if not isinstance(release.outcome, kind):
-        about, other = _KINDS[type(release.outcome)]
+    if release.outcome.kind != kind:
+        about, other = _KINDS[release.outcome.kind]
         raise ValueError(
             f"The 'source' parameter of {owner} is a release about {about}. Use {other}."
         )
@@ -423,8 +419,8 @@ def refuse_embedding(matching, n_columns):
             other = " of other names" if matching.is_embedded else ""
             raise ValueError(
                 f"X has {n_shared} columns, and the release {release.n_features}{other}. A "
-                f"release about {_KINDS[type(release.outcome)][0]} takes its own columns: pass "
-                "these in their order, or a DataFrame whose columns have their names."
+                f"release about {release.outcome.about} takes its own columns: pass these in "
+                "their order, or a DataFrame whose columns have their names."
             )
 
 
@@ -433,13 +429,12 @@ def common_outcome(releases, owner):
     if not releases:
         return None
     first = releases[0].outcome
-    same = "bounds and scale" if isinstance(first, NumericColumn) else "horizon"
     for k, release in enumerate(releases):
-        if without_names(release.outcome) != without_names(first):
+        if first.mismatch(release.outcome):
             raise ValueError(
                 f"The 'source' parameter of {owner} holds releases about different outcomes: "
-                f"source 0 about {first}, source {k} about {release.outcome}. Pass releases whose "
-                f"outcomes have the same {same}."
+                f"source 0 about {first}, source {k} about {release.outcome}. Pass releases that "
+                f"agree in {first.public}."
             )
     return first
 

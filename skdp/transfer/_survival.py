@@ -9,7 +9,7 @@ from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.privacy import PrivacyGuarantee
-from skdp.release import concordance, cumulative_hazards, curve_times, curves
+from skdp.release import concordance, cumulative_hazards, curves
 from skdp.tabular import EventOutcome, explain_prediction, missing_values, numbers
 from skdp.transfer._base import UNKNOWN, TransferEstimator, warn_of_contradiction
 from skdp.transfer._likelihoods import CoxLikelihood
@@ -166,7 +166,7 @@ class DPTransferSurvival(TransferEstimator):
         "disjoint": ["boolean"],
     }
 
-    _kind = EventOutcome
+    _kind = "event"
 
     outcome_: EventOutcome
     source_weight_: float
@@ -294,7 +294,7 @@ class DPTransferSurvival(TransferEstimator):
     def unique_times_(self) -> np.ndarray:
         """Ndarray of shape (n_times,): times at which curves step."""
         check_is_fitted(self)
-        return curve_times(self.outcome_)
+        return self.outcome_.curve_times
 
     def score(self, X: ArrayLike | pd.DataFrame, y: Any) -> float:
         """Return Harrell's concordance of :meth:`predict`: the share of pairs in the right order.

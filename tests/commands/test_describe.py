@@ -9,6 +9,7 @@ from scipy.stats import norm
 
 from skdp import DPStatisticsSource, PrivacyLeakWarning, Release
 from skdp.privacy import gaussian_sigma
+from skdp.tabular import ClassOutcome
 
 
 def test_the_text_answers_what_an_officer_asks(hospital, done):
@@ -65,8 +66,8 @@ def test_a_release_without_noise(folder, done):
 
 def test_text_of_a_foreign_file_is_shown_without_effect(hospital, done):
     release = Release.load("hospital.skdp")
-    names = np.array(["died\n\nLabels\n  \x1b[2JProtected", "home"])
-    Release(**vars(release) | {"classes": names, "encoder": None}).save("forged.skdp")
+    names = ClassOutcome(("died\n\nLabels\n  \x1b[2JProtected", "home"))
+    Release(**vars(release) | {"outcome": names, "encoder": None}).save("forged.skdp")
     out, _ = done("describe", "forged.skdp")
     assert "\x1b" not in out
     assert out.count("\nLabels\n") == 1

@@ -400,7 +400,7 @@ def test_a_plan_tells_r2(numbers, done, failed):
     assert "R² 0.4: R² without noise" in out
     assert "An R² of 0.3 with effects 'R² 0.4' and 300 rows needs epsilon" in out
     for option, other in {
-        ("--auc", 0.8): "an outcome that is no number",
+        ("--auc", 0.8): "another outcome than that of",
         ("--class-prior", "a=1"): "another outcome than that of the schema",
     }.items():
         _, err = failed(*plan, *option)

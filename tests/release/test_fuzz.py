@@ -140,7 +140,7 @@ def use(release):
         yield release.mixtures.adapt(
             codes, effective, release.subspace.noise(release.moments.noise)
         ).means
-    if release.statistics is not None and release.statistics.is_event:
+    if release.outcome.kind == "event":
         yield release.predict(rows)
         yield release.predict_survival_function(rows, return_array=True)
         yield release.model.hazards.concordance

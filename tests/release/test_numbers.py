@@ -8,6 +8,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from skdp import DPStatisticsSource, Release, Schema
+from skdp.tabular import ClassOutcome
 
 COLUMNS = {f"x{k}": {"type": "numeric", "low": -3, "high": 3} for k in range(3)}
 COLUMNS["sex"] = {"type": "category", "categories": ["f", "m"]}
@@ -148,5 +149,5 @@ def test_damaged_sums_are_refused(exact, damage):
 def test_an_outcome_that_does_not_belong_is_refused(exact):
     with pytest.raises(ValueError, match="'outcome'"):
         replace(exact, outcome=None)
-    with pytest.raises(ValueError, match="'classes'"):
-        replace(exact, classes=np.array([0.0, 1.0]))
+    with pytest.raises(ValueError, match=r"'outcome' .* must be what the model is about"):
+        replace(exact, outcome=ClassOutcome((0.0, 1.0)))

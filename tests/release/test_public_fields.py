@@ -8,7 +8,7 @@ import pytest
 
 from skdp import DPSource, DPStatisticsSource, Release
 from skdp.source import evaluate_privately
-from skdp.tabular import EventOutcome, NumericColumn
+from skdp.tabular import ClassOutcome, EventOutcome, NumberOutcome
 from skdp.utils._storage import load_arrays, save_arrays
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -107,16 +107,16 @@ def test_what_adds_up_is_merged(releases, pair):
     assert merged.encoder == parts[0].encoder
 
 
-LACKING = {"classes": None, "outcome": None}
+LACKING = {"outcome": ClassOutcome(("a", "b"))}
 CONTRADICTIONS = [
     ("number", "encoder", LACKING, "'outcome' .* must be that of the encoder"),
     ("time", "encoder", LACKING, "'outcome' .* must be that of the encoder"),
-    ("number", "encoder", {"classes": ("a", "b"), "outcome": None}, "'outcome'"),
-    ("time", "encoder", {"classes": ("a", "b"), "outcome": None}, "'outcome'"),
-    ("number", "encoder", {"outcome": NumericColumn("outcome", 0, 5)}, "'outcome'"),
+    ("number", "encoder", {"outcome": ClassOutcome()}, "'outcome'"),
+    ("time", "encoder", {"outcome": ClassOutcome()}, "'outcome'"),
+    ("number", "encoder", {"outcome": NumberOutcome(0, 5)}, "'outcome'"),
     ("time", "encoder", {"outcome": EventOutcome(30.0)}, "'outcome'"),
-    ("classes", "encoder", {"classes": ("a", "b")}, "'classes' .* must be among the encoder's"),
-    ("classes", "encoder", {"classes": None, "outcome": EventOutcome(30.0)}, "'outcome'"),
+    ("classes", "encoder", LACKING, "'outcome' .* must be that of the encoder"),
+    ("classes", "encoder", {"outcome": EventOutcome(30.0)}, "'outcome'"),
     ("classes", "bounds", [[5.0, 5.0], [6.0, 6.0]], "'bounds' .* must be those of statistics"),
     ("arrays", "bounds", [[0.0], [2.0]], "'bounds' .* must be those of statistics"),
 ]

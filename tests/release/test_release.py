@@ -22,6 +22,7 @@ from skdp import (
     SelfTrainingSchedule,
     WideCDMMAClassifier,
 )
+from skdp.tabular import ClassOutcome
 
 SETTINGS = {"n_components": 3, "n_inducing": 10, "n_layers": 1, "random_state": 0}
 PARTS = ("alignment", "moments", "subspace", "mixtures")
@@ -64,7 +65,7 @@ def test_nothing_in_it_can_be_changed(release):
 
 def test_what_made_it_keeps_its_own_arrays(release):
     classes = np.array(["ant", "bee", "cow"])
-    other = replace(release, classes=classes)
+    other = replace(release, outcome=ClassOutcome(classes))
     classes[0] = "cat"  # the caller's array stays writable, and the release as it was
     assert other.classes.tolist() == ["ant", "bee", "cow"]
 

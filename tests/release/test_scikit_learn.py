@@ -83,7 +83,7 @@ def test_one_without_scores_names_the_remedy():
     release = source.fit(X, y).release_.restrict(["age"])
     moments_alone = type(release)(
         **{name: getattr(release, name) for name in ("n_features", "dtype", "guarantee")},
-        classes=release.classes,
+        outcome=release.outcome,
         model=RowsModel(release.moments),
     )
     for tool in (

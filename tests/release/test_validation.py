@@ -73,10 +73,10 @@ def fitted(n_features=6, classes=(0, 1, 2)):
 
 
 FRAME = [
-    ("classes", field(classes=[0, 1, 2])),
     ("classes", field(classes=np.array([[0, 1, 2]]))),
     ("classes", field(classes=np.array([0j, 1, 2]))),
     ("classes' of a release must be finite", field(classes=np.array([0.0, 1.0, np.nan]))),
+    ("classes' of a release must not be so long", field(classes=("a", "b" * 2**20, "c"))),
     ("two or more different ones", field(classes=np.array([0]))),
     ("two or more different ones", field(classes=np.array([0, 1, 1]))),
     ("classes' of a release must be sorted", field(classes=np.array([0, 2, 1]))),

@@ -13,6 +13,7 @@ from skdp.source import MODELS, _additive_model
 from skdp.source._additive_model import BinnedRows, balanced_residuals
 from skdp.source._integers import WEIGHT_GRID
 from skdp.source._private_rows import PrivateRows, PublicColumns
+from skdp.tabular import ClassOutcome
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 SCHEMA = Schema.from_mapping(
@@ -83,7 +84,7 @@ def binned(frame, labels, groups=None):
     columns = PublicColumns.of_schema(SCHEMA)
     grid = MODELS["additive"].grid(columns, None)
     X = np.asarray(TabularEncoder(SCHEMA).fit_transform(frame))
-    rows = PrivateRows.of_labels(X, labels, np.array(["no", "yes"]), groups)
+    rows = PrivateRows.of(X, [labels], ClassOutcome(np.array(["no", "yes"])), groups)
     exact = source(np.inf, "linear").fit(*patients(300)).release_
     linear = exact.linear.coefficients, exact.linear.intercepts
     return X, grid, BinnedRows.of(rows, grid, *linear), exact

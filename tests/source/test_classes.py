@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from skdp import PrivacyLeakWarning
-from skdp.source._private_rows import class_list
+from skdp import DPStatisticsSource, PrivacyLeakWarning
+from skdp.source._door import classes_of, listed_classes
+from skdp.source._private_rows import chosen_outcome
 from skdp.tabular import as_schema
 
 
@@ -12,7 +13,7 @@ from skdp.tabular import as_schema
     "given", [["well", "ill"], range(3), np.array([2, 7]), [True, False], (0.0, 1)]
 )
 def test_a_list_is_taken_and_sorted(given):
-    classes = class_list(given, None, None)
+    classes = listed_classes(given)
     assert classes.tolist() == sorted(given)
 
 
@@ -38,7 +39,7 @@ def test_a_list_is_taken_and_sorted(given):
 )
 def test_what_is_no_list_of_classes_is_refused(given, message):
     with pytest.raises(ValueError, match=message):
-        class_list(given, None, None)
+        listed_classes(given)
 
 
 def test_the_schema_may_list_them():
@@ -49,14 +50,16 @@ def test_the_schema_may_list_them():
             "classes": ["ill", "well"],
         }
     )
-    assert class_list(None, schema, np.array(["other"] * 3)).tolist() == ["ill", "well"]
-    assert class_list(["a", "b"], schema, None).tolist() == ["a", "b"]
+    assert chosen_outcome(DPStatisticsSource(), schema).classes == ("ill", "well")
+    other = DPStatisticsSource(classes=["b", "a"])
+    assert chosen_outcome(other, schema).classes == ("a", "b")
+    assert not chosen_outcome(DPStatisticsSource(), None).is_complete
 
 
 def test_names_that_are_taken_from_y_warn():
     for y, expected in (([3, 1, 3], [1, 3]), (["1", "b", "01", "1.0"], ["01", "b"])):
         with pytest.warns(PrivacyLeakWarning, match="names of the classes from y"):
-            assert class_list(None, None, np.array(y)).tolist() == expected
+            assert classes_of([np.array(y)]).classes == tuple(expected)
 
 
 @pytest.mark.parametrize(
@@ -71,6 +74,6 @@ def test_names_that_are_taken_from_y_warn():
 )
 def test_labels_that_list_no_classes_are_refused_and_not_repeated(y, message):
     with pytest.raises(ValueError, match=message) as error:
-        class_list(None, None, y)
+        classes_of(None if y is None else [y])
     assert "secret" not in str(error.value)
     assert "0.1234" not in str(error.value)

@@ -18,6 +18,7 @@ from skdp import evaluate_privately
 from skdp.privacy import gaussian_sigma
 from skdp.release import SCORE_BINS, PrivateEvaluation
 from skdp.release._score_posterior import posterior_draws
+from skdp.tabular import ClassOutcome
 
 
 class Known:
@@ -83,7 +84,8 @@ def test_intervals_hold_what_they_promise():
         return np.stack([np.bincount(bins[y == c], minlength=SCORE_BINS.n) for c in (0, 1)])
 
     guarantee = exact(Known([0, 1]), *scored(10, 0)).guarantee
-    true = PrivateEvaluation((0, 1), [histograms(500_000, truth_rng)], 0.0, guarantee)
+    outcome = ClassOutcome((0, 1))
+    true = PrivateEvaluation(outcome, [histograms(500_000, truth_rng)], 0.0, guarantee)
     deviation, held = gaussian_sigma(1.0, 1e-5), []
     measures = [PrivateEvaluation.auc, PrivateEvaluation.log_loss, PrivateEvaluation.brier_score]
     expected = [measure(true).value for measure in measures]
@@ -92,7 +94,7 @@ def test_intervals_hold_what_they_promise():
             0, deviation, (2, SCORE_BINS.n)
         )
         draws = posterior_draws(noisy, SCORE_BINS.centers, deviation, 200, rng)
-        found = PrivateEvaluation((0, 1), [noisy], deviation, guarantee)
+        found = PrivateEvaluation(outcome, [noisy], deviation, guarantee)
         object.__setattr__(found, "_draws", draws[np.newaxis])
         ends = [measure(found) for measure in measures]
         held.append([e.low <= x <= e.high for e, x in zip(ends, expected, strict=True)])
@@ -150,7 +152,7 @@ class TestCurvesAndFiles:
     def test_merging_refuses_what_does_not_fit(self, evaluation):
         X, y = scored(50, 0)
         other = exact(Known([0, 1]), X, y)
-        with pytest.raises(ValueError, match="other classes"):
+        with pytest.raises(ValueError, match=r"their classes are .*no.* and \[0, 1\]"):
             PrivateEvaluation.merge([evaluation, other], disjoint=True)
         with pytest.raises(ValueError, match="'disjoint' parameter"):
             PrivateEvaluation.merge([evaluation], disjoint=None)

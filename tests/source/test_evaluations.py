@@ -12,7 +12,7 @@ from skdp.release import CELL_SCALE, N_PLACES, SUM_SCALES, PrivateEvaluation, St
 from skdp.source._door import row_weights
 from skdp.source._evaluation import _counts, _number_counts, _time_counts
 from skdp.source._integers import ROW
-from skdp.tabular import EventOutcome, NumericColumn
+from skdp.tabular import ClassOutcome, EventOutcome, NumberOutcome
 
 GRID, TIMES = np.linspace(0, 10, 41), [2.5, 5.0, 7.5]
 OUTCOMES = {
@@ -77,10 +77,10 @@ def counted(kind, X, y, groups):
     """Return what noise is added to, in whole numbers, and divided by its relative size."""
     weights = row_weights(groups, len(X))
     if kind == "class":
-        return _counts(Classes(), X, y, weights)
+        return _counts(Classes(), X, [y], weights, ClassOutcome(Classes.classes_))
     if kind == "number":
         scales = np.append(np.full(N_PLACES**2, CELL_SCALE), SUM_SCALES)
-        return _number_counts(Numbers(), X, y, weights, NumericColumn("y", 0, 20)) / scales
+        return _number_counts(Numbers(), X, [y], weights, NumberOutcome(0, 20)) / scales
     exits = y["event"], y["time"]
     return _time_counts(Times(), X, exits, weights, EventOutcome(10.0), TIMES)
 
@@ -136,7 +136,7 @@ def test_merged_evaluations_are_one_of_all_rows_and_so_is_their_file(kind, tmp_p
     merged.save(tmp_path / "a.json")
     loaded = PrivateEvaluation.load(tmp_path / "a.json")
     np.testing.assert_array_equal(loaded.histograms, merged.histograms)
-    for name in ("outcome", "guarantee", "classes"):
+    for name in ("outcome", "guarantee", "times"):
         assert getattr(loaded, name) == getattr(merged, name)
     assert loaded.summary() == merged.summary()
     with pytest.raises(FileExistsError):
@@ -186,12 +186,12 @@ def test_a_model_that_fails_quotes_no_row(kind):
 ALTERED = {
     "class": [{"classes": ["no"]}, {"classes": [["a"], ["b"], ["c"]]}],
     "number": [
-        *({"sums": [1.0, 2.0]}, {"sums": None}, {"has_intervals": 1}),
-        {"outcome": {"type": "number", "low": 0, "high": 1}},
+        *({"sums": [1.0, 2.0]}, {"sums": None}, {"has_intervals": 1}, {"classes": [0, 20]}),
+        {"outcome": {"type": "number", "low": 1, "high": 1}},
     ],
     "event": [
-        *({"classes": times} for times in ([2.5, 5.0, 11.0], [5.0, 2.5, 7.5], [2.5, 5.0], "abc")),
-        *({"classes": []}, {"classes": [True, 5.0, 7.5]}, {"sums": [1.0] * 6}),
+        *({"times": times} for times in ([2.5, 5.0, 11.0], [5.0, 2.5, 7.5], [2.5, 5.0], "abc")),
+        *({"times": []}, {"times": [True, 5.0, 7.5]}, {"sums": [1.0] * 6}),
         *({"outcome": {"type": "event", "horizon": horizon}} for horizon in (5, float("nan"))),
         {"outcome": {"type": "number", "low": 0, "high": 1}},
         {"histograms": [[["a"] * 20] * 3] * 3},

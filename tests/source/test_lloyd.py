@@ -15,6 +15,7 @@ from skdp.source._mixtures_model import (
     shrunk,
 )
 from skdp.source._principal_model import WhitenedRows
+from skdp.tabular import ClassOutcome
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def test_order_and_chunks_change_no_bit(rng, clusters, fit, make_queries):
     assert set(one.exact) == set(other.exact)
     for name in one.exact:
         assert_array_equal(one.exact[name], other.exact[name])
-    shares = MODELS["mixtures"].shares(3, SimpleNamespace(n_basis=4))
+    shares = MODELS["mixtures"].shares(ClassOutcome(range(3)), SimpleNamespace(n_basis=4))
     assert all(exact.size <= shares[name].numbers for name, exact in one.exact.items())
 
 

@@ -9,6 +9,7 @@ from skdp.source import MODELS
 from skdp.source._integers import GRID
 from skdp.source._principal_model import estimate_location, widest_grid
 from skdp.source._private_rows import PrivateRows
+from skdp.tabular import ClassOutcome
 
 
 @pytest.fixture
@@ -17,7 +18,7 @@ def basis():
 
 
 def private(X, groups=None):
-    return PrivateRows.of_labels(X, np.zeros(len(X)), np.zeros(1), groups)
+    return PrivateRows.of(X, [np.zeros(len(X))], ClassOutcome([0.0]), groups)
 
 
 def test_from_the_middle_of_the_bounds_no_row_is_too_far(basis, rng):
@@ -36,7 +37,7 @@ def test_without_noise_it_finds_the_mean_and_nearly_all_rows(basis, rng, make_qu
     assert_allclose(grid.to_features(np.zeros(4)), X.mean(axis=0), atol=1e-3)
     within = np.linalg.norm(X - X.mean(axis=0), axis=1) * basis.scale[0] <= grid.radius
     assert 0.95 <= within.mean() < 1
-    shares = MODELS["mixtures"].shares(3, SimpleNamespace(n_basis=4))
+    shares = MODELS["mixtures"].shares(ClassOutcome(range(3)), SimpleNamespace(n_basis=4))
     assert all(exact.size == shares[name].numbers for name, exact in queries.exact.items())
 
 

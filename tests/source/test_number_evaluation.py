@@ -13,10 +13,10 @@ from skdp.release._number_evaluation import NumberErrors, cell_of
 from skdp.source._door import row_weights
 from skdp.source._evaluation import _number_counts
 from skdp.source._integers import ROW
-from skdp.tabular import NumericColumn
+from skdp.tabular import NumberOutcome
 
 OUTCOME = {"type": "number", "low": 0, "high": 20}
-COLUMN = NumericColumn("outcome", 0, 20)
+COLUMN = NumberOutcome(0, 20)
 SCALES = np.append(np.full(N_PLACES**2, CELL_SCALE), SUM_SCALES)
 
 
@@ -67,7 +67,7 @@ class TestWithoutNoise:
         log = rng.normal(1, 1, 3000)
         X, y = np.exp(log)[:, np.newaxis], np.exp(log + rng.normal(0, 0.5, 3000))
         found = exact(Plain(), X, y, outcome={**OUTCOME, "low": 0.01, "high": 100, "log": True})
-        scale = NumericColumn("y", 0.01, 100, log=True).positions
+        scale = NumberOutcome(0.01, 100, log=True).positions
         expected = r2_score(scale(y), scale(X[:, 0]))
         assert found.r2().value == pytest.approx(expected, abs=1e-6)
         inside = np.clip(y, 0.01, 100), np.clip(X[:, 0], 0.01, 100)
@@ -82,11 +82,11 @@ class TestNoise:
         # Among them the worst: as far off as can be, at a bound.
         X = np.array([[0, 1], [20, 100], [20, 1], [0, 100], [-50, 1], [10, 0], [1, np.nan]])
         y = np.array([20.0, 0, 20, 0, 70, 10, 7])
-        full = _number_counts(Known(), X, y, row_weights(None, 7), COLUMN)
+        full = _number_counts(Known(), X, [y], row_weights(None, 7), COLUMN)
         changes = []
         for left_out in range(7):
             keep = np.arange(7) != left_out
-            part = _number_counts(Known(), X[keep], y[keep], row_weights(None, 6), COLUMN)
+            part = _number_counts(Known(), X[keep], [y[keep]], row_weights(None, 6), COLUMN)
             changes.append(np.linalg.norm((full - part) / SCALES))
         assert max(changes) == pytest.approx(ROW)
         assert max(changes) <= ROW
@@ -104,7 +104,7 @@ def simulated(n, sigma, seed, claimed=1.0):
     np.add.at(cells, (cell_of(p), cell_of(y)), 1)
     cells += sigma * CELL_SCALE * rng.standard_normal(cells.shape)
     sums += sigma * SUM_SCALES * rng.standard_normal(6)
-    return NumberErrors(NumericColumn("y", 0, 1), cells, sums, claimed * sigma * CELL_SCALE)
+    return NumberErrors(NumberOutcome(0, 1), cells, sums, claimed * sigma * CELL_SCALE)
 
 
 def held(n, sigma, claimed=1.0, n_draws=150):

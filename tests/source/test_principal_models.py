@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from skdp import DPStatisticsSource, Release
 from skdp.source import MODELS, _mixtures_model, _principal_model
 from skdp.source._private_rows import PrivateRows, PublicColumns
+from skdp.tabular import ClassOutcome
 
 PRINCIPAL = {name: model for name, model in MODELS.items() if name != "linear"}
 # Sources of the same seed are compared on purpose; infinite ε and seeds rightly warn.
@@ -45,7 +46,7 @@ def grid_of(model, n_features):
 
 
 def learn(model, X, y, groups, queries, n_classes=3):
-    rows = PrivateRows.of_labels(X, y, np.arange(n_classes), groups)
+    rows = PrivateRows.of(X, [y], ClassOutcome(np.arange(n_classes)), groups)
     return model.learn(rows, grid_of(model, X.shape[1]), queries)
 
 
@@ -59,7 +60,8 @@ def awkward(rng):
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def test_shares_add_up_to_the_budget(model):
     assert sum(
-        share.fraction for share in model.shares(3, grid_of(model, 60)).values()
+        share.fraction
+        for share in model.shares(ClassOutcome(range(3)), grid_of(model, 60)).values()
     ) == pytest.approx(1)
 
 
@@ -70,7 +72,7 @@ def test_a_record_or_person_moves_every_answer_by_its_sensitivity_at_most(model,
     unit = groups if persons else np.arange(len(X))
     whole = Replayed()
     learn(model, X, y, groups if persons else None, whole)
-    shares = model.shares(3, grid_of(model, X.shape[1]))
+    shares = model.shares(ClassOutcome(range(3)), grid_of(model, X.shape[1]))
     closest = dict.fromkeys(shares, 0.0)
     for k in np.unique(unit)[:12]:
         kept = unit != k
@@ -94,7 +96,7 @@ def test_no_more_is_asked_than_declared(model, sigma, n_features, rng):
     learn(model, X, y, None, queries)
     asked = [name for name, _, _ in queries.asked]
     numbers = sum(exact.size for _, exact, _ in queries.asked)
-    shares = model.shares(3, grid_of(model, n_features))
+    shares = model.shares(ClassOutcome(range(3)), grid_of(model, n_features))
     declared = sum(share.numbers * share.uses for share in shares.values())
     assert all(exact.size <= shares[name].numbers for name, exact, _ in queries.asked)
     if sigma == 0 and getattr(model, "n_directions", n_features) >= n_features:

@@ -36,7 +36,7 @@ from skdp.source._evaluation import (
     _time_counts,
 )
 from skdp.source._integers import ROW
-from skdp.tabular import EventOutcome, NumericColumn
+from skdp.tabular import ClassOutcome, EventOutcome, NumberOutcome, NumericColumn
 
 P, N_CLASSES = 13, 5
 EVENT = {"type": "event", "horizon": 90.0}
@@ -238,11 +238,12 @@ def counts_of(model, X):
         labels = np.ones(len(X)), np.full(len(X), 50.0)
         return _time_counts(model, _readable(model, X), labels, weights, EventOutcome(90.0), TIMES)
     if hasattr(model, "predict_proba") and hasattr(model, "classes_"):
-        return _counts(model, _readable(model, X), np.zeros(len(X)), weights)
-    labels = np.zeros(len(X))
-    return _number_counts(
-        model, _readable(model, X), labels, weights, NumericColumn("y", -3.0, 3.0)
-    )[: 16**2].reshape(1, 16, 16)
+        outcome = ClassOutcome(model.classes_)
+        return _counts(model, _readable(model, X), [np.zeros(len(X))], weights, outcome)
+    labels = [np.zeros(len(X))]
+    return _number_counts(model, _readable(model, X), labels, weights, NumberOutcome(-3.0, 3.0))[
+        : 16**2
+    ].reshape(1, 16, 16)
 
 
 @pytest.mark.parametrize("name", OF_ARRAYS)

@@ -5,9 +5,11 @@ from skdp.release import BasisFunctions
 from skdp.source import PrivateRows, RowGrid
 from skdp.source._door import read_persons
 from skdp.source._integers import ExactSums
+from skdp.tabular import ClassOutcome
 
 GRID, ROW = 2**16, 2**30
 CLASSES = np.array(["a", "b", "c"])
+OUTCOME = ClassOutcome(CLASSES)
 
 
 def grid(n_columns=4, radius=1.0):
@@ -47,7 +49,7 @@ def slow_sums(Q, y, sizes=None):
 def test_sums_are_those_of_the_definition(by_person, rng):
     X, y = rows_of(rng, 60)
     groups = np.arange(60) // 7 if by_person else None
-    rows = PrivateRows.of_labels(X, y, CLASSES, groups)
+    rows = PrivateRows.of(X, [y], OUTCOME, groups)
     sums = rows.sums(grid())
     counts, first, second = slow_sums(grid().quantise(X), y, rows.sizes)
     assert sums.counts.tolist() == counts
@@ -57,11 +59,11 @@ def test_sums_are_those_of_the_definition(by_person, rng):
 
 def test_order_and_chunks_make_no_difference(rng):
     X, y = rows_of(rng, 5000)
-    whole = PrivateRows.of_labels(X, y, CLASSES).sums(grid())
+    whole = PrivateRows.of(X, [y], OUTCOME).sums(grid())
     order = rng.permutation(5000)
-    assert equal(whole, PrivateRows.of_labels(X[order], y[order], CLASSES).sums(grid()))
+    assert equal(whole, PrivateRows.of(X[order], [y[order]], OUTCOME).sums(grid()))
     parts = [
-        PrivateRows.of_labels(X[i : i + n], y[i : i + n], CLASSES).sums(grid())
+        PrivateRows.of(X[i : i + n], [y[i : i + n]], OUTCOME).sums(grid())
         for i, n in [(3000, 2000), (0, 1), (1, 2999)]
     ]
     assert equal(whole, parts[0] + parts[1] + parts[2])
@@ -69,13 +71,13 @@ def test_order_and_chunks_make_no_difference(rng):
 
 def test_one_row_more_moves_sums_of_a_million_by_no_more_than_its_own_norm(rng):
     X, y = rows_of(rng, 1_000_000)
-    before = PrivateRows.of_labels(X, y, CLASSES).sums(grid())
+    before = PrivateRows.of(X, [y], OUTCOME).sums(grid())
     # Sums of floats move by more than the least of the rows when only their order changes.
     assert np.abs(X.sum(axis=0) - X[::-1].sum(axis=0)).max() > np.abs(X).min()
     for row in ([1e6, 0, 0, 0], [1e-6] * 4, [7e5, -7e5, 1e5, 3.0], [1e9] * 4):
         at = rng.randint(len(X))
         more, labels = np.insert(X, at, row, axis=0), np.insert(y, at, "b")
-        after = PrivateRows.of_labels(more, labels, CLASSES).sums(grid())
+        after = PrivateRows.of(more, [labels], OUTCOME).sums(grid())
         moved = [a - b for a, b in zip(arrays(after), arrays(before), strict=True)]
         assert moved[0].tolist() == [0, ROW, 0]
         assert not moved[1][[0, 2]].any()
@@ -88,7 +90,7 @@ def test_one_row_more_moves_sums_of_a_million_by_no_more_than_its_own_norm(rng):
 def test_all_rows_of_one_person_move_sums_no_more_than_one_row_can(size, rng):
     X = np.full((size, 4), 1e6) * rng.choice([-1, 1], (1, 4))  # all at the radius, alike
     y = CLASSES[rng.randint(3, size=size)]
-    sums = PrivateRows.of_labels(X, y, CLASSES, ["me"] * size).sums(grid())
+    sums = PrivateRows.of(X, [y], OUTCOME, ["me"] * size).sums(grid())
     assert sums.counts.sum() <= ROW
     assert np.sqrt((sums.sums.astype(float) ** 2).sum()) <= GRID
     assert np.sqrt((sums.second.astype(float) ** 2).sum()) <= GRID**2
@@ -99,8 +101,8 @@ def test_all_rows_of_one_person_move_sums_no_more_than_one_row_can(size, rng):
 
 def test_a_person_with_rows_in_two_chunks_is_refused(rng):
     X, y = rows_of(rng, 6)
-    one = PrivateRows.of_labels(X[:3], y[:3], CLASSES, ["ann", "ann", "bob"]).sums(grid())
-    other = PrivateRows.of_labels(X[3:], y[3:], CLASSES, ["bob", "cy", "cy"]).sums(grid())
+    one = PrivateRows.of(X[:3], [y[:3]], OUTCOME, ["ann", "ann", "bob"]).sums(grid())
+    other = PrivateRows.of(X[3:], [y[3:]], OUTCOME, ["bob", "cy", "cy"]).sums(grid())
     with pytest.raises(ValueError, match="several chunks") as error:
         _ = one + other
     assert "bob" not in str(error.value)
@@ -111,14 +113,13 @@ def test_rows_of_no_class_are_left_out(rng):
     strange = y.astype(object)
     strange[5:10] = ["d", None, np.nan, 3, "A"]
     kept = np.r_[0:5, 10:30]
-    rows = PrivateRows.of_labels(X, strange, CLASSES)
-    assert equal(rows.sums(grid()), PrivateRows.of_labels(X[kept], y[kept], CLASSES).sums(grid()))
+    rows = PrivateRows.of(X, [strange], OUTCOME)
+    assert equal(rows.sums(grid()), PrivateRows.of(X[kept], [y[kept]], OUTCOME).sums(grid()))
 
 
 def test_labels_are_matched_by_value():
-    rows = PrivateRows.of_labels(
-        np.zeros((4, 4)), np.array([1.0, 0.0, 2.5, 1.0]), np.array([0, 1])
-    )
+    labels = np.array([1.0, 0.0, 2.5, 1.0])
+    rows = PrivateRows.of(np.zeros((4, 4)), [labels], ClassOutcome((0, 1)))
     assert rows.class_indices.tolist() == [1, 0, -1, 1]
 
 

@@ -193,7 +193,7 @@ class TestValue:
         with pytest.raises(ValueError, match="of other outcomes cannot be merged"):
             PrivateEvaluation.merge([first, horizon], disjoint=True)
         times = exact(Known(), *rows(100, 1), times=[1, 2, 3])
-        with pytest.raises(ValueError, match="of other classes, or times, cannot be merged"):
+        with pytest.raises(ValueError, match="of other times cannot be merged"):
             PrivateEvaluation.merge([first, times], disjoint=True)
 
 

@@ -263,7 +263,11 @@ def test_times_in_text_are_refused_but_no_single_record_decides(cell, n, is_refu
     ("settings", "y", "message"),
     [
         ({"classes": [0, 1]}, None, "'classes' parameter .* cannot be combined"),
-        ({"model": "additive"}, None, "shape functions did not earn their budget"),
+        (
+            {"model": "additive"},
+            None,
+            "an outcome that is a time to an event. Use 'linear' or",
+        ),
         ({"model": "mixtures"}, None, "'model' parameter .* is 'mixtures'"),
         ({"outcome": {"type": "event", "horizon": 9}}, None, "differs from what the schema"),
         ({}, np.ones(60), "structured array of event and time"),

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from skdp import Schema, TabularEncoder
-from skdp.tabular import CategoryColumn, NumericColumn
+from skdp.tabular import CategoryColumn, ClassOutcome, NumericColumn
 
 AGE = NumericColumn("age", 18, 100)
 WARD = CategoryColumn("ward", ("A", "B", "C"))
@@ -17,7 +17,7 @@ CLASSES = ("alive", "dead")
 
 
 def of(*columns, classes=CLASSES):
-    return Schema(columns, classes)
+    return Schema(columns, ClassOutcome(classes))
 
 
 def test_another_order_of_columns_is_no_difference():

@@ -5,14 +5,14 @@ import pandas as pd
 import pytest
 
 from skdp import DPStatisticsSource, Schema, schema_from
-from skdp.tabular import EventOutcome, NumericColumn
+from skdp.tabular import ClassOutcome, EventOutcome, NumberOutcome, NumericColumn
 
 AGE = NumericColumn("age", 18, 100)
 YEARS = EventOutcome(1825, "died", "days")
 
 
-def of(outcome, classes=None):
-    return Schema((AGE,), classes, outcome)
+def of(outcome):
+    return Schema((AGE,), outcome)
 
 
 @pytest.mark.parametrize(
@@ -101,8 +101,8 @@ def test_what_cannot_be_drafted(settings, message):
     [
         (EventOutcome(365, "died", "days"), "up to 365, in the columns 'died', 'days' there"),
         (EventOutcome(1825), "up to 1825, in the columns 'event', 'time' there"),
-        (None, "'days' here; none there"),
-        (NumericColumn("outcome", 0, 80), "'days' here; numeric, 0 to 80 there"),
+        (ClassOutcome(), "'days' here; none there"),
+        (NumberOutcome(0, 80), "'days' here; numeric, 0 to 80 there"),
     ],
 )
 def test_other_outcomes_are_differences(other, text):
@@ -115,22 +115,23 @@ def test_other_outcomes_are_differences(other, text):
 
 
 def test_a_common_schema_has_the_horizon_of_all():
-    common = Schema.common({"north": of(YEARS), "south": of(EventOutcome(1825)), "west": of(None)})
+    common = Schema.common(
+        {"north": of(YEARS), "south": of(EventOutcome(1825)), "west": of(ClassOutcome())}
+    )
     assert common.outcome == YEARS
-    assert Schema.common([of(None), of(None)]).outcome is None
+    assert Schema.common([of(ClassOutcome())] * 2).outcome == ClassOutcome()
     for other, text in (
         (
             EventOutcome(365),
             "time to an event, up to 365, in the columns 'event', 'time' in south",
         ),
-        (NumericColumn("outcome", 0, 80), "numeric, 0 to 80 in south"),
+        (NumberOutcome(0, 80), "numeric, 0 to 80 in south"),
+        (ClassOutcome(("alive", "dead")), "classes 'alive', 'dead' in south"),
     ):
         with pytest.raises(ValueError, match=f"up to 1825, .* in north and {text}; .* horizon"):
             Schema.common({"north": of(YEARS), "south": of(other)})
         with pytest.raises(ValueError, match="1825"):
             Schema.common([of(other), of(YEARS)])
-    with pytest.raises(ValueError, match="both 'classes' and an 'outcome'"):
-        Schema.common([of(YEARS), of(None, ("alive", "dead"))])
 
 
 def test_it_is_shown_in_text_and_html():

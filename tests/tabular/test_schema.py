@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 
 from skdp import Schema, TabularEncoder
-from skdp.tabular import CategoryColumn, NumericColumn
+from skdp.tabular import CategoryColumn, ClassOutcome, NumericColumn
 from skdp.tabular._schema import as_schema
 
 AGE = {"type": "numeric", "low": 18, "high": 100}
@@ -24,7 +24,7 @@ def schema():
         CategoryColumn("ward <b>", ("A", "B", "C"), ordered=True),
         CategoryColumn("größe", tuple("abcdefg"), missing=True),
     )
-    return Schema(columns, ("alive", "dead"))
+    return Schema(columns, ClassOutcome(("alive", "dead")))
 
 
 def test_a_mark_of_byte_order_is_no_part_of_a_schema(schema, tmp_path):
@@ -54,7 +54,7 @@ def test_all_forms_make_the_same_schema(schema, tmp_path):
 
 @pytest.mark.parametrize("classes", [(0, 1), (False, True), (0.0, 1.0), ("a", "b"), None])
 def test_classes_keep_their_type(classes):
-    schema = Schema((NumericColumn("age", 18, 100),), classes)
+    schema = Schema((NumericColumn("age", 18, 100),), ClassOutcome(classes))
     again = Schema.from_json(schema.to_json())
     assert again.classes == classes
     assert list(map(type, again.classes or ())) == list(map(type, classes or ()))
@@ -62,7 +62,7 @@ def test_classes_keep_their_type(classes):
 
 def test_lists_of_programs_are_taken():
     y = np.array([1, 2, 1])
-    schema = Schema((NumericColumn("age", 18, 100),), list(np.unique(y)))
+    schema = Schema((NumericColumn("age", 18, 100),), ClassOutcome(list(np.unique(y))))
     assert schema.classes == (1, 2)
     assert list(map(type, schema.classes)) == [int, int]
     column = {"type": "category", "categories": np.unique(["b", "a"])}
@@ -75,7 +75,7 @@ def test_lists_of_programs_are_taken():
 def test_broken_numbers_are_no_classes():
     # No classifier of scikit-learn would take them for labels later.
     with pytest.raises(ValueError, match=r"lists 1.5 .* a broken number.* as text"):
-        Schema((NumericColumn("age", 18, 100),), (1.5, 2.5))
+        Schema((NumericColumn("age", 18, 100),), ClassOutcome((1.5, 2.5)))
 
 
 def test_a_column_may_have_any_name():

@@ -171,7 +171,7 @@ def test_releases_about_something_else_are_refused(case):
                     other(release).fit(case.X)
     change = {"high": 200.0} if case.kind == "number" else {"horizon": 2000.0}
     other = release_of(case.kind, 500, outcome={**OUTCOMES[case.kind], **change})
-    same = "same bounds and scale" if case.kind == "number" else "same horizon"
+    same = f"agree in the {'bounds' if case.kind == 'number' else 'horizon'} of"
     with pytest.raises(ValueError, match=rf"different outcomes.*{same}"):
         case.estimator([case.release, other]).fit(case.X)
 

@@ -1,0 +1,128 @@
+"""What a model predicts of classes, how that is scored, explained and described.
+
+The predictions of numbers and of times, in ``_numbers`` and ``_times``, have the same methods: the
+release and its model ask theirs, and no other file asks which outcome there is.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.metrics import accuracy_score
+from sklearn.utils import ClassifierTags
+
+from skdp.release._parts import class_names
+from skdp.tabular import canonical, spelled_as
+from skdp.utils._labels import scorable_labels
+
+
+@dataclass(frozen=True)
+class ClassPrediction:
+    """The class of each row, by a model with scores.
+
+    Attributes
+    ----------
+    model : Model
+    """
+
+    model: Any
+
+    kind = "class"
+    # What follows from noisy sums, besides means and covariances.
+    learned = "scores"
+    # To the owner of a release that may predict nothing.
+    advice = (
+        "Check that labels are spelled like the classes, and columns in the units of their "
+        "bounds; if they are, there are too few rows for this epsilon. On its own such a release "
+        "is useless; merged with others it may add a little."
+    )
+    # Whether rows without a schema are drawn from the normal distributions of the classes.
+    draws_normal_rows = True
+
+    def predict(self, release: Any, rows: np.ndarray, return_std: bool = False) -> Any:
+        """Return what is predicted for each encoded row."""
+        refuse_deviations(return_std)
+        return release.classes[self.model.score(rows).argmax(axis=1)]
+
+    def score(self, release: Any, y: Any, predicted: np.ndarray) -> float:
+        """Return how good predictions are, here the accuracy."""
+        labels = list(map(canonical, release.classes.tolist()))
+        y = spelled_as(scorable_labels(y, "Release.score", "auto", labels), release.classes)
+        return float(accuracy_score(y, predicted))
+
+    def tags(self) -> dict[str, Any]:
+        """Return what scikit-learn asks of an estimator's kind."""
+        return {"estimator_type": "classifier", "classifier_tags": ClassifierTags()}
+
+    def doubt(self) -> str | None:
+        """Return the warning that nothing may be predicted, or None; from noisy numbers."""
+        return None if self.model.linear is None else self.model.linear.doubt()
+
+    def sample(self, release: Any, rows: np.ndarray, random_state: Any) -> np.ndarray:
+        """Return outcomes that rows may have had."""
+        steps = np.cumsum(softmax(self.model.score(rows), axis=1), axis=1)
+        places = random_state.random_sample((len(rows), 1)) * steps[:, -1:]
+        return release.classes[(places > steps[:, :-1]).sum(axis=1)]
+
+    def contrast(self, release: Any, positive: Any) -> np.ndarray:
+        """Return the weights of :meth:`terms` in effects: log-odds of a class against others."""
+        unknown = release.encoder is None and release.bounds is None
+        if release.linear is None or unknown:
+            raise ValueError(
+                "This release has no scores that are sums over columns. Those of "
+                "DPStatisticsSource with model='linear' or 'additive' have such scores; 'auto' "
+                "uses these for tables."
+            )
+        classes = release.classes.tolist()
+        if positive is None and len(classes) == 2:
+            positive = classes[1]
+        if positive not in classes:
+            raise ValueError(
+                "The 'positive' parameter of Release.effects must be one of the classes "
+                f"{classes}, got {positive!r:.100}."
+            )
+        is_positive = np.array([label == positive for label in classes])
+        return np.where(is_positive, 1.0, -1 / (len(classes) - 1))
+
+    def terms(self, release: Any, rows: np.ndarray) -> np.ndarray:
+        """Return the sums over columns of which effects are made, a column for each."""
+        return self.model.score(rows)
+
+    def explanation(self, release: Any, row: np.ndarray) -> tuple[Any, dict[str, Any]]:
+        """Return the function of rows that an explanation of a row is about, and its facts."""
+
+        def log_probabilities(rows):
+            # The floor is far below what rounds to 0 beside 1.
+            return np.log(np.maximum(self.model.probabilities(rows), 1e-300))
+
+        return log_probabilities, {"classes": release.classes}
+
+    def hazard_ratios(self, widths: np.ndarray, confidence: float) -> Any:
+        """Return the reader of hazard ratios of categories, of times alone."""
+        return None
+
+    def result_lines(self, release: Any) -> list[str]:
+        """Return lines of the summary about the results; they are noisy and may be shown."""
+        lines, moments, linear = [], self.model.moments, self.model.linear
+        if moments is not None:
+            counts = ", ".join(
+                f"{label} {round(float(count)):,}"
+                for label, count in zip(class_names(release), moments.class_counts, strict=True)
+            )
+            exact = self.model.noise_in_rows
+            note = "as the release has them" if exact else "noisy; these may be shown"
+            lines.append(f"{release.guarantee.counted} of each class ({note}): {counts}")
+        if linear is not None:
+            lines += linear.result_lines(release)
+        if self.model.shapes is not None:
+            lines.append(
+                "shape functions are added to the linear scores; the expected AUC is without them"
+            )
+        return lines
+
+
+def refuse_deviations(return_std):
+    """Raise ValueError where standard deviations are asked of what has none."""
+    if return_std:
+        raise ValueError("The 'return_std' parameter of Release.predict is for numbers only.")
