@@ -213,29 +213,29 @@ class DPTransferClassifier(LabeledScoreMixin, TransferEstimator):
     that of a table, if classes overlap, as in most tables, if rows have indicator columns, or if
     there are no labels. The candidates are:
 
-    - The source's log-posteriors s, corrected by an offset logistic regression
+    - The source's log-posteriors s as they are, and Bayesian softmax regressions around them,
 
-      .. math:: \log p(c \mid x) = a s_c(x) + b_c + u_c^T x + \mathrm{const}, \quad
-         a \sim N(1, \sigma_a^2), \; b_c \sim N(0, \sigma_b^2), \; u_{jc} \sim N(0, v),
+      .. math:: \log p(c \mid x) = a s_c(x) + b_c + u_c^T z(x) + \mathrm{const},
 
-      averaged over several prior variances. A target is another site than the source, whose
-      intercept is not known: the log-odds of two classes are those of the source divided by
-      :math:`\sqrt{1 + π τ^2 / 8}`, which is nearly their mean over an intercept of standard
-      deviation τ (MacKay, 1992): that between the sites of a merged release, or 0.7. The narrowest
-      prior lets few labels change little; a second
-      one (:math:`\sigma_b = 1`) lets a random sample of labels show that class frequencies differ;
-      wider ones let many labels correct all coefficients or, with more than two classes, the slope
-      alone.
+      with normal priors: of the slope a about 1, of the level b, and of coefficients u of the
+      columns z, such that :math:`u^T z` has a standard deviation of 0.5 to 2 in log-odds (1 to 8
+      with more than two classes). A random sample of labels may show other class frequencies,
+      with a level of standard deviation 0.3 or 1; with stratified labels it is 0.3. A target is
+      another site than the source, whose intercept is not known: the log-odds of two classes are
+      those of the source divided by :math:`\sqrt{1 + π τ^2 / 8}`, which is nearly their mean over
+      an intercept of standard deviation τ (MacKay, 1992): that between the sites of a merged
+      release, or 0.7.
+    - The same of single sources beside merged ones, with half of the probability.
     - Class means adapted to the target's rows, provided that these form well-separated classes
       and that the source disagrees with them on at most 1.3 times as many rows as it expects to
       get wrong. Labels adjust the slope.
     - Mixtures adapted likewise, if they separate the classes as well or better.
-    - A logistic regression of the labeled rows alone, with cross-validated regularization.
-    - Self-training, if held-out labels favor it.
+    - The target alone: a = 0, around the class frequencies that are expected.
+    - Self-training.
 
-    Prior odds favor the source according to its effective sample size compared with the number
-    of labels, and the likelihood of held-out labels updates them. :meth:`report` lists the
-    resulting weights.
+    Candidates are averaged by their evidence, Laplace's approximation of the mean likelihood of
+    the labels over the prior, and predictions are moderated by the width of the posterior.
+    :meth:`report` lists the resulting weights.
 
     *Self-training* is used if classes are well separated, as in images and sensor data. In each
     round, two models of the target, a :class:`~skdp.WideCDMMAClassifier` and Gaussian mixtures,
@@ -602,8 +602,7 @@ class DPTransferClassifier(LabeledScoreMixin, TransferEstimator):
         """Return the probabilities of the classes.
 
         Only available with ``strategy="noise_aware"``: the errors of the other strategies have no
-        common scale. The labeled rows calibrate the probabilities under the assumption that a
-        tenth of them may be outliers; the probabilities themselves make no allowance for these.
+        common scale.
 
         Parameters
         ----------

@@ -95,17 +95,15 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
     where m is the mean of the source. They differ in their normal priors of (b, a, w):
 
     - *the source*: b = 0, a = 1 and w = 0, up to the errors that the release states;
-    - *own intercept and slope*: b has a standard deviation of 0.3σ or σ, a of 0 or 0.3;
-    - *own coefficients*: b as before, and w such that the standard deviation of
-      :math:`w^T φ(x)` is from 0.2σ to 20σ;
-    - *target alone*: a = 0, b with a standard deviation of 0.3, and w as before.
+    - *own coefficients*: b has a standard deviation of σ, a of 0.3, and w such that the standard
+      deviation of :math:`w^T φ(x)` is from 0.2σ to 20σ;
+    - *target alone*, without a source: a = 0, and b and w likewise.
 
     σ² has an inverse gamma prior around the variance that the release expects. The posteriors and
-    the evidence, a multivariate t density of the outcomes, are known in closed form. The four
-    kinds are equally probable at first, and so are the values within a kind, except that the
-    probability of w is inversely proportional to its standard deviation. Predictions are averages
-    by the evidence. Several sources share the prior probability of a kind by their effective
-    sample size.
+    the evidence, a multivariate t density of the outcomes, are known in closed form. The source
+    as it is has a probability of 0.1 at first; that of a w is inversely proportional to its
+    standard deviation. Predictions are averages by the evidence. Half of the probability is that
+    of single sources, if several were merged.
 
     Of outcomes known at the target, one that lies far from what the source expects, compared with
     all others, moves the mean by one standard error at most: it is taken to lie no further from
@@ -114,7 +112,7 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
     **What to expect.** The target may be worse than the better one of the release alone and of
     ridge regression of the outcomes alone, in particular with about thirty outcomes that the
     columns explain nearly completely, or with a source that states its errors as too small; see
-    ``benchmarks/bench_numbers.py``. :meth:`report` shows the errors on held-out outcomes.
+    ``benchmarks/bench_numbers.py``. :meth:`report` shows the likelihood of held-out outcomes.
 
     Examples
     --------

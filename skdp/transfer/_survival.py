@@ -95,15 +95,15 @@ class DPTransferSurvival(TransferEstimator):
     They differ in their normal priors of (a, w):
 
     - *the source*: a = 1 up to the error that the release states, and w = 0;
-    - *own slope*: a has a standard deviation of 0.3;
-    - *own coefficients*: w such that the standard deviation of :math:`w^T φ(x)` is from 0.5 to 4;
-    - *target alone*: a = 0, and w as before.
+    - *own coefficients*: a has a standard deviation of 0.3, and w such that the standard
+      deviation of :math:`w^T φ(x)` is 0.5 or 2;
+    - *target alone*: a = 0, and w likewise, from 0.5 to 4.
 
-    Their evidence is Laplace's approximation at the posterior mode. The four kinds are equally
-    probable at first, and so are the values within a kind, except that the probability of w is
-    inversely proportional to its standard deviation. Log-hazards are averages by the evidence.
-    Several sources share the prior probability of a kind by their effective sample size. With
-    fewer than two events, only the source as it is remains.
+    Their evidence is Laplace's approximation at the posterior mode. The source as it is has a
+    probability of 0.1 at first, and the target alone of 0.02; that of a w is inversely
+    proportional to its standard deviation. Log-hazards are averages by the evidence. Half of the
+    probability is that of single sources, if several were merged. With fewer than two events,
+    only the source as it is remains.
 
     The baseline has a constant hazard in each of 20 intervals, :math:`Λ_k = L\, u_k\, Λ_k^0`,
     where :math:`Λ_k^0` is that of the release, scaled such that the mean hazard over the target's
