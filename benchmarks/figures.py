@@ -1,11 +1,8 @@
 """Draw plots of the documentation from the stored results, and what ε means from exact formulas.
 
 python benchmarks/figures.py
-python benchmarks/figures.py examples  # those of examples instead, whose noise has no seed
 """
 
-import runpy
-import sys
 from pathlib import Path
 
 import matplotlib as mpl
@@ -19,8 +16,6 @@ from skdp.privacy import Mechanism, PrivacyGuarantee
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "doc" / "images"
-# Examples whose figure is on a page too, which CI builds without the gallery.
-EXAMPLES = ("privacy/leakage", "tables/transferability")
 # Okabe and Ito's colors, which most color-blind readers tell apart.
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
 PINK, GRAY = "#CC79A7", "#666666"
@@ -82,7 +77,7 @@ def outputs(axes, epsilon):
 
 
 def primer():
-    """Plot what ε means, for the primer of differential privacy: nothing is measured."""
+    """Plot what ε means, for the page on privacy: nothing is measured."""
     figure, (low, high, guesses) = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained")
     outputs(low, 1)
     outputs(high, 8)
@@ -101,20 +96,7 @@ def primer():
     figure.savefig(IMAGES / "best_guess.png", dpi=120)
 
 
-def examples():
-    """Run examples, and keep the figure of each."""
-    for name in EXAMPLES:
-        folder, name = name.split("/")
-        sys.argv = [str(ROOT / "examples" / folder / f"plot_{name}.py")]
-        runpy.run_path(sys.argv[0], run_name="__main__")
-        plt.gcf().savefig(IMAGES / f"{name}.png", dpi=120)
-        plt.close("all")
-
-
 if __name__ == "__main__":
     mpl.use("agg")
-    if sys.argv[1:] == ["examples"]:
-        examples()
-    else:
-        peers()
-        primer()
+    peers()
+    primer()

@@ -58,7 +58,9 @@ if address := os.environ.get("SKDP_DOC_VERSIONS"):  # a versions.json, where sit
         "navbar_end": ["version-switcher", "theme-switcher", "navbar-icon-links"],
     }
 # Pages without others below them need no list of these.
-ALONE = "index install quickstart choose faq glossary bibliography changelog contributing search"
+ALONE = (
+    "index install quickstart faq glossary bibliography changelog contributing extending search"
+)
 html_sidebars = {page: [] for page in ALONE.split()}
 copybutton_exclude = ".linenos, .gp, .go"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
@@ -82,9 +84,7 @@ sphinx_gallery_conf = {
     "filename_pattern": "/plot_",
     "show_memory": False,
     "write_computation_times": False,
-    "subsection_order": [
-        f"../examples/{name}" for name in ("tables", "privacy", "image_data", "owners")
-    ],
+    "subsection_order": [f"../examples/{name}" for name in ("tables", "privacy", "more")],
     "within_subsection_order": "gallery.InOrder",
     "image_scrapers": ("gallery.figures",),
     "image_srcset": ["2x"],

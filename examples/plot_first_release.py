@@ -2,9 +2,9 @@
 How do I make a first release, and learn from it?
 =================================================
 
-A hospital has examined 303 patients for coronary heart disease and may not show their records. It
-publishes a *release*: one file of noisy statistics that protects each record, diagnosis included.
-A clinic with other patients, 30 of them with a diagnosis, learns from that file.
+A hospital has examined 303 patients for coronary heart disease and may not share their records. It
+publishes a *release*: one file of noisy statistics that protects each record with its diagnosis. A
+clinic has other patients and knows 30 of their diagnoses. It learns from that file.
 """
 
 from pathlib import Path
@@ -33,8 +33,8 @@ source.release_.save(file)
 print(source.guarantee_)
 
 # %%
-# **The clinic** loads the file. It predicts as it is; with 30 diagnoses, drawn at random, and its
-# other patients without any (``-1``), the clinic learns a model of its own patients.
+# **The clinic** loads the file, which can already predict. With 30 diagnoses, drawn at random, and
+# its other patients (``-1``), the clinic learns a model of its own patients.
 
 release = Release.load(file)
 X, y = heart.data[clinic], heart.target[clinic]
@@ -43,8 +43,8 @@ model = DPTransferClassifier(release, label_sampling="random").fit(X, known)
 print(model.predict_proba(X[known == -1])[:3].round(2))  # of model.classes_: well, ill
 
 # %%
-# How good is it? We repeat everything ten times, with new noise and other patients' diagnoses
-# known, and compare it with logistic regression on the 30 diagnoses, tuned by cross-validation.
+# How good is it? We repeat everything ten times, with new noise and other known diagnoses. The
+# baseline is logistic regression on the 30 diagnoses, tuned by cross-validation.
 
 encoder = TabularEncoder(heart.schema)
 tuned = GridSearchCV(
@@ -74,7 +74,7 @@ axes.set_yticks(range(len(losses)), list(losses))
 axes.set(
     ylim=(2.5, -0.5), xlabel="log loss of the clinic's other patients, in nats (less is better)"
 )
-axes.set_title("Mean and standard deviation of ten repetitions")
+axes.set_title("264 patients, ε = 2: mean and std of ten repetitions")
 figure.set_label(
     "Three points with error bars, the log loss of the release alone, of 30 diagnoses alone, and "
     "of both together, which is the least."

@@ -9,19 +9,14 @@ from sphinx_gallery.scrapers import matplotlib_scraper
 ORDER = (
     *("plot_first_release.py", "plot_four_hospitals.py"),
     # tables
-    *("plot_schema.py", "plot_visits.py", "plot_private_statistics.py"),
-    *("plot_explanations.py", "plot_additive_shapes.py", "plot_frequencies_and_costs.py"),
-    *("plot_synthetic_rows.py", "plot_transferability.py", "plot_larger_than_memory.py"),
+    *("plot_schema.py", "plot_visits.py", "plot_number.py", "plot_survival.py"),
+    *("plot_explanations.py", "plot_frequencies_and_costs.py", "plot_synthetic_rows.py"),
+    *("plot_transferability.py", "plot_larger_than_memory.py"),
     # privacy
-    *("plot_choosing_epsilon.py", "plot_budget_over_a_year.py"),
-    *("plot_officers_page.py", "plot_private_evaluation.py"),
-    *("plot_leakage.py", "plot_audit_release.py"),
-    "plot_privacy_audit.py",
-    # image_data
-    *("plot_image_release.py", "plot_private_digits.py", "plot_private_transfer.py"),
-    *("plot_layers.py", "plot_polynomials.py"),
-    # owners
-    *("plot_participants.py", "plot_secure_combination.py", "plot_behavior_cdbn.py"),
+    *("plot_choosing_epsilon.py", "plot_budget_over_a_year.py", "plot_officers_page.py"),
+    *("plot_private_evaluation.py", "plot_audit_release.py"),
+    # more
+    *("plot_image_release.py", "plot_secure_combination.py"),
 )
 
 

@@ -25,6 +25,17 @@ sources. The answer of an owner is configured by its owner: the node configurati
 has ``owner``, its name, ``loader``, the function "module:function" that makes its release from
 this name, and ``path``, the file of its release; it may have ``error-path``, see ``owner_answer``.
 
+The server, each owner, and whoever starts the round run one command each::
+
+    flower-superlink --ssl-ca-certfile ca.crt --ssl-certfile server.pem \\
+        --ssl-keyfile server.key --host 0.0.0.0 --disable-runtime-dependency-installation
+    flower-supernode --root-certificates ca.crt --superlink server.example.org:8000 \\
+        --node-config 'owner="north" loader="hospital:load" path="/private/own.skdp"'
+    flwr run hospitals consortium --stream
+
+``flwr run`` reads the address and ``root-certificates`` of ``consortium`` from ``config.toml`` in
+``FLWR_HOME``. TLS proves who the server is; ``--enable-supernode-auth`` proves who an owner is.
+
 There is no secure sum over Flower, which starts a process for each message: an owner lives in one.
 """
 

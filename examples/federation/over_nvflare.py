@@ -13,6 +13,15 @@ and its ``config_fed_client.json``::
         "tasks": ["release", "secure_sum"],
         "executor": {"path": "over_nvflare.ReleaseExecutor"}}]}
 
+Each site allows these classes in its ``local/resources.json``::
+
+    {"format_version": 2, "class_allow_list": [
+        "over_nvflare.ReleaseController", "over_nvflare.ReleaseExecutor"]}
+
+``nvflare provision`` makes startup kits with mutual TLS. A simulator runs a job on one machine::
+
+    nvflare simulator jobs/hospitals -w workspace -c north,east,south,west -t 4
+
 The answer of an owner is configured by environment variables of its site, not by the job, in which
 ``{owner}`` is replaced by the owner's name.
 """

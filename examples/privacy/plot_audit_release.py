@@ -2,15 +2,11 @@
 Does a release keep its promise? Auditing a source
 ==================================================
 
-A guarantee is a proof about an algorithm; a program may contain a mistake. An audit looks at the
-program from outside: it makes many releases with and without one more record, tries to tell the
-two kinds apart, and so bounds ε from below. If the bound exceeds the claim, the claim is refuted.
-If not, nothing is proven: a report must therefore say what the audit *could* have found.
-
-The example takes about 12 seconds; ``--trials`` sets the number of releases of each kind.
+A guarantee is a proof about an algorithm, and a program may contain a mistake. An audit makes many
+releases with and without one more record, tries to tell the two kinds apart, and so bounds ε from
+below. If the bound exceeds the claim, the claim is refuted. If not, nothing is proven, so a report
+must say what the audit *could* have found. The example takes about 12 seconds.
 """
-
-import argparse
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -19,9 +15,7 @@ from skdp import DPStatisticsSource
 from skdp.privacy import gaussian_epsilon, gaussian_sigma
 from skdp.privacy.audit import audit_release
 
-parser = argparse.ArgumentParser(description="Audit a source.")
-parser.add_argument("--trials", type=int, default=120, help="releases with and without the record")
-options = parser.parse_args()
+n_trials = 120  # releases with the record, and as many without it
 
 # %%
 # Synthetic rows: what an audit finds is not private. And two sources that claim the same, one of
@@ -48,7 +42,7 @@ sources = {"as it should be": DPStatisticsSource, "each record\nfour times": Car
 audits = {}
 for name, kind in sources.items():
     source = kind(epsilon=claim, classes=[0, 1], model="linear")
-    audits[name] = audit_release(source, X, y, n_trials=options.trials)
+    audits[name] = audit_release(source, X, y, n_trials=n_trials)
     print(f"{' '.join(name.split())}\n{audits[name]}\n")
 
 # %%

@@ -1,10 +1,10 @@
 """
-What does a data-protection officer have to know of a release?
-==============================================================
+What must a data protection officer know about a release?
+=========================================================
 
-Before a release leaves a hospital, its data-protection officer has to know what it is and what it
-guarantees. One page says so: the guarantee in plain words and in numbers, the columns and their
-public bounds, what is not protected, who was trusted, and what all releases of these rows spent.
+Before a release leaves a hospital, its data protection officer reads one page: the guarantee in
+words and numbers, the columns and their public bounds, what is not protected, who was trusted, and
+what all releases of these rows have spent.
 """
 
 # %%
@@ -31,8 +31,8 @@ source.fit(heart.data[cleveland], heart.target[cleveland])
 source.release_.save(folder / "cleveland.skdp")
 
 # %%
-# The page is made from the file, so that it has its digest: whoever gets both can tell that they
-# belong together. The command line writes the same page:
+# The page states the digest of the file, so a reader of both can check that they belong together.
+# The command line writes the same page:
 #
 # .. code-block:: text
 #
@@ -43,8 +43,8 @@ page.save(folder / "report.html")
 page
 
 # %%
-# The two numbers in its first lines are those of this very noise. Somebody who knows all other
-# patients, and everything of this one, guesses whether he or she is among them:
+# The two numbers in its first lines follow from the noise. An attacker who knows all other
+# patients guesses whether this patient is included:
 
 guarantee = source.release_.guarantee
 print(f"right at even odds, at most: {guarantee.best_guess():.1%}")
@@ -76,7 +76,7 @@ axes.minorticks_off()
 axes.legend()
 figure.set_label(
     "How often somebody who knows everything else can be right, over ε: at even odds from about "
-    "50 % at ε = 0.1 to 84 % at ε = 10; where 1 in 100 is there from 1 % to 32 %."
+    "50% at ε = 0.1 to 84% at ε = 10; where 1 in 100 is there from 1% to 32 %."
 )
 plt.show()
 

@@ -2,13 +2,11 @@
 How do I evaluate a model on private rows?
 ==========================================
 
-A hospital wants to know how good a model is on its own patients, and to tell others. But a ROC
-curve or an accuracy that is computed from private rows tells about single patients.
-:func:`~skdp.evaluate_privately` adds noise to histograms of the model's scores; AUC, log loss,
-calibration and ROC curves follow from these, with intervals for noise and sampling.
+A hospital wants to publish how good a model is on its own patients. But an exact AUC or ROC curve
+of private rows reveals something about single patients. :func:`~skdp.evaluate_privately` adds
+noise to histograms of the model's scores. AUC, log loss, calibration and ROC curves follow from
+these, with intervals for noise and sampling.
 """
-
-import argparse
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -18,9 +16,7 @@ from skdp import DPStatisticsSource, evaluate_privately
 from skdp.datasets import load_adult
 from skdp.privacy import PrivacyLedger
 
-parser = argparse.ArgumentParser()
-parser.add_argument("--draws", type=int, default=10, help="evaluations at each ε")
-options = parser.parse_args()
+n_draws = 10  # evaluations at each ε
 
 # %%
 # One organization publishes a release. Another, with 5,000 private rows that the release has not
@@ -43,9 +39,8 @@ print(ledger)
 
 # %%
 # **How much noise is that?** The exact AUC is computed here to compare with; its owner could not
-# show it. At each ε there are ten evaluations. Bars are the mean interval of 95 %, which covers
-# noise and sampling. Where noise hides much, values are cautious: they lie below the exact one on
-# average, so state the interval and not the value alone.
+# show it. At each ε we repeat the evaluation ten times. Bars are the mean 95% interval. Where
+# noise hides much, values are cautious, so state the interval and not the value alone.
 
 exact = roc_auc_score(y[mine], release.predict_proba(X.iloc[mine])[:, 1])
 epsilons = [0.1, 0.3, 1.0, 3.0]
@@ -53,17 +48,14 @@ print(f"{'ε':>4}{'AUC':>16}{'mean interval':>18}   (exact: {exact:.3f})")
 figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
 for epsilon in epsilons:
     found = np.array(
-        [
-            evaluate_privately(release, X.iloc[mine], y[mine], epsilon).auc()
-            for _ in range(options.draws)
-        ]
+        [evaluate_privately(release, X.iloc[mine], y[mine], epsilon).auc() for _ in range(n_draws)]
     )
     value, low, high = found.mean(axis=0)
     print(f"{epsilon:>4g}{value:9.3f} ± {found[:, 0].std():.3f}{low:11.3f} to {high:.3f}")
     first = epsilon == epsilons[0]
-    beside = epsilon * np.linspace(0.93, 1.07, len(found))
+    places = epsilon * np.linspace(0.93, 1.07, len(found))
     axes.plot(
-        *(beside, found[:, 0], "."),
+        *(places, found[:, 0], "."),
         color="#D55E00",
         label="private evaluations" if first else None,
     )
@@ -71,10 +63,14 @@ for epsilon in epsilons:
         *(epsilon, value),
         yerr=[[value - low], [high - value]],
         **{"fmt": "_", "color": "#0072B2", "capsize": 5, "markersize": 12},
-        label="mean, and mean interval of 95 %" if first else None,
+        label="mean, and mean 95% interval" if first else None,
     )
 axes.axhline(exact, color="0.3", linestyle="--", label="exact, not private")
-axes.set(xscale="log", xlabel="ε of a record (log scale)", ylabel="AUC on 5,000 private rows")
+axes.set(
+    xscale="log",
+    xlabel="ε of a record (log scale)",
+    ylabel=f"AUC on 5,000 private rows, {n_draws} draws",
+)
 axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
 axes.minorticks_off()
 axes.legend(loc="lower right")

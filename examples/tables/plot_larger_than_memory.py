@@ -2,16 +2,12 @@
 How do I make a release from rows that do not fit into memory?
 ==============================================================
 
-Sums can be added up in parts. An accumulator takes the rows chunk by chunk, or from Parquet
-files, and forgets them; the release is made from the sums and is the same, bit for bit, as from
-all rows at once. How much memory does it take?
+An accumulator takes the rows chunk by chunk, or from Parquet files, and forgets them. The release
+is the same, bit for bit, as from all rows at once. How much memory does it take?
 """
 
 import tracemalloc
 import warnings
-from importlib.util import find_spec
-from pathlib import Path
-from tempfile import mkdtemp
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -31,11 +27,11 @@ def chunks(n_rows):
 
 
 # %%
-# **In chunks.** Nobody has seen all labels when the first rows come, so the classes are listed.
-# The accumulator holds sums without any noise: it stays with the owner, and refuses to be pickled.
-# ``fit_accumulated`` adds the noise and spends the budget.
+# **In chunks.** List the classes, because no chunk shows all of them. The accumulator holds sums
+# without any noise, so it stays with the owner. ``fit_accumulated`` adds the noise and spends the
+# budget. ``accumulator.add_parquet(folder, label="outcome")`` reads Parquet files.
 
-source = DPStatisticsSource(epsilon=1.0, classes=[0, 1])
+source = DPStatisticsSource(epsilon=1.0, classes=[0, 1], model="linear")
 
 
 def accumulated(n_rows):
@@ -51,8 +47,8 @@ def at_once(n_rows):
 
 
 # %%
-# Both make the same release. To see it, the noise has to be the same: a seed is for this
-# comparison alone, since whoever knows it can take the noise away.
+# Both make the same release. To see it, the noise has to be the same. The seed is for this
+# comparison alone, because whoever knows it can subtract the noise.
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", PrivacyLeakWarning)
@@ -62,51 +58,26 @@ with warnings.catch_warnings():
 source.set_params(random_state=None)
 
 # %%
-# **From Parquet** (``pip install 'skdp[parquet]'``). Files and folders of them are read in
-# batches.
-
-if find_spec("pyarrow"):
-    folder = Path(mkdtemp())
-    for part, (X, y) in enumerate(chunks(4 * CHUNK)):
-        table = pd.DataFrame(X, columns=COLUMNS).assign(outcome=y)
-        table.to_parquet(folder / f"{part}.parquet")
-    accumulator = source.accumulator(feature_names=COLUMNS)
-    accumulator.add_parquet(folder, label="outcome")
-    print(source.fit_accumulated(accumulator).release_)
-
-# %%
-# **Memory**, measured by ``tracemalloc``: the peak of all arrays while the rows are there and
-# the release is made. Two runs each show how much it varies.
+# **Memory**: the peak of all arrays while the rows are there and the release is made.
 
 
 def peak(make, n_rows):
     tracemalloc.start()
     make(n_rows)
-    _, bytes_at_most = tracemalloc.get_traced_memory()
+    _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    return bytes_at_most / 2**20
+    return most / 2**20
 
 
 sizes = [10_000, 30_000, 90_000]
-peaks = {
-    name: [[peak(make, n_rows) for _ in range(2)] for n_rows in sizes]
-    for name, make in {"all rows at once": at_once, "in chunks of 5,000": accumulated}.items()
-}
-print(f"{'rows':>8}" + "".join(f"{name:>22}" for name in peaks) + "  MiB at most")
-for k, n_rows in enumerate(sizes):
-    cells = (f"{np.mean(p[k]):.1f} ± {np.std(p[k]):.1f}" for p in peaks.values())
-    print(f"{n_rows:>8,}" + "".join(f"{cell:>22}" for cell in cells))
-
-BLUE, ORANGE = "#0072B2", "#D55E00"  # of Okabe and Ito
+ways = {"all rows at once": at_once, "in chunks of 5,000": accumulated}
 figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
-for (name, found), color, marker in zip(peaks.items(), (ORANGE, BLUE), "so", strict=True):
-    mean, deviation = np.mean(found, axis=1), np.std(found, axis=1)
-    axes.errorbar(sizes, mean, deviation, color=color, marker=marker, capsize=4, label=name)
+for name, make in ways.items():
+    peaks = [peak(make, n_rows) for n_rows in sizes]
+    cells = (f"{n:,} rows {value:.1f}" for n, value in zip(sizes, peaks, strict=True))
+    print(f"{name}, MiB: " + ", ".join(cells))
+    axes.plot(sizes, peaks, "o-", label=name)
 axes.set(ylim=(0, None), xlabel="rows", ylabel="peak of memory, MiB")
-axes.set_xticks(sizes, [f"{n_rows:,}" for n_rows in sizes])
 axes.legend()
-figure.set_label(
-    "Peak of memory over the number of rows: all rows at once take more the more rows there are, "
-    "chunks the same at any number."
-)
+figure.set_label("Peak of memory over rows: it grows for all rows at once, and not in chunks.")
 plt.show()

@@ -2,9 +2,9 @@
 How do I release what rows say of a time to an event?
 =====================================================
 
-When do patients with heart failure die? A hospital releases what its records say, with those of
-patients who left alive; another one predicts the risk and the survival of its own patients. The
-299 patients of one study, in two random halves, stand for the two hospitals.
+When do patients with heart failure die? A hospital releases what its records say, including
+patients who left alive. Another one predicts the risk and the survival of its own patients. Two
+random halves of one study of 299 patients stand for the two hospitals.
 """
 
 import matplotlib.pyplot as plt
@@ -19,11 +19,10 @@ first, second = order[:150], order[150:]
 print(heart.target[first][:3])
 
 # %%
-# **The horizon** is the public time up to which patients are followed; who is there at this time
-# counts as alive. Hardly anybody was followed for all 285 days, so that noise would hide what
-# happens in the last weeks. Here the horizon is 240 days. Each column costs noise, and 150
-# patients are few: the hospitals agree on four columns that matter by other studies of heart
-# failure.
+# **The horizon** is the public time up to which patients are followed. Hardly anybody was
+# followed for all 285 days, so noise would hide the last weeks. Here the horizon is 240 days.
+# Each column costs accuracy, and 150 patients are few: the hospitals agree on four columns that
+# matter in other studies of heart failure.
 
 outcome = heart.schema["outcome"] | {"horizon": 240}
 names = ["age", "ejection_fraction", "serum_creatinine", "serum_sodium"]
@@ -36,22 +35,21 @@ print(schema)
 
 source = DPStatisticsSource(epsilon=4.0, encoder=schema)
 release = source.fit(data.iloc[first], heart.target[first]).release_
-mean, low, high = release.model.hazards.concordance
-print(f"expected concordance {mean:.2f} (80 %: {low:.2f} to {high:.2f})")
+print(release)
 
 # %%
 # **The second hospital** predicts a risk score for each patient: the log-hazard, relative to the
 # baseline. Concordance is the share of pairs in which the patient who died earlier had the higher
-# risk; a guess has .5. It is computed from the exact outcomes, and is not private.
+# risk. A guess has 0.5. This one comes from the exact outcomes and is not private.
 
 X, y = data.iloc[second], heart.target[second]
 risk = release.predict(X)
 print(f"concordance at the second hospital {release.score(X, y):.2f}")
 
 # %%
-# Survival in three groups of risk: what the release predicts, and the estimate of Kaplan and Meier
-# from the patients of the second hospital (dotted). With so few patients, the release orders them
-# well, and predicts smaller differences than there are: noisy coefficients are shrunk.
+# Survival in three groups of risk: the prediction of the release, and the Kaplan-Meier estimate
+# of the second hospital's patients (dotted). With so few patients the release ranks well, but
+# predicts smaller differences than there are, because noisy coefficients shrink.
 
 
 def kaplan_meier(y, times):
@@ -76,6 +74,7 @@ for k, (name, color) in enumerate(groups.items()):
     axes.step(times, observed, color=color, where="post", linestyle=":")
     said.append(f"{name}: {predicted[-1]:.0%} predicted, {observed[-1]:.0%} observed")
     print(f"alive after 240 days, {said[-1]}")
+axes.set_title("150 patients at each hospital, ε = 4, one release")
 axes.set(xlabel="days", ylabel="share of patients alive", ylim=(0, 1.02), xlim=(0, 240))
 axes.plot([], [], color="gray", linestyle=":", label="observed")
 axes.legend(ncols=2, fontsize=10, loc="lower left")

@@ -63,7 +63,7 @@ class Outcome:
         return [] if label is None else [label]
 
     def parts(self, y: Any) -> tuple[Any, ...] | None:
-        """Return what :meth:`read` makes numbers of, as it is; None where y is of another form."""
+        """Return what ``read`` makes numbers of, as it is; None where y is of another form."""
         return (y,)
 
     def with_columns(self, *names: str) -> "Outcome":

@@ -2,14 +2,13 @@
 How do participants combine models that nobody may see?
 =======================================================
 
-Three participants learned digits, each from its own third, and none hands out a model or a
-score. Each encrypts its scores of a query; a server takes, under encryption, for each class the
-best score of any participant and the class with the best of these; the key holder decrypts that
-class alone.
+Three participants learned digits, each from its own third of the rows. None shows its model or its
+scores. For a query each participant encrypts its scores. A server finds the class with the best
+score of any participant, under encryption, and a key holder decrypts that class and nothing else.
 
-How much more accurate is the combination than a participant alone? The plain backend has the same
-roles and files without encryption, and gives the same answers. Where concrete-python is installed
-(``pip install 'skdp[secure]'``), three queries are answered under encryption too, and timed.
+How much more accurate is the combination than one participant? The plain backend takes the same
+steps without encryption and gives the same answers. If concrete-python is installed
+(``pip install 'skdp[secure]'``), the example also answers three queries under encryption.
 """
 
 import importlib.util
@@ -23,9 +22,9 @@ from skdp import CDMMAClassifier
 from skdp.secure import SecureCombination
 
 # %%
-# Local models of own rows. Scores are minus squared distances from the rows' reconstructions;
-# that they lie between −25 and 0 for pixels in [0, 1] is agreed beforehand. Rows are dealt out
-# at random, five times.
+# Each participant trains on its own rows. Scores are minus squared distances between a row and its
+# reconstruction. The participants agree beforehand that scores lie between −25 and 0. Rows are
+# divided at random, five times.
 
 X, y = load_digits(return_X_y=True)
 X, SCORES = X / 16, {"method": "decision_function", "scale": (-25.0, 0.0)}
@@ -61,8 +60,8 @@ else:
         print(f"query {i}: encrypted {found}, plain {expected}, {seconds:.1f} s")
 
 # %%
-# The combination is far ahead of a participant alone. One model of all rows, which nobody may
-# train here, is better still.
+# The combination is far more accurate than one participant. One model of all rows, which nobody
+# may train here, is better still.
 
 figure, axes = plt.subplots(figsize=(6, 2.8), layout="constrained")
 for row, values in enumerate(accuracy.values()):

@@ -2,14 +2,12 @@
 How do I publish a release of images that protects whole images?
 ================================================================
 
-A release of noisy statistics protects each image, label included. What is summed matters: pixels,
-or *oriented gradients*, public features that say in which direction the image changes around each
-point (:class:`~skdp.OrientedGradients`). And the model matters: with ``model="logistic"`` the
-release is a softmax regression by noisy gradient descent, with ``"mixtures"`` normal distributions
-of each class. Which does best on few images, and at which ε?
+A release of noisy statistics protects each image with its label. Its accuracy depends on the
+features: pixels, or *oriented gradients*, public features that say in which direction the image
+changes around each point (:class:`~skdp.OrientedGradients`). It also depends on the model:
+``"logistic"`` is a softmax regression by noisy gradients, ``"mixtures"`` has normal distributions
+of each class.
 """
-
-import argparse
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -21,9 +19,7 @@ from sklearn.svm import SVC
 
 from skdp import DPStatisticsSource, OrientedGradients
 
-parser = argparse.ArgumentParser(description="Releases of whole images.")
-parser.add_argument("--draws", type=int, default=5, help="releases for each ε")
-options = parser.parse_args()
+n_draws = 5  # releases for each ε
 
 # %%
 # 899 digits of 8 × 8 pixels are private; 898 others are for testing. The baseline without
@@ -36,8 +32,8 @@ not_private = tuned.score(X_test, y_test)
 print(f"support vectors, not private: {not_private:.1%}")
 
 # %%
-# A release of features belongs in a pipeline behind them. Gradients are computed from one image
-# at a time, so they cost no privacy. The gradients of a query are computed in the same way.
+# Put the source behind the features in a pipeline. Gradients are computed from one image at a
+# time, so they cost no privacy. The target computes them in the same way.
 
 gradients, pixels = OrientedGradients(image_shape=(8, 8)), FunctionTransformer()
 kinds = {
@@ -53,7 +49,7 @@ for name, (features, model) in kinds.items():
         pipeline = make_pipeline(features, source)
         queries = features.transform(X_test)
         accuracy[name].append(
-            [pipeline.fit(X, y)[-1].release_.score(queries, y_test) for _ in range(options.draws)]
+            [pipeline.fit(X, y)[-1].release_.score(queries, y_test) for _ in range(n_draws)]
         )
 
 print(pipeline[-1].guarantee_)
@@ -78,7 +74,7 @@ axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
 axes.set(
     xlabel="ε of a whole image (log scale)", ylabel="accuracy on test digits, %", ylim=(0, 102)
 )
-axes.set_title(f"899 images; mean and std of {options.draws} releases")
+axes.set_title(f"899 images; mean and std of {n_draws} releases")
 axes.legend(loc="lower right")
 figure.set_label(
     "Accuracy over ε of three kinds of releases of 899 digits. A regression of pixels is best up "
