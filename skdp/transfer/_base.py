@@ -121,8 +121,8 @@ class TransferEstimator(BaseEstimator):
         check_is_fitted(self)
         return report_frame(self.model_.contributions, self._n_labels, self.label_sampling_)
 
-    def _explained(self, rows, columns):
-        """Return the explanation of the first of encoded rows; see ``explain_prediction``."""
+    def _explained(self, row, schema, unscaled):
+        """Return the explanation of a row between bounds; see :func:`explainable`."""
         raise NotImplementedError
 
     def explain(self, x: ArrayLike | pd.DataFrame | pd.Series) -> Explanation:

@@ -59,7 +59,7 @@ def _learn(task, training):
     terms = Terms.of_columns(task.X, task.widths)
     sources = release_sources(task, terms)
     reference = np.exp(sources[0][1]) if sources else None
-    if sources:
+    if reference is not None:
         if task.label_sampling == "auto" and task.labels_any and task.unlabeled.any():
             labels = task.labels[~task.unlabeled]
             warn_of_frequencies(labels, reference.mean(axis=0), task.sampling)

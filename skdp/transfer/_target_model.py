@@ -342,15 +342,11 @@ class TargetModel:
                 held_out = likelihood.held_out(posterior, step)
                 self.candidates.append(Candidate(name, k, posterior, float(log_odds), held_out))
         self.weights = softmax([candidate.log_odds for candidate in self.candidates])
+        shares = [sources[candidate.source].source_weight for candidate in self.candidates]
+        self.source_weight = float(min(self.weights @ shares, 1.0))  # in spite of rounding
+        self.contributions = self._contributions()
 
-    @property
-    def source_weight(self) -> float:
-        """Weight of releases in the candidates."""
-        shares = [self.sources[candidate.source].source_weight for candidate in self.candidates]
-        return float(min(self.weights @ shares, 1.0))  # in spite of rounding
-
-    @property
-    def contributions(self) -> list[Contribution]:
+    def _contributions(self) -> list[Contribution]:
         """Weight, evidence and log-likelihood of each kind of candidates."""
         names = np.array([candidate.name for candidate in self.candidates])
         log_odds = np.array([candidate.log_odds for candidate in self.candidates])

@@ -69,7 +69,7 @@ def test_a_random_sample_beats_the_release_and_labels_alone(release, target, n):
         losses.append([loss_of(each, X_test, y_test) for each in (model, release, alone)])
     found, of_release, of_labels = np.mean(losses, axis=0)
     assert found < of_release - 0.1
-    assert found < of_labels + 0.002
+    assert found < of_labels + 0.005
 
 
 def test_stratified_labels_keep_the_frequencies_that_the_source_expects(release, target):
