@@ -416,7 +416,7 @@ def exact_squares(release, exact, y):
 
 def exact_sizes(release, exact, y):
     moments = replace(release.moments, effective_sizes=np.bincount(y).astype(float))
-    return PrincipalModel(moments, release.linear)
+    return PrincipalModel(moments, linear_discriminant(release.moments))
 
 
 class Unweighed(DPStatisticsSource):
