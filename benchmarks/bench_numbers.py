@@ -145,7 +145,7 @@ def transfers(release, encoded, y, order, draws):
     """Yield the number of outcomes known, and R² of transfer, release and these alone, by draw."""
     outcome, n_test = release.outcome, min(len(order) // 2, MOST_TEST)
     test, pool = order[:n_test], order[n_test:][:MOST_LABELS]
-    t, Z = outcome.positions(y), release.regression.basis.encode(encoded)
+    t, Z = outcome.positions(y), release.statistics.basis.encode(encoded)
     alone = r2_score(t[test], outcome.positions(release.predict(encoded[test])))
     for n in (10, 30, 100, len(pool)):
         if 0.8 * len(pool) < n < len(pool) or n > len(pool):

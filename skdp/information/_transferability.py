@@ -21,7 +21,7 @@ from skdp.information._decoders import (
 from skdp.information._estimate import InformationEstimate, mean_of_gains
 from skdp.release import Release
 from skdp.tabular import numbers
-from skdp.transfer import DPTransferClassifier, OffsetLogisticRegression
+from skdp.transfer import DPTransferClassifier, SoftmaxLikelihood
 from skdp.utils._frames import as_column, as_frame
 from skdp.utils._validation import listed
 
@@ -166,13 +166,13 @@ def _codes(y, classes, n_rows):
 
 def _by_labels(scores, labels, cv, rng):
     n, K = scores.shape
-    # Frequencies of classes differ by a factor of e between hospitals.
-    correction = OffsetLogisticRegression(0.0, intercept_deviation=1.0, slope_deviation=0.5)
-    none = np.zeros((n, 0))
+    # Prior of slope and log-odds: class frequencies differ by a factor of e between hospitals.
+    prior = np.array([1.0, 0.0]), np.array([0.5, np.sqrt(2)])
     corrected = np.empty_like(scores)
     for train, test in KFold(min(cv, n), shuffle=True, random_state=rng).split(scores):
-        fitted = correction.fit(scores[train], none[train], labels[train], np.zeros(K))
-        corrected[test] = fitted.apply(scores[test], none[test])
+        parts = [(np.ones((len(rows), 1)), scores[rows]) for rows in (train, test)]
+        likelihood = SoftmaxLikelihood(parts[0][0], labels[train], parts[0][1], np.zeros(K))
+        corrected[test] = likelihood.log_probabilities(likelihood.posterior(*prior), *parts[1])
     frequencies = np.bincount(labels, minlength=K) / n
     gains = corrected[np.arange(n), labels] - np.log(frequencies[labels])
     return mean_of_gains(gains, "the class", remark=_if_few(n))

@@ -1,8 +1,8 @@
 """The target's side: learning from a release, and nothing else, of a private source."""
 
 from skdp.transfer._classifier import DPTransferClassifier
-from skdp.transfer._label_correction import OffsetLogisticRegression
 from skdp.transfer._labeled_split import LabeledScorer, LabeledSplit
+from skdp.transfer._likelihoods import SoftmaxLikelihood
 from skdp.transfer._priors_and_costs import MAX_ROUNDING
 from skdp.transfer._regressor import DPTransferRegressor
 from skdp.transfer._representative_rows import representative_rows

@@ -8,20 +8,14 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from skdp.membership import WideCDMMAClassifier
 from skdp.privacy import PrivacyGuarantee
-from skdp.release import TARGET_ADVICE, warn_of_doubt
-from skdp.tabular import Explanation, explain_prediction
-from skdp.transfer._inspection import (
-    explainable,
-    report_frame,
-    warn_of_source,
-)
+from skdp.tabular import explain_prediction
+from skdp.transfer._base import TransferEstimator
+from skdp.transfer._inspection import warn_of_source
 from skdp.transfer._labeled_split import LabeledScoreMixin
 from skdp.transfer._noise_aware import NOISE_AWARE
 from skdp.transfer._priors_and_costs import (
@@ -32,19 +26,10 @@ from skdp.transfer._priors_and_costs import (
     with_prior,
 )
 from skdp.transfer._self_training import SelfTrainingSchedule
-from skdp.transfer._sources import (
-    as_releases,
-    check_columns,
-    match_columns,
-    merged_groups,
-    summed_guarantee,
-)
-from skdp.transfer._strategy import Task
 from skdp.transfer._target_classes import encode_labels, match_classes
+from skdp.transfer._task import Task
 from skdp.transfer.papers import ALIGNMENT, MULTITASK
-from skdp.utils._frames import as_frame
 from skdp.utils._sklearn import StrOptions, fit_context
-from skdp.utils._validation import check_magnitude, forget_fit, validate_data
 
 # A new strategy is added here; the name is used nowhere else.
 _STRATEGIES = {strategy.name: strategy for strategy in (NOISE_AWARE, ALIGNMENT, MULTITASK)}
@@ -64,7 +49,7 @@ def _was_fitted_for_probabilities(estimator):
     return strategy is not None and not strategy.reconstructs_rows
 
 
-class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
+class DPTransferClassifier(LabeledScoreMixin, TransferEstimator):
     r"""Learn from a few labels, many unlabeled rows, and the release of a private source.
 
     The classifier combines the target's own rows and labels with a :class:`~skdp.Release`, the
@@ -228,29 +213,29 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
     that of a table, if classes overlap, as in most tables, if rows have indicator columns, or if
     there are no labels. The candidates are:
 
-    - The source's log-posteriors s, corrected by an offset logistic regression
+    - The source's log-posteriors s as they are, and Bayesian softmax regressions around them,
 
-      .. math:: \log p(c \mid x) = a s_c(x) + b_c + u_c^T x + \mathrm{const}, \quad
-         a \sim N(1, \sigma_a^2), \; b_c \sim N(0, \sigma_b^2), \; u_{jc} \sim N(0, v),
+      .. math:: \log p(c \mid x) = a s_c(x) + b_c + u_c^T z(x) + \mathrm{const},
 
-      averaged over several prior variances. A target is another site than the source, whose
-      intercept is not known: the log-odds of two classes are those of the source divided by
-      :math:`\sqrt{1 + π τ^2 / 8}`, which is nearly their mean over an intercept of standard
-      deviation τ (MacKay, 1992): that between the sites of a merged release, or 0.7. The narrowest
-      prior lets few labels change little; a second
-      one (:math:`\sigma_b = 1`) lets a random sample of labels show that class frequencies differ;
-      wider ones let many labels correct all coefficients or, with more than two classes, the slope
-      alone.
+      with normal priors: of the slope a about 1, of the level b, and of coefficients u of the
+      columns z, such that :math:`u^T z` has a standard deviation of 0.5 to 2 in log-odds (1 to 8
+      with more than two classes). A random sample of labels may show other class frequencies,
+      with a level of standard deviation 0.3 or 1; with stratified labels it is 0.3. A target is
+      another site than the source, whose intercept is not known: the log-odds of two classes are
+      those of the source divided by :math:`\sqrt{1 + π τ^2 / 8}`, which is nearly their mean over
+      an intercept of standard deviation τ (MacKay, 1992): that between the sites of a merged
+      release, or 0.7.
+    - The same of single sources beside merged ones, with half of the probability.
     - Class means adapted to the target's rows, provided that these form well-separated classes
       and that the source disagrees with them on at most 1.3 times as many rows as it expects to
       get wrong. Labels adjust the slope.
     - Mixtures adapted likewise, if they separate the classes as well or better.
-    - A logistic regression of the labeled rows alone, with cross-validated regularization.
-    - Self-training, if held-out labels favor it.
+    - The target alone: a = 0, around the class frequencies that are expected.
+    - Self-training.
 
-    Prior odds favor the source according to its effective sample size compared with the number
-    of labels, and the likelihood of held-out labels updates them. :meth:`report` lists the
-    resulting weights.
+    Candidates are averaged by their evidence, Laplace's approximation of the mean likelihood of
+    the labels over the prior, and predictions are moderated by the width of the posterior.
+    :meth:`report` lists the resulting weights.
 
     *Self-training* is used if classes are well separated, as in images and sensor data. In each
     round, two models of the target, a :class:`~skdp.WideCDMMAClassifier` and Gaussian mixtures,
@@ -339,6 +324,8 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
+
+    _kind = "class"
 
     classes_: np.ndarray
     transduction_: np.ndarray
@@ -441,15 +428,8 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         >>> model.classes_, model.transduction_.shape
         (array([0, 1]), (40,))
         """
-        forget_fit(self)  # no attribute of an earlier fit remains if this one fails
         strategy = _STRATEGIES[self.strategy]
-        releases = as_releases(self.source, strategy)
-        X = as_frame(X)
-        if y is None and not releases:
-            validate_data(self, X, y)  # raises, as all of scikit-learn does
-        self._matching = match_columns(releases, X, strategy)
-        X = self._matching.rows(self, X, reset=True)
-        check_magnitude(X, "X")
+        releases, X = self._read(X, y, strategy)
         settings = {"unlabeled": self.unlabeled, "strategy": strategy}
         self.classes_, labels = encode_labels(y, len(X), releases, **settings)
         random_state = check_random_state(self.random_state)
@@ -461,16 +441,15 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
             verbose=self.verbose,
             random_state=random_state,
         )
-        check_columns(self, self._matching, X, labels)
-        sources, singles = self._sources()
-        for name, release, _ in sources:
-            which = "the source" if len(sources) == 1 else name
-            warn_of_doubt(release, TARGET_ADVICE.format(which=which))
-        n_classes, n_shared = len(self.classes_), self._matching.n_shared
-        how = self.n_jobs, random_state, self.label_sampling
-        task = Task(
-            X, labels, n_classes, sources, n_shared, *how, singles, self._matching.is_embedded
+        sources, singles = (
+            tuple(
+                (name, each, match_classes(self.classes_, each.classes)) for name, each, *_ in part
+            )
+            for part in self._named(X, labels)
         )
+        how = self.n_jobs, random_state, self.label_sampling
+        n_shared, is_embedded = self._matching.n_shared, self._matching.is_embedded
+        task = Task(X, labels, len(self.classes_), sources, n_shared, *how, singles, is_embedded)
         if self.class_prior is not None:  # frequencies are given, so no guess matters
             task = replace(task, label_sampling=task.sampling)
         prior = check_class_prior(self.class_prior, strategy, self.classes_, task.frequencies)
@@ -483,37 +462,16 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
                 "source for floating-point arithmetic. Scale it as the source's rows were."
             ) from error
         result = with_prior(result, task, prior)
-        self._n_columns, self._n_labels = X.shape[1], int((labels >= 0).sum())
-        if sources and self._n_labels:
+        n_labels = int((labels >= 0).sum())
+        if sources and n_labels:
             warn_of_source(result.model)
         self.class_weight_ = balanced_weights(result, task) if weights is None else weights
-        self.model_, self.history_ = result.model, result.history
+        self.history_ = result.history
         self.target_classifier_ = result.model.target_classifier
-        self.source_weight_ = result.model.source_weight
-        self.label_sampling_ = task.sampling if self._n_labels else None
         self.n_iter_ = sum(k > 0 for k in self.history_.get("round", []))
         self.transduction_ = self.classes_[predicted_labels(result, task, self.class_weight_)]
         self.label_distributions_ = result.distributions
-        guarantees = [release.guarantee for release in releases]
-        self.guarantee_ = summed_guarantee(guarantees, self.disjoint)
-        return self
-
-    def _sources(self):
-        """Return releases, merged if possible, and the individual ones that were merged."""
-        given, groups = self._matching.releases, merged_groups(self._matching.releases)
-        indices = [match_classes(self.classes_, release.classes) for release in given]
-        sources, singles = [], []
-        for release, numbers in groups:
-            plural = "s" * (len(numbers) > 1)
-            name = f"source{plural} {', '.join(map(str, numbers))}"
-            sources.append((name, release, indices[numbers[0]]))
-            if plural:
-                singles += [(f"source {k}", given[k], indices[k]) for k in numbers]
-        return tuple(sources), tuple(singles)
-
-    def _validated(self, X):
-        check_is_fitted(self)
-        return self._matching.rows(self, X)
+        return self._learned(releases, X, result.model, n_labels, task.sampling)
 
     @available_if(_was_fitted_with_a_source)
     def source_scores(self, X: ArrayLike) -> np.ndarray:
@@ -542,7 +500,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         >>> model.source_scores([[0.1, 0.5], [0.9, 0.5]]).argmax(axis=1)
         array([0, 1])
         """
-        X = self._validated(X)
+        X = self._rows(X)
         return self.model_.source_scores(X)
 
     def target_scores(self, X: ArrayLike) -> np.ndarray:
@@ -573,7 +531,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         >>> model.target_scores([[0.1, 0.5], [0.9, 0.5]]).round(6).tolist()
         [[0.0, 0.0], [0.0, 0.0]]
         """
-        X = self._validated(X)
+        X = self._rows(X)
         return self.model_.target_scores(X)
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
@@ -602,7 +560,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         >>> (model.decision_function([[0.1, 0.5], [0.9, 0.5]]) > 0).tolist()
         [False, True]
         """
-        X = self._validated(X)
+        X = self._rows(X)
         scores = self.model_.scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
@@ -636,7 +594,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         >>> model.predict([[0.1, 0.5], [0.9, 0.5]])
         array([0, 1])
         """
-        X = self._validated(X)
+        X = self._rows(X)
         return self.classes_[self.model_.weighted_scores(X, self.class_weight_).argmax(axis=1)]
 
     @available_if(_was_fitted_for_probabilities)
@@ -644,8 +602,7 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         """Return the probabilities of the classes.
 
         Only available with ``strategy="noise_aware"``: the errors of the other strategies have no
-        common scale. The labeled rows calibrate the probabilities under the assumption that a
-        tenth of them may be outliers; the probabilities themselves make no allowance for these.
+        common scale.
 
         Parameters
         ----------
@@ -668,93 +625,13 @@ class DPTransferClassifier(LabeledScoreMixin, BaseEstimator):
         >>> model.predict_proba([[0.1, 0.5], [0.9, 0.5]]).round(2).tolist()
         [[1.0, 0.0], [0.0, 1.0]]
         """
-        X = self._validated(X)
+        X = self._rows(X)
         return self.model_.probabilities(X)
 
-    def report(self) -> pd.DataFrame:
-        """Return the candidates of the model with their weights and their loss on the labels.
-
-        Returns
-        -------
-        report : DataFrame
-            One row for each candidate: its ``name``; its ``side`` ("source", "target" or "both");
-            its ``weight`` in the model, 0 if it was excluded; the ``log_odds`` of the evidence
-            for it compared with the first row, which is the source or, without one, the target
-            alone; ``n_labels``, the number of labels; ``label_sampling``, how they were assumed
-            to be chosen; ``log_loss``, the mean log loss over the labels by models that did not
-            see them; the ``difference`` of this to the first row, and its ``standard_error``.
-            Several sources are in the given order. With self-training alone, there is one row for
-            each scorer with its share of the weights, and NaN elsewhere; "alignment" and
-            "multitask" have the share of rows that each side decided in the last round.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from skdp import DPStatisticsSource, DPTransferClassifier
-        >>> rng = np.random.default_rng(0)
-        >>> X, y = rng.random((2000, 3)), rng.integers(0, 2, 2000)
-        >>> X[:, 0] = (X[:, 0] + y) / 2
-        >>> release = DPStatisticsSource(4.0, bounds=(0, 1), classes=[0, 1]).fit(X, y).release_
-        >>> marked = np.where(np.arange(200) < 20, y[:200], -1)
-        >>> model = DPTransferClassifier(release, random_state=0).fit(X[:200], marked)
-        >>> model.report()[["name", "side", "n_labels"]]
-                   name    side  n_labels
-        0        source  source        20
-        1  target alone  target        20
-        """
-        check_is_fitted(self)
-        return report_frame(self.model_.contributions, self._n_labels, self.label_sampling_)
-
-    def explain(self, x: ArrayLike | pd.DataFrame | pd.Series) -> Explanation:
-        """Explain the prediction of one row: what each column contributes to it.
-
-        Each column is varied alone over its public values, see
-        :func:`~skdp.tabular.explain_prediction`: those of the schema if the release has one,
-        otherwise the public bounds of the release, or [0, 1], extended to the row's own value if
-        necessary. Columns that only the target's table has are varied over the values that they
-        had in :meth:`fit`. The explanation is of :meth:`predict`; with ``class_weight``,
-        probabilities are multiplied by the weights. For "alignment" and "multitask" they are on
-        the scale of the target classifier's ``temperature_``.
-
-        Parameters
-        ----------
-        x : DataFrame of one row, Series, or array-like of shape (n_features,)
-            The row, as X.iloc[[0]] or X.iloc[0]. If the release has a schema, it may be a row of
-            the table or an encoded one.
-
-        Returns
-        -------
-        explanation : Explanation
-
-        Raises
-        ------
-        ValueError
-            If x is not one row of the columns that were fitted.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from skdp import DPStatisticsSource, DPTransferClassifier
-        >>> rng = np.random.default_rng(0)
-        >>> X, y = rng.random((2000, 2)), np.repeat([0, 1], 1000)
-        >>> X[:, 0] = (X[:, 0] + y) / 2  # the first column separates the classes
-        >>> release = DPStatisticsSource(4.0, bounds=(0, 1), classes=[0, 1]).fit(X, y).release_
-        >>> model = DPTransferClassifier(release).fit(X[::50])  # without labels
-        >>> print(model.explain([0.1, 0.5]))
-        0, with probability 1.00; in log-odds against 1:
-        x0 is 0.1: adds ... (... to ... by other values)
-        x1 is 0.5: adds ...
-        """
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        limits = np.repeat([[0.0], [1.0]], self._n_columns, axis=1)
-        row, schema, unscaled = explainable(x, self._matching, limits, self._validated, names)
+    def _explained(self, row, schema, unscaled):
         return explain_prediction(
             lambda Z: self.model_.weighted_scores(unscaled(Z), self.class_weight_),
             row,
             self.classes_,
             schema=schema,
         )
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "guarantee_")

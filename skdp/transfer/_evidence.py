@@ -1,9 +1,7 @@
-"""Evidence for candidates and scorers, and their weights.
+"""Agreement of candidates with a source, and weights of scorers in self-training.
 
-Without labels, evidence is agreement with the source and separation of classes; with labels it is
-their likelihood, of which a tenth may be outliers. There are two different averages: of
-candidates, which are log-posteriors, by the likelihood of held-out labels; and of scores on any
-scale, over all subsets of scorers, with the slope that fits the labels best.
+Without labels, evidence is agreement with the source and separation of classes. Scores on any
+scale are averaged over all subsets of scorers, with the slope that fits the labels best.
 """
 
 from dataclasses import dataclass
@@ -11,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import logsumexp, softmax
+from scipy.special import softmax
 
 from skdp.utils._linalg import TINY
 
@@ -51,21 +49,6 @@ _AGREEMENT = _Agreement()
 # are treated as records with indicators, which create clusters independently of the classes; rules
 # of thumb.
 _MIN_INDICATORS, _MIN_SHARE = 0.1, 0.01
-
-# Log-odds, compared with the source, of self-training that agrees with it on well-separated
-# classes; rule of thumb.
-AGREEMENT_LOG_ODDS = 3.0
-# Largest prior log-odds of the source against models of the target's labels; see prior_odds. On
-# whas500 with 10 labels per class, with 3 the labels were favored by chance in one draw of ten,
-# which cost .06-.12 of AUC there.
-_MAX_LOG_ODDS = 6.0
-# Power of the likelihood of labels: candidates err on the same rows, and twenty labels can favor
-# the target alone by chance. On four tables with 10 labels per class, powers from 1/3 to 1/2 are
-# equal; on normal classes with a poor source, 1/2 is best.
-_POWER = 1 / 2
-# Weight below which a candidate is excluded: if posteriors hardly differ, a small weight would
-# decide; rule of thumb.
-_MIN_WEIGHT = 0.1
 
 # Standard deviations below the mean from which labels contradict scores: by chance, six in a
 # thousand do.
@@ -145,52 +128,6 @@ def contradicts(labels, scores):
 def log_likelihood(probabilities, n_classes):
     """Return the log-likelihood of labels, each of which may be an outlier of any class."""
     return np.log((1 - _OUTLIERS) * probabilities + _OUTLIERS / n_classes).sum()
-
-
-# Of candidates, whose scores are log-posteriors.
-
-
-def effective_rows(release):
-    """Return the effective sample size of a release."""
-    # For statistics, noise in a mean of N rows of p features, by a mechanism of sensitivity/σ = μ,
-    # leaves the information of N/(1 + p/(μ²N)) rows; if the release has the sums themselves,
-    # Statistics.effective_rows accounts for their noise. For noisy rows it is the precision of
-    # their moments, see Moments.precision.
-    return release.model.effective_rows(release)
-
-
-def prior_odds(n_rows, n_labels):
-    """Return the prior log-odds of models of labels, compared with the source."""
-    # The odds are the cubed ratio of effective rows of a class on both sides, e⁶ at most: if noise
-    # leaves as little information of a source as a few labels have, neither is favored.
-    return -float(np.clip(3 * np.log(n_rows / n_labels), 0, _MAX_LOG_ODDS))
-
-
-def held_out_probabilities(log_posteriors, labels, sampling_offsets):
-    """Return the probabilities of labels by held-out posteriors."""
-    return softmax(log_posteriors + sampling_offsets, axis=1)[np.arange(len(labels)), labels]
-
-
-def log_evidence(probabilities, n_classes):
-    """Return the log-evidence of labels for a candidate: half of their log-likelihood."""
-    return _POWER * float(log_likelihood(probabilities, n_classes))
-
-
-def candidate_weights(log_odds):
-    """Return the weights of candidates; those below a tenth are 0.
-
-    With more than ten candidates, which could all be below a tenth, those below the mean are 0.
-    """
-    weights = softmax(log_odds)
-    least = min(_MIN_WEIGHT, 1 / len(weights), weights.max())
-    weights = np.where(weights < least, 0.0, weights)
-    return weights / weights.sum()
-
-
-def average_posteriors(log_posteriors, weights):
-    """Return the logarithms of posteriors averaged by weights that sum to 1."""
-    kept = np.flatnonzero(weights)
-    return logsumexp([log_posteriors[k] + np.log(weights[k]) for k in kept], axis=0)
 
 
 # Of scores on any scale.

@@ -11,9 +11,6 @@ from skdp.utils._text import named_like
 from skdp.utils._validation import check_array
 from skdp.utils._warnings import warn
 
-# Floor of probabilities, as in scikit-learn's log loss.
-_MIN_PROBABILITY = np.finfo(np.float64).eps
-
 
 @dataclass(frozen=True)
 class Contribution:
@@ -33,18 +30,18 @@ class Contribution:
     log_odds : float, default=nan
         Log-odds of the evidence for it, compared with the first part.
 
-    log_loss : float, default=nan
-        Mean held-out log loss over the labels.
+    log_likelihood : float, default=nan
+        Mean log-likelihood of the labels, each by the others.
 
     difference, standard_error : float, default=nan
-        Difference of the log loss to that of the first part, and its standard error.
+        Its difference to that of the first part, and the standard error.
     """
 
     name: str
     side: str
     weight: float
     log_odds: float = np.nan
-    log_loss: float = np.nan
+    log_likelihood: float = np.nan
     difference: float = np.nan
     standard_error: float = np.nan
 
@@ -54,29 +51,13 @@ def side_of(source_weight):
     return {0.0: "target", 1.0: "source"}.get(source_weight, "both")
 
 
-def candidate_contributions(candidates, weights):
-    """Return the contributions of candidates."""
-    first = candidates[0]
-    return [
-        Contribution(
-            candidate.name,
-            side_of(candidate.source_weight),
-            float(weight),
-            float(candidate.log_odds - first.log_odds),
-            *_compared(candidate.held_out, first.held_out),
-        )
-        for candidate, weight in zip(candidates, weights, strict=True)
-    ]
-
-
-def _compared(held_out, reference):
-    """Return the mean log loss, its difference to a reference, and the standard error."""
-    if held_out is None:
+def compared(log_likelihood, reference):
+    """Return the mean log-likelihood, its difference to a reference, and the standard error."""
+    if not len(log_likelihood):
         return (np.nan,) * 3
-    losses, others = -np.log(np.maximum([held_out, reference], _MIN_PROBABILITY))
-    more = losses - others
+    more = log_likelihood - reference
     error = more.std(ddof=1) / np.sqrt(len(more)) if len(more) > 1 else np.nan
-    return float(losses.mean()), float(more.mean()), float(error)
+    return float(log_likelihood.mean()), float(more.mean()), float(error)
 
 
 def scorer_contributions(scorers, weights):
@@ -90,7 +71,7 @@ def scorer_contributions(scorers, weights):
 
 
 def report_frame(contributions, n_labels, label_sampling):
-    """Return one row for each part, see :meth:`DPTransferClassifier.report`."""
+    """Return one row for each part, see the ``report`` of estimators."""
     frame = pd.DataFrame([vars(part) for part in contributions])
     frame.insert(4, "n_labels", n_labels)
     frame.insert(5, "label_sampling", label_sampling)

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import check_consistent_length
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_is_fitted
 
-from skdp.tabular import canonical, spelled_as
+from skdp.tabular import canonical, missing_values, spelled_as
 from skdp.utils._frames import as_frame
 from skdp.utils._labels import label_array, natural_labels, scorable_labels, unlabeled_rows
 from skdp.utils._sklearn import safe_indexing
@@ -44,12 +44,13 @@ class LabeledSplit:
     Parameters
     ----------
     cv : int or cross-validation splitter, default=5
-        How to split the labeled rows. An integer is the number of stratified folds: give
-        each class at least that many labeled rows.
+        How to split the labeled rows. An integer is the number of folds, which have classes, or
+        events, in equal shares: give each class at least that many labeled rows.
 
     unlabeled : "auto" or label, default="auto"
-        The value that marks an unlabeled row. ``"auto"``: None, NaN, and −1 unless it is one of
-        ``classes`` or, where these are not given, fewer than two classes would remain.
+        The value that marks an unlabeled row. ``"auto"``: None, NaN, and −1 unless labels are
+        fractions, it is one of ``classes`` or, where these are not given, fewer than two classes
+        would remain. A time is unlabeled if it or its event is missing.
 
     classes : array-like or None, default=None
         Labels that are certainly classes, such as ``release.classes``. Needed if −1 is one of
@@ -87,8 +88,8 @@ class LabeledSplit:
         X : array-like of shape (n_samples, n_features)
             Rows.
 
-        y : array-like of shape (n_samples,)
-            Labels, with unlabeled rows marked.
+        y : array-like of shape (n_samples,), structured array or DataFrame
+            Labels, numbers or times, with unlabeled rows marked.
 
         groups : array-like of shape (n_samples,), default=None
             Passed to the splitter of the labeled rows.
@@ -129,7 +130,7 @@ class LabeledSplit:
             )
         if getattr(getattr(y, "dtype", None), "kind", None) == "O":
             _warn_of_numbers(labels)
-        for train, test in self._splitter().split(labels, labels, groups):
+        for train, test in self._splitter(labels).split(labels, labels, groups):
             yield np.sort(np.append(labeled[train], unlabeled)), labeled[test]
 
     def get_n_splits(
@@ -176,19 +177,19 @@ class LabeledSplit:
 
     def _labeled_rows(self, y, groups):
         """Return labeled rows, the other rows, and labels and groups of the former."""
-        y = label_array(y)
         classes = None if self.classes is None else _forms(np.asarray(self.classes))
-        marked = unlabeled_rows(y, self.unlabeled, classes)
+        marked, labels = _read(y, self.unlabeled, classes)
         labeled = np.flatnonzero(~marked)
         if groups is not None:
             groups = label_array(groups)
-            check_consistent_length(y, groups)
+            check_consistent_length(marked, groups)
             groups = groups[labeled]
-        return labeled, np.flatnonzero(marked), np.array(y[labeled].tolist()), groups
+        return labeled, np.flatnonzero(marked), natural_labels(labels[labeled]), groups
 
-    def _splitter(self):
+    def _splitter(self, labels=None):
         if isinstance(self.cv, Integral):
-            return StratifiedKFold(int(self.cv))
+            n = int(self.cv)
+            return StratifiedKFold(n) if labels is None or _are_classes(labels, n) else KFold(n)
         if not hasattr(self.cv, "get_n_splits"):
             raise ValueError(
                 "The 'cv' parameter of LabeledSplit must be a number of folds or a splitter, got "
@@ -213,8 +214,9 @@ class LabeledScorer:
 
     Parameters
     ----------
-    scoring : str or callable, default="accuracy"
-        The score, as for ``scoring=`` in scikit-learn.
+    scoring : str, callable or None, default=None
+        The score, as for ``scoring=`` in scikit-learn; None for that of the estimator: accuracy
+        of classes, R² of numbers, concordance of times.
 
     unlabeled : "auto" or label, default="auto"
         The value that marks an unlabeled row. ``"auto"``: None, NaN, and −1 unless −1 is a class
@@ -235,26 +237,66 @@ class LabeledScorer:
     """
 
     def __init__(
-        self, scoring: str | Callable[..., float] = "accuracy", *, unlabeled: Any = "auto"
+        self, scoring: str | Callable[..., float] | None = None, *, unlabeled: Any = "auto"
     ):
         self.scoring = scoring
         self.unlabeled = unlabeled
 
-    def __call__(self, estimator: Any, X: ArrayLike, y: ArrayLike) -> float:
+    def __call__(self, estimator: Any, X: ArrayLike, y: Any) -> float:
         """Return the score of an estimator on the labeled rows."""
-        labels = label_array(y)
-        marked = unlabeled_rows(labels, self.unlabeled, _forms(estimator.classes_))
+        classes = getattr(estimator, "classes_", None)
+        mark = None if classes is None else self.unlabeled
+        marked, labels = _read(y, mark, None if classes is None else _forms(classes))
         if marked.all():
             raise ValueError(
                 f"{self!r} found no labeled row among {len(labels)}. Label some, or name the "
                 "value that marks the others."
             )
         labeled = np.flatnonzero(~marked)
-        y_true = spelled_as(natural_labels(labels[labeled]), estimator.classes_)
-        return get_scorer(self.scoring)(estimator, safe_indexing(as_frame(X), labeled), y_true)
+        y_true = safe_indexing(y, labeled) if _parts(y) else natural_labels(labels[labeled])
+        y_true = y_true if classes is None else spelled_as(y_true, classes)
+        score = type(estimator).score if self.scoring is None else get_scorer(self.scoring)
+        return score(estimator, safe_indexing(as_frame(X), labeled), y_true)
 
     def __repr__(self) -> str:
         return f"LabeledScorer({self.scoring!r}, unlabeled={self.unlabeled!r})"
+
+
+def _parts(y):
+    """Return the parts of times to an event, which are fields or columns; none of others."""
+    if getattr(getattr(y, "dtype", None), "names", None):
+        return [y[name] for name in y.dtype.names]
+    columns = list(getattr(y, "columns", ()))
+    return [y[name] for name in columns] if len(columns) > 1 else []
+
+
+def _read(y, marker, classes):
+    """Return which outcomes mark a row as unlabeled, and labels; of times, events.
+
+    A time is unknown if either part of it is. A number is one that is missing.
+    """
+    parts = _parts(y)
+    if parts:
+        return np.any([missing_values(part) for part in parts], axis=0), label_array(parts[0])
+    labels = label_array(y)
+    if classes is None and isinstance(marker, str) and marker == "auto":
+        missing = unlabeled_rows(labels, None)
+        if _is_continuous(natural_labels(labels[~missing])):
+            return missing, labels
+    return unlabeled_rows(labels, marker, classes), labels
+
+
+def _is_continuous(labels):
+    return labels.dtype.kind == "f" and bool((labels != np.round(labels)).any())
+
+
+def _are_classes(labels, n_folds):
+    """Return whether folds can have the classes alike: numbers hardly occur twice."""
+    if _is_continuous(labels):
+        return False
+    return (
+        labels.dtype.kind not in "iuf" or np.unique(labels, return_counts=True)[1].max() >= n_folds
+    )
 
 
 def _forms(classes):

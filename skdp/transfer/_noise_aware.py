@@ -1,4 +1,4 @@
-"""The strategy "noise_aware": self-training, candidates by evidence, or both."""
+"""The strategy "noise_aware": candidates by evidence, self-training, or both."""
 
 from dataclasses import dataclass, replace
 
@@ -7,25 +7,22 @@ from scipy.sparse import csr_array
 from scipy.special import log_softmax, softmax
 from sklearn.neighbors import NearestNeighbors
 
-from skdp.transfer._candidates import Candidates
-from skdp.transfer._evidence import (
-    AGREEMENT_LOG_ODDS,
-    agrees_with_source,
-    certainty,
-    mean_margin,
-    scorer_weights,
-)
+from skdp.transfer._class_model import ClassModel, release_sources
+from skdp.transfer._density_candidates import density_sources, trained_source
+from skdp.transfer._evidence import certainty, mean_margin, scorer_weights
 from skdp.transfer._inspection import scorer_contributions
-from skdp.transfer._priors_and_costs import prior_shift_offsets
-from skdp.transfer._scorers import fit_mixtures, source_scorers
+from skdp.transfer._priors_and_costs import prior_shift_offsets, warn_of_frequencies
+from skdp.transfer._scorers import Scorer, fit_mixtures, source_scorers
 from skdp.transfer._self_training import (
     SelfTrainingSchedule,
     Step,
+    Strategy,
     first_round,
     out_of_fold_scores,
     scores_by,
 )
-from skdp.transfer._strategy import Strategy, TransferModel
+from skdp.transfer._target_model import Terms
+from skdp.transfer._task import TransferModel
 from skdp.utils._labels import stratified_folds
 
 # Certainty after the first round from which self-training is used alone. Digits have .93 or more
@@ -38,43 +35,51 @@ _MIN_CERTAINTY = 0.3
 
 
 def _learn(task, training):
-    """Return the result of a task, in one of four regimes."""
-    # - *Calibrated*: a release of statistics or of a table, or no labels. Candidates are
-    #   weighted by evidence, as pseudo-labels of overlapping classes confirm themselves.
-    #   Self-training is added if an adaptation to the target is still missing.
-    # - *Overlapping*: self-training is impossible or uncertain. Candidates only.
-    # - *Separated*: self-training is certain after its first round, and is used alone.
-    # - *In between*: self-training is one of the candidates.
+    """Return the result of a task: candidates by evidence, or self-training."""
+    # Self-training needs a label of each class. Where releases are not calibrated it is tried
+    # first, and used alone if classes are separated: it has the releases' scorers itself.
+    # Otherwise pseudo-labels of overlapping classes would confirm themselves: it is tried where
+    # mixtures are adapted but no class means are, or the labels favor the target alone, and is one
+    # of the candidates.
     if training.n_folds == 1:
         raise ValueError(
             "The 'n_folds' parameter of SelfTrainingSchedule must be at least 2 with "
             "strategy='noise_aware', got 1: rows are scored by models that left them out."
         )
+    calibrated = any(pair.release.model.calibrated for pair in task.pairs)
     can_train = task.labels_each_class and not task.has_indicators
-    if task.unlabeled.all() or any(pair.release.model.calibrated for pair in task.pairs):
-        # Calibrated.
-        candidates = Candidates(task).learn()
-        # Class means that agree are adapted to the target's rows already.
-        means, mixtures = map(candidates.named, ("adapted class means", "adapted mixtures"))
-        may_train = can_train and task.unlabeled.any()
-        if may_train and ((mixtures and not means) or candidates.labels_favor_target):
-            _add_trained_by_sources(task, training, candidates)
-        return candidates.average()
     trained = None
-    if can_train:
-        trained = training.run(NoiseAwareRounds(task, training), task.labels, _MIN_CERTAINTY)
+    if can_train and not calibrated:
+        # Without a source the evidence for regressions of few labels is too low to be compared:
+        # photographs of Office would lose ten points.
+        least = _MIN_CERTAINTY if task.sources else _SEPARATED
+        trained = training.run(NoiseAwareRounds(task, training), task.labels, least)
+        if trained is not None and trained.certainty >= _SEPARATED:
+            return trained
+    terms = Terms.of_columns(task.X, task.widths)
+    sources = release_sources(task, terms)
+    reference = np.exp(sources[0][1]) if sources else None
+    if reference is not None:
+        if task.label_sampling == "auto" and task.labels_any and task.unlabeled.any():
+            labels = task.labels[~task.unlabeled]
+            warn_of_frequencies(labels, reference.mean(axis=0), task.sampling)
+        sources += density_sources(task, reference)
+    model = ClassModel(task, sources, terms)
+    if can_train and calibrated and task.unlabeled.any():
+        names = {source.name for source, _ in sources}
+        adapted = "adapted mixtures" in names and "adapted class means" not in names
+        if adapted or model.favors_target:
+            used = [s for s, _ in sources[:1]] + [s for s, _ in sources if "mixtures" in s.name]
+            scorers = [Scorer(source.predict) for source in used]
+            rounds = NoiseAwareRounds(task, training, scorers)
+            trained = training.run(rounds, task.labels, _SEPARATED)
+    if trained is not None and not calibrated:
+        trained = held_out(trained, task, training)
     if trained is None:
-        # Overlapping.
-        return Candidates(task).learn().average()
-    if trained.certainty >= _SEPARATED:
-        # Separated.
-        return trained
-    # In between.
-    log_posteriors = held_out_log_posteriors(task, training)
-    candidates = Candidates(task).learn()
-    if log_posteriors is not None:
-        candidates.add_trained(trained, log_posteriors, candidates.labels_log_odds)
-    return candidates.average()
+        return model.result(task, {})
+    model = ClassModel(task, [*sources, trained_source(trained, reference)], terms)
+    model.target_classifier = trained.model.target_classifier
+    return model.result(task, trained.history)
 
 
 # The default strategy, which uses the distribution of the source's noise. The number of components
@@ -86,32 +91,23 @@ NOISE_AWARE = Strategy(
 )
 
 
-def _add_trained_by_sources(task, training, candidates):
-    """Add self-training by the candidates' source scorers, if classes are separated."""
-    mixtures = [candidate.scorer for candidate in candidates.named("adapted mixtures")]
-    rounds = NoiseAwareRounds(task, training, [*candidates.scorers, *mixtures])
-    trained = training.run(rounds, task.labels, _SEPARATED)
-    if trained is None:
-        return
-    agreed = agrees_with_source(np.exp(trained.log_posteriors), candidates.reference)
-    log_odds = AGREEMENT_LOG_ODDS if agreed else candidates.labels_log_odds
-    candidates.add_trained(trained, trained.log_posteriors[~task.unlabeled], log_odds)
+def held_out(trained, task, training):
+    """Return self-training whose log-posteriors of labeled rows are by runs without their labels.
 
-
-def held_out_log_posteriors(task, training):
-    """Return held-out log-posteriors of labeled rows by runs of self-training."""
+    The weights of its scorers follow the labels. None if a class has a single label.
+    """
     labeled = np.flatnonzero(~task.unlabeled)
     true = task.labels[labeled]
     if np.bincount(true).min() < 2:
         return None
     folds = stratified_folds(true, 3, task.random_state)
-    log_posteriors = np.zeros((len(labeled), task.n_classes))
+    logs = trained.log_posteriors.copy()
     for k in range(folds.max() + 1):
         labels, hidden = task.labels.copy(), labeled[folds == k]
         labels[hidden] = -1
         rounds = NoiseAwareRounds(replace(task, labels=labels), training)
-        log_posteriors[folds == k] = training.run(rounds, labels).log_posteriors[hidden]
-    return log_posteriors
+        logs[hidden] = training.run(rounds, labels).log_posteriors[hidden]
+    return replace(trained, log_posteriors=logs)
 
 
 @dataclass(frozen=True)

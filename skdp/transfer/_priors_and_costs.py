@@ -8,10 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import log_softmax, logsumexp, softmax
+from scipy.special import expit, log_softmax, logit, logsumexp, rel_entr, softmax
+from scipy.stats import chi2
 
 from skdp.tabular import spelled_as
 from skdp.utils._linalg import TINY
+from skdp.utils._warnings import warn
 
 # Largest deviation of given probabilities from a sum of 1: rule of thumb, for rounded decimals.
 MAX_ROUNDING = 1e-3
@@ -22,6 +24,13 @@ _RIDGE = 0.3
 # Largest offset: with 31 classes, half of the rows in one of them, a ridge alone cost a quarter
 # of the accuracy on confident rows.
 _MAX_OFFSET = 1.5
+
+
+# Significance level of class frequencies among labels for a warning, and the same if all labels
+# are of one class, when more depends on it; rules of thumb.
+_SURPRISING, _SURPRISING_ALONE = 1e-3, 0.05
+# Deviation of log-odds up to which labels of a single class may be a random sample.
+_OTHER_LEVEL = 1.0
 
 
 class _ShiftLoss:
@@ -212,3 +221,50 @@ def check_class_weight(class_weight, classes):
             "a class, give it a small weight."
         )
     return weights
+
+
+def sampling_of(labels, label_sampling, frequencies):
+    """Return how the labeled rows were chosen, "random" or "stratified"."""
+    # "auto" stands for stratified if some rows are unlabeled and the classes with labels have
+    # equally many of them. Labels of a single class are a random sample, for which this is common
+    # with few labels, unless it would be unlikely even if the class were as frequent as one
+    # standard deviation of the prior of the intercepts allows.
+    if label_sampling != "auto":
+        return label_sampling
+    classes, counts = np.unique(labels[labels >= 0], return_counts=True)
+    if (labels >= 0).all() or (counts != counts[:1]).any():
+        return "random"
+    if len(classes) == 1 and frequencies is not None:
+        likely = expit(logit(frequencies[classes[0]]) + _OTHER_LEVEL)
+        return "random" if likely ** counts[0] >= _SURPRISING else "stratified"
+    return "stratified"
+
+
+def warn_of_frequencies(labels, expected, sampling):
+    """Warn if class frequencies among labels differ much from those expected of all rows."""
+    # The likelihood-ratio test of a random sample must be significant at one in a thousand, or at
+    # one in twenty if a single class has labels.
+    shares = np.bincount(labels, minlength=len(expected)) / len(labels)
+    level = _SURPRISING_ALONE if shares.max() == 1 else _SURPRISING
+    if 2 * len(labels) * rel_entr(shares, expected).sum() < chi2.isf(level, len(expected) - 1):
+        return
+    consequence = {
+        "random": "They count as a random sample: predictions follow their frequencies. If they "
+        "were chosen class by class, set label_sampling='stratified'",
+        "stratified": "They count as chosen class by class: predictions follow the frequencies "
+        "that the source expects. If they are a random sample, set label_sampling='random'",
+    }[sampling]
+    observed, expected = (np.round(p, 2).tolist() for p in (shares, expected))
+    warn(
+        f"The {len(labels)} labels name the classes with frequencies {observed}, where the source "
+        f"expects {expected} (in the order of classes_). {consequence}; name it either way, or "
+        "give class_prior, to end this warning."
+    )
+
+
+def sampling_offsets(labels, posteriors):
+    """Return the log-ratio of class frequencies among labels and in the posteriors of all rows."""
+    # With these offsets, labels drawn equally from each class are no evidence of its frequency.
+    # One label of each class is added, since all may be missing.
+    counts = np.bincount(labels, minlength=posteriors.shape[1]) + 1.0
+    return np.log(counts / counts.sum()) - np.log(posteriors.mean(axis=0) + 1e-6)

@@ -5,30 +5,21 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils import check_consistent_length
-from sklearn.utils.validation import check_is_fitted
 
 from skdp.privacy import PrivacyGuarantee
 from skdp.release import in_units
-from skdp.tabular import MANY, Explanation, NumberOutcome, explain_prediction, numbers
-from skdp.transfer._inspection import explainable
-from skdp.transfer._noise_aware import NOISE_AWARE
-from skdp.transfer._number_candidates import NumberModel
-from skdp.transfer._outcome_sources import checked_columns, common_outcome, sources_of
-from skdp.transfer._sources import as_releases, match_columns, summed_guarantee
-from skdp.utils._frames import WholeTable, as_frame
+from skdp.tabular import MANY, NumberOutcome, explain_prediction, numbers
+from skdp.transfer._base import UNKNOWN, TransferEstimator, warn_of_contradiction
+from skdp.transfer._sources import common_outcome
+from skdp.transfer._target_model import NumberModel
 from skdp.utils._labels import is_missing, label_array
 from skdp.utils._sklearn import StrOptions, fit_context
-from skdp.utils._validation import check_magnitude, forget_fit, validate_data
 from skdp.utils._warnings import warn
 
-# Standard deviations below 0 from which the correlation of outcomes and predictions contradicts a
-# source: six in a thousand have that by chance.
-_CONTRADICTION = 2.5
 
-
-class DPTransferRegressor(RegressorMixin, BaseEstimator):
+class DPTransferRegressor(RegressorMixin, TransferEstimator):
     r"""Predict a number from a few outcomes and the release of a private source.
 
     The regressor combines the target's own rows with a :class:`~skdp.Release` about a number, the
@@ -104,17 +95,15 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
     where m is the mean of the source. They differ in their normal priors of (b, a, w):
 
     - *the source*: b = 0, a = 1 and w = 0, up to the errors that the release states;
-    - *own intercept and slope*: b has a standard deviation of 0.3σ or σ, a of 0 or 0.3;
-    - *own coefficients*: b as before, and w such that the standard deviation of
-      :math:`w^T φ(x)` is from 0.2σ to 20σ;
-    - *target alone*: a = 0, b with a standard deviation of 0.3, and w as before.
+    - *own coefficients*: b has a standard deviation of σ, a of 0.3, and w such that the standard
+      deviation of :math:`w^T φ(x)` is from 0.2σ to 20σ;
+    - *target alone*, without a source: a = 0, and b and w likewise.
 
     σ² has an inverse gamma prior around the variance that the release expects. The posteriors and
-    the evidence, a multivariate t density of the outcomes, are known in closed form. The four
-    kinds are equally probable at first, and so are the values within a kind, except that the
-    probability of w is inversely proportional to its standard deviation. Predictions are averages
-    by the evidence. Several sources share the prior probability of a kind by their effective
-    sample size.
+    the evidence, a multivariate t density of the outcomes, are known in closed form. The source
+    as it is has a probability of 0.1 at first; that of a w is inversely proportional to its
+    standard deviation. Predictions are averages by the evidence. Half of the probability is that
+    of single sources, if several were merged.
 
     Of outcomes known at the target, one that lies far from what the source expects, compared with
     all others, moves the mean by one standard error at most: it is taken to lie no further from
@@ -123,7 +112,7 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
     **What to expect.** The target may be worse than the better one of the release alone and of
     ridge regression of the outcomes alone, in particular with about thirty outcomes that the
     columns explain nearly completely, or with a source that states its errors as too small; see
-    ``benchmarks/bench_numbers.py``. :meth:`report` shows the errors on held-out outcomes.
+    ``benchmarks/bench_numbers.py``. :meth:`report` shows the likelihood of held-out outcomes.
 
     Examples
     --------
@@ -164,6 +153,8 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
         "disjoint": ["boolean"],
         "label_sampling": [StrOptions({"random", "stratified"})],
     }
+
+    _kind = "number"
 
     outcome_: NumberOutcome | None
     source_weight_: float
@@ -218,16 +209,8 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
             If outcomes contradict the source or lie beyond its bounds, if one side lacks columns
             of the other, or if columns seem to be in other units.
         """
-        forget_fit(self)  # no attribute of an earlier fit remains if this one fails
-        releases = as_releases(self.source, NOISE_AWARE, kind="number")
-        X = as_frame(X)
-        if y is None and not releases:
-            validate_data(self, X, y)  # raises, as all of scikit-learn does
-        self._matching = match_columns(releases, X, NOISE_AWARE)
-        rows = self._matching.rows(self, X, reset=True)
-        check_magnitude(rows, "X")
-        n_shared = checked_columns(self, self._matching, rows)
-        self.outcome_ = common_outcome(self, releases)
+        releases, rows = self._read(X, y)
+        self.outcome_ = common_outcome(releases, type(self).__name__)
         labeled, values = _known_outcomes(y, len(rows))
         if not (releases or len(values)):
             raise ValueError(
@@ -237,19 +220,16 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
         self._center, self._scale = 0.0, 1.0
         if not releases:
             self._center, self._scale = values.mean(), values.std() or 1.0
-        sources = sources_of(self._matching, n_shared, rows, with_labels=bool(len(values)))
+        named = self._checked(rows, labeled)
+        sources = NumberModel.sources_of(named, self._n_shared, rows, any_label=len(values) > 0)
         keeps_mean = self.label_sampling == "stratified" and bool(releases and len(values))
         places = self._places(values)
-        self.model_ = NumberModel(sources, rows, labeled, places, keeps_mean)
-        if releases and len(values):
-            _warn_of_contradiction(sources[0][2].places(rows[labeled]), places)
-        self._outcomes = values[:: self.model_.step]
-        self._limits, self._n_labels = np.array([rows.min(axis=0), rows.max(axis=0)]), len(values)
-        self.label_sampling_ = self.label_sampling if len(values) else None
-        self.source_weight_ = self.model_.source_weight
-        guarantees = [release.guarantee for release in releases]
-        self.guarantee_ = summed_guarantee(guarantees, self.disjoint)
-        return self
+        model = NumberModel(sources, rows, labeled, places, keeps_mean)
+        if releases and len(values) > 1:
+            deviations = _deviations(sources[0].predicted(rows[labeled]), places)
+            finding = "the higher it expects them to be, the lower they are"
+            warn_of_contradiction(deviations, finding)
+        return self._learned(releases, rows, model, len(values), self.label_sampling)
 
     def _places(self, values):
         """Return the places of outcomes, on the scale of the model."""
@@ -298,8 +278,7 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
         ValueError
             If the columns of X are not those of :meth:`fit`.
         """
-        check_is_fitted(self)
-        return self._predict(self._matching.rows(self, X), return_std)
+        return self._predict(self._rows(X), return_std)
 
     def _predict(self, rows, return_std=False):
         places, variances = self.model_.predict(rows, return_std)
@@ -315,7 +294,7 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
 
         y : array-like of shape (n_samples,)
             Outcomes, all of them known. In cross-validation with unknown ones, use
-            ``cv=LabeledSplit(KFold(5), unlabeled=None)``.
+            ``cv=LabeledSplit()``.
 
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
@@ -326,92 +305,14 @@ class DPTransferRegressor(RegressorMixin, BaseEstimator):
         """
         known, values = _known_outcomes(y, len(label_array(y)))
         if not known.all():
-            raise ValueError(
-                f"The 'y' parameter of DPTransferRegressor.score marks {(~known).sum()} of "
-                f"{len(known)} outcomes as unknown. Score rows with outcomes only; in "
-                "cross-validation, use cv=LabeledSplit(KFold(5), unlabeled=None)."
-            )
+            raise ValueError(UNKNOWN.format("DPTransferRegressor", (~known).sum(), len(known)))
         return super().score(X, values, sample_weight)
 
-    def report(self) -> pd.DataFrame:
-        """Return the kinds of models with their weights and their errors on the outcomes.
-
-        Returns
-        -------
-        report : DataFrame
-            One row for each kind of model: its ``name``; its ``side`` ("source", "target" or
-            "both"); its ``weight``; the ``log_odds`` of the evidence for it compared with the
-            first row; ``n_labels``, the number of outcomes; ``label_sampling``, how they were
-            assumed to be chosen; ``error``, the root mean squared error over the outcomes by
-            models that did not see them, in the unit of the outcome; of many, over evenly spaced
-            2,000. It tells about the outcomes of the target, and is not private.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from skdp import DPTransferRegressor
-        >>> X = np.random.default_rng(0).random((30, 2))
-        >>> DPTransferRegressor().fit(X, X[:, 0]).report()[["name", "side", "weight"]]
-                   name    side  weight
-        0  target alone  target     1.0
-        """
-        check_is_fitted(self)
-        names = ["name", "side", "weight", "log_odds", "error"]
-        report = pd.DataFrame(self.model_.reported(), columns=names)
-        report["log_odds"] -= report["log_odds"].iloc[0]
-        errors = [self._outcomes - self._in_units(held_out) for held_out in report["error"]]
-        report["error"] = [np.sqrt(np.mean(e**2)) if len(e) else np.nan for e in errors]
-        report.insert(4, "n_labels", self._n_labels)
-        report.insert(5, "label_sampling", self.label_sampling_)
-        return WholeTable(report)
-
-    def explain(self, x: ArrayLike | pd.DataFrame | pd.Series) -> Explanation:
-        """Explain the prediction of one row: what each column contributes to it.
-
-        Each column is varied alone over its public values, see
-        :func:`~skdp.tabular.explain_prediction`: those of the schema if the release has one,
-        otherwise the public bounds of the release, extended to the row's own value if necessary.
-        Columns that only the target has are varied over the values that they had in :meth:`fit`.
-
-        Parameters
-        ----------
-        x : DataFrame of one row, Series, or array-like of shape (n_features,)
-            The row, as X.iloc[[0]] or X.iloc[0]. If the release has a schema, it may be a row of
-            the table or an encoded one.
-
-        Returns
-        -------
-        explanation : Explanation
-            In the unit of the outcome.
-
-        Raises
-        ------
-        ValueError
-            If x is not one row of the columns that were fitted.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from skdp import DPTransferRegressor
-        >>> X = np.random.default_rng(0).random((200, 2))
-        >>> model = DPTransferRegressor().fit(X, 10 * X[:, 0])
-        >>> model.explain([0.75, 0.5]).to_frame()["effect"].round(1).abs()
-        x0    2.5
-        x1    0.0
-        Name: effect, dtype: float64
-        """
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        row, schema, unscaled = explainable(
-            x, self._matching, self._limits, lambda X: self._matching.rows(self, X), names
-        )
+    def _explained(self, row, schema, unscaled):
         [deviation] = self._predict(unscaled(row[np.newaxis]), return_std=True)[1]
         return explain_prediction(
             lambda Z: self._predict(unscaled(Z)), row, schema=schema, deviation=deviation
         )
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "guarantee_")
 
 
 def _known_outcomes(y, n_rows):
@@ -431,15 +332,8 @@ def _known_outcomes(y, n_rows):
     return known, values
 
 
-def _warn_of_contradiction(expected, places):
-    """Warn if outcomes are the higher, the lower a source expects them to be."""
-    if len(places) < 2 or not (expected.std() and places.std()):
-        return
-    correlation = np.corrcoef(expected, places)[0, 1]
-    if correlation * np.sqrt(len(places) - 1) < -_CONTRADICTION:
-        warn(
-            "The outcomes in y contradict the source: the higher it expects them to be, the lower "
-            f"they are (correlation {correlation:.2f}). Check that its columns, their units and "
-            "its outcome mean the same here, see report() for the weight of each kind of model, "
-            "or use no source (source=None)."
-        )
+def _deviations(expected, places):
+    """Return the standard deviations from 0 of the correlation, 0 if either is constant."""
+    if not (expected.std() and places.std()):
+        return 0.0
+    return np.corrcoef(expected, places)[0, 1] * np.sqrt(len(places) - 1)

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from scipy.special import log_softmax, softmax
+from scipy.special import log_softmax
 
 from skdp.release import ClassModel, Mixtures, Subspace, linear_discriminant
 from skdp.transfer._embedding import Embedding, map_to_source
 from skdp.transfer._evidence import agrees_with_source, has_indicators
-from skdp.transfer._strategy import N_DIRECTIONS
+from skdp.transfer._task import N_DIRECTIONS
 
 # Fraction of the length of a target direction that other features must span; rule of thumb.
 _MIN_SHARED = 0.5
@@ -23,9 +23,6 @@ _ROWS_PER_COLUMN = 5
 # .594, .586 and .568 with 10; of adult for itself (3,000 rows, ε = 4) .3375, with .7 .3384, with 1
 # .3409.
 _SPREAD_OF_SITES = 0.7
-# Smallest number of target rows per class to which mixtures are adapted: on MNIST, with 20 they
-# lose .1 points, with 900 they gain .5; rule of thumb.
-_ROWS_PER_CLASS = 100
 
 
 @dataclass(frozen=True)
@@ -226,165 +223,3 @@ def discriminant(moments):
     subspace = Subspace.of_moments(moments, N_DIRECTIONS)
     model = ClassModel.of_moments(moments, subspace.components, subspace.variances)
     return subspace.project, model.predictive()
-
-
-def adapted_mixtures(pair):
-    """Return the mixtures of a release, adapted to all columns of the target.
-
-    None if it has no suitable ones, or the target has too few rows.
-    """
-    few = len(pair.X) < _ROWS_PER_CLASS * pair.task.n_classes
-    if few or pair.release.model.structure is None:
-        return None
-    return on_all_columns(pair.task, mixtures_on_target(pair, Embedding.of_means(pair)))
-
-
-def adapted_class_means(pair, posteriors=None, labels=None):
-    """Return the class means of a release, adapted to the target, see :meth:`ClassMeans.adapt`.
-
-    None if every column is tied.
-    """
-    carry = map_to_source(pair)
-    rows = carry(pair.X)
-    if len(rows) < _ADAPTATION.min_rows or tied_columns(rows).all():
-        return None
-    means = ClassMeans.adapt(rows, pair.moments, posteriors, labels)
-    scorer = Scorer(means.log_posteriors, (carry, means.subspace.project))
-    return on_all_columns(pair.task, scorer)
-
-
-@dataclass(frozen=True)
-class _Adaptation:
-    """Settings of class means that are adapted to the target."""
-
-    # Smallest number of target rows; rule of thumb.
-    min_rows: int = 10
-    # Largest number of directions; human activity: accuracy is 88-90 % with 60, 93-95 % with 120.
-    max_directions: int = 120
-    # Number of rows for each direction of the common covariance; rule of thumb.
-    rows_per_direction: int = 20
-    # Largest fraction of rows with the same value in a column: otherwise the value forms a
-    # cluster, independently of the classes. With indicators, the class means of adult found who is
-    # married, with an accuracy of 74 instead of 85 % at ε = 1.
-    max_tied: float = 0.1
-    # Floor of the variance of a direction, relative to the largest one; rule of thumb.
-    min_variance: float = 1e-6
-    # Number of steps, after which hardly any row changes its class; rule of thumb.
-    n_steps: int = 20
-    # Power of the densities in responsibilities, against premature certainty; rule of thumb.
-    temperature: float = 0.5
-    # Number of rows as which a noiseless class mean of the source counts, so that classes that are
-    # rare in the target hardly move. On human activity at record ε = 1, accuracy is 92.9 and
-    # 93.0 % with 200 and 1,000, and 92.3 % if noise is not considered.
-    prior_rows: float = 500.0
-    # Number of rows as which a labeled one counts: on human activity with 5 labels per class, 10
-    # gain .2 points on average, and 100 lose .4.
-    label_rows: float = 10.0
-    # Floor of the number of rows of a class in means; rule of thumb.
-    min_size: float = 1e-3
-    # Uniform fraction of the class frequencies, so that no class vanishes; rule of thumb.
-    uniform: float = 0.5
-
-
-_ADAPTATION = _Adaptation()
-
-
-@dataclass(frozen=True)
-class ClassMeans:
-    """Normal distributions of classes with one covariance, in a subspace of the target.
-
-    Attributes
-    ----------
-    subspace : Subspace
-        Subspace of the target's rows.
-
-    means : ndarray of shape (n_classes, n_directions)
-
-    covariance : ndarray of shape (n_directions, n_directions)
-
-    frequencies : ndarray of shape (n_classes,)
-        Class frequencies, half uniform.
-    """
-
-    subspace: Subspace
-    means: np.ndarray
-    covariance: np.ndarray
-    frequencies: np.ndarray
-
-    @classmethod
-    def adapt(cls, X, moments, posteriors=None, labels=None):
-        """Return the class means of a release, adapted to target rows with few or no labels."""
-        # Means are initialized in leading directions of the target, with an isotropic covariance:
-        # either from those of the source, relative to the mean of all its rows and shrunk
-        # according to noise, or as means of the target's rows weighted by the source's posteriors.
-        # A few noisy means can be a worse start than a regression: on human activity at ε = 1
-        # their accuracy becomes 92-96 % by the second start and 60-90 % by the first, while that
-        # of linear scores becomes 91-95 % by the first and 70-83 % by the second. The likelier of
-        # the two is better in nearly all cases. Expectation maximization then updates them, with a
-        # common covariance of all classes, responsibilities tempered by 1/2, each initial mean
-        # counted as the number of rows that would be equally precise, at most 500, and class
-        # frequencies that are half uniform.
-        # Columns of few values are not used. If classes are well separated, those of other people
-        # or devices are found again; if they overlap, means move to unrelated clusters, which
-        # errs_as_claimed detects.
-        subspace = _leading_directions(X)
-        Z = subspace.project(X)
-        uncertainty: float | np.ndarray
-        if posteriors is None:
-            seen = ClassModel.of_moments(moments, subspace.components, subspace.variances)
-            start, uncertainty = seen.means, seen.uncertainty
-        else:
-            sizes = posteriors.sum(axis=0)[:, np.newaxis]
-            start, uncertainty = posteriors.T @ Z / np.maximum(sizes, _ADAPTATION.min_size), 0.0
-        K, (n, d) = len(start), Z.shape
-        counts, certain = np.ones((n, 1)), np.zeros((0, K))
-        is_labeled = np.zeros(n, dtype=bool) if labels is None else labels >= 0
-        if labels is not None:
-            counts[is_labeled], certain = _ADAPTATION.label_rows, np.eye(K)[labels[is_labeled]]
-        squares = (counts * Z).T @ Z
-        means, frequencies = start, np.full(K, 1 / K)
-        covariance = np.eye(d) * subspace.variances.mean()
-        for _ in range(_ADAPTATION.n_steps):
-            model = cls(subspace, means, covariance, frequencies)
-            r = softmax(_ADAPTATION.temperature * model.log_posteriors(Z), axis=1)
-            r[is_labeled] = certain
-            r *= counts
-            sizes, sums = r.sum(axis=0), r.T @ Z
-            held = 1 / (1 / _ADAPTATION.prior_rows + uncertainty / covariance.diagonal())
-            means = (held * start + sums) / (held + sizes[:, np.newaxis])
-            frequencies = _ADAPTATION.uniform / K + (1 - _ADAPTATION.uniform) * sizes / sizes.sum()
-            cross = sums.T @ means
-            covariance = (squares - cross - cross.T + (means.T * sizes) @ means) / sizes.sum()
-            floor = _ADAPTATION.min_variance * np.trace(covariance) / d
-            covariance = covariance + floor * np.eye(d)
-        return cls(subspace, means, covariance, frequencies)
-
-    def log_posteriors(self, Z):
-        """Return log-posteriors of rows in the subspace, up to a constant for each row."""
-        K, d = self.means.shape
-        covariances = np.broadcast_to(self.covariance, (K, d, d))
-        normals = Mixtures.single(self.means, covariances)
-        return normals.log_posteriors(Z, self.frequencies)
-
-
-def tied_columns(X):
-    """Return which columns have a value shared by more than a tenth of the rows."""
-    k = int(np.ceil(_ADAPTATION.max_tied * len(X)))
-    ordered = np.sort(X, axis=0)
-    return (ordered[k:] == ordered[: len(X) - k]).any(axis=0)
-
-
-def _leading_directions(X):
-    """Return directions of the target's rows, as many as a covariance can be estimated in.
-
-    Tied columns are not used.
-    """
-    X, tied = X.astype(np.float64), tied_columns(X)
-    X[:, tied] = X[:, tied].mean(axis=0)
-    n_directions = int(
-        np.clip(len(X) // _ADAPTATION.rows_per_direction, 1, _ADAPTATION.max_directions)
-    )
-    subspace = Subspace.of_rows(X, n_directions)
-    kept = subspace.variances > _ADAPTATION.min_variance * subspace.variances[0]
-    kept[0] = True
-    return Subspace(subspace.mean, subspace.components[kept], subspace.variances[kept])

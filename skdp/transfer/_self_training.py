@@ -4,7 +4,7 @@ Kumar and Moser, Algorithm 7; SERUMS D3.3 (2022), equations (1.82) and (1.83).
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from skdp.membership import MOST_COMPONENTS, WideCDMMAClassifier
-from skdp.transfer._strategy import TransferResult
+from skdp.transfer._task import TransferResult
 from skdp.utils._kernel_regression import COUNT_OR_FRACTION
 from skdp.utils._parallel import draw_seeds
 from skdp.utils._sklearn import Interval, StrOptions
@@ -258,6 +258,34 @@ def _rises(values, may_be_fractions):
     kinds = {isinstance(value, Integral) for value in values}
     fractions = may_be_fractions and kinds == {False} and max(values) <= 1
     return (fractions or kinds == {True}) and min(values) > 0 and values == sorted(values)
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """How source and target are combined.
+
+    Attributes
+    ----------
+    name : str
+        Value of the parameter of :class:`~skdp.DPTransferClassifier`.
+
+    learn : callable
+        ``learn(task, training)`` returns the :class:`TransferResult` of a task, by this
+        self-training if it uses any.
+
+    schedule : SelfTrainingSchedule
+        Values of "auto".
+
+    reconstructs_rows : bool, default=False
+        Whether it compares errors of reconstructed rows. It then needs a single release that
+        reconstructs them, exactly its columns, and a label of each class, and has no
+        probabilities; otherwise its models are a :class:`TransferModel`.
+    """
+
+    name: str
+    learn: Callable[..., TransferResult]
+    schedule: SelfTrainingSchedule
+    reconstructs_rows: bool = False
 
 
 @dataclass(frozen=True)

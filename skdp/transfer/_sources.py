@@ -139,6 +139,27 @@ def merged_groups(releases):
     return sorted(groups + rest, key=lambda group: group[1][0])
 
 
+def named_sources(releases, *, with_singles):
+    """Return releases, merged if possible, and the single ones that were, if asked for.
+
+    Each is a tuple of name, release, number of one of its sources, and its probability: half of
+    it, if there are any, is that of single ones.
+    """
+    groups, n = merged_groups(releases), len(releases)
+    merged = [k for _, members in groups if len(members) > 1 for k in members]
+    merged = merged if with_singles else []
+    part = 0.5 if merged else 1.0
+    names = [
+        f"source{'s' * (len(members) > 1)} {', '.join(map(str, members))}" if n > 1 else "source"
+        for _, members in groups
+    ]
+    together = [
+        (name, release, members[0], part / len(groups))
+        for name, (release, members) in zip(names, groups, strict=True)
+    ]
+    return together, [(f"source {k}", releases[k], k, 0.5 / len(merged)) for k in merged]
+
+
 def summed_guarantee(guarantees, disjoint):
     """Return the joint guarantee of several releases for any person."""
     if not guarantees:
@@ -388,6 +409,34 @@ def _refuse_text(X, releases, error):
             "rows beforehand, with a TabularEncoder(schema) as the first step of a pipeline; this "
             "works for source=None and for a release in one search."
         ) from error
+
+
+def refuse_embedding(matching, n_columns):
+    """Raise ValueError unless releases about a number or a time find their own columns."""
+    n_shared = n_columns if matching.n_shared is None else matching.n_shared
+    for release in matching.releases:
+        if matching.embeds(release, n_shared):
+            other = " of other names" if matching.is_embedded else ""
+            raise ValueError(
+                f"X has {n_shared} columns, and the release {release.n_features}{other}. A "
+                f"release about {release.outcome.about} takes its own columns: pass these in "
+                "their order, or a DataFrame whose columns have their names."
+            )
+
+
+def common_outcome(releases, owner):
+    """Return the outcome that all releases are about, None without any."""
+    if not releases:
+        return None
+    first = releases[0].outcome
+    for k, release in enumerate(releases):
+        if first.mismatch(release.outcome):
+            raise ValueError(
+                f"The 'source' parameter of {owner} holds releases about different outcomes: "
+                f"source 0 about {first}, source {k} about {release.outcome}. Pass releases that "
+                f"agree in {first.public}."
+            )
+    return first
 
 
 def check_columns(estimator, matching, X, labels):

@@ -5,36 +5,20 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.privacy import PrivacyGuarantee
 from skdp.release import concordance, cumulative_hazards, curves
-from skdp.tabular import (
-    EventOutcome,
-    Explanation,
-    explain_prediction,
-    missing_values,
-    numbers,
-)
-from skdp.transfer._inspection import explainable
-from skdp.transfer._noise_aware import NOISE_AWARE
-from skdp.transfer._outcome_sources import checked_columns, common_outcome, sources_of
-from skdp.transfer._partial_likelihood import PartialLikelihood
-from skdp.transfer._sources import as_releases, match_columns, summed_guarantee
-from skdp.transfer._time_candidates import TimeModel, covariates
-from skdp.utils._frames import WholeTable, as_frame
+from skdp.tabular import EventOutcome, explain_prediction, missing_values, numbers
+from skdp.transfer._base import UNKNOWN, TransferEstimator, warn_of_contradiction
+from skdp.transfer._likelihoods import CoxLikelihood
+from skdp.transfer._sources import common_outcome
+from skdp.transfer._target_model import TimeModel
 from skdp.utils._sklearn import fit_context
-from skdp.utils._validation import check_magnitude, forget_fit
-from skdp.utils._warnings import warn
-
-# Standard deviations below 0 from which the slope of outcomes on predictions contradicts a source:
-# six in a thousand are by chance.
-_CONTRADICTION = 2.5
 
 
-class DPTransferSurvival(BaseEstimator):
+class DPTransferSurvival(TransferEstimator):
     r"""Predict times to an event from a few outcomes and the release of a private source.
 
     The estimator combines the target's own rows with a :class:`~skdp.Release` about a time to an
@@ -111,15 +95,15 @@ class DPTransferSurvival(BaseEstimator):
     They differ in their normal priors of (a, w):
 
     - *the source*: a = 1 up to the error that the release states, and w = 0;
-    - *own slope*: a has a standard deviation of 0.3;
-    - *own coefficients*: w such that the standard deviation of :math:`w^T φ(x)` is from 0.5 to 4;
-    - *target alone*: a = 0, and w as before.
+    - *own coefficients*: a has a standard deviation of 0.3, and w such that the standard
+      deviation of :math:`w^T φ(x)` is 0.5 or 2;
+    - *target alone*: a = 0, and w likewise, from 0.5 to 4.
 
-    Their evidence is Laplace's approximation at the posterior mode. The four kinds are equally
-    probable at first, and so are the values within a kind, except that the probability of w is
-    inversely proportional to its standard deviation. Log-hazards are averages by the evidence.
-    Several sources share the prior probability of a kind by their effective sample size. With
-    fewer than two events, only the source as it is remains.
+    Their evidence is Laplace's approximation at the posterior mode. The source as it is has a
+    probability of 0.1 at first, and the target alone of 0.02; that of a w is inversely
+    proportional to its standard deviation. Log-hazards are averages by the evidence. Half of the
+    probability is that of single sources, if several were merged. With fewer than two events,
+    only the source as it is remains.
 
     The baseline has a constant hazard in each of 20 intervals, :math:`Λ_k = L\, u_k\, Λ_k^0`,
     where :math:`Λ_k^0` is that of the release, scaled such that the mean hazard over the target's
@@ -182,6 +166,8 @@ class DPTransferSurvival(BaseEstimator):
         "disjoint": ["boolean"],
     }
 
+    _kind = "event"
+
     outcome_: EventOutcome
     source_weight_: float
     model_: Any
@@ -234,34 +220,22 @@ class DPTransferSurvival(BaseEstimator):
             If outcomes contradict the source, if one side lacks columns of the other, or if
             columns seem to be in other units.
         """
-        forget_fit(self)  # no attribute of an earlier fit remains if this one fails
-        releases = as_releases(self.source, NOISE_AWARE, kind="event")
-        X = as_frame(X)
-        if y is None and not releases:
-            raise ValueError(
-                "DPTransferSurvival requires y to be passed, but the target y is None: without a "
-                "source there is nothing else to learn from."
-            )
-        self._matching = match_columns(releases, X, NOISE_AWARE)
-        rows = self._matching.rows(self, X, reset=True)
-        check_magnitude(rows, "X")
-        n_shared = checked_columns(self, self._matching, rows)
-        outcome = common_outcome(self, releases)
+        releases, rows = self._read(X, y)
+        outcome = common_outcome(releases, type(self).__name__)
         known, events, times = _known_outcomes(outcome, y, len(rows))
-        outcome = _own_outcome(events, times) if outcome is None else outcome
+        self.outcome_ = outcome = _own_outcome(events, times) if outcome is None else outcome
         events, times = events & (times <= outcome.horizon), np.minimum(times, outcome.horizon)
-        sources = sources_of(self._matching, n_shared, rows, with_labels=events.any())
+        named = self._checked(rows, known & TimeModel.tells(events))
+        sources = TimeModel.sources_of(
+            named, self._n_shared, rows, any_label=TimeModel.tells(events)
+        )
         if releases and events.any():
-            expected = covariates(sources[0][2], rows[known])[:, :1]
-            _warn_of_contradiction(PartialLikelihood.of(expected, events, times))
-        self.model_ = TimeModel(sources, rows, known, events, times, outcome)
-        self._limits = np.array([rows.min(axis=0), rows.max(axis=0)])
-        self._n_labels, self._n_events = int(known.sum()), int(events.sum())
-        self.outcome_ = outcome
-        self.source_weight_ = self.model_.source_weight
-        guarantees = [release.guarantee for release in releases]
-        self.guarantee_ = summed_guarantee(guarantees, self.disjoint)
-        return self
+            expected = sources[0].predicted(rows[known])[:, np.newaxis]
+            deviations = CoxLikelihood.of(expected, events, times).score_test()
+            finding = "rows for which it expects a higher hazard have the event later"
+            warn_of_contradiction(deviations, finding)
+        model = TimeModel(sources, rows, known, events, times, outcome)
+        return self._learned(releases, rows, model, int(known.sum()), None)
 
     def predict(self, X: ArrayLike | pd.DataFrame) -> np.ndarray:
         """Predict the risk score of each row: the log-hazard, relative to the baseline.
@@ -281,8 +255,7 @@ class DPTransferSurvival(BaseEstimator):
         ValueError
             If the columns of X are not those of :meth:`fit`.
         """
-        check_is_fitted(self)
-        return self.model_.log_hazards(self._matching.rows(self, X))
+        return self.model_.log_hazards(self._rows(X))
 
     def predict_cumulative_hazard_function(
         self, X: ArrayLike | pd.DataFrame, return_array: bool = False
@@ -332,7 +305,8 @@ class DPTransferSurvival(BaseEstimator):
             Rows.
 
         y : structured array of shape (n_samples,) or DataFrame
-            Outcomes, see :meth:`fit`. Rows whose outcome is unknown are left out.
+            Outcomes, see :meth:`fit`, all known. In cross-validation with unknown ones, use
+            ``cv=LabeledSplit()``.
 
         Returns
         -------
@@ -341,83 +315,15 @@ class DPTransferSurvival(BaseEstimator):
         """
         risks = self.predict(X)
         known, events, times = _known_outcomes(self.outcome_, y, len(risks))
+        if not known.all():
+            raise ValueError(UNKNOWN.format("DPTransferSurvival", (~known).sum(), len(known)))
         pairs = np.rec.fromarrays([events, times])
         return concordance(self.outcome_, pairs, risks[known], "DPTransferSurvival.score")
 
-    def report(self) -> pd.DataFrame:
-        """Return the kinds of models with their weights.
-
-        Returns
-        -------
-        report : DataFrame
-            One row for each kind of model: its ``name``; its ``side`` ("source", "target" or
-            "both"); its ``weight``; the ``log_odds`` of the evidence for it compared with the
-            first row; ``n_labels``, the number of rows with an outcome, and ``n_events``, of those
-            with the event by the horizon. It tells about the outcomes of the target, and is not
-            private.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from skdp import DPTransferSurvival
-        >>> X = np.random.default_rng(0).random((30, 2))
-        >>> y = np.empty(30, dtype=[("event", bool), ("time", float)])
-        >>> y["event"], y["time"] = True, np.exp(-X[:, 0])
-        >>> DPTransferSurvival().fit(X, y).report()[["name", "side", "weight", "n_events"]]
-                   name    side  weight  n_events
-        0  target alone  target     1.0        30
-        """
-        check_is_fitted(self)
-        kinds = [kind for *kind, _ in self.model_.kinds()]
-        report = pd.DataFrame(kinds, columns=["name", "side", "weight", "log_odds"])
-        report["log_odds"] -= report["log_odds"].iloc[0]
-        return WholeTable(report.assign(n_labels=self._n_labels, n_events=self._n_events))
-
-    def explain(self, x: ArrayLike | pd.DataFrame | pd.Series) -> Explanation:
-        """Explain the log-hazard of one row: what each column contributes to it.
-
-        Each column is varied alone over its public values, see
-        :func:`~skdp.tabular.explain_prediction`, as by :meth:`DPTransferRegressor.explain`.
-
-        Parameters
-        ----------
-        x : DataFrame of one row, Series, or array-like of shape (n_features,)
-            The row, as X.iloc[[0]] or X.iloc[0]. If the release has a schema, it may be a row of
-            the table or an encoded one.
-
-        Returns
-        -------
-        explanation : Explanation
-            Of the risk score, whose effects are logarithms of hazard ratios.
-
-        Raises
-        ------
-        ValueError
-            If x is not one row of the columns that were fitted.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from skdp import DPTransferSurvival
-        >>> rng = np.random.default_rng(0)
-        >>> X = rng.random((200, 2))
-        >>> y = np.empty(200, dtype=[("event", bool), ("time", float)])
-        >>> y["event"], y["time"] = True, rng.exponential(np.exp(-3 * X[:, 0]))
-        >>> model = DPTransferSurvival().fit(X, y)
-        >>> bool(model.explain([0.9, 0.5]).to_frame()["effect"]["x0"] > 0.5)
-        True
-        """
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        row, schema, unscaled = explainable(
-            x, self._matching, self._limits, lambda X: self._matching.rows(self, X), names
-        )
+    def _explained(self, row, schema, unscaled):
         return explain_prediction(
             lambda Z: self.model_.log_hazards(unscaled(Z)), row, schema=schema
         )
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "guarantee_")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -461,15 +367,3 @@ def _own_outcome(events, times):
             "in a unit in which times are from 1e-9 to 1e9, or a source."
         )
     return EventOutcome(float(times.max()))
-
-
-def _warn_of_contradiction(likelihood):
-    """Warn if rows have events the later, the earlier a source expects them."""
-    deviations = likelihood.score_test()
-    if deviations < -_CONTRADICTION:
-        warn(
-            "The outcomes in y contradict the source: rows for which it expects a higher hazard "
-            f"have the event later ({-deviations:.1f} standard errors from no relation). Check "
-            "that its columns, their units and its outcome mean the same here, see report() for "
-            "the weight of each kind of model, or use no source (source=None)."
-        )

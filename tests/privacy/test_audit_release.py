@@ -28,7 +28,7 @@ from skdp.privacy.audit._release import (
     _with_canary,
     _Worlds,
 )
-from skdp.release import PrincipalModel
+from skdp.release import PrincipalModel, linear_discriminant
 from skdp.source import _gradient_model
 
 from .conftest import guarantee_of
@@ -406,7 +406,7 @@ def coefficients_alone(release):
 
 
 def exact_scores(release, exact, y):
-    return PrincipalModel(release.moments, exact.linear)
+    return PrincipalModel(release.moments, linear_discriminant(exact.moments))
 
 
 def exact_squares(release, exact, y):
@@ -416,7 +416,7 @@ def exact_squares(release, exact, y):
 
 def exact_sizes(release, exact, y):
     moments = replace(release.moments, effective_sizes=np.bincount(y).astype(float))
-    return PrincipalModel(moments, release.linear)
+    return PrincipalModel(moments, linear_discriminant(release.moments))
 
 
 class Unweighed(DPStatisticsSource):

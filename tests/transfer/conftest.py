@@ -9,7 +9,7 @@ import pytest
 from skdp import DPSource, OptimalDPNoise, SelfTrainingSchedule, WideCDMMAClassifier
 from skdp.datasets import hide_labels
 from skdp.transfer._noise_aware import NOISE_AWARE
-from skdp.transfer._strategy import Task
+from skdp.transfer._task import Task
 
 
 @pytest.fixture(scope="session")

@@ -12,10 +12,7 @@ from skdp.transfer._evidence import (
     certainty,
     contradicts,
     errs_as_claimed,
-    held_out_probabilities,
-    log_evidence,
     mean_margin,
-    prior_odds,
     scorer_weights,
 )
 from skdp.transfer._noise_aware import _SEPARATED
@@ -58,25 +55,6 @@ def test_a_source_that_errs_more_often_than_it_claims_does_not_confirm(rng, cali
         assert errs_as_claimed(others, reference) == confirmed
     sure = softmax(5 * np.log(reference), axis=1)  # the same guesses, with too large a claim
     assert not errs_as_claimed(truth, sure)
-
-
-def test_evidence_is_a_power_of_the_likelihood_of_labels_a_tenth_of_which_are_outliers():
-    logs = np.log([[0.8, 0.2], [0.3, 0.7]])
-    labels, offsets = np.array([0, 0]), np.log([0.5, 1.0])
-    own = 0.8 * 0.5 / (0.8 * 0.5 + 0.2), 0.3 * 0.5 / (0.3 * 0.5 + 0.7)
-    expected = sum(np.log(0.9 * p + 0.05) for p in own) / 2
-    probabilities = held_out_probabilities(logs, labels, offsets)
-    assert_allclose(probabilities, own)
-    assert_allclose(log_evidence(probabilities, 2), expected)
-    assert log_evidence(np.zeros(2), 2) > -7
-
-
-@pytest.mark.parametrize(
-    ("n_rows", "n_labels", "expected"),
-    [(5.0, 10.0, 0.0), (10.0, 10.0, 0.0), (20.0, 10.0, -3 * np.log(2)), (1e4, 10.0, -6.0)],
-)
-def test_prior_odds_favor_a_source_that_stands_for_more_rows(n_rows, n_labels, expected):
-    assert_allclose(prior_odds(n_rows, n_labels), expected)
 
 
 def test_certainty_is_the_share_of_the_entropy_that_is_gone():

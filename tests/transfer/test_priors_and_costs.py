@@ -12,7 +12,7 @@ from skdp.transfer._priors_and_costs import (
     prior_shift_offsets,
     with_prior,
 )
-from skdp.transfer._strategy import TransferModel, TransferResult
+from skdp.transfer._task import TransferModel, TransferResult
 
 
 class Rows(TransferModel):

@@ -2,16 +2,21 @@
 
 import pickle
 import warnings
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import ttest_rel
 
-from skdp import DPStatisticsSource, DPTransferClassifier, SelfTrainingSchedule
+from skdp import (
+    DPStatisticsSource,
+    DPTransferClassifier,
+    DPTransferRegressor,
+    DPTransferSurvival,
+    SelfTrainingSchedule,
+)
 from skdp.datasets import hide_labels
-from skdp.transfer._inspection import candidate_contributions
+from skdp.transfer._inspection import compared
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning"),
@@ -22,7 +27,7 @@ pytestmark = [
 COLUMNS = ["name", "side", "weight", "log_odds"]
 
 
-COLUMNS += ["n_labels", "label_sampling", "log_loss", "difference", "standard_error"]
+COLUMNS += ["n_labels", "label_sampling", "log_likelihood", "difference", "standard_error"]
 
 
 def people(rng, n, flipped=False):
@@ -57,16 +62,25 @@ def test_candidates_have_rows(helpful, wrong, target):
     model = DPTransferClassifier([helpful, wrong], random_state=0).fit(X, marked)
     report = model.report()
     assert list(report.columns) == COLUMNS
-    assert report["name"].tolist()[:3] == ["source", "source 0", "source 1"]
-    assert set(report["side"]) == {"source", "target"}
+    # Names of the wrong source come last but for the target alone.
+    assert report["name"].tolist() == [
+        "all sources",
+        *(f"all sources, own {what}" for what in ("level and slope", "coefficients")),
+        "source 0",
+        *(f"source 0, own {what}" for what in ("level and slope", "coefficients")),
+        "source 1",
+        *(f"source 1, own {what}" for what in ("level and slope", "coefficients")),
+        "target alone",
+    ]
+    assert set(report["side"]) == {"source", "both", "target"}
     assert (report["n_labels"] == 80).all()
     assert_allclose(report["weight"].sum(), 1)
-    of_source = report.loc[report["side"] == "source", "weight"].sum()
+    of_source = report.loc[report["side"] != "target", "weight"].sum()
     assert_allclose(of_source, model.source_weight_)
     assert report.loc[0, ["log_odds", "difference", "standard_error"]].tolist() == [0, 0, 0]
-    assert_allclose(report["difference"], report["log_loss"] - report["log_loss"][0])
-    good, bad = report["log_loss"][1], report["log_loss"][2]
-    assert good + 0.02 < bad
+    likely = report["log_likelihood"]
+    assert_allclose(report["difference"], likely - likely[0])
+    assert likely[3] > likely[6] + 0.04
     kept = model.model_.contributions
     assert str(pickle.loads(pickle.dumps(kept))) == str(kept)
     assert len(pickle.dumps(kept)) < 4000
@@ -94,27 +108,30 @@ def test_a_source_that_self_training_ignores_is_warned_of(all_parts, same, rng):
         DPTransferClassifier(all_parts, **settings).fit(shuffled, marked)
 
 
-def candidate(name, log_odds, held_out, source_weight=1.0):
-    return SimpleNamespace(
-        name=name, log_odds=log_odds, held_out=held_out, source_weight=source_weight
-    )
+def test_likelihoods_are_compared_to_the_first(rng):
+    first, second = rng.normal(size=(2, 30))
+    mean, difference, error = compared(second, first)
+    assert mean == pytest.approx(second.mean())
+    assert difference == pytest.approx(second.mean() - first.mean())
+    assert difference / error == pytest.approx(ttest_rel(second, first)[0])
+    assert compared(first, first)[1:] == (0, 0)
+    assert np.isnan(compared(first[:0], first[:0])).all()
+    assert np.isnan(compared(first[:1], first[:1])[2])
 
 
-def test_candidates_are_compared_to_the_first(rng):
-    first, second = rng.uniform(0.1, 1, (2, 30))
-    parts = [candidate("source", -2.0, first), candidate("both", 1.0, second, 0.4)]
-    a, b = candidate_contributions(parts, np.array([0.25, 0.75]))
-    assert (a.name, a.side, a.weight, a.log_odds) == ("source", "source", 0.25, 0.0)
-    assert (a.difference, a.standard_error) == (0, 0)
-    assert (b.side, b.weight, b.log_odds) == ("both", 0.75, 3.0)
-    assert_allclose(b.log_loss, -np.log(second).mean())
-    assert_allclose(b.difference, b.log_loss - a.log_loss)
-    assert_allclose(b.difference / b.standard_error, ttest_rel(-np.log(second), -np.log(first))[0])
-
-
-def test_without_labels_or_with_one_no_error_is_known():
-    [none] = candidate_contributions([candidate("source", 0.0, None)], np.ones(1))
-    assert np.isnan([none.log_loss, none.difference, none.standard_error]).all()
-    [one] = candidate_contributions([candidate("source", 0.0, np.zeros(1))], np.ones(1))
-    assert np.isfinite(one.log_loss)
-    assert np.isnan(one.standard_error)
+@pytest.mark.parametrize("kind", ["classes", "numbers", "times"])
+def test_all_outcomes_have_one_layout(rng, kind):
+    X, y = people(rng, 60)
+    labels, model = {
+        "classes": (np.where(np.arange(60) < 40, y, -1), DPTransferClassifier()),
+        "numbers": (np.where(np.arange(60) < 40, X[:, 0] + y, np.nan), DPTransferRegressor()),
+        "times": (
+            np.rec.fromarrays([y == 1, np.where(np.arange(60) < 40, 1 + X[:, 0], np.nan)]),
+            DPTransferSurvival(),
+        ),
+    }[kind]
+    report = model.fit(X, labels).report()
+    assert list(report.columns) == COLUMNS
+    assert report["n_labels"].tolist() == [40]
+    assert np.isfinite(report["log_likelihood"]).all()
+    assert report["side"].tolist() == ["target"]

@@ -11,8 +11,8 @@ from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 
 from skdp import DPSource, OptimalDPNoise
 from skdp.release import ClassModel, Moments
+from skdp.transfer._density_candidates import ClassMeans
 from skdp.transfer._scorers import (
-    ClassMeans,
     Scorer,
     discriminant,
     normalized_log_posteriors,

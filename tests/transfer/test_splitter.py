@@ -11,7 +11,14 @@ from sklearn.model_selection import (
 )
 from sklearn.neighbors import KNeighborsClassifier
 
-from skdp import DPStatisticsSource, DPTransferClassifier, LabeledScorer, LabeledSplit
+from skdp import (
+    DPStatisticsSource,
+    DPTransferClassifier,
+    DPTransferRegressor,
+    DPTransferSurvival,
+    LabeledScorer,
+    LabeledSplit,
+)
 
 MARKED = np.array([0, -1, 1, 0, -1, 1, 0, 1, -1, 0, 1, -1])
 
@@ -118,3 +125,58 @@ def test_minus_one_is_a_class_where_a_target_without_a_source_takes_it_for_one()
     tests = [test for _, test in LabeledSplit(2).split(y, y)]
     assert_array_equal(np.sort(np.concatenate(tests)), [0, 1, 2, 3])
     assert [len(test) for _, test in LabeledSplit(2, unlabeled=-1).split(y, y)] == [1, 1]
+
+
+def outcomes_of(kind):
+    """Rows and outcomes, the last thirty of them unknown in part or altogether."""
+    rng = np.random.default_rng(0)
+    X = rng.random((90, 2))
+    known = np.arange(90) < 60
+    if kind == "classes":
+        return X, np.where(known, (X[:, 0] > 0.5) * 1, -1)
+    if kind == "numbers":
+        return X, np.where(known, X[:, 0] - 1, np.nan)
+    y = np.empty(90, dtype=[("event", bool), ("time", float)])
+    y["event"], y["time"] = rng.random(90) < 0.6, np.where(known, 2 - X[:, 0], np.nan)
+    if kind == "times":
+        return X, y
+    table = pd.DataFrame({"event": y["event"], "time": np.arange(90) + 1.0})
+    table["event"] = table["event"].astype("boolean").where(known)  # partly known times
+    return X, table
+
+
+ESTIMATORS = {"classes": DPTransferClassifier, "numbers": DPTransferRegressor}
+
+
+@pytest.mark.parametrize("kind", ["classes", "numbers", "times", "table"])
+def test_known_outcomes_of_all_kinds_are_tested_and_others_trained_on(kind):
+    X, y = outcomes_of(kind)
+    times_tested = np.zeros(90, dtype=int)
+    for train, test in LabeledSplit(3).split(X, y):
+        assert set(range(60, 90)) <= set(train)
+        times_tested[test] += 1
+    assert times_tested.tolist() == [1] * 60 + [0] * 30
+
+
+@pytest.mark.parametrize("kind", ["classes", "numbers", "times", "table"])
+def test_searches_score_all_kinds_alike(kind):
+    X, y = outcomes_of(kind)
+    estimator = ESTIMATORS.get(kind, DPTransferSurvival)()
+    settings = {"cv": LabeledSplit(3), "error_score": "raise"}
+    scores = cross_validate(estimator, X, y, **settings)["test_score"]
+    assert np.isfinite(scores).all()
+    both = cross_validate(
+        estimator, X, y, **settings, scoring=LabeledScorer(), return_train_score=True
+    )
+    np.testing.assert_allclose(both["test_score"], scores)
+    assert np.isfinite(both["train_score"]).all()
+    with pytest.raises(ValueError, match=r"\.score marks 30 of 90 .*LabeledSplit"):
+        estimator.fit(X, y).score(X, y)
+
+
+def test_folds_of_integers_are_stratified_where_they_are_classes():
+    X = np.zeros((12, 1))
+    counts = np.arange(12.0)  # no number occurs twice
+    assert len(list(LabeledSplit(4).split(X, counts))) == 4
+    y = np.arange(12.0) % 3
+    assert all(len(np.unique(y[test])) == 3 for _, test in LabeledSplit(4).split(X, y))

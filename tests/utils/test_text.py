@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from skdp import DPStatisticsSource, DPTransferClassifier, Schema, quantile_bounds, schema_from
-from skdp.tabular import check_table
+from skdp.tabular import ClassOutcome, check_table
 from skdp.utils._text import matched, named_like
 
 decomposed = partial(unicodedata.normalize, "NFD")
@@ -40,7 +40,7 @@ def test_schemas_of_both_forms_are_one():
     with pytest.raises(ValueError, match="'a' of the schema has duplicate categories"):
         Schema.from_mapping({"a": {"type": "category", "categories": ["ä", decomposed("ä")]}})
     with pytest.raises(ValueError, match="'classes' of the schema must be two or more different"):
-        Schema(SCHEMA.columns, ("ä", decomposed("ä")))
+        Schema(SCHEMA.columns, ClassOutcome(("ä", decomposed("ä"))))
 
 
 def test_tables_of_both_forms_are_one():

@@ -1,20 +1,16 @@
-"""Strategies: what they are given, what they return, and what each states about itself."""
+"""What strategies are given and return: a target with its releases, and a model of classes."""
 
-from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 
 from skdp.release import Moments, Release, Subspace
 from skdp.transfer._evidence import has_indicators
-from skdp.transfer._label_correction import sampling_of
-
-if TYPE_CHECKING:  # which imports results from here
-    from skdp.transfer._self_training import SelfTrainingSchedule
+from skdp.transfer._priors_and_costs import sampling_of
 
 # Number of directions of the target's subspace and of discriminants, as in the source's default
 # subspace. Rule of thumb.
@@ -97,6 +93,20 @@ class Task:
         return has_indicators(self.X)
 
     @property
+    def widths(self):
+        """Widths of columns between public bounds, NaN where there are none."""
+        widths = np.full(self.X.shape[1], np.nan)
+        for pair in self.pairs[:1] if not self.is_embedded else ():
+            release, shared = pair.release, slice(None, self.n_shared)
+            if release.n_features == len(widths[shared]):
+                bounds = release.bounds
+                encoded = release.encoder is not None
+                widths[shared] = (
+                    1.0 if encoded else np.nan if bounds is None else np.ptp(bounds, 0)
+                )
+        return widths
+
+    @property
     def pairs(self):
         """The target paired with each release, in the columns of the releases."""
         return [PairedRelease(self, *source) for source in self.sources]
@@ -110,6 +120,11 @@ class Task:
     def labels_each_class(self):
         """Whether each class has a labeled row."""
         return len(np.unique(self.labels[~self.unlabeled])) == self.n_classes
+
+    @property
+    def labels_any(self):
+        """Whether any row has a label."""
+        return not self.unlabeled.all()
 
     @property
     def frequencies(self):
@@ -252,31 +267,3 @@ class TransferResult:
     def labels(self):
         """Class index of each row, given or predicted."""
         return self.distributions.argmax(axis=1)
-
-
-@dataclass(frozen=True)
-class Strategy:
-    """How source and target are combined.
-
-    Attributes
-    ----------
-    name : str
-        Value of the parameter of :class:`~skdp.DPTransferClassifier`.
-
-    learn : callable
-        ``learn(task, training)`` returns the :class:`TransferResult` of a task, by this
-        self-training if it uses any.
-
-    schedule : SelfTrainingSchedule
-        Values of "auto".
-
-    reconstructs_rows : bool, default=False
-        Whether it compares errors of reconstructed rows. It then needs a single release that
-        reconstructs them, exactly its columns, and a label of each class, and has no
-        probabilities; otherwise its models are a :class:`TransferModel`.
-    """
-
-    name: str
-    learn: Callable[..., TransferResult]
-    schedule: "SelfTrainingSchedule"
-    reconstructs_rows: bool = False

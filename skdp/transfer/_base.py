@@ -1,0 +1,190 @@
+"""What the three estimators of a target share: sources, columns, report, explanation."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from skdp.privacy import PrivacyGuarantee
+from skdp.release import TARGET_ADVICE, warn_of_doubt
+from skdp.tabular import Explanation
+from skdp.transfer._inspection import explainable, report_frame
+from skdp.transfer._noise_aware import NOISE_AWARE
+from skdp.transfer._sources import (
+    as_releases,
+    check_columns,
+    match_columns,
+    named_sources,
+    refuse_embedding,
+    summed_guarantee,
+)
+from skdp.utils._frames import as_frame
+from skdp.utils._validation import check_magnitude, forget_fit, validate_data
+from skdp.utils._warnings import warn
+
+# Of scores: estimator, number of unknown outcomes and of rows.
+UNKNOWN = (
+    "The 'y' parameter of {}.score marks {} of {} outcomes as unknown. Score rows with outcomes "
+    "only; in cross-validation, use cv=LabeledSplit(), and scoring=LabeledScorer() for scores of "
+    "training rows."
+)
+
+
+class TransferEstimator(BaseEstimator):
+    """An estimator of a target that learns from releases of one kind of outcome."""
+
+    _kind: str
+
+    model_: Any
+    guarantee_: PrivacyGuarantee | tuple[PrivacyGuarantee, ...] | None
+    label_sampling_: str | None = None
+
+    def _read(self, X, y, strategy=NOISE_AWARE):
+        """Return the releases, matched with the columns of X, and rows as numbers."""
+        forget_fit(self)  # no attribute of an earlier fit remains if this one fails
+        releases = as_releases(self.source, strategy, kind=self._kind)
+        X = as_frame(X)
+        if y is None and not releases:
+            validate_data(self, X, y)  # raises, as all of scikit-learn does
+        self._matching = match_columns(releases, X, strategy)
+        rows = self._matching.rows(self, X, reset=True)
+        check_magnitude(rows, "X")
+        return releases, rows
+
+    def _checked(self, rows, is_labeled):
+        """Return all sources of a number or a time, after checks; see :func:`named_sources`."""
+        refuse_embedding(self._matching, rows.shape[1])
+        together, singles = self._named(rows, np.where(is_labeled, 0, -1))
+        return together + singles
+
+    def _named(self, rows, labels):
+        """Return sources together and single ones, after checks; see :func:`named_sources`."""
+        check_columns(self, self._matching, rows, labels)
+        any_label = bool((labels >= 0).any())
+        together, singles = named_sources(self._matching.releases, with_singles=any_label)
+        for name, release, _, _ in together:
+            which = name if len(together) > 1 else "the source"
+            warn_of_doubt(release, TARGET_ADVICE.format(which=which))
+        return together, singles
+
+    @property
+    def _n_shared(self):
+        """Number of columns, the first ones, that are the sources'."""
+        matching = self._matching
+        return matching.n_shared if matching.releases else 0
+
+    def _learned(self, releases, rows, model, n_labels, sampling):
+        """Set what all estimators have after :meth:`fit`."""
+        self.model_, self._n_labels = model, n_labels
+        self.source_weight_ = model.source_weight
+        self.label_sampling_ = sampling if n_labels else None
+        self._limits = np.array([rows.min(axis=0), rows.max(axis=0)])
+        guarantees = [release.guarantee for release in releases]
+        self.guarantee_ = summed_guarantee(guarantees, self.disjoint)
+        return self
+
+    def _rows(self, X):
+        """Return rows as numbers, of the fitted columns."""
+        check_is_fitted(self)
+        return self._matching.rows(self, X)
+
+    def report(self) -> pd.DataFrame:
+        """Return what the model consists of: weights, evidence, and likelihood of the labels.
+
+        Returns
+        -------
+        report : DataFrame
+            One row for each kind of candidates: its ``name``; its ``side`` ("source", "target" or
+            "both"); its ``weight`` in the model; the ``log_odds`` of the evidence for it compared
+            with the first row, which is the source or, without one, the target alone;
+            ``n_labels``, the number of labels that were found; ``label_sampling``, how they were
+            assumed to be chosen; ``log_likelihood``, the mean log-likelihood of the labels, each
+            by the others (of times, of those with the event; of many, of evenly spaced 2,000);
+            the ``difference`` of this to the first row, and its ``standard_error``. Several
+            sources are in the given order. With self-training alone, there is one row for each
+            scorer with its share of the weights, and NaN elsewhere; "alignment" and "multitask"
+            have the share of rows that each side decided in the last round. It tells about the
+            labels of the target, and is not private.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import DPTransferRegressor
+        >>> X = np.random.default_rng(0).random((30, 2))
+        >>> DPTransferRegressor().fit(X, X[:, 0]).report()[["name", "side", "weight", "n_labels"]]
+                   name    side  weight  n_labels
+        0  target alone  target     1.0        30
+        """
+        check_is_fitted(self)
+        return report_frame(self.model_.contributions, self._n_labels, self.label_sampling_)
+
+    def _explained(self, row, schema, unscaled):
+        """Return the explanation of a row between bounds; see :func:`explainable`."""
+        raise NotImplementedError
+
+    def explain(self, x: ArrayLike | pd.DataFrame | pd.Series) -> Explanation:
+        """Explain the prediction of one row: what each column contributes to it.
+
+        Each column is varied alone over its public values, see
+        :func:`~skdp.tabular.explain_prediction`: those of the schema if the release has one,
+        otherwise the public bounds of the release, extended to the row's own value if necessary.
+        Columns that only the target has are varied over the values that they had in :meth:`fit`.
+        The explanation is of :meth:`predict`: a class, with probabilities multiplied by
+        ``class_weight`` ("alignment" and "multitask": on the scale of the target classifier's
+        ``temperature_``), a number in its unit, or a risk score, whose effects are logarithms of
+        hazard ratios.
+
+        Parameters
+        ----------
+        x : DataFrame of one row, Series, or array-like of shape (n_features,)
+            The row, as X.iloc[[0]] or X.iloc[0]. If the release has a schema, it may be a row of
+            the table or an encoded one.
+
+        Returns
+        -------
+        explanation : Explanation
+
+        Raises
+        ------
+        ValueError
+            If x is not one row of the columns that were fitted.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp import DPTransferRegressor
+        >>> X = np.random.default_rng(0).random((200, 2))
+        >>> model = DPTransferRegressor().fit(X, 10 * X[:, 0])
+        >>> model.explain([0.75, 0.5]).to_frame()["effect"].round(1).abs()
+        x0    2.5
+        x1    0.0
+        Name: effect, dtype: float64
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        return self._explained(*explainable(x, self._matching, self._limits, self._rows, names))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "guarantee_")
+
+
+# Standard deviations from no relation from which outcomes contradict a source: six in a thousand
+# do by chance.
+_CONTRADICTION = 2.5
+
+
+def warn_of_contradiction(deviations, finding):
+    """Warn if numbers or times are so many deviations from no relation to a source's prediction.
+
+    ``finding`` says how they contradict it.
+    """
+    if deviations < -_CONTRADICTION:
+        warn(
+            f"The outcomes in y contradict the source: {finding} ({-deviations:.1f} standard "
+            "errors from no relation). Check that its columns, their units and its outcome mean "
+            "the same here, see report() for the weight of each kind of model, or use no source "
+            "(source=None)."
+        )

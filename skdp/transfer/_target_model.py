@@ -1,0 +1,550 @@
+"""What a target learns: Bayesian regressions around releases, averaged by their evidence.
+
+Each regression is linear in the prediction of a release, in 1, and in functions of the columns. It
+differs from the others in how far its coefficients may lie from the release before outcomes are
+seen. Outcomes enter by one of three likelihoods: of numbers, of classes, of times.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import logsumexp, softmax
+
+from skdp.transfer._inspection import Contribution, compared, side_of
+from skdp.transfer._likelihoods import CoxLikelihood, GaussianLikelihood, Posterior
+from skdp.utils._linalg import TINY
+
+# Standard deviation of columns that the release lacks, as terms: that of a binary one.
+_OWN_DEVIATION = 0.5
+# Relative variation below which columns are treated as constant; rule of thumb.
+_MIN_VARIATION = 1e-5
+# Largest number of labeled rows from which log-likelihoods are reported.
+_MOST_REPORTED = 2000
+# Candidates with less weight are not asked for predictions.
+_NO_WEIGHT = 1e-6
+# Kinds of candidates around a source besides the source as it is.
+SHIFTED, CHANGED, TARGET = ", own level and slope", ", own coefficients", "target alone"
+
+
+@dataclass(frozen=True)
+class Beliefs:
+    """How far a target may lie from a source: prior standard deviations and probabilities.
+
+    Attributes
+    ----------
+    levels : tuple of float
+        Of the intercept, equally probable.
+
+    slope : float
+        Of the slope about 1.
+
+    strengths : tuple of float
+        Of the sum of functions of the columns over the target's rows.
+
+    own_strengths : tuple of float
+        The same of the target alone.
+
+    own_level : float
+        Of the intercept of the target alone.
+
+    kinds : tuple of float, default=(1/4, 1/4, 1/2)
+        Probabilities of a source as it is, with another level and slope, and with other
+        coefficients.
+
+    alone : float, default=.02
+        That of the target alone, compared with all sources.
+
+    power : float, default=1
+        The probability of a strength is inversely proportional to this power of it.
+    """
+
+    levels: tuple
+    slope: float
+    strengths: tuple = ()
+    own_strengths: tuple = ()
+    own_level: float = 1.0
+    kinds: tuple = (0.25, 0.25, 0.5)
+    alone: float = 0.02
+    power: float = 1.0
+
+
+# Of numbers, in standard deviations about the prediction; see benchmarks/bench_numbers.py. With
+# .8 as the largest, a hundred labels cannot explain a price as well as it can be, .98 of R².
+_STRENGTHS = (0.2, 0.6, 2.0, 6.0, 20.0)
+NUMBERS = Beliefs(
+    (1.0,), 0.3, _STRENGTHS, _STRENGTHS, own_level=0.3, kinds=(0.1, 0.0, 0.9), alone=0.0
+)
+# Of log-hazards; see benchmarks/bench_times.py. With probabilities of 1/4, 1/4 and 1/2, the
+# concordance after 20, 60 and 200 outcomes is .001, .003 and .004 lower.
+TIMES = Beliefs(
+    (0.0,), 0.3, (0.5, 2.0), (0.5, 1.0, 2.0, 4.0), own_level=0.0, kinds=(0.1, 0.0, 0.9)
+)
+# Prior standard deviation of the mean of a target about that of the source, between the bounds.
+_LEVEL = 0.3
+# How far a labeled place may lie from what the source expects, beyond the median of these
+# differences, in standard deviations about the prediction times the square root of the number of
+# labels: so far one row alone moves the mean by as many standard errors. Without it, 30 labels
+# lose .2 of R² on CD4 cells.
+_REACH = 1.0
+# Degrees of freedom of the prior of the variance about the prediction, which counts for two rows.
+# With 8, labels show too late that a target has less variance than the source; with 2.5, ten
+# labels with one far away among them cost .3 of R² on visits to a doctor.
+_FREEDOM = 4.0
+# Without a source, outcomes are scaled to unit variance, and half of it is unexplained at first,
+# which counts for one row (rule of thumb).
+_UNEXPLAINED, _OWN_FREEDOM = 0.5, 3.0
+# Least events from which anything but the release as it is can be told: the partial likelihood of
+# a single one hardly says anything.
+_LEAST_EVENTS = 2
+# Events for which the prior of the level of a baseline counts: the logarithm has the standard
+# deviation .7 that intercepts of sites have.
+_LEVEL_EVENTS = 2.0
+# Events for which the prior of the shape of the baseline counts, in all intervals together: with
+# 2, the integrated Brier score after 20 outcomes is .0021 worse; 10 and 40 differ by .0005.
+_SHAPE_EVENTS = 20.0
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Functions of the columns: the basis of a release and the target's own columns.
+
+    Attributes
+    ----------
+    basis : BasisFunctions or None
+        None: the functions are the columns.
+
+    n_shared : int
+        Number of columns, the first ones, that are those of the release.
+
+    means, scales : ndarray of shape (n_functions,)
+        Subtracted from the functions, and divided by.
+
+    spread : float
+        Standard deviation of the sum of independent functions over the target's rows.
+
+    directions : ndarray of shape (n_directions, n_functions) or None
+        Onto which they are rotated; None for none.
+    """
+
+    basis: Any
+    n_shared: int
+    means: np.ndarray
+    scales: np.ndarray
+    spread: float
+    directions: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, basis: Any, n_shared: int | None, rows: np.ndarray) -> Self:
+        """Return functions that have mean 0 over the target's rows; None: all are shared."""
+        n_shared = rows.shape[1] if n_shared is None else n_shared
+        functions = _functions(basis, n_shared, rows)
+        deviations, n_own = functions.std(axis=0), rows.shape[1] - n_shared
+        scales = np.ones(len(deviations))
+        own = slice(len(scales) - n_own, None)
+        scales[own] = np.where(deviations[own] > 0, deviations[own] / _OWN_DEVIATION, 1.0)
+        spread = np.linalg.norm(deviations / scales) or 1.0
+        return cls(basis, n_shared, functions.mean(axis=0), scales, float(spread))
+
+    @classmethod
+    def of_columns(cls, rows: np.ndarray, widths: np.ndarray) -> Self:
+        """Return the columns, of mean 0, divided by the roots of deviations and of widths.
+
+        Widths between public bounds make it a prior in which coefficients of rare values are
+        larger, as a release's own are; NaN where there are none standardizes a column.
+        """
+        means, deviations = rows.mean(axis=0, dtype=float), rows.std(axis=0, dtype=float)
+        constant = deviations <= _MIN_VARIATION * np.abs(means)
+        deviations = np.where(constant, 1.0, deviations)
+        scales = np.sqrt(deviations * np.where(np.isnan(widths), deviations, widths))
+        spread = np.linalg.norm(np.where(constant, 0.0, deviations) / scales) or 1.0
+        return cls(None, rows.shape[1], means, scales, float(spread))
+
+    def rotated(self, rows: np.ndarray, most: int) -> Self:
+        """Return at most as many functions as these rows: the prior has no direction."""
+        if len(self.means) <= min(len(rows), most):
+            return self
+        directions = np.linalg.svd(self(rows), full_matrices=False)[2][:most]
+        return replace(self, directions=directions)
+
+    @property
+    def n_functions(self) -> int:
+        """Number of functions."""
+        return len(self.means if self.directions is None else self.directions)
+
+    def __call__(self, rows: np.ndarray) -> np.ndarray:
+        """Return the functions of rows."""
+        if not len(self.means):  # of densities, which have none
+            return np.empty((len(rows), 0))
+        values = (_functions(self.basis, self.n_shared, rows) - self.means) / self.scales
+        return values if self.directions is None else values @ self.directions.T
+
+
+def _functions(basis, n_shared, rows):
+    rows = rows.astype(np.float64, copy=False)
+    if basis is None:
+        return rows
+    return np.hstack([basis.encode(rows[:, :n_shared]), rows[:, n_shared:]])
+
+
+@dataclass(frozen=True)
+class Source:
+    """What candidates lie around: a release, an adaptation of one, or nothing.
+
+    Attributes
+    ----------
+    name : str
+
+    probability : float
+        Before outcomes are seen.
+
+    predict : callable or None
+        Predictions of rows of the target; None for the target alone.
+
+    terms : Terms
+
+    beliefs : Beliefs
+
+    release : Release or None, default=None
+
+    stated : tuple of float, default=(0, 0)
+        Standard deviations of slope and level that the release states.
+
+    unit : float, default=1
+        That of the prediction, in which slope and stated errors are.
+
+    center : float or ndarray of shape (n_classes,), default=0
+        Mean number, or logarithms of class frequencies, about which the slope is.
+
+    source_weight : float, default=1
+        Weight of releases in it.
+    """
+
+    name: str
+    probability: float
+    predict: Callable[..., np.ndarray] | None
+    terms: Terms
+    beliefs: Beliefs
+    release: Any = None
+    stated: tuple = (0.0, 0.0)
+    unit: float = 1.0
+    center: Any = 0.0
+    source_weight: float = 1.0
+
+    def predicted(self, rows: np.ndarray) -> np.ndarray:
+        """Return predictions about the center; 0 for the target alone."""
+        return np.zeros(len(rows)) if self.predict is None else self.predict(rows) - self.center
+
+    def design(self, rows: np.ndarray) -> np.ndarray:
+        """Return the prediction, 1, and the functions."""
+        return np.column_stack([self.predicted(rows), np.ones(len(rows)), self.terms(rows)])
+
+    def priors(self, *, tells: bool) -> Iterator[tuple[str, float, np.ndarray, np.ndarray]]:
+        """Yield name, probability, and mean and deviations of slope, level and functions.
+
+        If outcomes tell nothing, only the source as it is remains.
+        """
+        beliefs, n = self.beliefs, self.terms.n_functions
+        mean, as_it_is = np.zeros((2, 2 + n))
+        if self.predict is None:
+            for strength, share in _shares(beliefs.own_strengths, beliefs.power):
+                deviations = np.full(2 + n, strength / self.terms.spread)
+                deviations[:2] = 0.0, beliefs.own_level / self.unit
+                yield self.name, share, mean, deviations
+            return
+        mean[0], as_it_is[:2] = 1.0, np.divide(self.stated, self.unit)
+        yield self.name, beliefs.kinds[0] if tells else 1.0, mean, as_it_is
+        for level in beliefs.levels if tells else ():
+            shifted = as_it_is.copy()
+            shifted[:2] = np.hypot(as_it_is[:2], (beliefs.slope / self.unit, level))
+            part = 1 / len(beliefs.levels)
+            yield self.name + SHIFTED, part * beliefs.kinds[1], mean, shifted
+            for strength, share in _shares(beliefs.strengths, beliefs.power):
+                changed = shifted.copy()
+                changed[2:] = strength / self.terms.spread
+                yield self.name + CHANGED, part * beliefs.kinds[2] * share, mean, changed
+
+
+def _of_first(predict, n_shared, rows):
+    """Return predictions by the first columns, which are those of the release."""
+    return predict(rows[:, :n_shared])
+
+
+def alone(sources):
+    """Return the target alone, in the terms of the first source, if it is probable at all."""
+    first = sources[0]
+    changes = {"name": TARGET, "probability": first.beliefs.alone, "predict": None}
+    yield from [replace(first, **changes, source_weight=0.0)] if first.beliefs.alone else []
+
+
+def _shares(strengths, power):
+    shares = np.array(strengths) ** -power
+    return zip(strengths, shares / shares.sum(), strict=True)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A regression after outcomes were seen.
+
+    Attributes
+    ----------
+    name : str
+        Of its kind; candidates of one name are one part of the report.
+
+    source : int
+        Number of the source that it lies around.
+
+    posterior : Posterior
+
+    log_odds : float
+        Logarithm of its probability at first and its evidence, up to a constant.
+
+    held_out : ndarray of shape (n_reported,)
+        Log-likelihood of labeled rows, or events, that it has not seen.
+    """
+
+    name: str
+    source: int
+    posterior: Posterior
+    log_odds: float
+    held_out: np.ndarray
+
+
+class TargetModel:
+    """Average of regressions around sources, by their evidence.
+
+    Parameters
+    ----------
+    sources : list of Source
+
+    likelihoods : list
+        Of the outcomes, for each source.
+
+    n_reported : int
+        Number of outcomes.
+
+    tells : bool
+        Whether outcomes tell more than the sources as they are.
+    """
+
+    def __init__(self, sources, likelihoods, n_reported, *, tells):
+        self.sources, self.likelihoods = sources, likelihoods
+        step = slice(None, None, max(-(-n_reported // _MOST_REPORTED), 1))
+        self.candidates = []
+        for k, (source, likelihood) in enumerate(zip(sources, likelihoods, strict=True)):
+            for name, probability, mean, deviations in source.priors(tells=tells):
+                if not probability:
+                    continue
+                posterior = likelihood.posterior(mean, deviations)
+                log_odds = np.log(source.probability * probability) + posterior.log_evidence
+                held_out = likelihood.held_out(posterior, step)
+                self.candidates.append(Candidate(name, k, posterior, float(log_odds), held_out))
+        self.weights = softmax([candidate.log_odds for candidate in self.candidates])
+        shares = [sources[candidate.source].source_weight for candidate in self.candidates]
+        self.source_weight = float(min(self.weights @ shares, 1.0))  # in spite of rounding
+        self.contributions = self._contributions()
+
+    def _contributions(self) -> list[Contribution]:
+        """Weight, evidence and log-likelihood of each kind of candidates."""
+        names = np.array([candidate.name for candidate in self.candidates])
+        log_odds = np.array([candidate.log_odds for candidate in self.candidates])
+        held_out = np.array([candidate.held_out for candidate in self.candidates])
+        parts, first = [], None
+        for name in dict.fromkeys(names.tolist()):
+            kind = names == name
+            total = logsumexp(log_odds[kind])
+            odds = log_odds[kind][:, np.newaxis] - total
+            likely = total, logsumexp(held_out[kind] + odds, axis=0)
+            first = likely if first is None else first
+            source = self.sources[self.candidates[int(kind.argmax())].source]
+            side = "both" if ", own " in name else side_of(source.source_weight)
+            weight = float(min(self.weights[kind].sum(), 1.0))
+            compare = compared(likely[1], first[1])
+            parts.append(Contribution(name, side, weight, float(total - first[0]), *compare))
+        return parts
+
+    def _kept(self):
+        """Yield each source with its likelihood and its candidates that have a weight."""
+        for k, (source, likelihood) in enumerate(zip(self.sources, self.likelihoods, strict=True)):
+            pairs = zip(self.candidates, self.weights, strict=True)
+            kept = [(c.posterior, w) for c, w in pairs if c.source == k and w > _NO_WEIGHT]
+            if kept:
+                yield source, likelihood, kept
+
+
+class NumberModel(TargetModel):
+    """Average of candidates for the place of a number between its bounds.
+
+    Parameters
+    ----------
+    sources : list of Source
+
+    rows : ndarray of shape (n_samples, n_features)
+        All rows of the target.
+
+    labeled : ndarray of shape (n_samples,)
+        Which of them have a place.
+
+    places : ndarray of shape (n_labeled,)
+        Of the labeled rows.
+
+    keeps_mean : bool
+        Whether the mean prediction over all rows stays that of the releases.
+    """
+
+    def __init__(self, sources, rows, labeled, places, keeps_mean=False):
+        freedom = _OWN_FREEDOM if sources[0].predict is None else _FREEDOM
+        if keeps_mean:
+            sources = [
+                replace(s, stated=(s.stated[0], np.hypot(s.stated[1], _LEVEL))) for s in sources
+            ]
+        known = rows[labeled]
+        likelihoods = [
+            GaussianLikelihood(s.design(known), within_reach(s, known, places), s.unit**2, freedom)
+            for s in sources
+        ]
+        super().__init__(sources, likelihoods, len(known), tells=len(known) > 0)
+        self.offset = 0.0
+        if keeps_mean:
+            means = [source.center + source.predicted(rows).mean() for source in sources]
+            expected = np.average(means, weights=[source.probability for source in sources])
+            self.offset = float(expected - self.predict(rows)[0].mean())
+
+    @staticmethod
+    def sources_of(named, n_shared, rows, *, any_label):
+        """Return the sources of named releases, and with labels the target alone."""
+        sources = []
+        for name, release, _, probability in named:
+            terms, regression = (
+                Terms.of(release.statistics.basis, n_shared, rows),
+                release.regression,
+            )
+            counts = release.statistics.sums.row_counts
+            sources.append(
+                Source(
+                    name,
+                    probability,
+                    partial(_of_first, release.model.places, n_shared),
+                    terms,
+                    NUMBERS,
+                    release,
+                    (regression.coefficient_sd[0], regression.intercept_sd[0]),
+                    float(np.sqrt(release.regression.variance[0])),
+                    float(counts[1] / counts.sum()),
+                )
+            )
+        if not named:
+            beliefs, unit = replace(NUMBERS, own_level=1.0), float(np.sqrt(_UNEXPLAINED))
+            terms = Terms.of(None, 0, rows)
+            return [Source(TARGET, 1.0, None, terms, beliefs, unit=unit, source_weight=0.0)]
+        return [*sources, *alone(sources)] if any_label else sources
+
+    def predict(self, rows, with_variance=False):
+        """Return the expected place of each row, and its variance about that or None."""
+        mean, square = np.zeros(len(rows)), np.zeros(len(rows))
+        for source, _, kept in self._kept():
+            X = source.design(rows)
+            for posterior, weight in kept:
+                places = source.center + X @ posterior.coefficients
+                mean += weight * places
+                if with_variance:
+                    square += weight * places**2
+                    square += weight * posterior.variance * (1 + posterior.leverage(X))
+        return mean + self.offset, np.maximum(square - mean**2, 0.0) if with_variance else None
+
+
+def within_reach(source, rows, places):
+    """Return places about the center, those far from all others moved towards them."""
+    expected, left = source.predicted(rows), places - source.center
+    if source.predict is None or not len(places):
+        return left
+    left, reach = left - expected, _REACH * source.unit * np.sqrt(len(places))
+    return expected + np.clip(left, np.median(left) - reach, np.median(left) + reach)
+
+
+class TimeModel(TargetModel):
+    """Average of candidates for log-hazards, and the baseline of the target.
+
+    Parameters
+    ----------
+    sources : list of Source
+
+    rows : ndarray of shape (n_samples, n_features)
+        All rows of the target.
+
+    known : ndarray of shape (n_samples,)
+        Which of them have an outcome.
+
+    events, times : ndarray of shape (n_known,)
+        Of the rows with an outcome, followed up to the horizon.
+
+    outcome : EventOutcome
+    """
+
+    def __init__(self, sources, rows, known, events, times, outcome):
+        seen = rows[known]
+        likelihoods = [CoxLikelihood.of(s.design(seen), events, times) for s in sources]
+        super().__init__(sources, likelihoods, int(events.sum()), tells=self.tells(events))
+        self.baseline = self._baseline(rows, known, events, times, outcome)
+
+    @staticmethod
+    def sources_of(named, n_shared, rows, *, any_label):
+        """Return the sources of named releases, and with labels the target alone."""
+        sources = [
+            Source(
+                name,
+                probability,
+                partial(_of_first, release.model.risks, n_shared),
+                Terms.of(release.statistics.basis, n_shared, rows),
+                TIMES,
+                release,
+                (release.regression.coefficient_sd[0], 0.0),
+            )
+            for name, release, _, probability in named
+        ]
+        if not named:
+            terms = Terms.of(None, 0, rows)
+            return [Source(TARGET, 1.0, None, terms, TIMES, source_weight=0.0)]
+        return [*sources, *alone(sources)] if any_label else sources
+
+    @staticmethod
+    def tells(events):
+        """Return whether events tell more than the sources as they are."""
+        return bool(events.sum() >= _LEAST_EVENTS)
+
+    def _means(self):
+        """Yield each source with the mean of its candidates' coefficients, weighted."""
+        for source, _, kept in self._kept():
+            yield source, sum(weight * posterior.coefficients for posterior, weight in kept)
+
+    def log_hazards(self, rows: np.ndarray) -> np.ndarray:
+        """Return the log-hazard of each row, relative to the baseline."""
+        return sum(source.design(rows) @ mean for source, mean in self._means())
+
+    def _baseline(self, rows, known, events, times, outcome):
+        """Return the cumulative hazard within each interval at log-hazard 0."""
+        log_hazards, n_events = self.log_hazards(rows), _LEVEL_EVENTS
+        starts, ends = np.append(0.0, outcome.ends[:-1]), outcome.ends
+        parts = [
+            (source, sum(weight for _, weight in kept))
+            for source, _, kept in self._kept()
+            if source.predict is not None
+        ]
+        if self.sources[0].predict is None:
+            before, n_events = (ends - starts) / outcome.horizon, 0.0
+        else:
+            whole = sum(w for _, w in parts)
+            before = sum(w / whole * s.release.model.hazards.baseline for s, w in parts)
+            # Rows of the target have the hazards, on average, that the releases expect.
+            by_releases = sum(w / whole * source.predicted(rows) for source, w in parts)
+            before = before * np.exp(logsumexp(by_releases) - logsumexp(log_hazards))
+        if not len(times):
+            return before
+        passed = np.clip((times[:, np.newaxis] - starts) / (ends - starts), 0, 1)
+        expected = before * (np.exp(log_hazards[known]) @ passed)
+        counts = np.bincount(np.searchsorted(ends, times[events]), minlength=len(ends))
+        level = (n_events + counts.sum()) / max(n_events + expected.sum(), TINY)
+        prior = _SHAPE_EVENTS * before / before.sum()
+        return level * before * (prior + counts) / np.maximum(prior + level * expected, TINY)
