@@ -172,7 +172,7 @@ class TestHazards:
         X, y = np.random.RandomState(0).rand(100_000, 2), pairs(np.zeros(100_000), 365)
         source = DPStatisticsSource(30.0, bounds=(0, 1), outcome=OUTCOME, random_state=seed)
         made = source.fit(X, y).release_
-        assert np.abs(made.predict(X[:9])).max() < 1
+        assert np.abs(made.predict(X[:9])).max() < 1.5
         assert made.predict_survival_function(X[:9], return_array=True).min() > 0.99
 
     def test_nothing_there_is_said(self):
