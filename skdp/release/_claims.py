@@ -126,12 +126,16 @@ class _Classes(OutcomeModel):
         return np.stack([1 - p, p], axis=1)
 
     def optimism(self, t, rows):
+        # By what rows would say of the effect if it were none. Separated classes say little of it,
+        # and a descent of as many steps learns little of them: by what they say, claims of breast
+        # cancer (98 % right) had a log loss .17 above that of the best slope, and .05 so.
         none, some = rows.transpose(1, 0, 2)
-        weights, x = none * some / np.maximum(none + some, TINY), self.scores(t)
-        total = np.maximum(weights.sum(axis=1, keepdims=True), TINY)
-        apart = x - (weights * x).sum(axis=1, keepdims=True) / total
-        information = np.maximum((weights * apart**2).sum(axis=1), TINY)
-        return 1 / (self.bins.unit * information)
+        both, x = none + some, self.scores(t)
+        n = both.sum(axis=1, keepdims=True)
+        apart = x - (both * x).sum(axis=1, keepdims=True) / n
+        uncertain = (none.sum(axis=1) / n[:, 0]) * (some.sum(axis=1) / n[:, 0])
+        information = uncertain * (both * apart**2).sum(axis=1)
+        return 1 / (self.bins.unit * np.maximum(information, TINY))
 
 
 def class_claims(table, counts, deviation):
@@ -207,6 +211,8 @@ class _Pairs(OutcomeModel):
     def optimism(self, t, rows):
         wrong, right, x = rows[:, 0], rows[:, 1:].sum(axis=1), self.scores(t)
         information = (wrong * right / np.maximum(wrong + right, TINY) * x**2).sum(axis=1)
+        # No less than a quarter of what they would say without an effect.
+        information = np.maximum(information, ((wrong + right) * x**2).sum(axis=1) / 16)
         return 1 / (self.bins.unit * np.maximum(information, TINY))
 
 

@@ -179,7 +179,7 @@ class Descent(Part):
         most = max(parts, key=lambda part: len(part.basis.column)).basis
         coefficients = np.zeros((len(parts[0].coefficients), len(most.column)))
         for part_, weight in zip(parts, weights, strict=True):
-            coefficients[:, part_._places_in(most)] += weight * part_.coefficients
+            coefficients[:, part_.basis.places_in(most)] += weight * part_.coefficients
         intercepts, value, deviation = (
             weights @ np.array([getattr(part_, name) for part_ in parts])
             for name in ("intercepts", "value", "deviation")
@@ -189,18 +189,11 @@ class Descent(Part):
     def adds_to(self, other: Self) -> bool:
         """Return whether both have functions of the same columns, one of them all of both."""
         few, many = sorted((self, other), key=lambda part: len(part.basis.column))
-        places = few._places_in(many.basis)
+        places = few.basis.places_in(many.basis)
         return len(places) == len(few.basis.column) and all(
             np.array_equal(array, getattr(many.basis, key)[places])
             for key, array in vars(few.basis).items()
         )
-
-    def _places_in(self, basis):
-        """Return where these functions are among others, those that are there."""
-        numbers = zip(basis.column.tolist(), basis.order.tolist(), strict=True)
-        place = {function: k for k, function in enumerate(numbers)}
-        mine = zip(self.basis.column.tolist(), self.basis.order.tolist(), strict=True)
-        return np.array([place[function] for function in mine if function in place], dtype=int)
 
     @property
     def largest_effect(self) -> float:

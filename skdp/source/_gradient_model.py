@@ -124,7 +124,8 @@ class GradientModel(StatisticsModel):
         problem = problem_of(statistics)
         descent = chosen_grid(problem, grid, queries.distance)
         encoded = EncodedRows(rows, descent)
-        weights, freedom = descend(encoded, problem, queries)
+        places = statistics.basis.places_in(descent.basis)
+        weights, freedom = descend(encoded, problem, queries, places)
         table = score_table(encoded, problem, weights, freedom, queries)
         constant = descent.constant * descent.step
         found = Descent(weights[:-1].T, weights[-1] * constant, descent.basis, table)
@@ -159,8 +160,11 @@ def _signal(problem, grid, distance):
     return problem.n_rows * distance / np.sqrt(n_numbers)
 
 
-def descend(encoded, problem, queries):
-    """Return coefficients after some steps, and their degrees of freedom; spends "gradients"."""
+def descend(encoded, problem, queries, places):
+    """Return coefficients after some steps, and their degrees of freedom; spends "gradients".
+
+    Functions in the sums are at some places among those of the gradients.
+    """
     grid = encoded.grid
     n_steps, rate = number_of_steps(problem, grid, queries.distance)
     queries.divide("gradients", n_steps)
@@ -168,6 +172,8 @@ def descend(encoded, problem, queries):
     clip = problem.scale * grid.clip
     weights = np.zeros((grid.n_basis + 1, len(problem.start)))
     weights[-1] = problem.start / constant
+    if problem.first is not None:
+        weights[places] = problem.first.T
     velocity, average = np.zeros_like(weights), np.zeros_like(weights)
     n_tail = max(int(_TAIL * n_steps), 1)
     for k in range(n_steps):

@@ -42,7 +42,10 @@ class Problem(ABC):
     n_rows : float
 
     start : ndarray of shape (n_scores,)
-        The constants that all rows have in common.
+        Where the constants begin that all rows have in common.
+
+    first : ndarray of shape (n_scores, n_functions), or None
+        Where the coefficients of the functions in the sums begin; at 0 where there are none.
 
     scale : float
         Of residuals, by which they are clipped.
@@ -62,6 +65,7 @@ class Problem(ABC):
     length = 0.5
     doubled: ClassVar[float] = 80.0
     scale, curvature, n_outcomes, n_fits = 1.0, 1.0, 2, 1.0
+    first: np.ndarray | None = None
 
     def __init__(self, sums, start):
         self.n_rows, self.start = float(sums.row_counts.sum()), start
@@ -86,8 +90,14 @@ class Problem(ABC):
 class TwoClasses(Problem):
     """Log-odds of the second class."""
 
-    def __init__(self, sums):
-        super().__init__(sums, np.diff(np.log(sums.row_counts)))
+    def __init__(self, statistics):
+        sums, linear = statistics.sums, statistics.linear
+        start = np.diff(np.log(sums.row_counts))
+        # Halfway between no effects and those that follow from the sums. In 24 cells where this
+        # was not chosen the log loss is .007 lower than from 0, the AUC .007 higher; of numbers
+        # R² is lower.
+        super().__init__(sums, (start + np.diff(linear.intercepts)) / 2)
+        self.first = np.diff(linear.coefficients, axis=0) / 2
         shares = sums.row_counts / sums.row_counts.sum()
         self.curvature = float(shares.prod())
         # Of rare classes noise is larger than of even ones. With half of the steps of even classes
@@ -201,9 +211,9 @@ def problem_of(statistics):
         return Time(statistics.sums, statistics.exits)
     if statistics.kind == "number":
         return Number(statistics.sums)
-    return (TwoClasses if statistics.sums.counts.shape[1] == 2 else SeveralClasses)(
-        statistics.sums
-    )
+    if statistics.sums.counts.shape[1] == 2:
+        return TwoClasses(statistics)
+    return SeveralClasses(statistics.sums)
 
 
 def _places(codes):
