@@ -157,7 +157,8 @@ def class_claims(table, counts, deviation):
     first, second = rows.transpose(1, 0, 2)
     below = np.cumsum(first, axis=1) - first / 2
     area = (second * below).sum(axis=1) / (first.sum(axis=1) * second.sum(axis=1))
-    slope, intercept = _logistic(*rows.mean(axis=0), model.bins.scores)
+    of_first, of_second = rows.mean(axis=0)
+    slope, intercept = _logistic(of_first, of_second, model.bins.scores)
     return Claims(slope, intercept, _interval(area, 0.0, 1.0))
 
 

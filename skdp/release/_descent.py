@@ -57,10 +57,10 @@ class Descent(Part):
     coefficients: np.ndarray = array("c f", "f", below=_LARGEST_COEFFICIENT)
     intercepts: np.ndarray = array("c", "f", below=_LARGEST_COEFFICIENT)
     basis: BasisFunctions = part(BasisFunctions)
-    table: ScoreTable | None = part(ScoreTable, optional=True)
-    value: np.ndarray | None = array("3", "f", below=_LARGEST_COEFFICIENT, optional=True)
-    deviation: np.ndarray | None = array("1", "f", least=0, below=10.0, optional=True)
-    weight: np.ndarray | None = array("1", "f", least=0, below=LARGEST_MEAN, optional=True)
+    table: Any = part(ScoreTable, optional=True)
+    value: Any = array("3", "f", below=_LARGEST_COEFFICIENT, optional=True)
+    deviation: Any = array("1", "f", least=0, below=10.0, optional=True)
+    weight: Any = array("1", "f", least=0, below=LARGEST_MEAN, optional=True)
 
     @classmethod
     def validate(cls, value: Any, name: str, release: Any, lengths: dict[str, int]) -> None:

@@ -12,7 +12,7 @@ u and v. The effect is scanned; given it, parameters are normal about their mode
 """
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import ndtr
@@ -160,6 +160,11 @@ class OutcomeModel:
     are known besides, their ``total_sd``, and ``summing`` says of which outcomes.
     """
 
+    # Means and deviations of the other parameters, deviation of the effect, and effects to scan.
+    others: Any
+    widest: ClassVar[float]
+    bounds: ClassVar[tuple[float, float]]
+    usual: ClassVar[Any]
     parts = 1  # of an outcome, in which expected rows are evaluated
     folded = False
     # What the fit on the same rows adds to the sum of outcomes times scores, in units of the
@@ -180,7 +185,7 @@ class OutcomeModel:
         """Return the log-density of effects before the table is seen; ``parameters`` for each."""
         raise NotImplementedError
 
-    def outcomes(self, t, standard):
+    def outcomes(self, t, x, density):
         """Return probabilities of outcomes by score, (n, n_outcomes · parts, n_scores)."""
         raise NotImplementedError
 
@@ -317,7 +322,7 @@ class _Fit:
 
 def _scan(model):
     """Return fits for some effects, their probabilities, and how far each stands for others."""
-    whole = None
+    whole: Any = None
     for of_cells in _OF_CELLS:
         before, model.of_cells = model.of_cells, of_cells
         fit = _Fit.of(model, model.mean if whole is None else whole.mode)
@@ -328,8 +333,7 @@ def _scan(model):
     least, most = model.bounds
     sd = np.linalg.inv(whole.root @ whole.root.T)[EFFECT, EFFECT] ** 0.5
     at, sd = np.clip(whole.mode[EFFECT], least, most), min(sd, (most - least) / 4)
-    effects = [at + sd * np.linspace(-3, 3, 11), [0.0], model.usual]
-    effects = np.concatenate(effects)
+    effects = np.concatenate([at + sd * np.linspace(-3, 3, 11), [0.0], model.usual])
     effects = effects[(np.abs(effects - at) < 6 * sd) | (effects == 0)]
     effects = np.unique(np.round(effects[(effects >= least) & (effects <= most)], 7))
     if len(effects) < 2:  # a mode at a bound, hardly any noise
@@ -338,7 +342,8 @@ def _scan(model):
     # for effects that make them.
     [expected] = model.expected(whole.mode[np.newaxis])
     precision = _Precision(model, expected)
-    fits, middle = [None] * len(effects), int(np.argmin(np.abs(effects - at)))
+    fits: list[Any] = [None] * len(effects)
+    middle = int(np.argmin(np.abs(effects - at)))
     for order in (range(middle, len(effects)), range(middle - 1, -1, -1)):
         start = whole.mode
         for k in order:

@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 
 from skdp.release._descent import Descent
-from skdp.release._linear_regression import LinearRegression
 from skdp.release._linear_scores import LinearScores
 from skdp.release._model import Model
 from skdp.release._moments import Moments
@@ -55,7 +54,7 @@ class TableModel(Model):
         return linear if self._scores is None or linear is None else self._scores.linear(linear)
 
     @cached_property
-    def regression(self) -> LinearRegression | None:
+    def regression(self) -> Any:
         """Linear regression of a number, or of the residual of a time."""
         regression = self.statistics.regression
         if self._scores is None or regression is None or self.statistics.kind == "event":

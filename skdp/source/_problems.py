@@ -76,8 +76,8 @@ class Problem(ABC):
 
     def bins(self, coefficients, intercepts, variances, deviation):
         """Return public bins of one score of rows, for noise of some deviation in each."""
-        frame = score_frame(coefficients[0], float(intercepts[0]), variances)
-        return ScoreBins.of(*frame, self.n_rows, deviation)
+        center, unit = score_frame(coefficients[0], float(intercepts[0]), variances)
+        return ScoreBins.of(center, unit, self.n_rows, deviation)
 
     def cells(self, scores: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores of rows that are measured, and their outcomes in the table.
@@ -129,8 +129,8 @@ class SeveralClasses(Problem):
 
     def bins(self, coefficients, intercepts, variances, deviation):
         """Return bins of the distance between two scores."""
-        frame = pair_frame(coefficients, variances)
-        return ScoreBins.of(*frame, self.n_rows, deviation, folded=True)
+        center, unit = pair_frame(coefficients, variances)
+        return ScoreBins.of(center, unit, self.n_rows, deviation, folded=True)
 
     def cells(self, scores, codes):
         """Return how far the scores of other classes are from that of the row's, on which side.
