@@ -54,27 +54,22 @@ class TransferEstimator(BaseEstimator):
         check_magnitude(rows, "X")
         return releases, rows
 
-    def _checked(self, rows, is_labeled):
-        """Return all sources of a number or a time, after checks; see :func:`named_sources`."""
+    def _sources(self, model, rows, is_labeled):
+        """Return the sources of a model of numbers or times, after checks."""
         refuse_embedding(self._matching, rows.shape[1])
         together, singles = self._named(rows, np.where(is_labeled, 0, -1))
-        return together + singles
+        settings = {"any_label": bool(is_labeled.any())}
+        return model.sources_of(together + singles, self._matching.n_shared, rows, **settings)
 
     def _named(self, rows, labels):
         """Return sources together and single ones, after checks; see :func:`named_sources`."""
         check_columns(self, self._matching, rows, labels)
         any_label = bool((labels >= 0).any())
         together, singles = named_sources(self._matching.releases, with_singles=any_label)
-        for name, release, _, _ in together:
+        for name, release, _ in together:
             which = name if len(together) > 1 else "the source"
             warn_of_doubt(release, TARGET_ADVICE.format(which=which))
         return together, singles
-
-    @property
-    def _n_shared(self):
-        """Number of columns, the first ones, that are the sources'."""
-        matching = self._matching
-        return matching.n_shared if matching.releases else 0
 
     def _learned(self, releases, rows, model, n_labels, sampling):
         """Set what all estimators have after :meth:`fit`."""

@@ -443,7 +443,7 @@ class DPTransferClassifier(LabeledScoreMixin, TransferEstimator):
         )
         sources, singles = (
             tuple(
-                (name, each, match_classes(self.classes_, each.classes)) for name, each, *_ in part
+                (name, each, match_classes(self.classes_, each.classes)) for name, each, _ in part
             )
             for part in self._named(X, labels)
         )

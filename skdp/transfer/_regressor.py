@@ -220,8 +220,7 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
         self._center, self._scale = 0.0, 1.0
         if not releases:
             self._center, self._scale = values.mean(), values.std() or 1.0
-        named = self._checked(rows, labeled)
-        sources = NumberModel.sources_of(named, self._n_shared, rows, any_label=len(values) > 0)
+        sources = self._sources(NumberModel, rows, labeled)
         keeps_mean = self.label_sampling == "stratified" and bool(releases and len(values))
         places = self._places(values)
         model = NumberModel(sources, rows, labeled, places, keeps_mean)

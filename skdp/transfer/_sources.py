@@ -142,8 +142,8 @@ def merged_groups(releases):
 def named_sources(releases, *, with_singles):
     """Return releases, merged if possible, and the single ones that were, if asked for.
 
-    Each is a tuple of name, release, number of one of its sources, and its probability: half of
-    it, if there are any, is that of single ones.
+    Each is a tuple of name, release and probability: half of it, if there are any, is that of
+    single ones.
     """
     groups, n = merged_groups(releases), len(releases)
     merged = [k for _, members in groups if len(members) > 1 for k in members]
@@ -154,10 +154,10 @@ def named_sources(releases, *, with_singles):
         for _, members in groups
     ]
     together = [
-        (name, release, members[0], part / len(groups))
-        for name, (release, members) in zip(names, groups, strict=True)
+        (name, release, part / len(groups))
+        for name, (release, _) in zip(names, groups, strict=True)
     ]
-    return together, [(f"source {k}", releases[k], k, 0.5 / len(merged)) for k in merged]
+    return together, [(f"source {k}", releases[k], 0.5 / len(merged)) for k in merged]
 
 
 def summed_guarantee(guarantees, disjoint):

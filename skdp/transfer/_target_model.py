@@ -74,14 +74,6 @@ class Beliefs:
 # Of numbers, in standard deviations about the prediction; see benchmarks/bench_numbers.py. With
 # .8 as the largest, a hundred labels cannot explain a price as well as it can be, .98 of R².
 _STRENGTHS = (0.2, 0.6, 2.0, 6.0, 20.0)
-NUMBERS = Beliefs(
-    (1.0,), 0.3, _STRENGTHS, _STRENGTHS, own_level=0.3, kinds=(0.1, 0.0, 0.9), alone=0.0
-)
-# Of log-hazards; see benchmarks/bench_times.py. With probabilities of 1/4, 1/4 and 1/2, the
-# concordance after 20, 60 and 200 outcomes is .001, .003 and .004 lower.
-TIMES = Beliefs(
-    (0.0,), 0.3, (0.5, 2.0), (0.5, 1.0, 2.0, 4.0), own_level=0.0, kinds=(0.1, 0.0, 0.9)
-)
 # Prior standard deviation of the mean of a target about that of the source, between the bounds.
 _LEVEL = 0.3
 # How far a labeled place may lie from what the source expects, beyond the median of these
@@ -272,13 +264,6 @@ def _of_first(predict, n_shared, rows):
     return predict(rows[:, :n_shared])
 
 
-def alone(sources):
-    """Return the target alone, in the terms of the first source, if it is probable at all."""
-    first = sources[0]
-    changes = {"name": TARGET, "probability": first.beliefs.alone, "predict": None}
-    yield from [replace(first, **changes, source_weight=0.0)] if first.beliefs.alone else []
-
-
 def _shares(strengths, power):
     shares = np.array(strengths) ** -power
     return zip(strengths, shares / shares.sum(), strict=True)
@@ -327,7 +312,18 @@ class TargetModel:
 
     tells : bool
         Whether outcomes tell more than the sources as they are.
+
+    Attributes
+    ----------
+    beliefs : Beliefs
+        About a release.
+
+    without_source : tuple of (Beliefs, float)
+        Those without any release, and the unit of their prior deviations.
     """
+
+    beliefs: Beliefs
+    without_source: tuple[Beliefs, float]
 
     def __init__(self, sources, likelihoods, n_reported, *, tells):
         self.sources, self.likelihoods = sources, likelihoods
@@ -345,6 +341,25 @@ class TargetModel:
         shares = [sources[candidate.source].source_weight for candidate in self.candidates]
         self.source_weight = float(min(self.weights @ shares, 1.0))  # in spite of rounding
         self.contributions = self._contributions()
+
+    @classmethod
+    def sources_of(cls, named, n_shared, rows, *, any_label):
+        """Return the sources of named releases, and with labels the target alone."""
+        if not named:
+            terms, (beliefs, unit) = Terms.of(None, 0, rows), cls.without_source
+            return [Source(TARGET, 1.0, None, terms, beliefs, unit=unit, source_weight=0.0)]
+        sources = []
+        for name, release, probability in named:
+            terms = Terms.of(release.regression.basis, n_shared, rows)
+            predict, settings = cls._around(release)
+            predict = partial(_of_first, predict, n_shared)
+            sources.append(
+                Source(name, probability, predict, terms, cls.beliefs, release, **settings)
+            )
+        if any_label and cls.beliefs.alone:
+            changes = {"name": TARGET, "probability": cls.beliefs.alone, "predict": None}
+            sources.append(replace(sources[0], **changes, source_weight=0.0))
+        return sources
 
     def _contributions(self) -> list[Contribution]:
         """Weight, evidence and log-likelihood of each kind of candidates."""
@@ -394,6 +409,11 @@ class NumberModel(TargetModel):
         Whether the mean prediction over all rows stays that of the releases.
     """
 
+    beliefs = Beliefs(
+        (1.0,), 0.3, _STRENGTHS, _STRENGTHS, own_level=0.3, kinds=(0.1, 0.0, 0.9), alone=0.0
+    )
+    without_source = replace(beliefs, own_level=1.0), float(np.sqrt(_UNEXPLAINED))
+
     def __init__(self, sources, rows, labeled, places, keeps_mean=False):
         freedom = _OWN_FREEDOM if sources[0].predict is None else _FREEDOM
         if keeps_mean:
@@ -413,33 +433,14 @@ class NumberModel(TargetModel):
             self.offset = float(expected - self.predict(rows)[0].mean())
 
     @staticmethod
-    def sources_of(named, n_shared, rows, *, any_label):
-        """Return the sources of named releases, and with labels the target alone."""
-        sources = []
-        for name, release, _, probability in named:
-            terms, regression = (
-                Terms.of(release.regression.basis, n_shared, rows),
-                release.regression,
-            )
-            counts = release.statistics.sums.row_counts
-            sources.append(
-                Source(
-                    name,
-                    probability,
-                    partial(_of_first, release.model.places, n_shared),
-                    terms,
-                    NUMBERS,
-                    release,
-                    (regression.coefficient_sd[0], regression.intercept_sd[0]),
-                    float(np.sqrt(release.model.variance)),
-                    float(counts[1] / counts.sum()),
-                )
-            )
-        if not named:
-            beliefs, unit = replace(NUMBERS, own_level=1.0), float(np.sqrt(_UNEXPLAINED))
-            terms = Terms.of(None, 0, rows)
-            return [Source(TARGET, 1.0, None, terms, beliefs, unit=unit, source_weight=0.0)]
-        return [*sources, *alone(sources)] if any_label else sources
+    def _around(release):
+        """Return the expected places of a release, and how sure it is of them."""
+        regression, counts = release.regression, release.statistics.sums.row_counts
+        return release.model.places, {
+            "stated": (regression.coefficient_sd[0], regression.intercept_sd[0]),
+            "unit": float(np.sqrt(release.model.variance)),
+            "center": float(counts[1] / counts.sum()),
+        }
 
     def predict(self, rows, with_variance=False):
         """Return the expected place of each row, and its variance about that or None."""
@@ -483,6 +484,13 @@ class TimeModel(TargetModel):
     outcome : EventOutcome
     """
 
+    # See benchmarks/bench_times.py. With probabilities of 1/4, 1/4 and 1/2, the concordance after
+    # 20, 60 and 200 outcomes is .001, .003 and .004 lower.
+    beliefs = Beliefs(
+        (0.0,), 0.3, (0.5, 2.0), (0.5, 1.0, 2.0, 4.0), own_level=0.0, kinds=(0.1, 0.0, 0.9)
+    )
+    without_source = beliefs, 1.0
+
     def __init__(self, sources, rows, known, events, times, outcome):
         seen = rows[known]
         likelihoods = [CoxLikelihood.of(s.design(seen), events, times) for s in sources]
@@ -490,24 +498,9 @@ class TimeModel(TargetModel):
         self.baseline = self._baseline(rows, known, events, times, outcome)
 
     @staticmethod
-    def sources_of(named, n_shared, rows, *, any_label):
-        """Return the sources of named releases, and with labels the target alone."""
-        sources = [
-            Source(
-                name,
-                probability,
-                partial(_of_first, release.model.risks, n_shared),
-                Terms.of(release.regression.basis, n_shared, rows),
-                TIMES,
-                release,
-                (release.regression.coefficient_sd[0], 0.0),
-            )
-            for name, release, _, probability in named
-        ]
-        if not named:
-            terms = Terms.of(None, 0, rows)
-            return [Source(TARGET, 1.0, None, terms, TIMES, source_weight=0.0)]
-        return [*sources, *alone(sources)] if any_label else sources
+    def _around(release):
+        """Return the log-hazards of a release, and how sure it is of them."""
+        return release.model.risks, {"stated": (release.regression.coefficient_sd[0], 0.0)}
 
     @staticmethod
     def tells(events):
