@@ -52,25 +52,22 @@ def class_beliefs(task, release=None):
 def release_sources(task, terms):
     """Return the sources of releases with their log-posteriors of all rows, all together first."""
     pairs = [pair for pair in task.pairs if pair.release.moments is not None]
-    singles = task.single_pairs if task.labels_any else []
-    if len(pairs) > 1:
-        singles = [*pairs, *singles] if task.labels_any else []
-    scorers = [on_all_columns(task, source_scorer(pair)) for pair in pairs]
-    named = []
+    singles = task.single_pairs if (task.labels >= 0).any() else []
+
+    def named(pair):
+        scorer = on_all_columns(task, source_scorer(pair))
+        return pair.name, pair.release, partial(normalized_log_posteriors, scorer)
+
+    parts = [named(pair) for pair in pairs]
     if len(pairs) > 1:
         rows = np.array([pair.release.model.effective_rows(pair.release) for pair in pairs])
-        pool = partial(log_linear_pool, scorers, rows / rows.sum())
-        named.append(("all sources", None, pool))
-    elif pairs:
-        scorer = partial(normalized_log_posteriors, scorers[0])
-        named.append((pairs[0].name, pairs[0].release, scorer))
-    for pair in singles:
-        scorer = partial(normalized_log_posteriors, on_all_columns(task, source_scorer(pair)))
-        named.append((pair.name, pair.release, scorer))
-    shares = [0.5, *[0.5 / len(singles)] * len(singles)] if singles else [1.0]
+        pool = partial(log_linear_pool, [part[-1] for part in parts], rows / rows.sum())
+        parts = [("all sources", None, pool), *(parts if (task.labels >= 0).any() else [])]
+    parts += map(named, singles)
+    shares = [1.0] if len(parts) == 1 else [0.5, *[0.5 / (len(parts) - 1)] * (len(parts) - 1)]
     return [
         (Source(name, share, predict, terms, class_beliefs(task, release)), predict(task.X))
-        for (name, release, predict), share in zip(named, shares, strict=False)
+        for (name, release, predict), share in zip(parts, shares, strict=False)
     ]
 
 
@@ -91,33 +88,28 @@ class ClassModel(TargetModel, TransferModel):
 
     # Weight below which the labels favor the target alone.
     min_source_weight = 0.5
+    target_classifier = None
 
     def __init__(self, task, sources, terms):
-        self.dtype, labeled = task.X.dtype, ~task.unlabeled
+        labeled, self.n_classes = ~task.unlabeled, task.n_classes
         labels, known = task.labels[labeled], task.X[labeled]
-        self.n_classes, any_label = task.n_classes, len(labels) > 0
-        self.n_labels = len(labels)
         sources = [
             (replace(source, center=log_frequencies(scores)), scores) for source, scores in sources
         ]
-        if any_label:
+        if len(labels):
             sources = [*sources, self._alone(task, sources, terms, labels)]
-        most = _MOST_COEFFICIENTS // (self.n_classes - 1)
-        rotated = terms.rotated(known, most) if any_label else terms
-        likelihoods, design = [], self._terms(rotated, known)
+        rotated = terms.rotated(known, _MOST_COEFFICIENTS // (self.n_classes - 1))
+        likelihoods, design = [], _with_constant(rotated, known)
         for source, scores in sources:
-            offsets = source.center + self._offsets(task, labels, scores)
+            offsets = source.center
+            if task.sampling == "stratified":  # for a random sample they are evidence
+                offsets = offsets + sampling_offsets(labels, np.exp(scores))
             own = design if source.terms is terms else design[:, :1]
             centered = (scores - source.center)[labeled]
             likelihoods.append(SoftmaxLikelihood(own, labels, centered, offsets))
         held = [replace(s, terms=rotated) if s.terms is terms else s for s, _ in sources]
-        self.is_contradicted = (
-            any_label
-            and held[0].predict is not None
-            and contradicts(labels, sources[0][1][labeled])
-        )
-        super().__init__(held, likelihoods, len(known), tells=any_label)
-        self.target_classifier = None
+        self.is_contradicted = contradicts(labels, sources[0][1][labeled])
+        super().__init__(held, likelihoods, len(known), tells=len(known) > 0)
 
     def _alone(self, task, sources, terms, labels):
         """Return the target alone, around the class frequencies that are expected."""
@@ -131,30 +123,14 @@ class ClassModel(TargetModel, TransferModel):
         source = Source(TARGET, share, None, terms, beliefs, center=logs[0], source_weight=0.0)
         return source, logs
 
-    def _offsets(self, task, labels, log_posteriors):
-        """Return log-ratios of class frequencies among labels and in the posteriors of all rows.
-
-        They are due to the choice of labels; for a random sample they are evidence, and 0 here.
-        """
-        if task.sampling == "random" or not len(labels):
-            return np.zeros(self.n_classes)
-        return sampling_offsets(labels, np.exp(log_posteriors))
-
-    def _terms(self, terms, rows):
-        return np.column_stack([np.ones(len(rows)), terms(rows)])
-
     def _mixed(self, X, chosen):
         """Return logarithms of posteriors averaged over candidates of chosen sources."""
         logs, weights = [], []
         for source, likelihood, kept in self._kept():
             if not chosen(source):
                 continue
-            scores = np.zeros((len(X), self.n_classes))
-            if source.predict is not None:
-                scores = source.predict(X) - source.center
-            design = self._terms(source.terms, X)
+            prior = _with_constant(source.terms, X), source.predicted(X), source.center
             for posterior, weight in kept:
-                prior = design, scores, source.center
                 logs.append(likelihood.log_probabilities(posterior, *prior, moderated=True))
                 weights.append(weight)
         if not logs:
@@ -177,8 +153,6 @@ class ClassModel(TargetModel, TransferModel):
     @property
     def favors_target(self):
         """Whether labels are likelier by the target alone than by the first source."""
-        if self.sources[0].predict is None or self.n_labels == 0:
-            return False
         first = [c.log_odds for c in self.candidates if c.source == 0 and CHANGED not in c.name]
         own = [c.log_odds for c in self.candidates if c.name == TARGET]
         alone_odds = np.log([s.probability for s in self.sources if s.name == TARGET])
@@ -192,6 +166,10 @@ class ClassModel(TargetModel, TransferModel):
         return TransferResult(distributions, history, self)
 
 
+def _with_constant(terms, rows):
+    return np.column_stack([np.ones(len(rows)), terms(rows)])
+
+
 def log_frequencies(log_posteriors):
     """Return the logarithms of class frequencies that posteriors of all rows expect."""
     return np.log(np.exp(log_posteriors).mean(axis=0) + 1e-6)
@@ -199,4 +177,4 @@ def log_frequencies(log_posteriors):
 
 def log_linear_pool(scorers, weights, X):
     """Return log-posteriors of several scorers, averaged by weights that sum to 1."""
-    return np.tensordot(weights, [normalized_log_posteriors(scorer, X) for scorer in scorers], 1)
+    return np.tensordot(weights, [scorer(X) for scorer in scorers], 1)

@@ -95,12 +95,8 @@ def trained_source(trained, reference):
     """Return self-training as a source, by what has not seen the labels."""
     model, logs = trained.model, trained.log_posteriors
     agrees = reference is not None and agrees_with_source(np.exp(logs), reference)
-    share, predict = _TRAINED if agrees else 1.0, partial(_normalized, model.scores)
+    share, predict = _TRAINED if agrees else 1.0, partial(normalized_log_posteriors, model)
     return density_source("self-training", predict, logs, share, model.source_weight)
-
-
-def _normalized(score, X):
-    return log_softmax(np.asarray(score(X), dtype=np.float64), axis=1)
 
 
 def _class_means(pair, reference):

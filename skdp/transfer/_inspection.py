@@ -95,13 +95,8 @@ def warn_of_source(model):
 
 def encoded_row(x, matching, n_columns, validated):
     """Return one row in the encoding of the model."""
-    x, release = named_like(one_row(x), matching.names), next(iter(matching.releases), None)
-    is_table = hasattr(x, "columns")
-    if is_table and matching.names is not None and set(matching.names) <= set(x.columns):
-        return validated(x)[0]
-    if release is not None and release.encoder is not None and release.n_features == n_columns:
-        return release.encode(x)[0]
-    if is_table or not matching.is_raw:
+    x = named_like(one_row(x), matching.names)
+    if hasattr(x, "columns") or not matching.is_raw:
         return validated(x)[0]
     if x.shape[1] != n_columns:
         raise ValueError(

@@ -1,6 +1,7 @@
 """The strategy "noise_aware": candidates by evidence, self-training, or both."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -60,7 +61,7 @@ def _learn(task, training):
     sources = release_sources(task, terms)
     reference = np.exp(sources[0][1]) if sources else None
     if reference is not None:
-        if task.label_sampling == "auto" and task.labels_any and task.unlabeled.any():
+        if task.label_sampling == "auto" and 0 < task.unlabeled.mean() < 1:
             labels = task.labels[~task.unlabeled]
             warn_of_frequencies(labels, reference.mean(axis=0), task.sampling)
         sources += density_sources(task, reference)
@@ -110,40 +111,6 @@ def held_out(trained, task, training):
     return replace(trained, log_posteriors=logs)
 
 
-@dataclass(frozen=True)
-class Combination:
-    """Combination of the scores of source and target to log-posteriors.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (n_source_scorers + 1,)
-        Weights of the scorers, the target's being the last.
-
-    units : list of float
-        Unit of each of these scores, see :func:`mean_margin`.
-
-    target_units : list of float
-        Unit of each of the target's own scorers, which have equal weights.
-
-    offsets : ndarray of shape (n_classes,)
-        Prior-shift correction.
-    """
-
-    weights: np.ndarray
-    units: list
-    target_units: list
-    offsets: np.ndarray
-
-    def weighted(self, scores, k):
-        """Return the scores of scorer k as its part of the log-posteriors."""
-        return (self.weights[k] / self.units[k]) * scores
-
-    @property
-    def source_weight(self):
-        """Return the share of the source in the weights."""
-        return float(self.weights[:-1].sum() / self.weights.sum())
-
-
 class NoiseAwareRounds:
     """Self-training in the target's subspace, with scorers weighted on the labeled rows.
 
@@ -170,14 +137,14 @@ class NoiseAwareRounds:
         self._is_labeled = ~task.unlabeled
         self._true = task.labels[self._is_labeled]
         self._trusted = self._is_labeled
-        self._graph = None
-        if task.unlabeled.any():
-            self._graph = neighbor_graph(self._codes, task.n_jobs)
         scores = [scorer.scores(task.X) for scorer in self._scorers]
         self._source_units = [mean_margin(array) for array in scores]
         self._source_scores = _in_units(scores, self._source_units)
         self._target_fits = (training.fit_autoencoders, self._fit_mixtures)
-        self._combination = None
+
+    @cached_property
+    def _graph(self):
+        return neighbor_graph(self._codes, self._task.n_jobs)
 
     def _fit_mixtures(self, settings, rows, labels):
         """Return a scorer, as ``fit_autoencoders`` does; the settings are not used."""
@@ -234,17 +201,13 @@ class NoiseAwareRounds:
         log_posteriors = log_softmax(combined + offsets, axis=1)
         posteriors = softmax(combined + offsets, axis=1)
         posteriors[self._is_labeled] = np.eye(posteriors.shape[1])[self._true]
-        if self._graph is not None:
+        if not self._is_labeled.all():
             by_neighbors = spread_labels(self._graph, posteriors, self._is_labeled)
             confirmed = by_neighbors.argmax(axis=1) == posteriors.argmax(axis=1)
             self._trusted = self._is_labeled | confirmed
-        self._combination = Combination(
-            weights, [*self._source_units, unit], target_units, offsets
-        )
-        details = {
-            "source_weight": self._combination.source_weight,
-            "trusted": float(self._trusted.mean()),
-        }
+        self._combination = weights, [*self._source_units, unit], target_units, offsets
+        share, trusted = _source_share(weights), float(self._trusted.mean())
+        details = {"source_weight": share, "trusted": trusted}
         return Step(posteriors, details, certainty(np.exp(log_posteriors)), log_posteriors)
 
     def _offsets(self, scores):
@@ -268,7 +231,9 @@ class ScorerAverage(TransferModel):
     target_scorers : list
         Fuzzy sets, and mixtures, of rows in the subspace.
 
-    combination : Combination
+    combination : tuple
+        Weights of the source scorers and of the target, units by which these scores are divided,
+        units of the target scorers, of which the mean is taken, and the prior-shift correction.
     """
 
     # Share of the weights below which the source hardly matters. On digits with 100 labels,
@@ -276,33 +241,38 @@ class ScorerAverage(TransferModel):
     min_source_weight = 0.1
 
     def __init__(self, subspace, source_scorers, target_scorers, combination):
-        self._subspace, self._combination = subspace, combination
+        self._subspace = subspace
+        weights, units, self._target_units, self._offsets = combination
+        self._factors = weights / units
         self._source_scorers, self._target_scorers = source_scorers, target_scorers
         self.target_classifier = target_scorers[0].classifier
-        self.source_weight = combination.source_weight
-        self.contributions = scorer_contributions(source_scorers, combination.weights)
+        self.source_weight = _source_share(weights)
+        self.contributions = scorer_contributions(source_scorers, weights)
 
     def source_scores(self, X):
         """Return the part of the log-posteriors by the source."""
-        scores = [
-            self._combination.weighted(scorer.scores(X), k)
-            for k, scorer in enumerate(self._source_scorers)
-        ]
+        pairs = zip(self._factors[:-1], self._source_scorers, strict=True)
+        scores = [factor * scorer.scores(X) for factor, scorer in pairs]
         return np.sum(scores, axis=0).astype(X.dtype)
 
     def target_scores(self, X):
         """Return the part of the log-posteriors by the target."""
         codes = self._subspace.encode(X)
         scores = [scorer.scores(codes) for scorer in self._target_scorers]
-        mean = np.mean(_in_units(scores, self._combination.target_units), axis=0)
-        return self._combination.weighted(mean, -1).astype(X.dtype)
+        mean = np.mean(_in_units(scores, self._target_units), axis=0)
+        return (self._factors[-1] * mean).astype(X.dtype)
 
     def log_posteriors(self, X):
         """Return log-posteriors, up to a constant for each row."""
         scores = self.target_scores(X)
         if self._source_scorers:
             scores = scores + self.source_scores(X)
-        return (scores + self._combination.offsets).astype(X.dtype)
+        return (scores + self._offsets).astype(X.dtype)
+
+
+def _source_share(weights):
+    """Return the share of the source in weights, of which the last one is the target's."""
+    return float(weights[:-1].sum() / weights.sum())
 
 
 def _in_units(scores, units):

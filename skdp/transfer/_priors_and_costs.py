@@ -4,6 +4,7 @@ Saerens, Latinne and Decaestecker (2002).
 """
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -106,8 +107,8 @@ def with_prior(result, task, prior):
     if prior is None:
         return result
     prior = task.frequencies if isinstance(prior, str) else prior
-    offsets = prior_offsets(log_posteriors_of(result, task), prior)
-    model = result.model.with_offsets(offsets)
+    model = copy(result.model)
+    model.offsets = prior_offsets(log_posteriors_of(result, task), prior)
     moved = task.unlabeled[:, np.newaxis]
     distributions = np.where(moved, model.probabilities(task.X), result.distributions)
     return replace(result, distributions=distributions, model=model)

@@ -227,7 +227,9 @@ class Source:
 
     def predicted(self, rows: np.ndarray) -> np.ndarray:
         """Return predictions about the center; 0 for the target alone."""
-        return np.zeros(len(rows)) if self.predict is None else self.predict(rows) - self.center
+        if self.predict is None:
+            return np.zeros((len(rows), *np.shape(self.center)))
+        return self.predict(rows) - self.center
 
     def design(self, rows: np.ndarray) -> np.ndarray:
         """Return the prediction, 1, and the functions."""

@@ -1,6 +1,5 @@
 """What strategies are given and return: a target with its releases, and a model of classes."""
 
-from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -122,11 +121,6 @@ class Task:
         return len(np.unique(self.labels[~self.unlabeled])) == self.n_classes
 
     @property
-    def labels_any(self):
-        """Whether any row has a label."""
-        return not self.unlabeled.all()
-
-    @property
     def frequencies(self):
         """Class frequencies of the sources, on average; None if unknown."""
         frequencies = [pair.moments.frequencies for pair in self.pairs if pair.moments is not None]
@@ -200,8 +194,8 @@ class TransferModel:
     contributions : list of Contribution
         Weights of all parts.
 
-    offsets : ndarray of shape (n_classes,) or None
-        Offsets for expected class frequencies, see :meth:`with_offsets`.
+    offsets : ndarray of shape (n_classes,), default=0
+        Added to log-posteriors, for expected class frequencies.
     """
 
     source_weight: float
@@ -209,13 +203,7 @@ class TransferModel:
     is_contradicted = False
     target_classifier: Any
     contributions: list
-    offsets: np.ndarray | None = None
-
-    def with_offsets(self, offsets):
-        """Return the model with offsets of log-posteriors for other class frequencies."""
-        model = copy(self)
-        model.offsets = offsets
-        return model
+    offsets: Any = 0.0
 
     def log_posteriors(self, X):
         """Return log-posteriors without offsets, up to a constant for each row."""
@@ -223,8 +211,7 @@ class TransferModel:
 
     def scores(self, X):
         """Return log-posteriors, up to a constant for each row."""
-        scores = self.log_posteriors(X)
-        return scores if self.offsets is None else (scores + self.offsets).astype(X.dtype)
+        return (self.log_posteriors(X) + self.offsets).astype(X.dtype, copy=False)
 
     def weighted_scores(self, X, class_weight):
         """Return log-posteriors plus log weights, the largest of which is predicted."""
