@@ -1,5 +1,6 @@
 """What the three estimators of a target share: sources, columns, report, explanation."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from skdp.privacy import PrivacyGuarantee
 from skdp.release import TARGET_ADVICE, warn_of_doubt
 from skdp.tabular import Explanation
-from skdp.transfer._inspection import explainable, report_frame
+from skdp.transfer._inspection import explainable
 from skdp.transfer._noise_aware import NOISE_AWARE
 from skdp.transfer._sources import (
     as_releases,
@@ -21,7 +22,7 @@ from skdp.transfer._sources import (
     refuse_embedding,
     summed_guarantee,
 )
-from skdp.utils._frames import as_frame
+from skdp.utils._frames import WholeTable, as_frame
 from skdp.utils._validation import check_magnitude, forget_fit, validate_data
 from skdp.utils._warnings import warn
 
@@ -52,11 +53,13 @@ class TransferEstimator(BaseEstimator):
         self._matching = match_columns(releases, X, strategy)
         rows = self._matching.rows(self, X, reset=True)
         check_magnitude(rows, "X")
+        if self._matching.n_shared is None:
+            self._matching = replace(self._matching, n_shared=rows.shape[1])
         return releases, rows
 
     def _sources(self, model, rows, is_labeled):
         """Return the sources of a model of numbers or times, after checks."""
-        refuse_embedding(self._matching, rows.shape[1])
+        refuse_embedding(self._matching)
         together, singles = self._named(rows, np.where(is_labeled, 0, -1))
         settings = {"any_label": bool(is_labeled.any())}
         return model.sources_of(together + singles, self._matching.n_shared, rows, **settings)
@@ -114,7 +117,10 @@ class TransferEstimator(BaseEstimator):
         0  target alone  target     1.0        30
         """
         check_is_fitted(self)
-        return report_frame(self.model_.contributions, self._n_labels, self.label_sampling_)
+        frame = pd.DataFrame([vars(part) for part in self.model_.contributions])
+        frame.insert(4, "n_labels", self._n_labels)
+        frame.insert(5, "label_sampling", self.label_sampling_)
+        return WholeTable(frame)
 
     def _explained(self, row, schema, unscaled):
         """Return the explanation of a row between bounds; see :func:`explainable`."""

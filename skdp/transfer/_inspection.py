@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from skdp.tabular import Schema, bounded_columns
-from skdp.utils._frames import WholeTable, one_row
+from skdp.utils._frames import one_row
 from skdp.utils._text import named_like
 from skdp.utils._validation import check_array
 from skdp.utils._warnings import warn
@@ -70,14 +69,6 @@ def scorer_contributions(scorers, weights):
     return [*parts, Contribution("target's fuzzy sets and mixtures", "target", shares[-1])]
 
 
-def report_frame(contributions, n_labels, label_sampling):
-    """Return one row for each part, see the ``report`` of estimators."""
-    frame = pd.DataFrame([vars(part) for part in contributions])
-    frame.insert(4, "n_labels", n_labels)
-    frame.insert(5, "label_sampling", label_sampling)
-    return WholeTable(frame)
-
-
 def warn_of_source(model):
     """Warn if labels indicate that a source does not help, or is wrong."""
     if model.source_weight < model.min_source_weight:
@@ -93,25 +84,12 @@ def warn_of_source(model):
     )
 
 
-def encoded_row(x, matching, n_columns, validated):
-    """Return one row in the encoding of the model."""
-    x = named_like(one_row(x), matching.names)
-    if hasattr(x, "columns") or not matching.is_raw:
-        return validated(x)[0]
-    if x.shape[1] != n_columns:
-        raise ValueError(
-            f"The 'x' parameter of explain has {x.shape[1]} values, and {n_columns} encoded ones "
-            "are expected. Pass a row of the table as a DataFrame."
-        )
-    return check_array(x)[0]
-
-
 def readable_columns(row, matching, names, limits):
     """Return a schema of the columns of a row, with the offset and width of each.
 
     Where neither a schema nor a release bounds them, they are within ``limits``.
     """
-    n = len(row) if matching.n_shared is None else matching.n_shared
+    n = matching.n_shared
     same = [release for release in matching.releases if not matching.embeds(release, n)]
     name_lists = [matching.names, names, *(release.feature_names for release in same)]
     names = next((list(name_list) for name_list in name_lists if name_list is not None), None)
@@ -138,6 +116,19 @@ def readable_columns(row, matching, names, limits):
 
 def explainable(x, matching, limits, validated, names):
     """Return one row between bounds, their schema, and a function that undoes that scaling."""
-    row = encoded_row(x, matching, limits.shape[1], validated)
+    x, n_columns = named_like(one_row(x), matching.names), limits.shape[1]
+    columns = set(getattr(x, "columns", ()))
+    encoded = matching.is_raw and not columns >= set(matching.names)
+    if encoded and matching.extra_encoder is None:
+        row = matching.releases[0].encode(x)[0]
+    elif columns or not encoded:
+        row = validated(x)[0]
+    elif x.shape[1] == n_columns:
+        row = check_array(x)[0]
+    else:
+        raise ValueError(
+            f"The 'x' parameter of explain has {x.shape[1]} values, and {n_columns} encoded ones "
+            "are expected. Pass a row of the table as a DataFrame."
+        )
     schema, low, width = readable_columns(row, matching, names, limits)
     return (row - low) / width, schema, lambda Z: low + Z * width

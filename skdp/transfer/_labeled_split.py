@@ -6,30 +6,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import check_consistent_length
 from sklearn.utils.metadata_routing import get_routing_for_object
-from sklearn.utils.validation import check_is_fitted
 
 from skdp.tabular import canonical, missing_values, spelled_as
 from skdp.utils._frames import as_frame
-from skdp.utils._labels import label_array, natural_labels, scorable_labels, unlabeled_rows
+from skdp.utils._labels import label_array, natural_labels, unlabeled_rows
 from skdp.utils._sklearn import safe_indexing
 from skdp.utils._warnings import warn
-
-
-class LabeledScoreMixin(ClassifierMixin):
-    """A classifier whose score refuses rows that are marked as unlabeled."""
-
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the accuracy on labeled rows."""
-        check_is_fitted(self)
-        where = f"{type(self).__name__}.score"
-        y = scorable_labels(y, where, self.unlabeled, _forms(self.classes_))
-        y = spelled_as(y, self.classes_)
-        return super().score(X, y, sample_weight)
 
 
 class LabeledSplit:

@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.special import log_softmax
@@ -37,8 +38,8 @@ class Scorer:
     maps : tuple of callable, default=()
         Applied to the rows in this order.
 
-    class_indices : list of int or None, default=None
-        The target's classes among those of the model; None for all.
+    class_indices : list of int, default=...
+        The target's classes among those of the model, all by default.
 
     name : str, default="source"
         Name in the report.
@@ -46,15 +47,14 @@ class Scorer:
 
     score: Callable
     maps: tuple = ()
-    class_indices: list | None = None
+    class_indices: Any = ...
     name: str = "source"
 
     def scores(self, X):
         """Return one score for each row and class."""
         for carry in self.maps:
             X = carry(X)
-        scores = self.score(X)
-        return scores if self.class_indices is None else scores[:, self.class_indices]
+        return self.score(X)[:, self.class_indices]
 
 
 def normalized_log_posteriors(scorer, X):
@@ -64,8 +64,6 @@ def normalized_log_posteriors(scorer, X):
 
 def on_all_columns(task, scorer):
     """Return a scorer of all columns of the target, given one of the releases' columns."""
-    if task.n_shared is None:
-        return scorer
     return replace(scorer, maps=(partial(_first_columns, task.n_shared), *scorer.maps))
 
 

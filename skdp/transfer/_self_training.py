@@ -395,10 +395,11 @@ class SelfTraining:
             for name, value in entry.items():
                 history.setdefault(name, []).append(value)
             if self.verbose:
-                fractions = "".join(f", {name} {part:.0%}" for name, part in step.details.items())
+                fractions = "".join(f"{name} {part:.0%}, " for name, part in step.details.items())
                 print(
                     f"[DPTransferClassifier] round {k} of {last}: {changed} of {n_unlabeled} "
-                    f"pseudo-labels changed{fractions}, {time.perf_counter() - start:.1f} s elapsed"
+                    f"pseudo-labels changed, {fractions}"
+                    f"{time.perf_counter() - start:.1f} s elapsed"
                 )
 
         if n_unlabeled:

@@ -183,8 +183,8 @@ class Matching:
         The target's columns in use, those of the sources first; None for all, by position.
 
     n_shared : int or None
-        Number of encoded columns in use that are the sources'; None for all, or if the target is
-        another feature space.
+        Number of encoded columns in use, the first ones, that are the sources' or embedded into
+        theirs; None for all, before rows are encoded.
 
     extra_encoder : TabularEncoder or None
         Encodes the columns of a table that only the target has.
@@ -216,10 +216,10 @@ class Matching:
                 f"X is an array, but {type(estimator).__name__} was fitted to a table. Pass a "
                 f"DataFrame with the columns {self.names!r:.300}."
             )
-        names = self.names if named else None
-        if names is not None and set(names) <= set(X.columns):
+        names = self.names
+        if named and names is not None and set(names) <= set(X.columns):
             X = X[names]
-        if names is None or not self.is_raw:
+        if not self.is_raw:
             if named and not reset and self._fits_table(estimator, X):
                 X = self.releases[0].encode(X)
             try:
@@ -237,11 +237,12 @@ class Matching:
 
     def _fits_table(self, estimator, X):
         """Return whether X is the table of rows that were encoded when they were fitted."""
-        release = next(iter(self.releases), None)
-        if release is None or release.encoder is None:
-            return False
-        encoded = release.n_features == estimator.n_features_in_
-        return encoded and set(release.encoder.names) <= set(X.columns)
+        return any(
+            release.encoder is not None
+            and release.n_features == estimator.n_features_in_
+            and set(release.encoder.names) <= set(X.columns)
+            for release in self.releases[:1]
+        )
 
 
 def match_columns(releases, X, strategy):
@@ -310,12 +311,10 @@ def _match_table(releases, X, columns, strategy):
 def _match_numbers(releases, X, columns, strategy):
     """Return the matching of named columns of numbers."""
     arrays = [release.feature_names for release in releases]
-    if any(array is None for array in arrays):
+    if any(array is None or set(array) != set(arrays[0]) for array in arrays):
         return Matching(releases)
-    names, *others = (array.tolist() for array in arrays)
-    if any(set(other) != set(names) for other in others):
-        return Matching(releases)
-    if any(other != names for other in others):  # in another order; their encoders are the same
+    names = arrays[0].tolist()
+    if any(array.tolist() != names for array in arrays):  # in another order, of one encoder
         releases = [release.restrict(names) for release in releases]
     shared, extra = _split_columns(names, columns, strategy)
     complete = len(shared) == len(names)
@@ -411,15 +410,14 @@ def _refuse_text(X, releases, error):
         ) from error
 
 
-def refuse_embedding(matching, n_columns):
+def refuse_embedding(matching):
     """Raise ValueError unless releases about a number or a time find their own columns."""
-    n_shared = n_columns if matching.n_shared is None else matching.n_shared
     for release in matching.releases:
-        if matching.embeds(release, n_shared):
+        if matching.embeds(release, matching.n_shared):
             other = " of other names" if matching.is_embedded else ""
             raise ValueError(
-                f"X has {n_shared} columns, and the release {release.n_features}{other}. A "
-                f"release about {release.outcome.about} takes its own columns: pass these in "
+                f"X has {matching.n_shared} columns, and the release {release.n_features}{other}. "
+                f"A release about {release.outcome.about} takes its own columns: pass these in "
                 "their order, or a DataFrame whose columns have their names."
             )
 
@@ -447,8 +445,8 @@ def check_columns(estimator, matching, X, labels):
     labeled = len(np.unique(labels[labels >= 0])) > 1
     target_names = list(getattr(estimator, "feature_names_in_", ()))
     embedded = None
+    shared = X[:, : matching.n_shared]
     for k, release in enumerate(matching.releases):
-        shared = X if matching.n_shared is None else X[:, : matching.n_shared]
         if matching.embeds(release, shared.shape[1]):
             _check_alignment(release, shared.shape[1], labeled)
             embedded = release

@@ -129,9 +129,8 @@ class Terms:
     directions: np.ndarray | None = None
 
     @classmethod
-    def of(cls, basis: Any, n_shared: int | None, rows: np.ndarray) -> Self:
-        """Return functions that have mean 0 over the target's rows; None: all are shared."""
-        n_shared = rows.shape[1] if n_shared is None else n_shared
+    def of(cls, basis: Any, n_shared: int, rows: np.ndarray) -> Self:
+        """Return functions that have mean 0 over the target's rows."""
         functions = _functions(basis, n_shared, rows)
         deviations, n_own = functions.std(axis=0), rows.shape[1] - n_shared
         scales = np.ones(len(deviations))

@@ -34,8 +34,8 @@ class Task:
     sources : tuple of (str, Release, list of int)
         Name, release and indices of the target's classes in each release, merged if possible.
 
-    n_shared : int or None
-        Number of columns, the first ones, that are those of the releases; None for all or none.
+    n_shared : int
+        Number of columns, the first ones, that are those of the releases.
 
     n_jobs : int or None
         Number of threads.
@@ -57,7 +57,7 @@ class Task:
     labels: np.ndarray
     n_classes: int
     sources: tuple
-    n_shared: int | None
+    n_shared: int
     n_jobs: int | None
     random_state: np.random.RandomState
     label_sampling: str = "auto"
@@ -82,7 +82,7 @@ class Task:
     @cached_property
     def shared_subspace(self):
         """The leading directions in the columns of the releases."""
-        if self.n_shared is None:
+        if self.n_shared == self.X.shape[1]:
             return self.subspace
         return Subspace.of_rows(self.X[:, : self.n_shared], N_DIRECTIONS)
 
