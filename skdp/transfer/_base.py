@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from skdp.privacy import PrivacyGuarantee
 from skdp.release import TARGET_ADVICE, warn_of_doubt
 from skdp.tabular import Explanation
+from skdp.transfer._evidence import CONTRADICTION
 from skdp.transfer._inspection import explainable
 from skdp.transfer._noise_aware import NOISE_AWARE
 from skdp.transfer._sources import (
@@ -172,17 +173,12 @@ class TransferEstimator(BaseEstimator):
         return hasattr(self, "guarantee_")
 
 
-# Standard deviations from no relation from which outcomes contradict a source: six in a thousand
-# do by chance.
-_CONTRADICTION = 2.5
-
-
 def warn_of_contradiction(deviations, finding):
     """Warn if numbers or times are so many deviations from no relation to a source's prediction.
 
     ``finding`` says how they contradict it.
     """
-    if deviations < -_CONTRADICTION:
+    if deviations < -CONTRADICTION:
         warn(
             f"The outcomes in y contradict the source: {finding} ({-deviations:.1f} standard "
             "errors from no relation). Check that its columns, their units and its outcome mean "

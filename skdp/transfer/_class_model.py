@@ -8,7 +8,7 @@ from scipy.special import logsumexp, softmax
 
 from skdp.transfer._evidence import contradicts
 from skdp.transfer._likelihoods import SoftmaxLikelihood
-from skdp.transfer._priors_and_costs import sampling_offsets
+from skdp.transfer._priors_and_costs import OTHER_LEVEL, sampling_offsets
 from skdp.transfer._scorers import normalized_log_posteriors, on_all_columns, source_scorer
 from skdp.transfer._target_model import (
     CHANGED,
@@ -17,11 +17,11 @@ from skdp.transfer._target_model import (
     Source,
     TargetModel,
 )
-from skdp.transfer._task import TransferModel, TransferResult
+from skdp.transfer._task import PairedRelease, TransferModel, TransferResult
 
 # Prior standard deviations of log-odds, see benchmarks/bench_targets.py: of the intercept if class
-# frequencies are those of the source, and if they are arbitrary.
-_SAME_LEVEL, _OTHER_LEVEL = 0.3, 1.0
+# frequencies are those of the source.
+_SAME_LEVEL = 0.3
 # Of slopes, and of the sum of functions of the columns. With one strength of 1, log loss of four
 # hospitals with 10 to 60 labels is .002 higher. Releases of more classes may be far too sure, and
 # labels of images and sensors show more than evidence tells of so many coefficients.
@@ -38,7 +38,7 @@ _MOST_COEFFICIENTS = 800
 
 def class_beliefs(task, release=None):
     """Return how far classes at the target may lie from a release."""
-    level = _OTHER_LEVEL
+    level = OTHER_LEVEL
     if release is not None and release.statistics is not None:
         spread, n_others = release.linear.intercept_sd, release.statistics.n_sources - 1
         if spread is not None:
@@ -52,7 +52,7 @@ def class_beliefs(task, release=None):
 def release_sources(task, terms):
     """Return the sources of releases with their log-posteriors of all rows, all together first."""
     pairs = [pair for pair in task.pairs if pair.release.moments is not None]
-    singles = task.single_pairs if (task.labels >= 0).any() else []
+    any_label = bool((task.labels >= 0).any())
 
     def named(pair):
         scorer = on_all_columns(task, source_scorer(pair))
@@ -62,8 +62,9 @@ def release_sources(task, terms):
     if len(pairs) > 1:
         rows = np.array([pair.release.model.effective_rows(pair.release) for pair in pairs])
         pool = partial(log_linear_pool, [part[-1] for part in parts], rows / rows.sum())
-        parts = [("all sources", None, pool), *(parts if (task.labels >= 0).any() else [])]
-    parts += map(named, singles)
+        parts = [("all sources", None, pool), *(parts if any_label else [])]
+    if any_label:
+        parts += [named(PairedRelease(task, *source)) for source in task.single_sources]
     shares = [1.0] if len(parts) == 1 else [0.5, *[0.5 / (len(parts) - 1)] * (len(parts) - 1)]
     return [
         (Source(name, share, predict, terms, class_beliefs(task, release)), predict(task.X))

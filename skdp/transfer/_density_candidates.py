@@ -32,42 +32,39 @@ _ROWS_PER_CLASS = 100
 _MEANS, _TRAINED = np.exp(2.0), np.exp(3.0)
 # Labels only scale the log-posteriors of densities, which are too sure.
 _SCALED = Beliefs((0.0,), 1.0, kinds=(0.0, 1.0, 0.0))
+_NONE = Terms(None, 0, np.zeros(0), np.zeros(0), 1.0)
 
 
-@dataclass(frozen=True)
 class _Adaptation:
     """Settings of class means that are adapted to the target."""
 
     # Smallest number of target rows; rule of thumb.
-    min_rows: int = 10
+    min_rows = 10
     # Largest number of directions; human activity: accuracy is 88-90 % with 60, 93-95 % with 120.
-    max_directions: int = 120
+    max_directions = 120
     # Number of rows for each direction of the common covariance; rule of thumb.
-    rows_per_direction: int = 20
+    rows_per_direction = 20
     # Largest fraction of rows with the same value in a column: otherwise the value forms a
     # cluster, independently of the classes. With indicators, the class means of adult found who is
     # married, with an accuracy of 74 instead of 85 % at ε = 1.
-    max_tied: float = 0.1
+    max_tied = 0.1
     # Floor of the variance of a direction, relative to the largest one; rule of thumb.
-    min_variance: float = 1e-6
+    min_variance = 1e-6
     # Number of steps, after which hardly any row changes its class; rule of thumb.
-    n_steps: int = 20
+    n_steps = 20
     # Power of the densities in responsibilities, against premature certainty; rule of thumb.
-    temperature: float = 0.5
+    temperature = 0.5
     # Number of rows as which a noiseless class mean of the source counts, so that classes that are
     # rare in the target hardly move. On human activity at record ε = 1, accuracy is 92.9 and
     # 93.0 % with 200 and 1,000, and 92.3 % if noise is not considered.
-    prior_rows: float = 500.0
+    prior_rows = 500.0
     # Number of rows as which a labeled one counts: on human activity with 5 labels per class, 10
     # gain .2 points on average, and 100 lose .4.
-    label_rows: float = 10.0
+    label_rows = 10.0
     # Floor of the number of rows of a class in means; rule of thumb.
-    min_size: float = 1e-3
+    min_size = 1e-3
     # Uniform fraction of the class frequencies, so that no class vanishes; rule of thumb.
-    uniform: float = 0.5
-
-
-_ADAPTATION = _Adaptation()
+    uniform = 0.5
 
 
 def density_sources(task, reference):
@@ -85,9 +82,7 @@ def density_sources(task, reference):
 
 def density_source(name, predict, log_posteriors, probability=1.0, source_weight=1.0):
     """Return a source whose log-posteriors labels only scale, and these of all rows."""
-    empty = np.zeros(0)
-    terms = Terms(None, 0, empty, empty, 1.0)
-    source = Source(name, probability, predict, terms, _SCALED, source_weight=source_weight)
+    source = Source(name, probability, predict, _NONE, _SCALED, source_weight=source_weight)
     return source, log_posteriors
 
 
@@ -149,7 +144,7 @@ def adapted_class_means(pair, posteriors=None, labels=None):
     """
     carry = map_to_source(pair)
     rows = carry(pair.X)
-    if len(rows) < _ADAPTATION.min_rows or tied_columns(rows).all():
+    if len(rows) < _Adaptation.min_rows or tied_columns(rows).all():
         return None
     means = ClassMeans.adapt(rows, pair.moments, posteriors, labels)
     scorer = Scorer(means.log_posteriors, (carry, means.subspace.project))
@@ -202,27 +197,27 @@ class ClassMeans:
             start, uncertainty = seen.means, seen.uncertainty
         else:
             sizes = posteriors.sum(axis=0)[:, np.newaxis]
-            start, uncertainty = posteriors.T @ Z / np.maximum(sizes, _ADAPTATION.min_size), 0.0
+            start, uncertainty = posteriors.T @ Z / np.maximum(sizes, _Adaptation.min_size), 0.0
         K, (n, d) = len(start), Z.shape
         counts, certain = np.ones((n, 1)), np.zeros((0, K))
         is_labeled = np.zeros(n, dtype=bool) if labels is None else labels >= 0
         if labels is not None:
-            counts[is_labeled], certain = _ADAPTATION.label_rows, np.eye(K)[labels[is_labeled]]
+            counts[is_labeled], certain = _Adaptation.label_rows, np.eye(K)[labels[is_labeled]]
         squares = (counts * Z).T @ Z
         means, frequencies = start, np.full(K, 1 / K)
         covariance = np.eye(d) * subspace.variances.mean()
-        for _ in range(_ADAPTATION.n_steps):
+        for _ in range(_Adaptation.n_steps):
             model = cls(subspace, means, covariance, frequencies)
-            r = softmax(_ADAPTATION.temperature * model.log_posteriors(Z), axis=1)
+            r = softmax(_Adaptation.temperature * model.log_posteriors(Z), axis=1)
             r[is_labeled] = certain
             r *= counts
             sizes, sums = r.sum(axis=0), r.T @ Z
-            held = 1 / (1 / _ADAPTATION.prior_rows + uncertainty / covariance.diagonal())
+            held = 1 / (1 / _Adaptation.prior_rows + uncertainty / covariance.diagonal())
             means = (held * start + sums) / (held + sizes[:, np.newaxis])
-            frequencies = _ADAPTATION.uniform / K + (1 - _ADAPTATION.uniform) * sizes / sizes.sum()
+            frequencies = _Adaptation.uniform / K + (1 - _Adaptation.uniform) * sizes / sizes.sum()
             cross = sums.T @ means
             covariance = (squares - cross - cross.T + (means.T * sizes) @ means) / sizes.sum()
-            floor = _ADAPTATION.min_variance * np.trace(covariance) / d
+            floor = _Adaptation.min_variance * np.trace(covariance) / d
             covariance = covariance + floor * np.eye(d)
         return cls(subspace, means, covariance, frequencies)
 
@@ -236,7 +231,7 @@ class ClassMeans:
 
 def tied_columns(X):
     """Return which columns have a value shared by more than a tenth of the rows."""
-    k = int(np.ceil(_ADAPTATION.max_tied * len(X)))
+    k = int(np.ceil(_Adaptation.max_tied * len(X)))
     ordered = np.sort(X, axis=0)
     return (ordered[k:] == ordered[: len(X) - k]).any(axis=0)
 
@@ -249,9 +244,9 @@ def _leading_directions(X):
     X, tied = X.astype(np.float64), tied_columns(X)
     X[:, tied] = X[:, tied].mean(axis=0)
     n_directions = int(
-        np.clip(len(X) // _ADAPTATION.rows_per_direction, 1, _ADAPTATION.max_directions)
+        np.clip(len(X) // _Adaptation.rows_per_direction, 1, _Adaptation.max_directions)
     )
     subspace = Subspace.of_rows(X, n_directions)
-    kept = subspace.variances > _ADAPTATION.min_variance * subspace.variances[0]
+    kept = subspace.variances > _Adaptation.min_variance * subspace.variances[0]
     kept[0] = True
     return Subspace(subspace.mean, subspace.components[kept], subspace.variances[kept])

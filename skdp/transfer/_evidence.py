@@ -4,7 +4,6 @@ Without labels, evidence is agreement with the source and separation of classes.
 scale are averaged over all subsets of scorers, with the slope that fits the labels best.
 """
 
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -19,7 +18,6 @@ from skdp.utils._linalg import TINY
 _OUTLIERS = 0.1
 
 
-@dataclass(frozen=True)
 class _Agreement:
     """When a candidate and the source agree, so that it is used without labels."""
 
@@ -27,32 +25,30 @@ class _Agreement:
     # its classes are well separated. Human activity has .95 or more; with a quarter of its
     # columns, where class means are up to four points worse than a good source, .92 or less;
     # tables have below .1.
-    min_certainty: float = 0.93
+    min_certainty = 0.93
     # Required agreement of source and candidate beyond chance, relative to that which the source
     # claims with the true classes. Human activity has .57-1.1; unrelated clusters have none.
-    min_agreement: float = 0.5
+    min_agreement = 0.5
     # Floor of the agreement beyond chance that a source claims: one that cannot distinguish
     # classes confirms nothing; rule of thumb.
-    min_claim: float = 0.05
+    min_claim = 0.05
     # Largest number of rows on which a candidate may disagree with the source, relative to the
     # number on which the source claims to err. Among mixtures and regressions on digits and human
     # activity, all that improve have 1.4 or less, and all below 1.5 improve; on Fashion-MNIST all
     # get worse, and with many source rows have 2.1 or more; oriented gradients of digits get worse
     # too, with 1.4 or more. With 9,000 rows at ε = 1, mixtures on Fashion-MNIST have .8, and eight
     # points are lost.
-    max_disagreement: float = 1.3
+    max_disagreement = 1.3
 
-
-_AGREEMENT = _Agreement()
 
 # Fraction of columns with two values, each in at least this fraction of the rows, from which rows
 # are treated as records with indicators, which create clusters independently of the classes; rules
 # of thumb.
 _MIN_INDICATORS, _MIN_SHARE = 0.1, 0.01
 
-# Standard deviations below the mean from which labels contradict scores: by chance, six in a
-# thousand do.
-_CONTRADICTION = 2.5
+# Standard deviations below the mean from which labels contradict scores or a source: by chance,
+# six in a thousand do.
+CONTRADICTION = 2.5
 
 # Scale of the normal prior of slopes. With a weight of 1 the best class is on average e times as
 # likely as the second; a weight of 5 is as certain as a scorer can reasonably be.
@@ -89,15 +85,15 @@ def agrees_with_source(posteriors, reference):
     # with the mean \bar p of its largest posteriors and the frequencies f and g with which source
     # and candidate predict the classes. The test requires half of that between source and
     # candidate, and a candidate that is certain of nearly all rows. It needs no labels.
-    if certainty(posteriors) < _AGREEMENT.min_certainty:
+    if certainty(posteriors) < _Agreement.min_certainty:
         return False
     guesses, source_guesses = posteriors.argmax(axis=1), reference.argmax(axis=1)
     K = reference.shape[1]
     counts = [np.bincount(predicted, minlength=K) for predicted in (guesses, source_guesses)]
     chance = counts[0] @ counts[1] / len(guesses) ** 2
-    claimed = max(reference.max(axis=1).mean() - chance, _AGREEMENT.min_claim)
+    claimed = max(reference.max(axis=1).mean() - chance, _Agreement.min_claim)
     agreement = np.mean(guesses == source_guesses) - chance
-    return bool(agreement >= _AGREEMENT.min_agreement * claimed)
+    return bool(agreement >= _Agreement.min_agreement * claimed)
 
 
 def errs_as_claimed(posteriors, reference):
@@ -107,7 +103,7 @@ def errs_as_claimed(posteriors, reference):
     # should thus be about 1 - \bar p; unrelated clusters differ on more.
     differ = np.mean(posteriors.argmax(axis=1) != reference.argmax(axis=1))
     claimed = 1 - reference.max(axis=1).mean()
-    return bool(differ <= _AGREEMENT.max_disagreement * claimed)
+    return bool(differ <= _Agreement.max_disagreement * claimed)
 
 
 def contradicts(labels, scores):
@@ -122,7 +118,7 @@ def contradicts(labels, scores):
     more = scores - scores.mean(axis=0)
     more -= (more @ frequencies)[:, np.newaxis]
     variance = (more**2 @ frequencies).sum() * n / (n - 1)
-    return bool(more[np.arange(n), labels].sum() < -_CONTRADICTION * np.sqrt(variance))
+    return bool(more[np.arange(n), labels].sum() < -CONTRADICTION * np.sqrt(variance))
 
 
 def log_likelihood(probabilities, n_classes):

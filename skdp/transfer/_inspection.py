@@ -92,8 +92,8 @@ def readable_columns(row, matching, names, limits):
     n = matching.n_shared
     same = [release for release in matching.releases if not matching.embeds(release, n)]
     name_lists = [matching.names, names, *(release.feature_names for release in same)]
-    names = next((list(name_list) for name_list in name_lists if name_list is not None), None)
-    names = [f"x{j}" for j in range(len(row))] if names is None else names
+    name_lists += [[f"x{j}" for j in range(len(row))]]
+    names = next(list(name_list) for name_list in name_lists if name_list is not None)
     encoders = [release.encoder for release in same if release.encoder is not None]
     bounds = [release.bounds for release in same if release.bounds is not None]
     columns: tuple = ()

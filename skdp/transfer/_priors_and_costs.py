@@ -30,8 +30,9 @@ _MAX_OFFSET = 1.5
 # Significance level of class frequencies among labels for a warning, and the same if all labels
 # are of one class, when more depends on it; rules of thumb.
 _SURPRISING, _SURPRISING_ALONE = 1e-3, 0.05
-# Deviation of log-odds up to which labels of a single class may be a random sample.
-_OTHER_LEVEL = 1.0
+# Prior standard deviation of the log-odds of a class whose frequency is arbitrary, and up to which
+# labels of a single class may be a random sample.
+OTHER_LEVEL = 1.0
 
 
 class _ShiftLoss:
@@ -236,7 +237,7 @@ def sampling_of(labels, label_sampling, frequencies):
     if (labels >= 0).all() or (counts != counts[:1]).any():
         return "random"
     if len(classes) == 1 and frequencies is not None:
-        likely = expit(logit(frequencies[classes[0]]) + _OTHER_LEVEL)
+        likely = expit(logit(frequencies[classes[0]]) + OTHER_LEVEL)
         return "random" if likely ** counts[0] >= _SURPRISING else "stratified"
     return "stratified"
 

@@ -316,9 +316,7 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
 
 def _known_outcomes(y, n_rows):
     """Return which of the rows have an outcome, and these as numbers."""
-    if y is None:
-        return np.zeros(n_rows, dtype=bool), np.empty(0)
-    y = label_array(y, warn=True)
+    y = np.full(n_rows, np.nan) if y is None else label_array(y, warn=True)
     check_consistent_length(np.empty(n_rows), y)
     known = ~np.array([is_missing(value) for value in y.tolist()], dtype=bool)
     values = numbers(y)[known]

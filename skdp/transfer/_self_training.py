@@ -240,24 +240,21 @@ def _sequence(value):
 
 
 def _check_rising(name, values):
-    if not _rises(values, may_be_fractions=name == "n_inducing"):
-        allowed = "counts, or fractions in (0, 1]," if name == "n_inducing" else "counts"
-        raise ValueError(
-            f"The {name!r} parameter of SelfTrainingSchedule must be a non-empty sequence "
-            f"of positive {allowed} in non-decreasing order, got {values}. Each round models "
-            "more than the one before it."
-        )
-
-
-def _rises(values, may_be_fractions):
-    """Return whether these are positive numbers of one kind, counts or fractions, in order."""
+    """Raise ValueError unless these are positive numbers of one kind, in order."""
+    may_be_fractions = name == "n_inducing"
     if values and not may_be_fractions and all(map(_is_auto, values)):
-        return True
-    if not values or not all(isinstance(value, Real) for value in values):
-        return False
-    kinds = {isinstance(value, Integral) for value in values}
-    fractions = may_be_fractions and kinds == {False} and max(values) <= 1
-    return (fractions or kinds == {True}) and min(values) > 0 and values == sorted(values)
+        return
+    if values and all(isinstance(value, Real) for value in values):
+        kinds = {isinstance(value, Integral) for value in values}
+        fractions = may_be_fractions and kinds == {False} and max(values) <= 1
+        if (fractions or kinds == {True}) and min(values) > 0 and values == sorted(values):
+            return
+    allowed = "counts, or fractions in (0, 1]," if may_be_fractions else "counts"
+    raise ValueError(
+        f"The {name!r} parameter of SelfTrainingSchedule must be a non-empty sequence "
+        f"of positive {allowed} in non-decreasing order, got {values}. Each round models "
+        "more than the one before it."
+    )
 
 
 @dataclass(frozen=True)

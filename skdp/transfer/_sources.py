@@ -251,14 +251,21 @@ def match_columns(releases, X, strategy):
     # the shared columns, and the target's own models use all of the target's. Strategies that
     # reconstruct rows use exactly the columns of the source. No common name means another feature
     # space. Otherwise columns are matched by position, and a different number of them means that.
-    X = named_like(X, _table_names(releases))
+    if releases:
+        names = getattr(releases[0].encoder, "names", releases[0].feature_names)
+        X = named_like(X, names)
     columns = list(getattr(X, "columns", ()))
     if not columns:
         return Matching(releases)
     if not releases:
         features = _features(X, columns)
         return Matching([], None if features == columns else features)
-    _check_unique(columns)
+    repeated = [name for k, name in enumerate(columns) if name in columns[:k]]
+    if repeated:
+        raise ValueError(
+            f"X has more than one column named {repeated[0]!r}. Give each column its own name: "
+            "columns are matched by name."
+        )
     encoders = [release.encoder for release in releases]
     if any(encoders) and not all(encoders):
         raise ValueError(
@@ -268,22 +275,6 @@ def match_columns(releases, X, strategy):
     if all(encoders) and not encoders[0].is_encoded(columns):
         return _match_table(releases, X, columns, strategy)
     return _match_numbers(releases, X, columns, strategy)
-
-
-def _table_names(releases):
-    """Return the names of the columns of the first release; None if it has none."""
-    if not releases or releases[0].encoder is None:
-        return releases[0].feature_names if releases else None
-    return releases[0].encoder.names
-
-
-def _check_unique(columns):
-    repeated = [name for k, name in enumerate(columns) if name in columns[:k]]
-    if repeated:
-        raise ValueError(
-            f"X has more than one column named {repeated[0]!r}. Give each column its own name: "
-            "columns are matched by name."
-        )
 
 
 def _match_table(releases, X, columns, strategy):

@@ -111,11 +111,6 @@ class Task:
         return [PairedRelease(self, *source) for source in self.sources]
 
     @property
-    def single_pairs(self):
-        """The target paired with each individual release that was merged."""
-        return [PairedRelease(self, *source) for source in self.single_sources]
-
-    @property
     def labels_each_class(self):
         """Whether each class has a labeled row."""
         return len(np.unique(self.labels[~self.unlabeled])) == self.n_classes
@@ -204,10 +199,6 @@ class TransferModel:
     target_classifier: Any
     contributions: list
     offsets: Any = 0.0
-
-    def log_posteriors(self, X):
-        """Return log-posteriors without offsets, up to a constant for each row."""
-        raise NotImplementedError
 
     def scores(self, X):
         """Return log-posteriors, up to a constant for each row."""
