@@ -11,10 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.privacy import PrivacyGuarantee
 from skdp.release import TARGET_ADVICE, warn_of_doubt
-from skdp.tabular import Explanation
-from skdp.transfer._evidence import CONTRADICTION
-from skdp.transfer._inspection import explainable
+from skdp.tabular import Explanation, Schema, bounded_columns
 from skdp.transfer._noise_aware import NOISE_AWARE
+from skdp.transfer._scorers import CONTRADICTION
 from skdp.transfer._sources import (
     as_releases,
     check_columns,
@@ -23,8 +22,9 @@ from skdp.transfer._sources import (
     refuse_embedding,
     summed_guarantee,
 )
-from skdp.utils._frames import WholeTable, as_frame
-from skdp.utils._validation import check_magnitude, forget_fit, validate_data
+from skdp.utils._frames import WholeTable, as_frame, one_row
+from skdp.utils._text import named_like
+from skdp.utils._validation import check_array, check_magnitude, forget_fit, validate_data
 from skdp.utils._warnings import warn
 
 # Of scores: estimator, number of unknown outcomes and of rows.
@@ -124,7 +124,7 @@ class TransferEstimator(BaseEstimator):
         return WholeTable(frame)
 
     def _explained(self, row, schema, unscaled):
-        """Return the explanation of a row between bounds; see :func:`explainable`."""
+        """Return the explanation of a row between bounds; see :func:`_explainable`."""
         raise NotImplementedError
 
     def explain(self, x: ArrayLike | pd.DataFrame | pd.Series) -> Explanation:
@@ -167,7 +167,7 @@ class TransferEstimator(BaseEstimator):
         """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
-        return self._explained(*explainable(x, self._matching, self._limits, self._rows, names))
+        return self._explained(*_explainable(x, self._matching, self._limits, self._rows, names))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "guarantee_")
@@ -185,3 +185,53 @@ def warn_of_contradiction(deviations, finding):
             "the same here, see report() for the weight of each kind of model, or use no source "
             "(source=None)."
         )
+
+
+def _readable_columns(row, matching, names, limits):
+    """Return a schema of the columns of a row, with the offset and width of each.
+
+    Where neither a schema nor a release bounds them, they are within ``limits``.
+    """
+    n = matching.n_shared
+    same = [release for release in matching.releases if not matching.embeds(release, n)]
+    name_lists = [matching.names, names, *(release.feature_names for release in same)]
+    name_lists += [[f"x{j}" for j in range(len(row))]]
+    names = next(list(name_list) for name_list in name_lists if name_list is not None)
+    encoders = [release.encoder for release in same if release.encoder is not None]
+    bounds = [release.bounds for release in same if release.bounds is not None]
+    columns: tuple = ()
+    low, width = np.zeros(len(row)), np.ones(len(row))
+    extra = matching.extra_encoder
+    parts = [
+        (slice(0, n), encoders[0] if encoders else None, bounds[0] if bounds else limits[:, :n]),
+        (slice(n, len(row)), None if extra is None else extra.schema_, limits[:, n:]),
+    ]
+    for part, schema, limits in parts:
+        if schema is not None:
+            columns += schema.columns
+            continue
+        numbers = bounded_columns(names[part], limits, row[part])
+        low[part] = [column.low for column in numbers]
+        width[part] = [column.high - column.low for column in numbers]
+        columns += numbers
+    return Schema(columns), low, width
+
+
+def _explainable(x, matching, limits, validated, names):
+    """Return one row between bounds, their schema, and a function that undoes that scaling."""
+    x, n_columns = named_like(one_row(x), matching.names), limits.shape[1]
+    columns = set(getattr(x, "columns", ()))
+    encoded = matching.is_raw and not columns >= set(matching.names)
+    if encoded and matching.extra_encoder is None:
+        row = matching.releases[0].encode(x)[0]
+    elif columns or not encoded:
+        row = validated(x)[0]
+    elif x.shape[1] == n_columns:
+        row = check_array(x)[0]
+    else:
+        raise ValueError(
+            f"The 'x' parameter of explain has {x.shape[1]} values, and {n_columns} encoded ones "
+            "are expected. Pass a row of the table as a DataFrame."
+        )
+    schema, low, width = _readable_columns(row, matching, names, limits)
+    return (row - low) / width, schema, lambda Z: low + Z * width

@@ -6,10 +6,14 @@ from functools import partial
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from skdp.transfer._evidence import contradicts
 from skdp.transfer._likelihoods import SoftmaxLikelihood
 from skdp.transfer._priors_and_costs import OTHER_LEVEL, sampling_offsets
-from skdp.transfer._scorers import normalized_log_posteriors, on_all_columns, source_scorer
+from skdp.transfer._scorers import (
+    contradicts,
+    normalized_log_posteriors,
+    on_all_columns,
+    source_scorer,
+)
 from skdp.transfer._target_model import (
     CHANGED,
     TARGET,

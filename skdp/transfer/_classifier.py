@@ -17,7 +17,6 @@ from skdp.membership import WideCDMMAClassifier
 from skdp.privacy import PrivacyGuarantee
 from skdp.tabular import canonical, explain_prediction, spelled_as
 from skdp.transfer._base import TransferEstimator
-from skdp.transfer._inspection import warn_of_source
 from skdp.transfer._noise_aware import NOISE_AWARE
 from skdp.transfer._priors_and_costs import (
     balanced_weights,
@@ -32,6 +31,7 @@ from skdp.transfer._task import Task
 from skdp.transfer.papers import ALIGNMENT, MULTITASK
 from skdp.utils._labels import scorable_labels
 from skdp.utils._sklearn import StrOptions, fit_context
+from skdp.utils._warnings import warn
 
 # A new strategy is added here; the name is used nowhere else.
 _STRATEGIES = {strategy.name: strategy for strategy in (NOISE_AWARE, ALIGNMENT, MULTITASK)}
@@ -466,7 +466,7 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         result = with_prior(result, task, prior)
         n_labels = int((labels >= 0).sum())
         if sources and n_labels:
-            warn_of_source(result.model)
+            _warn_of_source(result.model)
         self.class_weight_ = balanced_weights(result, task) if weights is None else weights
         self.history_ = result.history
         self.target_classifier_ = result.model.target_classifier
@@ -644,3 +644,18 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
             self.classes_,
             schema=schema,
         )
+
+
+def _warn_of_source(model):
+    """Warn if labels indicate that a source does not help, or is wrong."""
+    if model.source_weight < model.min_source_weight:
+        finding = "favor the model learned from the target alone"
+    elif model.is_contradicted:
+        finding = "contradict the source, which was corrected by them"
+    else:
+        return
+    warn(
+        f"The labeled rows {finding}: the source has a weight of {model.source_weight:.2f}. Check "
+        "that its columns, their units and its classes mean the same here, see report() for the "
+        "weight of each part and its loss on the labels, or use no source (source=None)."
+    )

@@ -13,9 +13,11 @@ from scipy.special import log_softmax, logsumexp, softmax
 
 from skdp.release import ClassModel, Mixtures, Subspace
 from skdp.transfer._embedding import Embedding, map_to_source
-from skdp.transfer._evidence import agrees_with_source, certainty, errs_as_claimed
 from skdp.transfer._scorers import (
     Scorer,
+    agrees_with_source,
+    certainty,
+    errs_as_claimed,
     mixtures_on_target,
     normalized_log_posteriors,
     on_all_columns,

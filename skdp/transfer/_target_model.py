@@ -13,7 +13,6 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from skdp.transfer._inspection import Contribution, compared, side_of
 from skdp.transfer._likelihoods import CoxLikelihood, GaussianLikelihood, Posterior
 from skdp.utils._linalg import TINY
 
@@ -271,6 +270,54 @@ def _shares(strengths, power):
 
 
 @dataclass(frozen=True)
+class Contribution:
+    """A part that was considered for a model.
+
+    Attributes
+    ----------
+    name : str
+        Name of the part.
+
+    side : {"source", "target", "both"}
+        Whether it is based on the source, the target or both.
+
+    weight : float
+        Weight in the model, from 0 (excluded) to 1.
+
+    log_odds : float, default=nan
+        Log-odds of the evidence for it, compared with the first part.
+
+    log_likelihood : float, default=nan
+        Mean log-likelihood of the labels, each by the others.
+
+    difference, standard_error : float, default=nan
+        Its difference to that of the first part, and the standard error.
+    """
+
+    name: str
+    side: str
+    weight: float
+    log_odds: float = np.nan
+    log_likelihood: float = np.nan
+    difference: float = np.nan
+    standard_error: float = np.nan
+
+
+def _side_of(source_weight):
+    """Return the side of a part with a given weight of the source."""
+    return {0.0: "target", 1.0: "source"}.get(source_weight, "both")
+
+
+def compared(log_likelihood, reference):
+    """Return the mean log-likelihood, its difference to a reference, and the standard error."""
+    if not len(log_likelihood):
+        return (np.nan,) * 3
+    more = log_likelihood - reference
+    error = more.std(ddof=1) / np.sqrt(len(more)) if len(more) > 1 else np.nan
+    return float(log_likelihood.mean()), float(more.mean()), float(error)
+
+
+@dataclass(frozen=True)
 class Candidate:
     """A regression after outcomes were seen.
 
@@ -375,7 +422,7 @@ class TargetModel:
             likely = total, logsumexp(held_out[kind] + odds, axis=0)
             first = likely if first is None else first
             source = self.sources[self.candidates[int(kind.argmax())].source]
-            side = "both" if ", own " in name else side_of(source.source_weight)
+            side = "both" if ", own " in name else _side_of(source.source_weight)
             weight = float(min(self.weights[kind].sum(), 1.0))
             compare = compared(likely[1], first[1])
             parts.append(Contribution(name, side, weight, float(total - first[0]), *compare))

@@ -8,12 +8,15 @@ import numpy as np
 from scipy.special import softmax
 
 from skdp.release import Moments, Release, Subspace
-from skdp.transfer._evidence import has_indicators
 from skdp.transfer._priors_and_costs import sampling_of
 
 # Number of directions of the target's subspace and of discriminants, as in the source's default
 # subspace. Rule of thumb.
 N_DIRECTIONS = 60
+# Fraction of columns with two values, each in at least this fraction of the rows, from which rows
+# are treated as records with indicators, which create clusters independently of the classes; rules
+# of thumb.
+_MIN_INDICATORS, _MIN_SHARE = 0.1, 0.01
 
 
 @dataclass(frozen=True)
@@ -245,3 +248,10 @@ class TransferResult:
     def labels(self):
         """Class index of each row, given or predicted."""
         return self.distributions.argmax(axis=1)
+
+
+def has_indicators(X):
+    """Return whether a tenth of the columns or more have just two values, neither of them rare."""
+    counts = np.array([(X.min(axis=0) == X).sum(axis=0), (X.max(axis=0) == X).sum(axis=0)])
+    two = (counts.sum(axis=0) == len(X)) & (counts.min(axis=0) >= _MIN_SHARE * len(X))
+    return bool(two.mean() >= _MIN_INDICATORS)

@@ -12,13 +12,13 @@ import numpy as np
 from skdp.membership import MembershipMapping, group_errors
 from skdp.release import class_medians
 from skdp.transfer._embedding import Embedding, paired_subspaces
-from skdp.transfer._inspection import Contribution
 from skdp.transfer._self_training import (
     SelfTrainingSchedule,
     Step,
     Strategy,
     out_of_fold_scores,
 )
+from skdp.transfer._target_model import Contribution
 from skdp.utils._linalg import squared_distances
 from skdp.utils._parallel import map_rows, run_tasks
 
