@@ -98,8 +98,10 @@ class ClassModel(TargetModel, TransferModel):
     def __init__(self, task, sources, terms):
         labeled, self.n_classes = ~task.unlabeled, task.n_classes
         labels, known = task.labels[labeled], task.X[labeled]
+        # Each around the class frequencies that it expects.
         sources = [
-            (replace(source, center=log_frequencies(scores)), scores) for source, scores in sources
+            (replace(source, center=np.log(np.exp(scores).mean(axis=0) + 1e-6)), scores)
+            for source, scores in sources
         ]
         if len(labels):
             sources = [*sources, self._alone(task, sources, terms, labels)]
@@ -173,11 +175,6 @@ class ClassModel(TargetModel, TransferModel):
 
 def _with_constant(terms, rows):
     return np.column_stack([np.ones(len(rows)), terms(rows)])
-
-
-def log_frequencies(log_posteriors):
-    """Return the logarithms of class frequencies that posteriors of all rows expect."""
-    return np.log(np.exp(log_posteriors).mean(axis=0) + 1e-6)
 
 
 def log_linear_pool(scorers, weights, X):

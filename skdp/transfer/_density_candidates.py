@@ -98,59 +98,45 @@ def trained_source(trained, reference):
 
 def _class_means(pair, reference):
     """Yield class means by the likelier of two starts, if the source errs as it claims."""
-    starts = [partial(adapted_class_means, pair, start) for start in (None, reference)]
-    scorers = [adapt() for adapt in starts]
-    if scorers[0] is None:
+    carry, X, labels = map_to_source(pair), pair.task.X, pair.task.labels
+    rows = carry(pair.X)
+    if len(rows) < _Adaptation.min_rows or tied_columns(rows).all():
         return
-    scores = [np.asarray(scorer.scores(pair.task.X), np.float64) for scorer in scorers]
+
+    def adapted(start, labels):
+        means = ClassMeans.adapt(rows, pair.moments, start, labels)
+        scorer = Scorer(means.log_posteriors, (carry, means.subspace.project))
+        return on_all_columns(pair.task, scorer)
+
+    starts = [None, reference]
+    scorers = [adapted(start, np.full(len(rows), -1)) for start in starts]
+    scores = [np.asarray(scorer.scores(X), np.float64) for scorer in scorers]
     best = np.argmax([logsumexp(log_densities, axis=1).mean() for log_densities in scores])
     log_posteriors = log_softmax(scores[best], axis=1)
     posteriors = np.exp(log_posteriors)
     if agrees_with_source(posteriors, reference) and errs_as_claimed(posteriors, reference):
-        labels = pair.task.labels
-        final = starts[best](labels=labels) if (labels >= 0).any() else scorers[best]
+        final = adapted(starts[best], labels) if (labels >= 0).any() else scorers[best]
         predict = partial(normalized_log_posteriors, final)
         yield density_source("adapted class means", predict, log_posteriors, _MEANS)
 
 
 def _mixtures(pair, reference):
-    """Yield mixtures, if they separate classes better; labels do not change them."""
+    """Yield mixtures, if there are enough rows and they separate classes better.
+
+    Labels do not change them.
+    """
     # On digits of other writers this gains 2-6 points. Without a shift, as on Fashion-MNIST,
     # and on human activity, certainty decreases, and .5 to 17 points would be lost.
-    scorer = adapted_mixtures(pair)
-    if scorer is None:
+    few = len(pair.X) < _ROWS_PER_CLASS * pair.task.n_classes
+    if few or pair.release.model.structure is None:
         return
+    scorer = on_all_columns(pair.task, mixtures_on_target(pair, Embedding.of_means(pair)))
     log_posteriors = normalized_log_posteriors(scorer, pair.task.X)
     posteriors = np.exp(log_posteriors)
     better = certainty(posteriors) >= certainty(reference)
     if better and agrees_with_source(posteriors, reference):
         predict = partial(normalized_log_posteriors, scorer)
         yield density_source("adapted mixtures", predict, log_posteriors)
-
-
-def adapted_mixtures(pair):
-    """Return the mixtures of a release, adapted to all columns of the target.
-
-    None if it has no suitable ones, or the target has too few rows.
-    """
-    few = len(pair.X) < _ROWS_PER_CLASS * pair.task.n_classes
-    if few or pair.release.model.structure is None:
-        return None
-    return on_all_columns(pair.task, mixtures_on_target(pair, Embedding.of_means(pair)))
-
-
-def adapted_class_means(pair, posteriors=None, labels=None):
-    """Return the class means of a release, adapted to the target, see :meth:`ClassMeans.adapt`.
-
-    None if every column is tied.
-    """
-    carry = map_to_source(pair)
-    rows = carry(pair.X)
-    if len(rows) < _Adaptation.min_rows or tied_columns(rows).all():
-        return None
-    means = ClassMeans.adapt(rows, pair.moments, posteriors, labels)
-    scorer = Scorer(means.log_posteriors, (carry, means.subspace.project))
-    return on_all_columns(pair.task, scorer)
 
 
 @dataclass(frozen=True)
@@ -176,7 +162,7 @@ class ClassMeans:
     frequencies: np.ndarray
 
     @classmethod
-    def adapt(cls, X, moments, posteriors=None, labels=None):
+    def adapt(cls, X, moments, posteriors, labels):
         """Return the class means of a release, adapted to target rows with few or no labels."""
         # Means are initialized in leading directions of the target, with an isotropic covariance:
         # either from those of the source, relative to the mean of all its rows and shrunk
@@ -201,10 +187,8 @@ class ClassMeans:
             sizes = posteriors.sum(axis=0)[:, np.newaxis]
             start, uncertainty = posteriors.T @ Z / np.maximum(sizes, _Adaptation.min_size), 0.0
         K, (n, d) = len(start), Z.shape
-        counts, certain = np.ones((n, 1)), np.zeros((0, K))
-        is_labeled = np.zeros(n, dtype=bool) if labels is None else labels >= 0
-        if labels is not None:
-            counts[is_labeled], certain = _Adaptation.label_rows, np.eye(K)[labels[is_labeled]]
+        counts, is_labeled = np.ones((n, 1)), labels >= 0
+        counts[is_labeled], certain = _Adaptation.label_rows, np.eye(K)[labels[is_labeled]]
         squares = (counts * Z).T @ Z
         means, frequencies = start, np.full(K, 1 / K)
         covariance = np.eye(d) * subspace.variances.mean()

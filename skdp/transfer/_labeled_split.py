@@ -114,8 +114,13 @@ class LabeledSplit:
                 f"LabeledSplit(unlabeled={self.unlabeled!r}) found no labeled row among "
                 f"{len(unlabeled)}. Label some, or name the value that marks the others."
             )
-        if getattr(getattr(y, "dtype", None), "kind", None) == "O":
-            _warn_of_numbers(labels)
+        if getattr(getattr(y, "dtype", None), "kind", "") == "O" and labels.dtype.kind in "biuf":
+            warn(
+                "The labels in y are numbers in an array of objects, which scikit-learn's metrics "
+                "refuse: with scoring=, scores are NaN. Mark unlabeled rows in an array of "
+                "numbers, by NaN, or by -1 if that is not a class; or use "
+                "scoring=LabeledScorer(scoring).",
+            )
         for train, test in self._splitter(labels).split(labels, labels, groups):
             yield np.sort(np.append(labeled[train], unlabeled)), labeled[test]
 
@@ -288,13 +293,3 @@ def _are_classes(labels, n_folds):
 def _forms(classes):
     """Return classes as :func:`unlabeled_rows` compares them with marks."""
     return list(map(canonical, classes.tolist()))
-
-
-def _warn_of_numbers(labels):
-    """Warn of labels that are numbers, but were given as objects."""
-    if labels.dtype.kind in "biuf":
-        warn(
-            "The labels in y are numbers in an array of objects, which scikit-learn's metrics "
-            "refuse: with scoring=, scores are NaN. Mark unlabeled rows in an array of numbers, "
-            "by NaN, or by -1 if that is not a class; or use scoring=LabeledScorer(scoring).",
-        )

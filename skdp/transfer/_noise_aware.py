@@ -1,7 +1,7 @@
 """The strategy "noise_aware": candidates by evidence, self-training, or both."""
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 
 import numpy as np
@@ -58,7 +58,8 @@ def _learn(task, training):
             "strategy='noise_aware', got 1: rows are scored by models that left them out."
         )
     calibrated = any(pair.release.model.calibrated for pair in task.pairs)
-    can_train = task.labels_each_class and not task.has_indicators
+    n_labeled = len(np.unique(task.labels[~task.unlabeled]))
+    can_train = n_labeled == task.n_classes and not task.has_indicators
     trained = None
     if can_train and not calibrated:
         # Without a source the evidence for regressions of few labels is too low to be compared:
@@ -150,15 +151,12 @@ class NoiseAwareRounds:
         scores = [scorer.scores(task.X) for scorer in self._scorers]
         self._source_units = [mean_margin(array) for array in scores]
         self._source_scores = _in_units(scores, self._source_units)
-        self._target_fits = (training.fit_autoencoders, self._fit_mixtures)
+        mixtures = partial(fit_mixtures, task.random_state)
+        self._target_fits = (training.fit_autoencoders, mixtures)
 
     @cached_property
     def _graph(self):
         return neighbor_graph(self._codes, self._task.n_jobs)
-
-    def _fit_mixtures(self, settings, rows, labels):
-        """Return a scorer, as ``fit_autoencoders`` does; the settings are not used."""
-        return fit_mixtures(rows, labels, self._task.random_state)
 
     def start(self, settings, labels):
         """Return class distributions by the labeled rows alone."""

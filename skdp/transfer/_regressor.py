@@ -244,13 +244,6 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
             )
         return self.outcome_.positions(values)
 
-    def _in_units(self, places, deviations=None):
-        """Return numbers in the outcome's unit, and their deviations if there are any."""
-        if self.outcome_ is not None:
-            return in_units(self.outcome_, places, deviations)
-        values = self._center + self._scale * places
-        return values if deviations is None else (values, self._scale * deviations)
-
     def predict(self, X: ArrayLike | pd.DataFrame, return_std: bool = False) -> Any:
         """Predict the number of each row.
 
@@ -281,7 +274,11 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
 
     def _predict(self, rows, return_std=False):
         places, variances = self.model_.predict(rows, return_std)
-        return self._in_units(places, np.sqrt(variances) if return_std else None)
+        deviations = np.sqrt(variances) if return_std else None
+        if self.outcome_ is not None:
+            return in_units(self.outcome_, places, deviations)
+        values = self._center + self._scale * places
+        return (values, self._scale * deviations) if return_std else values
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return R² of :meth:`predict` on rows with outcomes.

@@ -157,8 +157,11 @@ def mixtures_on_target(pair, embedding):
     return Scorer(_densities(mixtures), maps, name="adapted mixtures")
 
 
-def fit_mixtures(rows, labels, random_state):
-    """Return a scorer by log-densities of noiseless rows, with labels other than 0, 1, … too."""
+def fit_mixtures(random_state, settings, rows, labels):
+    """Return a scorer by log-densities of noiseless rows, with labels other than 0, 1, … too.
+
+    It is called as ``fit_autoencoders`` is; the settings are not used.
+    """
     present = np.unique(labels, return_inverse=True)[1]
     noise = np.zeros(rows.shape[1])
     return Scorer(_densities(Mixtures.fit(rows, present, noise, random_state)))

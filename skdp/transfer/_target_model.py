@@ -555,14 +555,12 @@ class TimeModel(TargetModel):
         """Return whether events tell more than the sources as they are."""
         return bool(events.sum() >= _LEAST_EVENTS)
 
-    def _means(self):
-        """Yield each source with the mean of its candidates' coefficients, weighted."""
-        for source, _, kept in self._kept():
-            yield source, sum(weight * posterior.coefficients for posterior, weight in kept)
-
     def log_hazards(self, rows: np.ndarray) -> np.ndarray:
         """Return the log-hazard of each row, relative to the baseline."""
-        return sum(source.design(rows) @ mean for source, mean in self._means())
+        return sum(
+            source.design(rows) @ sum(w * posterior.coefficients for posterior, w in kept)
+            for source, _, kept in self._kept()
+        )
 
     def _baseline(self, rows, known, events, times, outcome):
         """Return the cumulative hazard within each interval at log-hazard 0."""

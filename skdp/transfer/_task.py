@@ -114,11 +114,6 @@ class Task:
         return [PairedRelease(self, *source) for source in self.sources]
 
     @property
-    def labels_each_class(self):
-        """Whether each class has a labeled row."""
-        return len(np.unique(self.labels[~self.unlabeled])) == self.n_classes
-
-    @property
     def frequencies(self):
         """Class frequencies of the sources, on average; None if unknown."""
         frequencies = [pair.moments.frequencies for pair in self.pairs if pair.moments is not None]
