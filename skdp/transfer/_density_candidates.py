@@ -23,6 +23,7 @@ from skdp.transfer._scorers import (
     on_all_columns,
 )
 from skdp.transfer._target_model import Beliefs, Source, Terms
+from skdp.utils._linalg import TINY
 
 # Smallest number of target rows per class to which mixtures are adapted: on MNIST, with 20 they
 # lose .1 points, with 900 they gain .5; rule of thumb.
@@ -63,8 +64,6 @@ class _Adaptation:
     # Number of rows as which a labeled one counts: on human activity with 5 labels per class, 10
     # gain .2 points on average, and 100 lose .4.
     label_rows = 10.0
-    # Floor of the number of rows of a class in means; rule of thumb.
-    min_size = 1e-3
     # Uniform fraction of the class frequencies, so that no class vanishes; rule of thumb.
     uniform = 0.5
 
@@ -185,7 +184,7 @@ class ClassMeans:
             start, uncertainty = seen.means, seen.uncertainty
         else:
             sizes = posteriors.sum(axis=0)[:, np.newaxis]
-            start, uncertainty = posteriors.T @ Z / np.maximum(sizes, _Adaptation.min_size), 0.0
+            start, uncertainty = posteriors.T @ Z / np.maximum(sizes, TINY), 0.0
         K, (n, d) = len(start), Z.shape
         counts, is_labeled = np.ones((n, 1)), labels >= 0
         counts[is_labeled], certain = _Adaptation.label_rows, np.eye(K)[labels[is_labeled]]

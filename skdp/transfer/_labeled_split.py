@@ -168,8 +168,7 @@ class LabeledSplit:
 
     def _labeled_rows(self, y, groups):
         """Return labeled rows, the other rows, and labels and groups of the former."""
-        classes = None if self.classes is None else _forms(np.asarray(self.classes))
-        marked, labels = _read(y, self.unlabeled, classes)
+        marked, labels = _read(y, self.unlabeled, self.classes)
         labeled = np.flatnonzero(~marked)
         if groups is not None:
             groups = label_array(groups)
@@ -237,7 +236,7 @@ class LabeledScorer:
         """Return the score of an estimator on the labeled rows."""
         classes = getattr(estimator, "classes_", None)
         mark = None if classes is None else self.unlabeled
-        marked, labels = _read(y, mark, None if classes is None else _forms(classes))
+        marked, labels = _read(y, mark, classes)
         if marked.all():
             raise ValueError(
                 f"{self!r} found no labeled row among {len(labels)}. Label some, or name the "
@@ -274,7 +273,8 @@ def _read(y, marker, classes):
         missing = unlabeled_rows(labels, None)
         if _is_continuous(natural_labels(labels[~missing])):
             return missing, labels
-    return unlabeled_rows(labels, marker, classes), labels
+    forms = None if classes is None else list(map(canonical, np.asarray(classes).tolist()))
+    return unlabeled_rows(labels, marker, forms), labels
 
 
 def _is_continuous(labels):
@@ -288,8 +288,3 @@ def _are_classes(labels, n_folds):
     return (
         labels.dtype.kind not in "iuf" or np.unique(labels, return_counts=True)[1].max() >= n_folds
     )
-
-
-def _forms(classes):
-    """Return classes as :func:`unlabeled_rows` compares them with marks."""
-    return list(map(canonical, classes.tolist()))

@@ -65,7 +65,8 @@ def _learn(task, training):
         # Without a source the evidence for regressions of few labels is too low to be compared:
         # photographs of Office would lose ten points.
         least = _MIN_CERTAINTY if task.sources else _SEPARATED
-        trained = training.run(NoiseAwareRounds(task, training), task.labels, least)
+        rounds = NoiseAwareRounds(task, training, source_scorers(task))
+        trained = training.run(rounds, task.labels, least)
         if trained is not None and trained.certainty >= _SEPARATED:
             return trained
     terms = Terms.of_columns(task.X, task.widths)
@@ -117,7 +118,8 @@ def held_out(trained, task, training):
     for k in range(folds.max() + 1):
         labels, hidden = task.labels.copy(), labeled[folds == k]
         labels[hidden] = -1
-        rounds = NoiseAwareRounds(replace(task, labels=labels), training)
+        fewer = replace(task, labels=labels)
+        rounds = NoiseAwareRounds(fewer, training, source_scorers(fewer))
         logs[hidden] = training.run(rounds, labels).log_posteriors[hidden]
     return replace(trained, log_posteriors=logs)
 
@@ -137,13 +139,12 @@ class NoiseAwareRounds:
 
     training : SelfTraining
 
-    scorers : list of Scorer or None, default=None
-        Scorers of the source; None stands for :func:`source_scorers`.
+    scorers : list of Scorer
+        Scorers of the source.
     """
 
-    def __init__(self, task, training, scorers=None):
-        self._task, self._training = task, training
-        self._scorers = source_scorers(task) if scorers is None else scorers
+    def __init__(self, task, training, scorers):
+        self._task, self._training, self._scorers = task, training, scorers
         self._codes = task.subspace.encode(task.X)
         self._is_labeled = ~task.unlabeled
         self._true = task.labels[self._is_labeled]

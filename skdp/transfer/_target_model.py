@@ -366,12 +366,12 @@ class TargetModel:
     beliefs : Beliefs
         About a release.
 
-    without_source : tuple of (Beliefs, float)
-        Those without any release, and the unit of their prior deviations.
+    own_unit : float, default=1
+        Unit of prior deviations without a source.
     """
 
     beliefs: Beliefs
-    without_source: tuple[Beliefs, float]
+    own_unit = 1.0
 
     def __init__(self, sources, likelihoods, n_reported, *, tells):
         self.sources, self.likelihoods = sources, likelihoods
@@ -394,8 +394,8 @@ class TargetModel:
     def sources_of(cls, named, n_shared, rows, *, any_label):
         """Return the sources of named releases, and with labels the target alone."""
         if not named:
-            terms, (beliefs, unit) = Terms.of(None, 0, rows), cls.without_source
-            return [Source(TARGET, 1.0, None, terms, beliefs, unit=unit, source_weight=0.0)]
+            settings = {"unit": cls.own_unit, "source_weight": 0.0}
+            return [Source(TARGET, 1.0, None, Terms.of(None, 0, rows), cls.beliefs, **settings)]
         sources = []
         for name, release, probability in named:
             terms = Terms.of(release.regression.basis, n_shared, rows)
@@ -457,10 +457,8 @@ class NumberModel(TargetModel):
         Whether the mean prediction over all rows stays that of the releases.
     """
 
-    beliefs = Beliefs(
-        (1.0,), 0.3, _STRENGTHS, _STRENGTHS, own_level=0.3, kinds=(0.1, 0.0, 0.9), alone=0.0
-    )
-    without_source = replace(beliefs, own_level=1.0), float(np.sqrt(_UNEXPLAINED))
+    beliefs = Beliefs((1.0,), 0.3, _STRENGTHS, _STRENGTHS, kinds=(0.1, 0.0, 0.9), alone=0.0)
+    own_unit = float(np.sqrt(_UNEXPLAINED))
 
     def __init__(self, sources, rows, labeled, places, keeps_mean=False):
         freedom = _OWN_FREEDOM if sources[0].predict is None else _FREEDOM
@@ -537,7 +535,6 @@ class TimeModel(TargetModel):
     beliefs = Beliefs(
         (0.0,), 0.3, (0.5, 2.0), (0.5, 1.0, 2.0, 4.0), own_level=0.0, kinds=(0.1, 0.0, 0.9)
     )
-    without_source = beliefs, 1.0
 
     def __init__(self, sources, rows, known, events, times, outcome):
         seen = rows[known]
