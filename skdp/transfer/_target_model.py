@@ -398,7 +398,7 @@ class TargetModel:
             return [Source(TARGET, 1.0, None, Terms.of(None, 0, rows), cls.beliefs, **settings)]
         sources = []
         for name, release, probability in named:
-            terms = Terms.of(release.regression.basis, n_shared, rows)
+            terms = Terms.of(release.statistics.basis, n_shared, rows)
             predict, settings = cls._around(release)
             predict = partial(_of_first, predict, n_shared)
             sources.append(
@@ -484,7 +484,7 @@ class NumberModel(TargetModel):
         regression, counts = release.regression, release.statistics.sums.row_counts
         return release.model.places, {
             "stated": (regression.coefficient_sd[0], regression.intercept_sd[0]),
-            "unit": float(np.sqrt(release.model.variance)),
+            "unit": float(np.sqrt(regression.variance[0])),
             "center": float(counts[1] / counts.sum()),
         }
 
