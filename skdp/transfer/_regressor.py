@@ -278,7 +278,7 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
         if self.outcome_ is not None:
             return in_units(self.outcome_, places, deviations)
         values = self._center + self._scale * places
-        return (values, self._scale * deviations) if return_std else values
+        return values if deviations is None else (values, self._scale * deviations)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return R² of :meth:`predict` on rows with outcomes.

@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -216,7 +217,7 @@ class Matching:
                 f"X is an array, but {type(estimator).__name__} was fitted to a table. Pass a "
                 f"DataFrame with the columns {self.names!r:.300}."
             )
-        names = self.names
+        names: Any = self.names
         if named and names is not None and set(names) <= set(X.columns):
             X = X[names]
         if not self.is_raw:

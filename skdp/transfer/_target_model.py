@@ -372,6 +372,7 @@ class TargetModel:
 
     beliefs: Beliefs
     own_unit = 1.0
+    _around: Any  # a release's predictions, and settings of its Source
 
     def __init__(self, sources, likelihoods, n_reported, *, tells):
         self.sources, self.likelihoods = sources, likelihoods
@@ -394,7 +395,7 @@ class TargetModel:
     def sources_of(cls, named, n_shared, rows, *, any_label):
         """Return the sources of named releases, and with labels the target alone."""
         if not named:
-            settings = {"unit": cls.own_unit, "source_weight": 0.0}
+            settings: dict[str, Any] = {"unit": cls.own_unit, "source_weight": 0.0}
             return [Source(TARGET, 1.0, None, Terms.of(None, 0, rows), cls.beliefs, **settings)]
         sources = []
         for name, release, probability in named:
@@ -405,8 +406,8 @@ class TargetModel:
                 Source(name, probability, predict, terms, cls.beliefs, release, **settings)
             )
         if any_label and cls.beliefs.alone:
-            changes = {"name": TARGET, "probability": cls.beliefs.alone, "predict": None}
-            sources.append(replace(sources[0], **changes, source_weight=0.0))
+            changes: dict = {"probability": cls.beliefs.alone, "source_weight": 0.0}
+            sources.append(replace(sources[0], name=TARGET, predict=None, **changes))
         return sources
 
     def _contributions(self) -> list[Contribution]:

@@ -197,6 +197,7 @@ class TransferModel:
     target_classifier: Any
     contributions: list
     offsets: Any = 0.0
+    log_posteriors: Any
 
     def scores(self, X):
         """Return log-posteriors, up to a constant for each row."""
