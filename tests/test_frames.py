@@ -126,6 +126,9 @@ class Tables:
     times : table
         Outcomes that are times to an event, some of them unknown.
 
+    all_times : table
+        The same, all of them known.
+
     y, whole, real, groups : column
         Labels that are text, labels that are whole numbers, outputs, and people.
     """
@@ -135,6 +138,7 @@ class Tables:
     numbers: Any
     first: Any
     times: Any
+    all_times: Any
     y: Any
     whole: Any
     real: Any
@@ -164,7 +168,8 @@ def plain():
     labeled = mixed.assign(y=y, who=groups)
     columns = y, pd.Series(whole), pd.Series(rng.rand(n)), groups
     times = pd.DataFrame({"event": whole == 1, "time": np.where(absent, np.nan, 9 - 9 * signal)})
-    return Tables(mixed, labeled, numbers, numbers[:1], times, *columns)
+    all_times = times.assign(time=9 - 9 * signal)
+    return Tables(mixed, labeled, numbers, numbers[:1], times, all_times, *columns)
 
 
 @cache
@@ -367,7 +372,7 @@ CALLS |= {
         DPTransferSurvival().fit(t.numbers, t.times),
     ],
     "DPTransferSurvival.predict": lambda t: times_transfer().predict(t.mixed),
-    "DPTransferSurvival.score": lambda t: times_transfer().score(t.mixed, t.times),
+    "DPTransferSurvival.score": lambda t: times_transfer().score(t.mixed, t.all_times),
     "DPTransferRegressor.explain": lambda t: (
         DPTransferRegressor().fit(plain().numbers, plain().real).explain(t.first)
     ),

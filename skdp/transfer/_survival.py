@@ -252,7 +252,8 @@ class DPTransferSurvival(TransferEstimator):
         ValueError
             If the columns of X are not those of :meth:`fit`.
         """
-        return self.model_.log_hazards(self._rows(X))
+        rows = self._rows(X)  # which asks first whether this is fitted
+        return self.model_.log_hazards(rows)
 
     def predict_cumulative_hazard_function(
         self, X: ArrayLike | pd.DataFrame, return_array: bool = False

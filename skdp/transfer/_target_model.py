@@ -53,7 +53,7 @@ class Beliefs:
         Probabilities of a source as it is, with another level and slope, and with other
         coefficients.
 
-    alone : float, default=.02
+    alone : float, default=1/50
         That of the target alone, compared with all sources.
 
     power : float, default=1
@@ -66,7 +66,7 @@ class Beliefs:
     own_strengths: tuple = ()
     own_level: float = 1.0
     kinds: tuple = (0.25, 0.25, 0.5)
-    alone: float = 0.02
+    alone: float = 1 / 50
     power: float = 1.0
 
 
