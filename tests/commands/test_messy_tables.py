@@ -114,7 +114,7 @@ FILES = {
     "dates": (column("marker", "2020-01-02"), "'marker' has dates", "marker:unread"),
     "date of birth": (cells("age", "02.01.1950", ALL), "'age' has dates", "age:unread"),
     "postal codes": (column("zip", [f"{i**2 % 31:05}" for i in ALL]), "'zip': category,", None),
-    "names twice": (lambda t: pd.concat([t, t[["age"]]], axis=1), "columns of the same", "more"),
+    "names twice": (lambda t: pd.concat([t, t[["age"]]], axis=1), "repeats the name of a", "more"),
     "empty": (column("marker", ""), "'marker' has fewer than two", "marker:missing"),
     "constant": (column("marker", 7), "['marker'] have one value only", "marker:constant"),
     "cases": (cells("sex", str.title, ALL[:60]), "differ in case, white", "sex:spelling"),

@@ -139,16 +139,16 @@ PREDICT = "predict first.skdp test.csv -o none.csv "
         ("times", RELEASE + "--event dead --time days", "lacks the column 'dead' of --event"),
         ("times", RELEASE + "--event died --time hours", "lacks the column 'hours' of --time"),
         ("times", RELEASE + "--event smoking --time days", "'smoking' is also a column of"),
-        ("times", RELEASE + "--accept dyed:missing", "'dyed:missing' is nothing that can be"),
+        ("times", RELEASE + "--accept dyed:missing", "'dyed:missing' is not a stop"),
         ("times", PREDICT + "--class-prior a=1", "--class-prior is for classes"),
         ("times", PREDICT + "--label dead", "--label 'dead' is for classes"),
         ("times", PREDICT + "--event dead", "--event 'dead' needs --time"),
         ("times", PREDICT + "--event dead --time days", "lacks the column 'days' of --time"),
         ("times", PREDICT + "--id risk", "lacks the column 'risk'"),
         ("numbers", PREDICT + "--class-prior a=1", "--class-prior is for classes"),
-        ("numbers", PREDICT + "--label outcome", "leave it out where no outcome is known"),
+        ("numbers", PREDICT + "--label outcome", "omit it if no outcome is known"),
         ("numbers", PREDICT + "--id prediction", "lacks the column 'prediction'"),
-        ("numbers", RELEASE + "--event bp --time s1", "is for an outcome that is a time to an"),
+        ("numbers", RELEASE + "--event bp --time s1", "is for times to an"),
     ],
 )
 def test_wrong_columns_are_refused_before_anything_is_spent(request, run, world, command, message):
@@ -190,7 +190,7 @@ def test_common_schemas_need_one_horizon(times, done, failed):
     for option in ("event", "time", "horizon"):
         value = 7 if option == "horizon" else "a"
         _, err = failed(*common, "south.json", f"--{option}", value, "-o", "none.json")
-        assert f"--{option} is for a draft from rows" in err
+        assert f"--{option} is for drafts from rows" in err
 
 
 def test_predictions_are_risks_and_curves(times, done):
@@ -313,8 +313,7 @@ def test_an_evaluation_gets_events_and_times(times, done, failed, monkeypatch):
     assert given["y"]["died"].tolist() == expected["dead"].tolist()
     _, err = failed(*command[:-1], "other.json")
     assert (
-        "lacks the column 'died' of --event (by default as in the release 'first.skdp'; name"
-        in err
+        "lacks the column 'died' of --event (default: as in the release 'first.skdp'; name" in err
     )
 
 
@@ -333,14 +332,14 @@ def test_synthetic_rows_have_events_and_times(times, done, failed):
     command = ("--schema", "schema.json", "--event", "dead", "--time", "t", "--epsilon", 8)
     done("release", "synthetic.csv", *command, "-o", "again.skdp", "--force")
     _, err = failed(*sample, "--event", "age", "--time", "t", "-o", "synthetic.csv")
-    assert "--event 'age' is a column of 'first.skdp' already" in err
+    assert "--event 'age' is already a column of 'first.skdp'" in err
 
 
 def test_a_draft_takes_many_numbers_for_an_outcome(numbers, done):
     draft = ("schema", "rows.csv", "--public", "--label", "progression", "-o", "draft.json")
     out, err = done(*draft, "--force")
     assert "outcome 0 to 350" in out
-    assert "labels are taken for a number from 0 to 350" in err
+    assert "labels are read as a number from 0 to 350" in err
     assert "lists no classes" not in err
     outcome = json.loads((numbers / "draft.json").read_text())["outcome"]
     assert outcome == {"type": "number", "low": 0.0, "high": 350.0, "step": 1.0}
@@ -363,7 +362,7 @@ def test_the_check_counts_the_outcome(numbers, done, failed):
 def test_predictions_have_deviations(numbers, done):
     predict = ("predict", "first.skdp", "test.csv", "-o", "predictions.csv", "--force")
     out, _ = done(*predict, "--id", "bmi")
-    assert "bmi, prediction, deviation; one line for each row" in out
+    assert "bmi, prediction, deviation; one line per row" in out
     found = pd.read_csv("predictions.csv")
     rows = pd.read_csv("test.csv")
     expected, deviations = Release.load("first.skdp").predict(rows, return_std=True)
@@ -390,7 +389,7 @@ def test_known_outcomes_and_several_releases_are_learned_from(numbers, done, fai
     rows["progression"] = "long"
     rows.to_csv("few.csv", index=False)
     _, err = failed(*predict, "-o", "learned.csv")
-    assert "has 142 cells that are no numbers" in err
+    assert "has 142 cells that are not numbers" in err
 
 
 def test_a_plan_tells_r2(numbers, done, failed):

@@ -50,7 +50,7 @@ def test_columns_of_ids_are_warned_of(folder, done, failed):
     assert "has a different whole number in each row, as record numbers and IDs have; leave" in err
     pd.concat([frame, frame]).to_csv("draft.csv", index=False)
     _, err = done("schema", "draft.csv", "--public", "-o", "new.json")
-    assert "warning: 'name' has 60 categories. If these are names or IDs, delete" in err
+    assert "warning: 'name' has 60 categories. If they are names or IDs, delete" in err
     assert "the draft lists no classes" in err
 
 
