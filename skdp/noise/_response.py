@@ -150,7 +150,7 @@ class RandomizedResponse(PrivateRandomness):
         k = len(self.classes_)
         if k < 2:
             raise ValueError(
-                "The 'classes' parameter of RandomizedResponse must have at least two classes, "
+                "The 'classes' parameter of RandomizedResponse must have at least two, "
                 f"got {k}. Name all possible classes."
             )
         self._random_state = self.random_state

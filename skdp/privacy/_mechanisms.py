@@ -275,7 +275,7 @@ def check_text(owner, name, value):
         raise ValueError(f"The {name!r} of {owner} must be a string, got {_short(value)}.")
     if not value.isprintable():
         raise ValueError(
-            f"The {name!r} of {owner} must have printable characters only, got "
+            f"The {name!r} of {owner} must be printable, got "
             f"{_short(value)}. Remove control characters and line breaks."
         )
     return value

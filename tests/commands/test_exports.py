@@ -65,7 +65,7 @@ def test_each_mistake_names_the_option_that_mends_it(german, run):
     assert "'-99', 'k.A.' in 'Puls', 'BMI', 'Herzschwäche' may mark missing cells" in said[3]
     assert said[3].count("--missing=-99,k.A.") == 1
     drop = ["--drop", "Fall-Nr", "--drop", "Patient", "--drop", "Aufnahme"]
-    assert said[4].splitlines()[-1] == f"Leave out what is not needed: {' '.join(drop)}"
+    assert said[4].splitlines()[-1] == f"Leave out columns you do not need: {' '.join(drop)}"
     assert "'Aufnahme' has dates or durations; turn them into numbers, such as an age" in said[4]
     code, out, err = draft(run, "export.csv", *GERMAN, MISSING, *drop)
     assert code == 0, err

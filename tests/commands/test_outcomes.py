@@ -198,7 +198,7 @@ def test_predictions_are_risks_and_curves(times, done):
     out, _ = done(*predict, "--id", "followed")
     times = ["71.25", "142.5", "213.75", "285"]
     survival = [f"survival_{time}" for time in times]
-    assert f"followed, risk, {', '.join(survival)}, median_survival; one line for each" in out
+    assert f"followed, risk, {', '.join(survival)}, median_survival; one line per" in out
     found, rows = pd.read_csv("predictions.csv"), pd.read_csv("test.csv")
     release = Release.load("first.skdp")
     X = rows[list(HEART.data)]
@@ -275,7 +275,7 @@ def test_codes_of_events_are_those_of_the_schema(times, run, done):
     assert run("predict", "codes.skdp", "unknown.csv", "-o", "codes.csv")[0] == 0
     score = ("score", "codes.csv", "test2.csv")
     assert "lacks the column 'event' of --event" in run(*score)[2]
-    assert "name the --schema" in run(*score, "--event", "s", "--time", "t")[2]
+    assert "name a --schema" in run(*score, "--event", "s", "--time", "t")[2]
     risk, rows = pd.read_csv("codes.csv")["risk"], pd.read_csv("test2.csv")
     late = rows["t"] > 300
     expected = concordance_index(

@@ -92,7 +92,7 @@ def test_classes_of_a_stranger_become_no_formulas(folder, run, done, release_com
         Path(name).write_text(text)
     assert run(*release_command)[0] == 0
     out, _ = done("predict", "hospital.skdp", "target.csv", "-o", "p.csv")
-    assert "got an apostrophe (') in front; write .parquet" in out
+    assert "got an apostrophe (') in front; write\n.parquet" in out
     written = pd.read_csv("p.csv")
     assert set(written["class"]) <= {f"'{name}" for name in names.values()}
     assert not any(cell.startswith(("=", "@")) for cell in Path("p.csv").read_text().split("\n"))

@@ -136,7 +136,7 @@ REFUSED = [
     (PLAN + SHARES + "--effects huge", "--effects is 'huge'"),
     (PLAN + SHARES + "--owners 0", "--owners is 0"),
     (PLAN, "share of each class: --class-prior died=0.1."),
-    (PLAN + "--event-share 0.2", "--event-share is for another outcome"),
+    (PLAN + "--event-share 0.2", "--event-share does not fit the outcome"),
     (PLAN + "--class-prior dead=0.2", "--class-prior is given for ['dead']"),
     (PLAN + "--plot plan.txt", "--plot 'plan.txt' must end in .png"),
     (

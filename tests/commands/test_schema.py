@@ -31,7 +31,7 @@ def test_amounts_of_few_rows_may_be_no_classes(folder, done):
     _, err = done("schema", "few.csv", "--public", "--label", "cost", "-o", "new.json")
     assert json.loads(Path("new.json").read_text())["classes"] == [0, 1500, 30000]
     number = '"outcome": {"type": "number", "low": 0, "high": 30000}'
-    assert f'write {number} in place of "classes"' in err
+    assert f'replace "classes" with {number}' in err
     document = json.loads(Path("new.json").read_text())
     del document["classes"]
     document |= json.loads(f"{{{number}}}")

@@ -12,8 +12,8 @@ from skdp.release import HALF_WIDTH
 from skdp.utils._survival import concordance_index
 
 FREE = (
-    "No privacy budget was spent: the outcomes are your own, and these figures have no noise.\n"
-    "Show them only to those who may see the rows"
+    "No privacy budget was spent: these are exact figures of your own rows. Show them only\n"
+    "to those who may see the rows"
 )
 
 
@@ -82,7 +82,7 @@ def test_rows_are_found_by_their_ids(here, run, done, failed):
     wanted = roc_auc_score(y, predictions["probability_home"][:120])
     assert figures(out)["AUC"] == pytest.approx(wanted, abs=6e-4)
     truth.assign(patient=1).to_csv("t.csv", index=False)
-    assert "is not different in all rows of 't.csv'" in run(*command, "--id", "patient")[2]
+    assert "repeats a value in 't.csv'" in run(*command, "--id", "patient")[2]
     truth.assign(patient=range(150)).to_csv("t.csv", index=False)
     assert "No 'patient' is in both tables" in run(*command, "--id", "patient")[2]
 
@@ -183,7 +183,7 @@ def test_mistakes_are_refused(here, run):
     wrong = run("score", "p.csv", "t.csv", "--label", "patient")[2]
     assert "has 150 cells that are not classes" in wrong
     truth.assign(outcome="").to_csv("t.csv", index=False)
-    assert "No row has an outcome" in run("score", "p.csv", "t.csv", "--label", "outcome")[2]
+    assert "TRUTH has no outcomes" in run("score", "p.csv", "t.csv", "--label", "outcome")[2]
     predictions.to_csv("s.csv", index=False, sep=";")
     wrong = run("score", "s.csv", "t.csv", "--label", "outcome", "--sep", ";")[2]
     assert wrong.rstrip().endswith("name PREDICTIONS as skdp predict wrote them.")
@@ -276,7 +276,7 @@ THREE = {"probability_a": [0.7, 0.2], "probability_b": [0.2, 0.7], "probability_
         (
             {"probability_a": [0.3], "probability_b": [0.7]},
             ["b"],
-            "AUC           unknown, of rows",
+            "AUC           unknown: all rows",
         ),
         (THREE, ["a", "b"], "AUC           1.000"),  # of the classes that some row has
     ],

@@ -205,7 +205,7 @@ def canary_scores(estimator, members, others, random_state):
     classes = np.unique(np.concatenate([np.asarray(members[1]), y]))
     of_class = [random_state.permutation(np.flatnonzero(y == label)) for label in classes]
     pairs = np.concatenate([rows[: len(rows) // 2 * 2].reshape(-1, 2) for rows in of_class])
-        # Two members and two others choose a threshold, and as many test it.
+    # Two members and two others choose a threshold, and as many test it.
     if len(classes) < 2 or len(pairs) < 4:
         raise ValueError(
             "The 'others' parameter of audit_membership needs two classes, and 4 pairs of records "

@@ -277,7 +277,7 @@ def best_epsilon(choice, test, confidence, delta):
 
 
 def find_gaussian_evidence(members, others, guarantee, confidence):
-    """Return the evidence for Gaussian losses from independent pairs of scores, and the μ bound."""
+    """Return the evidence for Gaussian losses from independent pairs, and the μ bound."""
     n = len(members)
     mu = float(mu_lower_bound(np.count_nonzero(members > others), n, confidence))
     epsilon = gaussian_epsilon_of(mu, guarantee.delta)

@@ -353,8 +353,7 @@ def _check_attacks(attacks, shadow_data):
     unknown = [attack for attack in attacks if attack not in _ATTACKS]
     if unknown:
         raise ValueError(
-            f"The 'attacks' parameter of audit_membership has {unknown}. Choose from "
-            f"{_ATTACKS}."
+            f"The 'attacks' parameter of audit_membership has {unknown}. Choose from {_ATTACKS}."
         )
     if shadow_data is None and any(attack.startswith("shadow") for attack in attacks):
         raise ValueError(
