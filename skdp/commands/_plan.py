@@ -139,7 +139,7 @@ def run(arguments, note):
     wanted = getattr(arguments, option)
     if getattr(arguments, other) is not None:
         raise ValueError(
-            f"--{other} does not fit the outcome of {arguments.schema!r}. Omit it or use "
+            f"--{other} is for another outcome than {arguments.schema!r} has. Omit it or use "
             f"--{option}."
         )
     prior = arguments.class_prior

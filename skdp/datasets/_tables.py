@@ -1,4 +1,4 @@
-"""Tables that come with the package: a source and a target, four hospitals, times to death."""
+"""Bundled tables: a source and a target, four hospitals, and times to death."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import Bunch, check_random_state
 
-# Files that come with the package.
+# Files in the package.
 _EMBEDDED = Path(__file__).parent / "data"
 
 

@@ -1,4 +1,4 @@
-"""Networks on perturbed inputs and labels: the adaptive Laplace mechanism, and two baselines."""
+"""Networks on perturbed inputs and labels: the adaptive Laplace mechanism and two baselines."""
 
 import warnings
 from copy import deepcopy
@@ -36,17 +36,16 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
     r"""Neural network on perturbed inputs and a perturbed loss: the adaptive Laplace mechanism.
 
     Phan et al. (2017) add Laplace noise once to the inputs of the first layer, more to less
-    relevant ones, and to the coefficients of a polynomial loss, so that according to the paper the
+    relevant ones, and to the coefficients of a polynomial loss. According to the paper, the
     budget does not depend on the number of epochs. With d columns in [0, 1], batches of \|L\|
     rows, a first layer h₀, M classes and \|h\| units in the last hidden layer, the scales are
-
     .. math::
        b_j = \frac{Δ_{h_0}}{|L|\,β_j ε_2},\quad Δ_{h_0} = 2 \sum_{h \in h_0} d, \qquad
        b_y = \frac{Δ_F}{|L|\,ε_3},\quad Δ_F = M\,(|h| + \tfrac14 |h|^2),
 
-    where β are shares of the columns by their relevance, perturbed with budget ε₁.
+    where β are the columns' shares by relevance, perturbed with budget ε₁.
 
-    **Privacy.** The paper's proofs are about *sums over a batch*, while every layer above the
+    **Privacy.** The paper's proofs are about *sums over a batch*, but every layer above the
     first reads *rows*. With ``noise_per="row"`` each row has its own noise, drawn once; all
     training on it is post-processing, and one labeled record has
 

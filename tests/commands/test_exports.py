@@ -66,7 +66,7 @@ def test_each_mistake_names_the_option_that_mends_it(german, run):
     assert said[3].count("--missing=-99,k.A.") == 1
     drop = ["--drop", "Fall-Nr", "--drop", "Patient", "--drop", "Aufnahme"]
     assert said[4].splitlines()[-1] == f"Leave out columns you do not need: {' '.join(drop)}"
-    assert "'Aufnahme' has dates or durations; turn them into numbers, such as an age" in said[4]
+    assert "'Aufnahme' has dates or durations; convert them to numbers, such as an age" in said[4]
     code, out, err = draft(run, "export.csv", *GERMAN, MISSING, *drop)
     assert code == 0, err
     assert "warning" not in err
@@ -146,7 +146,7 @@ def test_signs_between_thousands(tmp_path, run, monkeypatch):
 @pytest.mark.parametrize(
     ("outcome", "message"),
     [
-        (("--label", "day"), "Column 'day' has dates, which are no outcome"),
+        (("--label", "day"), "Column 'day' has dates, which cannot be outcomes"),
         (("--event", "died", "--time", "day"), "such as days since admission"),
         (("--label", "record"), "warning: Column 'record' seems to number the records."),
         (("--label", "code"), "warning: 'code' has 60 classes. Is it a label?"),

@@ -255,7 +255,7 @@ def test_codes_of_events_are_those_of_the_schema(times, run, done):
         )
         rows.assign(s=rows["s"].map({"no": 1, "Yes": 2})).to_csv(f"{name}2.csv", index=False)
     draft = ("schema", "rows2.csv", "--public", "--event", "s", "--time", "t", "-o", "codes.json")
-    assert "'s' has values that are no events, such as 2" in run(*draft)[2]
+    assert "'s' has values that are not events, such as 2" in run(*draft)[2]
     assert "has no 'event_value' '3'" in run(*draft, "--event-value", 3)[2]
     assert run(*draft, "--event-value", 2)[0] == 0
     assert json.loads((times / "codes.json").read_text())["outcome"]["event_value"] == 2
@@ -287,7 +287,7 @@ def test_codes_of_events_are_those_of_the_schema(times, run, done):
     classes = {**HEART.schema, "classes": ["no", "Yes"]}
     del classes["outcome"]
     (times / "classes.json").write_text(json.dumps(classes))
-    assert "has no outcome that is a time" in run(*score, "--schema", "classes.json")[2]
+    assert "has an outcome that is not a time" in run(*score, "--schema", "classes.json")[2]
 
 
 def test_an_evaluation_gets_events_and_times(times, done, failed, monkeypatch):
@@ -399,7 +399,7 @@ def test_a_plan_tells_r2(numbers, done, failed):
     assert "R² 0.4: R² without noise" in out
     assert "An R² of 0.3 with effects 'R² 0.4' and 300 rows needs epsilon" in out
     for option, other in {
-        ("--auc", 0.8): "another outcome than that of",
+        ("--auc", 0.8): "another outcome than",
         ("--class-prior", "a=1"): "another outcome than that of the schema",
     }.items():
         _, err = failed(*plan, *option)

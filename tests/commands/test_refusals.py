@@ -120,7 +120,7 @@ REFUSED = [
     (COMMON + "a.json", "--common needs two or more schemas"),
     (COMMON + "a.json a.json", "Name each file once"),
     (COMMON + "a.json no.json", "'no.json': No such file"),
-    (COMMON + "a.json draft.csv", "'draft.csv': The schema is no JSON"),
+    (COMMON + "a.json draft.csv", "'draft.csv': The schema is not JSON"),
     (COMMON + "a.json one.json -o one.json", "'one.json' is also an input"),
     (COMMON + "a.json one.json -o schema.json", "exists. Choose"),
     (
@@ -136,12 +136,12 @@ REFUSED = [
     (PLAN + SHARES + "--effects huge", "--effects is 'huge'"),
     (PLAN + SHARES + "--owners 0", "--owners is 0"),
     (PLAN, "share of each class: --class-prior died=0.1."),
-    (PLAN + "--event-share 0.2", "--event-share does not fit the outcome"),
+    (PLAN + "--event-share 0.2", "--event-share is for another outcome"),
     (PLAN + "--class-prior dead=0.2", "--class-prior is given for ['dead']"),
     (PLAN + "--plot plan.txt", "--plot 'plan.txt' must end in .png"),
     (
         PLAN + "--r2 0.3",
-        "--r2 does not fit the outcome of 'one.json'. Omit",
+        "--r2 is for another outcome than 'one.json' has. Omit",
     ),
     ("plan none.json --rows 100", "'none.json' lists no classes"),
     (BOUNDS, "name no column"),
@@ -187,7 +187,12 @@ MISUSED = [
 ]
 # Of each: a file, what its text is replaced with, the command, and what it says.
 SPOILED = [
-    ("schema.json", lambda text: '{"columns": {', RELEASE, "'schema.json': The schema is no JSON"),
+    (
+        "schema.json",
+        lambda text: '{"columns": {',
+        RELEASE,
+        "'schema.json': The schema is not JSON",
+    ),
     ("schema.json", _without_classes, RELEASE, "'schema.json' lists no classes. Draft it"),
     ("schema.json", _another_column("outcome", **OTHER), RELEASE, "'outcome' is also a column of"),
     (

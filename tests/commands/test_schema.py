@@ -44,7 +44,7 @@ def test_columns_of_ids_are_warned_of(folder, done, failed):
     frame["name"] = [f"patient {i}" for i in range(len(frame))]
     frame.to_csv("once.csv", index=False)
     _, err = failed("schema", "once.csv", "--public", "-o", "new.json")
-    assert "Column 'name' has 60 different values in 60 rows, as names or IDs have; leave" in err
+    assert "Column 'name' has 60 different values in 60 rows, like names or IDs; leave" in err
     frame.drop(columns="name").to_csv("numbered.csv")  # with pandas' index, as by mistake
     _, err = failed("schema", "numbered.csv", "--public", "-o", "new.json", "--drop", "age")
     assert "has a different whole number in each row, as record numbers and IDs have; leave" in err

@@ -84,7 +84,7 @@ def test_rows_are_found_by_their_ids(here, run, done, failed):
     truth.assign(patient=1).to_csv("t.csv", index=False)
     assert "repeats a value in 't.csv'" in run(*command, "--id", "patient")[2]
     truth.assign(patient=range(150)).to_csv("t.csv", index=False)
-    assert "No 'patient' is in both tables" in run(*command, "--id", "patient")[2]
+    assert "the tables share no value" in run(*command, "--id", "patient")[2]
 
 
 def test_several_classes_and_classes_that_are_numbers(here, done):
@@ -186,7 +186,7 @@ def test_mistakes_are_refused(here, run):
     assert "TRUTH has no outcomes" in run("score", "p.csv", "t.csv", "--label", "outcome")[2]
     predictions.to_csv("s.csv", index=False, sep=";")
     wrong = run("score", "s.csv", "t.csv", "--label", "outcome", "--sep", ";")[2]
-    assert wrong.rstrip().endswith("name PREDICTIONS as skdp predict wrote them.")
+    assert wrong.rstrip().endswith("Name PREDICTIONS as skdp predict wrote it.")
     predictions.assign(probability_home="x").to_csv("p.csv", index=False)
     assert (
         "predictions that are no numbers"

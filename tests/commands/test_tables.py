@@ -230,7 +230,7 @@ def test_excel_files_that_are_refused(tmp_path):
         (formula, "has formulas without stored values"),
         (excel(tmp_path / "e.xlsx", {"first": []}), "is empty"),
         (excel(tmp_path / "w.xlsx", {"first": [["x"], [1, 2]]}), "to the right of its header"),
-        (excel(tmp_path / "h.xlsx", {"first": [["x"]]}), "holds no rows"),
+        (excel(tmp_path / "h.xlsx", {"first": [["x"]]}), "has no rows"),
         (write(tmp_path / "b.xlsx", "Zaphod"), "is not an intact Excel file"),
     ]:
         with pytest.raises(ValueError, match=message) as error:
