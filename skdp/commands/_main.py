@@ -30,6 +30,8 @@ _COMMANDS = (
     *(_schema, _bounds, _check, _plan, _release, _describe, _report, _evaluate, _merge),
     *(_predict, _score, _sample),
 )
+# Options of which one is required.
+_CHOICES = ("disjoint", "overlapping")
 _ABOUT = """Make differentially private releases of tables and predict from them.
 
 Owners draft a schema from public rows, check their private rows and make a release. They send
@@ -117,11 +119,11 @@ class _Layout(argparse.RawDescriptionHelpFormatter):
 
     def add_usage(self, usage, actions, groups, prefix=None):
         """Replace optional arguments with ``[options]``."""
-        needed = [action for group in groups if group.required for action in group._group_actions]
-        options = [action for action in actions if action.required and action.option_strings]
+        options = [action for action in actions if action.option_strings]
+        needed = [action for action in options if action.required or action.dest in _CHOICES]
         others = [action for action in actions if not action.option_strings]
         rest = argparse.Action([], "options", metavar="[options]")
-        super().add_usage(usage, [*options, *needed, rest, *others], groups, prefix)
+        super().add_usage(usage, [*needed, rest, *others], groups, prefix)
 
 
 class _Parser(argparse.ArgumentParser):

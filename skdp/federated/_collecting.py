@@ -135,7 +135,7 @@ def collect_answers(
     Raises
     ------
         If a parameter other than ``answers`` is invalid, or ``answers`` is not a dict.
-        If a parameter other than ``answers`` is invalid, or ``answers`` is no dict.
+        If a parameter other than ``answers`` is invalid, or ``answers`` is not a dict.
 
     See Also
     --------

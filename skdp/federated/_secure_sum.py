@@ -422,7 +422,7 @@ class SecureSum(Agreement):
 
 
 def _source(epsilon, delta, schema, privacy_unit, radius, random_state=None):
-    """Return the source of a plan, of which one owner alone would make the release."""
+    """Return the source with which a single owner would make the release of a plan."""
     return DPStatisticsSource(
         *(epsilon, delta),
         encoder=schema,

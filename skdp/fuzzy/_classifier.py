@@ -447,7 +447,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
 
     def _assemble(self, rules, autoencoders, guarantees):
         """Set rules and their autoencoders, fitted, loaded or merged."""
-        self.__dict__.pop("error_scales_", None)  # those of an earlier fit
+        self.__dict__.pop("error_scales_", None)  # from an earlier fit
         self.rules_, self.autoencoders_, self.guarantees_ = rules, autoencoders, guarantees
         self.participants_ = list(guarantees)
         self.guarantee_ = joint_guarantee(guarantees.values())

@@ -426,7 +426,7 @@ class CDMMAClassifier(ReconstructionClassifier):
 
     def _assemble(self, groups):
         """Set the autoencoders of each class, fitted or loaded."""
-        self.__dict__.pop("error_scales_", None)  # those of an earlier fit
+        self.__dict__.pop("error_scales_", None)  # from an earlier fit
         self.autoencoders_ = [self._of_class(group) for group in groups]
         self.n_iter_ = max(a.n_iter_ for a in self.autoencoders_)
         self.temperature_ = group_temperature(groups)

@@ -52,9 +52,9 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
     .. math:: ε_{row} = ε_R + \sum_j \frac{1}{b_j} + \frac{2}{b_y}
 
     (ε_R for the relevances: ε₁/2 with a public ``pretrained`` network) for any number of epochs.
-    This is a valid guarantee, but much larger than the paper's ε; where it is small, there is too
-    much noise for a network to learn. With ``noise_per="batch"`` the rows of a batch share one
-    draw, as in equations (19)-(21) of the paper; then the difference of two rows has no noise,
+    This guarantee is valid, but its ε is much larger than the paper's; if it is small, noise
+    prevents the network from learning. With ``noise_per="batch"`` the rows of a batch share one
+    draw, as in equations (19)-(21) of the paper: the difference of two rows has no noise,
     normalization over the batch removes the noise, and **nothing is guaranteed for a row**.
     ``guarantee_``, :meth:`accounts` and a :class:`~skdp.PrivacyLeakWarning` state this. For a
     guarantee for records at a small ε, use ``mechanism="dpsgd"`` or
@@ -73,15 +73,15 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
         noisy clipped gradients, by Opacus (Abadi et al., 2016).
 
     noise_per : {"row", "batch"}, default="row"
-        Interpretation of the paper that is trained, see above.
+        Interpretation of the paper; see above.
 
     budget_split : tuple of 3 float, default=(0.25, 0.25, 0.5)
         Fractions of ε₁, ε₂ and ε₃.
 
     pretrained : AdaptiveLaplaceClassifier, "private" or None, default=None
-        Network whose relevances are used: a fitted one, trained on public rows or on rows whose
-        guarantee you account for; "private" trains it on the private rows without noise, as the
-        paper does, in which case nothing is guaranteed; None trains it with half of ε₁ by the
+        Network for the relevances: a fitted one, trained on public rows or on rows whose
+        guarantee you account for; "private" trains it on the private rows without noise, as in
+        the paper, so that nothing is guaranteed; None trains it with half of ε₁ by the
         identical mechanism.
 
     image_shape : tuple of int, default=None
@@ -98,7 +98,7 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
         is 4 × 12 and then 2 × 6. Maps are halved whatever the size. Not used without images.
 
     normalization : {"response", "batch"}, default="response"
-        "response": that of the paper, for convolutions across maps (equation (22)) and for dense
+        "response": as in the paper, for convolutions across maps (equation (22)) and for dense
         layers by the range over a batch. "batch": centering of each unit over the batch, which
         learns much faster.
 
@@ -118,11 +118,11 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
         Publicly known bounds of the columns, each a number or an array of shape (n_features,).
 
     classes : array-like, default=None
-        Publicly known list of classes. By default, those of y, which are not protected.
+        Publicly known list of classes. Default: the classes in y, which are not protected.
 
     warm_start : bool, default=False
         Whether to continue with the network of the last fit. Noise is drawn again, and
-        ``guarantee_`` is that of all fits together.
+        ``guarantee_`` covers all fits together.
 
     device : {"auto", "cpu", "cuda"}, default="auto"
         Device of the training.
@@ -166,12 +166,11 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
 
     Notes
     -----
-    The second-order coefficients of the loss are the same for every row, and get no noise. Nor
-    does the bias, to which line 14 of the paper's algorithm adds some: its input is the constant
-    1, the same in neighboring data sets, whose factor in the proof of Lemma 4 is 1, so that this
-    noise protects nothing. The paper's Δ of a convolution is for one map, as maps share their
-    inputs. Opacus draws noise in floating point from the generator of PyTorch, which is not
-    cryptographic.
+    The second-order coefficients of the loss are the same for every row and get no noise. Nor
+    does the bias, despite line 14 of the paper's algorithm: its input is the constant 1 in all
+    data sets, whose factor in the proof of Lemma 4 is 1, so this noise would protect nothing.
+    The paper's Δ of a convolution is for one map, as maps share their inputs. Opacus draws noise
+    in floating point from PyTorch's generator, which is not cryptographic.
 
     References
     ----------
@@ -394,7 +393,7 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
         progress = Progress(self.verbose, self.n_epochs, "DP-SGD")
         generator = torch.Generator().manual_seed(int(draw_seeds(random_state)))
         # Opacus leaves the gradients of single rows on the parameters that it trains, which go
-        # into every pickle: those of a copy, which is thrown away.
+        # into every pickle: so a copy is used, and thrown away.
         trained = deepcopy(network).train()
         with warnings.catch_warnings():
             # Of its default generator and of hooks: said in the Notes of the class.
@@ -446,7 +445,7 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
             ) from error
 
     def _make_accounts(self, row_epsilon, budgets):
-        """Return the accounts of one training; the last is that of one labeled record."""
+        """Return the accounts of one training; the last is for one labeled record."""
         relevance, inputs, loss = budgets
         if self.noise_per == "row":
             claim = "independent noise of the rows of a batch averages out in their sum"

@@ -28,7 +28,7 @@ from skdp.utils._validation import forget_fit, validate_data
 from skdp.utils._warnings import warn
 
 KernelSize = int | Sequence[int | tuple[int, int]]
-# Relative tolerance of the search of an accountant (that of Opacus: an ε of 0.01).
+# Relative tolerance of the search of an accountant (Opacus uses an ε of 0.01).
 TOLERANCE = 0.05
 
 

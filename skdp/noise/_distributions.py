@@ -67,7 +67,7 @@ class OptimalDistribution:
         Returns
         -------
         density : ndarray
-            Same shape as ``v``; 0 where there is no noise.
+            Same shape as ``v``; 0 without noise.
 
         Examples
         --------

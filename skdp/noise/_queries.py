@@ -212,7 +212,7 @@ def _sampler_error(n_numbers):
 
 
 def _checked(deviation, name):
-    # At 2^12 steps, the δ of answers on the grid relatively exceeds that of continuous noise by
+    # At 2^12 steps, the δ of answers on the grid relatively exceeds the δ of continuous noise by
     # 3e-8, and by less for larger noise. Of 2^56, a multiple of 32 is still a 64-bit integer.
     least, most = 2.0**12, 2.0**56
     if not least <= deviation <= most:

@@ -25,7 +25,7 @@ _FURTHER = -1
 # A table holds weights down to this fraction of their sum, so that each becomes an integer of
 # 2^33 or more, and keeps a relative error of 2^-33 at most.
 _SMALLEST_WEIGHT = 2.0**-31
-# Relative error of the probability of each cell: that of its own integer and of the one that led
+# Relative error of the probability of each cell, from its own integer and from the one that leads
 # to its table. Checked for every cell of every table that is built.
 CELL_PRECISION = 2.0**-32
 # Smallest number of bits that decide whether a place is accepted, so that its probability has a

@@ -90,7 +90,7 @@ def read_message(message, kind, session, key_id=None):
     sender = senders.get(header["sender"])
     if sender is None:
         raise ValueError(
-            f"The message with {kind!r} was sent by {header['sender']!r}, who is not a "
+            f"The message with {kind!r} was sent by {header['sender']!r}, who is no "
             f"{SENDERS[kind]} of this session. Only {', '.join(map(repr, senders))} may send it."
         )
     if not sender.verifies(message[-SIGNATURE_BYTES:], message[:-SIGNATURE_BYTES]):

@@ -409,7 +409,7 @@ class Server(_Role):
         missing = [name for name in names if name not in received]
         if missing:
             raise ValueError(
-                f"There is no message of {len(missing)} participants, such as "
+                f"Messages of {len(missing)} participants are missing, such as "
                 f"{missing[:5]}. Pass one of each."
             )
         if any(query_ids != ids[0] for query_ids in ids):

@@ -43,7 +43,7 @@ _AFTER = re.compile(
     r"|(?:time|days|months|years)(?:to|until|survived).*|(?:date|time|cause)(?:of|at)?death"
     r"|lengthofstay|discharge.*"
 )
-# Cells of rows that are no records.
+# Cells of rows that are not records.
 _TOTALS = {
     "total",
     "totals",

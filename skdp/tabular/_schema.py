@@ -254,7 +254,7 @@ class Schema:
         Raises
         ------
         OSError
-            If there is no such file.
+            If the file does not exist.
 
         ValueError
             If it contains no schema.

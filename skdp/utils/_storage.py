@@ -100,7 +100,7 @@ def well_formed(path, kind):
         yield
     except Exception as error:  # see load_arrays
         raise ValueError(
-            f"{str(path)!r} is an skdp file without a working {kind} ({error!r}). Ask its owner "
+            f"{str(path)!r} is an skdp file, but no working {kind} ({error!r}). Ask its owner "
             "for a new copy."
         ) from error
 

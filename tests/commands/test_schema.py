@@ -47,7 +47,7 @@ def test_columns_of_ids_are_warned_of(folder, done, failed):
     assert "Column 'name' has 60 different values in 60 rows, like names or IDs; leave" in err
     frame.drop(columns="name").to_csv("numbered.csv")  # with pandas' index, as by mistake
     _, err = failed("schema", "numbered.csv", "--public", "-o", "new.json", "--drop", "age")
-    assert "has a different whole number in each row, as record numbers and IDs have; leave" in err
+    assert "has a different whole number in each row, like record numbers or IDs; leave" in err
     pd.concat([frame, frame]).to_csv("draft.csv", index=False)
     _, err = done("schema", "draft.csv", "--public", "-o", "new.json")
     assert "warning: 'name' has 60 categories. If they are names or IDs, delete" in err

@@ -80,7 +80,7 @@ def test_fewer_owners_than_agreed(some):
 
 def test_a_request_without_what_the_owner_has_sent(some):
     refused(some, b"".join(some.keys[1:]), "lacks the messages of 'ward 0'")
-    refused(some, b"".join([key_of(some, 0), *some.keys[1:]]), "or has something else")
+    refused(some, b"".join([key_of(some, 0), *some.keys[1:]]), "or has others")
 
 
 def test_two_keys_of_one_owner(some):
@@ -146,7 +146,7 @@ def test_missing_and_superfluous_answers(some):
     answers = [some.owners[i].answer(request) for i in range(3)]
     for missing in range(3):
         rest = answers[:missing] + answers[missing + 1 :]
-        with pytest.raises(ValueError, match=f"first answer is missing of 'ward {missing}'. Wait"):
+        with pytest.raises(ValueError, match=f"first answer of 'ward {missing}' is missing. Wait"):
             some.plan.combine([request, *rest])
         refused(some, request + b"".join(rest), f"missing of 'ward {missing}'")
     context = Transcript(some.plan, [request]).context
@@ -319,6 +319,6 @@ def test_a_thousand_hostile_messages_to_each_party(stage, some):
 
 @pytest.mark.parametrize("content", [None, 3, "text", bytearray(b"skdp-sec"), [b""], ()])
 def test_requests_that_are_no_bytes(some, content):
-    refused(some, content, "is no intact one")
-    with pytest.raises(ValueError, match="is no intact one"):
+    refused(some, content, "is not intact")
+    with pytest.raises(ValueError, match="is not intact"):
         some.plan.combine([content])

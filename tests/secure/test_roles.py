@@ -210,7 +210,7 @@ def test_classes_and_shapes_of_a_participant(plain):
 
 def test_roles_take_identities_of_their_own(plain):
     holder, server, ward = plain.identities[:3]
-    with pytest.raises(ValueError, match="'server', is no key holder"):
+    with pytest.raises(ValueError, match="'server', is not a key holder"):
         KeyHolder(plain.session, server)
     with pytest.raises(ValueError, match="'ward 0', is no server"):
         Server(plain.session, ward, plain.evaluation_keys)

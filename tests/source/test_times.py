@@ -277,10 +277,10 @@ def test_times_in_text_are_refused_but_no_single_record_decides(cell, n, is_refu
         (
             {},
             pd.DataFrame({"event": 1, "time": pd.to_timedelta(np.arange(60), "D")}),
-            "holds durations where it should hold times",
+            "holds durations instead of numeric times",
         ),
         *(
-            ({}, pd.DataFrame({"event": 1, "time": dates}), "holds dates where it should hold ti")
+            ({}, pd.DataFrame({"event": 1, "time": dates}), "holds dates instead of numeric ti")
             for dates in (
                 pd.to_datetime(["2020-01-01"] * 60),
                 pd.to_datetime(["2020-01-01"] * 60, utc=True),
