@@ -52,10 +52,10 @@ def add_arguments(parser):
     _add_spread(parser)
     parser.add_argument(
         "--model",
-        choices=("linear", "additive", "mixtures", "logistic", "auto"),
+        choices=("linear", "gradients", "mixtures", "logistic", "auto"),
         default="linear",
         metavar="MODEL",
-        help="linear (default), additive, mixtures, logistic or auto",
+        help="linear (default), gradients, mixtures, logistic or auto",
     )
     parser.add_argument(
         "--epsilon",

@@ -29,10 +29,10 @@ def add_arguments(parser):
     add_accept(parser)
     parser.add_argument(
         "--model",
-        choices=("auto", "linear", "additive"),
+        choices=("auto", "linear", "gradients"),
         default="auto",
         metavar="MODEL",
-        help="linear, additive, or auto (default): additive with enough rows",
+        help="linear: sums over rows; gradients (as auto, the default): gradient descent",
     )
     add_budget(parser, "a record, or a person")
     add_output(parser, "the release", ".skdp")

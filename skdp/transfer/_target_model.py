@@ -418,7 +418,7 @@ class NumberModel(TargetModel):
         sources = []
         for name, release, _, probability in named:
             terms, regression = (
-                Terms.of(release.regression.basis, n_shared, rows),
+                Terms.of(release.statistics.basis, n_shared, rows),
                 release.regression,
             )
             counts = release.statistics.sums.row_counts
@@ -431,7 +431,7 @@ class NumberModel(TargetModel):
                     NUMBERS,
                     release,
                     (regression.coefficient_sd[0], regression.intercept_sd[0]),
-                    float(np.sqrt(release.model.variance)),
+                    float(np.sqrt(release.regression.variance[0])),
                     float(counts[1] / counts.sum()),
                 )
             )
@@ -497,7 +497,7 @@ class TimeModel(TargetModel):
                 name,
                 probability,
                 partial(_of_first, release.model.risks, n_shared),
-                Terms.of(release.regression.basis, n_shared, rows),
+                Terms.of(release.statistics.basis, n_shared, rows),
                 TIMES,
                 release,
                 (release.regression.coefficient_sd[0], 0.0),

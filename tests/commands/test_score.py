@@ -189,7 +189,7 @@ def test_mistakes_are_refused(here, run):
     assert wrong.rstrip().endswith("Name PREDICTIONS as skdp predict wrote it.")
     predictions.assign(probability_home="x").to_csv("p.csv", index=False)
     assert (
-        "predictions that are no numbers"
+        "predictions that are not numbers"
         in run("score", "p.csv", "t.csv", "--label", "outcome")[2]
     )
 

@@ -78,7 +78,7 @@ def test_parties_are_several_and_different():
     with pytest.raises(ValueError, match="different names"):
         create(names=["x", "server", "a", "x"])
     one = Identity.generate("a").public
-    with pytest.raises(ValueError, match="must have a"):
+    with pytest.raises(ValueError, match="must have different"):
         Session.create([0, 1], ScoreScale(0, 1), one, one, [one, one], backend="plain")
 
 
