@@ -32,7 +32,7 @@ def add_arguments(parser):
         choices=("auto", "linear", "gradients"),
         default="auto",
         metavar="MODEL",
-        help="linear: sums over rows; gradients (as auto, the default): gradient descent",
+        help="linear: sums of rows; gradients (default, as auto): noisy descent",
     )
     add_budget(parser, "a record, or a person")
     add_output(parser, "the release", ".skdp")
