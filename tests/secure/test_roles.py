@@ -216,7 +216,7 @@ def test_roles_take_identities_of_their_own(plain):
         KeyHolder(plain.session, server)
     with pytest.raises(ValueError, match="'ward 0', is not a server"):
         Server(plain.session, ward, plain.evaluation_keys)
-    with pytest.raises(ValueError, match="'key holder', is no participant"):
+    with pytest.raises(ValueError, match="'key holder', is not a participant"):
         Participant(plain.session, holder, plain.secret_key)
     with pytest.raises(ValueError, match="is no participant"):
         Participant(plain.session, Identity.generate("ward 0"), plain.secret_key)

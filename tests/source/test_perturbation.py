@@ -138,7 +138,7 @@ def test_one_class_is_not_enough_but_noise_may_leave_one():
         def transform(self, y):
             return np.full(len(y), "a")
 
-    with pytest.raises(ValueError, match=r"at least two classes, got only: \['a'\]"):
+    with pytest.raises(ValueError, match=r"at least two classes, got one class: \['a'\]"):
         perturb_labels(None, np.array(["a", "a"]))
     labels = perturb_labels(Constant(), np.array(["a", "b", "b"]))
     assert labels.classes[labels.indices].tolist() == ["b", "a", "a"]

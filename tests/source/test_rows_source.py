@@ -165,7 +165,7 @@ def test_a_pickle_that_is_fitted_again_protects_labels_too(small):
 def test_a_failed_fit_leaves_no_release(small):
     X, y = small
     source = DPSource(2.0, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="at least two classes, got only"):
+    with pytest.raises(ValueError, match="at least two classes, got one class"):
         source.fit(X[:, :4], np.zeros(len(y)))
     with pytest.raises(NotFittedError):
         check_is_fitted(source)

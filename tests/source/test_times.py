@@ -229,7 +229,7 @@ def test_events_of_other_codes_are_refused_until_the_code_is_named(name):
     coded = pd.DataFrame({"event": events, "time": y["time"]})
     ledger = PrivacyLedger(epsilon=9.0, delta=1e-3)
     source, release = DPStatisticsSource(4.0, encoder=SCHEMA), exact(X, y)
-    refused = "cells in 'event' that cannot be read: .* 'event_value': 2 or 'dead'"
+    refused = "cells in 'event' that cannot be read: .* state 'event_value'"
     for call in (
         lambda: ledger.release(source, X, coded),
         lambda: source.accumulator().add(X, coded),
