@@ -97,7 +97,7 @@ def test_a_public_list_of_classes(some_digits, small):
     model = AdaptiveLaplaceClassifier(classes=range(12), **small).fit(X, y)
     assert model.classes_.tolist() == list(range(12))
     assert model.predict_proba(X).shape == (300, 12)
-    with pytest.raises(ValueError, match="labels that are not among the classes"):
+    with pytest.raises(ValueError, match="labels that are not in the 'classes'"):
         AdaptiveLaplaceClassifier(classes=range(9), **small).fit(X, y)
     with pytest.raises(ValueError, match="at least two classes, got 1"):
         AdaptiveLaplaceClassifier(classes=[0], **small).fit(X[y == 0], y[y == 0])

@@ -218,7 +218,7 @@ def test_roles_take_identities_of_their_own(plain):
         Server(plain.session, ward, plain.evaluation_keys)
     with pytest.raises(ValueError, match="'key holder', is not a participant"):
         Participant(plain.session, holder, plain.secret_key)
-    with pytest.raises(ValueError, match="is no participant"):
+    with pytest.raises(ValueError, match="is not a participant"):
         Participant(plain.session, Identity.generate("ward 0"), plain.secret_key)
 
 
