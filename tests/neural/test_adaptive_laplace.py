@@ -296,14 +296,14 @@ def test_noise_in_which_everything_disappears_warns_before_training(some_digits,
     monkeypatch.setattr("skdp.neural._adaptive_laplace.train", no_training)
     with pytest.warns(UserWarning, match=said) as found, pytest.raises(KeyboardInterrupt):
         network.fit(X, y)
-    assert "nothing can be learned" in str(found[0].message)
+    assert "Nothing can be learned" in str(found[0].message)
     for other in ({"epsilon": 1e4}, {"noise_per": "batch"}):
         network.set_params(**(given | other))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             with pytest.raises(KeyboardInterrupt):
                 network.fit(X, y)
-        assert not [w for w in caught if "nothing can be learned" in str(w.message)]
+        assert not [w for w in caught if "Nothing can be learned" in str(w.message)]
 
 
 def test_the_signal_is_that_of_a_column_which_decides():

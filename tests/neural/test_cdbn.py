@@ -158,7 +158,7 @@ def test_what_a_row_has_is_said_and_nothing_else_is_wrong(parameters, message):
         warnings.simplefilter("always", PrivacyLeakWarning)
         small(n_epochs=1, **{**parameters, "random_state": None}).fit(ROWS, LABELS)
     # That nothing can be learned is said too, where rows have noise of their own.
-    noise = [w for w in caught if "nothing can be learned" in str(w.message)]
+    noise = [w for w in caught if "Nothing can be learned" in str(w.message)]
     assert len(noise) == (parameters == {})
     [leak] = [w for w in caught if w not in noise]
     assert message in str(leak.message)
