@@ -1,4 +1,4 @@
-"""The command line, for people who do not program: from tables to releases and predictions.
+"""Command line for people who do not program: make releases and predict from tables.
 
 The top layer: it calls the package's public names, and nothing calls it.
 """

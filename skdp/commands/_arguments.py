@@ -1,4 +1,4 @@
-"""Arguments that several commands have, and what is made of them: tables, budgets, outputs."""
+"""Arguments shared by several commands: tables, budgets and outputs."""
 
 import argparse
 import importlib
@@ -40,7 +40,7 @@ _INPUTS = ("release", "table", "predictions", "schema", "common", "compare", "le
 
 def add_commands(parser, commands):
     """Add commands: each has NAME, HELP, add_arguments and run."""
-    choices = parser.add_subparsers(metavar="COMMAND", required=True)
+    choices = parser.add_subparsers(prog="skdp", metavar="COMMAND", required=True)
     for command in commands:
         about, _, example = command.HELP.partition("\n\n")
         added = choices.add_parser(
@@ -51,7 +51,7 @@ def add_commands(parser, commands):
 
 
 def add_release(parser, text="file of a release (.skdp)", **settings):
-    """Add the release, or releases, that a command reads."""
+    """Add the release or releases that a command reads."""
     parser.add_argument("release", metavar="RELEASE", help=text, **settings)
 
 
@@ -61,44 +61,43 @@ def add_table(parser, rows="private rows", name="table", metavar="TABLE", **sett
     parser.add_argument(name, metavar=metavar, help=text, **settings)
 
 
-def add_outcome(parser, text, default="that of the schema"):
-    """Add the name of the column with labels, and those of the columns with a time to an event."""
+def add_outcome(parser, text, default="the schema's"):
+    """Add the columns of labels, or of events and times."""
     add_column(parser, "--label", text)
     about = {
-        "event": "where the outcome is a time: column of whether the event occurred, 0 or 1, "
-        "false or true, no or yes",
-        "time": "column of when it occurred, or when the row left without it",
+        "event": "for times: event occurred, 0/1 or no/yes",
+        "time": "for times: time of the event or of censoring",
     }
     for name, what in about.items():
         add_column(parser, f"--{name}", f"{what} (default: {default})" if default else what)
 
 
 def outcome_columns(arguments, outcome, where, *, required=False):
-    """Return the columns of the outcome, by the option that names each; none without a label.
+    """Return the columns of the outcome by option; empty without a label.
 
-    ``where`` says what the outcome is of. Times have the names of the outcome by default.
+    ``where`` names the schema or release. Column names of times default to the outcome's own.
     """
     given = {name: getattr(arguments, name) for name in ("label", "event", "time")}
     named = [name for name in ("event", "time") if given[name] is not None]
     if not outcome.columns:
         if named:
             raise ValueError(
-                f"--{named[0]} {given[named[0]]!r} is for an outcome that is a time to an event, "
-                f"and that of {where} is none. Name the column of labels by --label."
+                f"--{named[0]} {given[named[0]]!r} is for times to an event, but the outcome of "
+                f"{where} is not a time. Name the column of labels with --label."
             )
         if required and given["label"] is None:
-            raise ValueError("--label is missing. Name the column with the labels.")
+            raise ValueError("--label is missing. Name the column of labels.")
         return {} if given["label"] is None else {"--label": given["label"]}
     own = dict(zip(("event", "time"), outcome.columns, strict=True))
     if given["label"] is not None:
         raise ValueError(
-            f"--label {given['label']!r} is for classes and numbers, and the outcome of {where} "
-            "is a time to an event. Name its two columns by --event and --time, or leave these "
-            f"out if they are {own['event']!r} and {own['time']!r}."
+            f"--label {given['label']!r} is for classes and numbers, but the outcome of {where} "
+            "is a time to an event. Name its columns with --event and --time, or omit both for "
+            f"{own['event']!r} and {own['time']!r}."
         )
     if not named:
         return {
-            f"--{name} (by default as in {where}; name another by --{name})": column
+            f"--{name} (default: as in {where}; name another with --{name})": column
             for name, column in own.items()
         }
     check_pair(given["event"], given["time"])
@@ -106,11 +105,11 @@ def outcome_columns(arguments, outcome, where, *, required=False):
 
 
 def check_pair(event, time):
-    """Raise ValueError unless ``--event`` and ``--time`` name two columns, or neither any."""
+    """Raise ValueError unless ``--event`` and ``--time`` name two different columns or none."""
     if (event is None) != (time is None):
         one, other = ("event", "time") if time is None else ("time", "event")
         raise ValueError(
-            f"--{one} {event or time!r} needs --{other}: a time to an event is in two columns. "
+            f"--{one} {event or time!r} needs --{other}: a time to an event has two columns. "
             "Name both."
         )
     if event is not None and event == time:
@@ -118,43 +117,43 @@ def check_pair(event, time):
 
 
 def with_columns(schema, columns):
-    """Return a schema whose outcome, where it is a time, is in these columns of a table."""
+    """Return a schema that names these columns of a table as its event and time."""
     return replace(schema, outcome=schema.outcome.with_columns(*columns.values()))
 
 
 def outcome_values(frame, columns, outcome):
-    """Return labels, or a table of events and times, from what ``outcome_columns`` returned."""
+    """Return labels, or a table of events and times, in ``columns`` of ``outcome_columns``."""
     return outcome.values(frame[list(columns.values())])
 
 
 def add_people(parser):
-    """Add whose each private row is, and how the table is to be read."""
-    add_column(parser, "--group", "column with IDs of people: protects people instead of rows")
+    """Add the column of people and the options for reading the table."""
+    add_column(parser, "--group", "IDs of people: protect people instead of rows")
     add_table_options(parser)
 
 
 def add_output(parser, what, ending, *, required=True):
-    """Add where to write, and whether over a file that is there."""
+    """Add the output file and ``--force``."""
     text = f"{what} ({ending})"
     parser.add_argument("-o", "--output", required=required, metavar="FILE", help=text)
     parser.add_argument("--force", action="store_true", help="replace the output if it exists")
 
 
 def add_plot(parser, what):
-    """Add where to plot, and whether over a file that is there."""
+    """Add the plot file and ``--force``."""
     parser.add_argument("--plot", metavar="FILE", help=f"plot {what} (.png, .svg or .pdf)")
     parser.add_argument("--force", action="store_true", help="replace the plot if it exists")
 
 
 def checked_plot(arguments):
-    """Return where a command is to plot, as :func:`checked_output` does; None where it is not."""
+    """Return the checked path of the plot, None without ``--plot``."""
     if arguments.plot is None:
         return None
     return checked_output(arguments, ".png", ".svg", ".pdf", argument="plot")
 
 
 def checked_output(arguments, *endings, argument="output"):
-    """Return where a command is to write: none of the files that its arguments name to be read."""
+    """Return the checked path of the output; it differs from all inputs."""
     inputs: list = []
     for name in _INPUTS:
         given = vars(arguments).get(name)
@@ -169,7 +168,7 @@ def checked_output(arguments, *endings, argument="output"):
 
 
 def read_rows(arguments, note, columns=None, argument="table"):
-    """Return the table that an argument names; it has the columns that these options name."""
+    """Return the table that an argument names, with the columns that the options name."""
     path = getattr(arguments, argument)
     note(f"reading {path!r}")
     frame = read_table(path, **table_options(arguments), note=note)
@@ -179,7 +178,7 @@ def read_rows(arguments, note, columns=None, argument="table"):
 
 
 def drafted(frame, note, **settings):
-    """Return a draft of a schema from public rows; an error names all columns to be mended."""
+    """Return a draft schema from public rows; an error names all columns that need repair."""
     signs: dict = {}
     marks: dict = {}
     for name in frame.columns:
@@ -199,23 +198,23 @@ def drafted(frame, note, **settings):
     )
     faults = unfit_columns(frame[[name for name in frame.columns if name not in passed]])
     lines = [
-        f"Numbers in {listed(names)} have decimal commas or signs of thousands or money: add "
-        f"{advice}."
+        f"Numbers in {listed(names)} have decimal commas, thousands separators or currency "
+        f"signs: add {advice}."
         for advice, names in signs.items()
     ]
     lines += faults.values()
     if faults:
         drop = " ".join(f"--drop {shlex.quote(str(name))}" for name in faults)
-        lines.append(f"Leave out what is not needed: {drop}")
+        lines.append(f"Leave out columns you do not need: {drop}")
     if lines:
         raise ValueError("\n".join(filter(None, [*lines, odd_rows(frame)[0]])))
     return schema_from(frame, public=True, **settings)
 
 
 def read_schema(path, argument="", *, with_outcome=False):
-    """Return the schema of a file; errors name it, and the argument.
+    """Return the schema of a file; errors name the file and the argument.
 
-    ``with_outcome`` refuses a schema that neither lists classes nor has another outcome.
+    ``with_outcome`` refuses a schema without classes or another outcome.
     """
     try:
         schema = Schema.read(path)
@@ -223,24 +222,24 @@ def read_schema(path, argument="", *, with_outcome=False):
         raise ValueError(f"{argument}{path!r}: {error}") from None
     if with_outcome and not schema.outcome.is_complete:
         raise ValueError(
-            f"{argument}{path!r} lists no classes. Add them by hand, as "
-            '"classes": ["alive", "dead"], or draft the schema with --label. If labels are '
-            'numbers, add "outcome": {"type": "number", "low": 0, "high": 80}; for times to an '
-            'event, {"type": "event", "horizon": 365}.'
+            f"{argument}{path!r} lists no classes. Draft it with --label or add by hand "
+            '"classes": ["alive", "dead"]; for numbers '
+            '"outcome": {"type": "number", "low": 0, "high": 80}, for times '
+            '{"type": "event", "horizon": 365}.'
         )
     return schema
 
 
 def drawn(plot, target, arguments):
-    """Write what a function plots, which returns axes; return lines about it, if there is any."""
+    """Save the axes that ``plot`` returns; return lines that say so."""
     if target is None:
         return []
     try:
         pyplot = importlib.import_module("matplotlib.pyplot")
     except ImportError:
         raise ValueError(
-            "--plot draws with matplotlib, which is not installed: pip install 'skdp[plot]', or "
-            "leave --plot out."
+            "--plot needs matplotlib, which is not installed. Install it (pip install "
+            "'skdp[plot]') or omit --plot."
         ) from None
     pyplot.switch_backend("agg")
     axes = plot()
@@ -251,59 +250,58 @@ def drawn(plot, target, arguments):
 
 
 def write_schema(schema, target, arguments):
-    """Write a schema as JSON to a path, or a file that is open."""
+    """Write a schema as JSON to a path or an open file."""
     with write_whole(target, overwrite=arguments.force) as file:
         file.write(f"{schema.to_json()}\n".encode())
 
 
 def people(frame, arguments):
-    """Return whose each row is by the column of ``--group``, None where none is named."""
+    """Return the person of each row from the column of ``--group``, None without it."""
     if arguments.group is None:
         return None
     check_columns(frame, [arguments.group], arguments.table, "--group")
     if missing_values(frame[arguments.group]).any():
         raise ValueError(
-            f"--group {arguments.group!r} has empty cells. Say of each row whose it is, or leave "
-            "such rows out."
+            f"--group {arguments.group!r} has empty cells. Fill in the person's ID or delete "
+            "these rows."
         )
     return frame[arguments.group]
 
 
 def add_budget(parser, unit, *, required=True):
-    """Add the privacy loss of a command for a protected unit, and the ledger that is charged."""
+    """Add epsilon, delta and the ledger."""
     parser.add_argument(
         "--epsilon",
         required=required,
         metavar="NUMBER",
-        type=between(0, inf, "1 is a usual choice, smaller is more private"),
+        type=between(0, inf, "1 is usual, smaller is more private"),
         help=f"privacy loss of {unit}; smaller is more private",
     )
     parser.add_argument(
-        "--delta", metavar="NUMBER", type=_small(), default=1e-5, help="slack (default: 1e-5)"
+        "--delta", metavar="NUMBER", type=_small(), default=1e-5, help="default: 1e-5"
     )
-    ledger = parser.add_argument_group("budget", "the account of what these rows have spent")
-    text = "charged before noise is drawn (.json)"
-    ledger.add_argument("--ledger", metavar="FILE", help=text)
-    ledger.add_argument(
+    text = "ledger (.json), charged before noise is drawn"
+    parser.add_argument("--ledger", metavar="FILE", help=text)
+    parser.add_argument(
         "--budget-epsilon",
         metavar="NUMBER",
-        type=between(0, inf, "say what all releases of these rows may spend together"),
-        help="largest total epsilon; with a new ledger",
+        type=between(0, inf, "state what all releases of these rows may spend together"),
+        help="limit of the total epsilon of these rows, for a new ledger",
     )
-    ledger.add_argument(
+    parser.add_argument(
         "--budget-delta",
         metavar="NUMBER",
         type=_small(),
-        help="largest total delta; with a new ledger",
+        help="limit of the total delta of these rows, for a new ledger",
     )
 
 
 def _small():
-    return between(0, 1, "use 1e-5 or less, far below 1 over the number of records")
+    return between(0, 1, "use at most 1e-5, far below 1 / number of records")
 
 
 def between(low, high, remedy):
-    """Return a type of arguments: a number between two others, these excluded."""
+    """Return an argument type: a number strictly between ``low`` and ``high``."""
 
     def number(text):
         try:
@@ -319,17 +317,16 @@ def between(low, high, remedy):
 
 
 def check_budget(arguments):
-    """Raise ValueError where limits are given for no ledger, before any work is done."""
+    """Raise ValueError if limits are given without a ledger."""
     stated = {arguments.budget_epsilon, arguments.budget_delta} != {None}
     if stated and arguments.ledger is None:
         raise ValueError(
-            "--budget-epsilon and --budget-delta need --ledger, the file that holds the account. "
-            "Name one."
+            "--budget-epsilon and --budget-delta need --ledger. Name the file of the ledger."
         )
 
 
 class UnsavedError(ValueError):
-    """Error of an output that could be written nowhere; it has the result as a text."""
+    """Error of an output that could not be saved anywhere; holds the result as text."""
 
     def __init__(self, failure, content, target):
         is_text = target.suffix == ".json"
@@ -339,13 +336,13 @@ class UnsavedError(ValueError):
 
 @contextmanager
 def charged_output(arguments, target, note):
-    """Yield the ledger that a command charges, or None, and a file for the result.
+    """Yield the ledger to charge, or None, and a file for the result.
 
-    The output is opened before the charge, and written before anything is said of either.
+    The output is opened before the charge.
     """
     with ExitStack() as last, _kept(target, arguments.force) as file:
         if arguments.ledger is None:
-            note("warning: without --ledger the costs of several releases are not added up")
+            note("warning: without --ledger, nothing adds up the cost of several releases")
             note("adding noise")
             yield None, file
             return
@@ -357,7 +354,7 @@ def charged_output(arguments, target, note):
 
 @contextmanager
 def _kept(target, overwrite):
-    """Yield a file whose content is written to ``target``, or elsewhere where that fails."""
+    """Yield a file that is saved to ``target``, or elsewhere if that fails."""
     file = BytesIO()
     try:
         with write_whole(target, overwrite=overwrite) as output:
@@ -376,7 +373,7 @@ def _kept(target, overwrite):
 
 
 def _saved_elsewhere(content, target):
-    """Return a new file near another one, or for temporary files; None where it has no place."""
+    """Return the path of a copy near the target or in the temporary folder, None if both fail."""
     name = f"{target.stem[:40]}-{secrets.token_hex(4)}{target.suffix}"
     for folder in (lambda: target.parent, gettempdir):
         with suppress(OSError):
@@ -388,14 +385,14 @@ def _saved_elsewhere(content, target):
 
 
 def _ledger_of(arguments):
-    """Return the ledger of a file, which is begun if its limits are stated."""
+    """Return the ledger of a file; create it if its limits are given."""
     limits = {"epsilon": arguments.budget_epsilon, "delta": arguments.budget_delta}
     unstated = [f"--budget-{name}" for name, limit in limits.items() if limit is None]
     if unstated and not Path(arguments.ledger).exists():
         raise ValueError(
-            f"--ledger {arguments.ledger!r} is no file yet. If these rows have a ledger, name "
-            f"it; otherwise begin one by stating {' and '.join(unstated)}: the most that all "
-            "releases of these rows may spend together, such as 2 and 1e-5."
+            f"--ledger {arguments.ledger!r} does not exist. Name the ledger of these rows, or "
+            f"start one with {' and '.join(unstated)}, the most that all releases of these rows "
+            "may spend together, such as 2 and 1e-5."
         )
     try:
         return PrivacyLedger(**limits, path=arguments.ledger)
@@ -405,7 +402,7 @@ def _ledger_of(arguments):
 
 @contextmanager
 def _spending_shown(ledger, note):
-    """Report the budget spent, if a block charges the ledger."""
+    """Report the budget spent if a block charges the ledger."""
     before = len(ledger.entries)
     try:
         yield

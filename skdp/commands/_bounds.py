@@ -1,4 +1,4 @@
-"""``skdp bounds``: a schema of columns without public bounds, by differential privacy."""
+"""``skdp bounds``: find bounds and categories of private columns with noise."""
 
 from skdp.commands._arguments import (
     add_budget,
@@ -17,15 +17,15 @@ from skdp.commands._tables import add_column, check_columns
 from skdp.source import quantile_bounds
 
 NAME = "bounds"
-HELP = """Find bounds and categories of private columns with noise, where none are public.
+HELP = """Find bounds and categories of private columns with noise if none are public.
 
 example:
   skdp bounds rows.csv --numeric lactate --category ward --schema public.json --epsilon 0.1 \\
       --ledger budget.json -o schema.json
 
-This spends a part of the budget, while public bounds cost nothing: write those to a schema
-first (--schema), and name the other columns here. The output marks the columns that were found
-with noise. Use it for skdp release, with the same ledger."""
+This spends budget; public bounds cost nothing. Pass a schema of the public columns (--schema)
+and name only the others here. The output marks the columns whose bounds have noise. Use it with
+skdp release and the same ledger."""
 
 
 def add_arguments(parser):
@@ -39,15 +39,15 @@ def add_arguments(parser):
         dest="classes",
         metavar="CLASS",
         action="append",
-        help="public class of the labels; once for each class (default: those of --schema)",
+        help="public class of the labels; once per class (default: --schema's)",
     )
     add_people(parser)
-    add_budget(parser, "a record, or of a person")
+    add_budget(parser, "a record, or a person")
     add_output(parser, "the schema", ".json")
 
 
 def run(arguments, note):
-    """Find the bounds, write the schema, and return a text about them."""
+    """Find the bounds, write the schema and return a text about it."""
     check_budget(arguments)
     target = checked_output(arguments, ".json")
     public = None if arguments.schema is None else read_schema(arguments.schema, "--schema ")
@@ -69,7 +69,7 @@ def run(arguments, note):
             name=target.name,
         )
         if bounds.schema is None:
-            raise ValueError(f"No column was found, and nothing written.\n{bounds.summary()}")
+            raise ValueError(f"No column was found and nothing was written.\n{bounds.summary()}")
         write_schema(bounds.schema, file, arguments)
-    said = f"Wrote {str(target)!r}, which may be published, and is part of releases."
+    said = f"Wrote {str(target)!r}, which may be published and becomes part of releases."
     return f"{bounds.summary()}\n{said}"

@@ -1,4 +1,4 @@
-"""``skdp check``: the mistakes in a private table, for its owner, before a release."""
+"""``skdp check``: show the owner the mistakes in a private table before a release."""
 
 import shlex
 
@@ -22,9 +22,9 @@ HELP = """Check private rows against a schema before a release; for their owner 
 example:
   skdp check rows.csv --schema schema.json --label outcome
 
-Nothing is released, and no budget is spent. The report is private: it counts and quotes cells.
-A stop is a finding that would silently ruin a release, such as other units; skdp release refuses
-it too, until the table is corrected or the stop accepted by name. The exit code is then 1."""
+Nothing is released and no budget is spent. Keep the report private: it counts and quotes cells.
+A stop is a mistake that would silently ruin a release, such as other units. The exit code is then
+1, and skdp release refuses until you correct the table or accept the stop by name."""
 
 
 def add_arguments(parser):
@@ -33,7 +33,7 @@ def add_arguments(parser):
 
 
 def add_private_rows(parser):
-    """Add private rows, their schema, and the columns of the outcome and of people."""
+    """Add private rows, their schema and the columns of the outcome and of people."""
     add_table(parser)
     add_outcome(parser, "column with the labels")
     add_people(parser)
@@ -41,7 +41,7 @@ def add_private_rows(parser):
 
 
 def run(arguments, note):
-    """Return the report on a table, and the exit code."""
+    """Return the report on a table and the exit code."""
     schema = schema_of(arguments)
     where = f"--schema {arguments.schema!r}"
     report = _checked(_rows_of(arguments, schema, note, where), schema, arguments)
@@ -49,7 +49,7 @@ def run(arguments, note):
 
 
 def schema_of(arguments, *, label_required=False):
-    """Return the public schema, which says what labels may be and leaves out their column."""
+    """Return the public schema, with the column of labels removed."""
     with_outcome = label_required or arguments.label is not None
     schema = read_schema(arguments.schema, "--schema ", with_outcome=with_outcome)
     where = f"--schema {arguments.schema!r}"
@@ -58,29 +58,29 @@ def schema_of(arguments, *, label_required=False):
         if name in schema.names:
             what = {"--label": "a label", "--group": "an ID"}.get(option, "an outcome")
             raise ValueError(
-                f"{option} {name!r} is also a column of {where}. Delete it there: {what} is no "
+                f"{option} {name!r} is also a column of {where}. Delete it there: {what} is not a "
                 "feature."
             )
     return schema
 
 
 def checked_rows(arguments, schema, note, where):
-    """Return the features, outcomes and people of a private table that may be released.
+    """Return the features, outcomes and people of a private table without open stops.
 
-    It has no stops but those that are accepted. ``where`` says what the schema is of.
+    ``where`` names the schema or release.
     """
     _check_accepted(arguments, schema)
     frame = _rows_of(arguments, schema, note, where)
     groups = people(frame, arguments)
     refuse_stops(frame, schema, arguments)
     outcome, columns = schema.outcome, outcome_columns(arguments, schema.outcome, where)
-    # What cannot be read was accepted, or is in few cells.
+    # Unreadable cells were accepted or are few.
     labels = outcome.readable(outcome_values(frame, columns, outcome))
     return frame[list(schema.names)], labels, groups
 
 
 def _rows_of(arguments, schema, note, where):
-    """Return a private table, which has all columns of the schema and of the arguments."""
+    """Return a private table that has all columns of the schema and of the arguments."""
     columns = outcome_columns(arguments, schema.outcome, where) | {"--group": arguments.group}
     frame = read_rows(arguments, note, columns)
     check_columns(frame, schema.names, arguments.table, where)
@@ -101,7 +101,7 @@ def add_accept(parser):
 
 
 def _check_accepted(arguments, schema):
-    """Raise ValueError where an accepted stop is none that can be found; by public names only."""
+    """Raise ValueError if an accepted stop cannot exist; uses public names only."""
     outcome = outcome_columns(arguments, schema.outcome, "the schema").values()
     columns = [*schema.names, *outcome, *filter(None, [arguments.group])]
     for given in arguments.accept:
@@ -109,20 +109,20 @@ def _check_accepted(arguments, schema):
         of_column = column in columns and kind in COLUMN_KINDS
         if not of_column and given not in TABLE_KINDS:
             raise ValueError(
-                f"--accept {given!r:.100} is nothing that can be found. Write COLUMN:KIND with a "
-                "column of the schema, of the outcome or of --group and one of "
+                f"--accept {given!r:.100} is not a stop. Write COLUMN:KIND with a column of the "
+                "schema, outcome or --group and a kind of "
                 f"{', '.join(COLUMN_KINDS)}; or one of {', '.join(TABLE_KINDS)}."
             )
 
 
 def refuse_stops(frame, schema, arguments):
-    """Raise ValueError where a table has stops that are not accepted, by their names alone."""
+    """Raise ValueError if a table has stops that are not accepted; it names these only."""
     stops = [stop.name for stop in _checked(frame, schema, arguments).stops]
     stops = [name for name in stops if name not in arguments.accept]
     if stops:
         raise ValueError(
             f"{arguments.table!r} has mistakes that would silently ruin the release. Nothing was "
-            "charged. This line reveals private rows: keep it here. Run skdp check with the same "
-            "table and schema to see more. Correct the table, or accept what is intended: "
+            "charged. Keep this line private. Run skdp check with this table and schema for "
+            "details. Correct the table, or accept: "
             f"{' '.join(f'--accept {shlex.quote(name)}' for name in stops)}"
         )

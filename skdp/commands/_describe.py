@@ -1,4 +1,4 @@
-"""``skdp describe``: the guarantee of a release, for those responsible for it."""
+"""``skdp describe``: state the guarantee of a release for those responsible for it."""
 
 import json
 from itertools import pairwise
@@ -24,13 +24,13 @@ def add_arguments(parser):
     parser.add_argument(
         "--columns",
         action="store_true",
-        help="means, deviations and shares of each column by class, with 95 %% intervals",
+        help="means, deviations and shares of each column by class, with 95%% intervals",
     )
-    parser.add_argument("--json", action="store_true", help="the same as JSON, for programs")
+    parser.add_argument("--json", action="store_true", help="print JSON for programs")
 
 
 def run(arguments, note):
-    """Read a release, and return its description."""
+    """Read a release and return its description."""
     release = Release.load(arguments.release)
     if arguments.json:
         document = {"file": arguments.release, **_facts(release)}
@@ -42,7 +42,7 @@ def run(arguments, note):
 
 
 def column_lines(release):
-    """Return the columns of a release by class as text, a line for each statistic."""
+    """Return the columns of a release by class as text, one line per statistic."""
     table = release.describe_columns()
     table["class"] = ["all" if label is None else str(label) for label in table["class"]]
     table["cell"] = [_cell(*line) for line in table[["value", "low", "high"]].itertuples(False)]
@@ -67,7 +67,7 @@ def column_lines(release):
 
 
 def _cell(value, low, high):
-    """Return a value with its interval, with as many digits as the interval justifies."""
+    """Return a value with its interval, rounded to the digits that the interval justifies."""
     if not isfinite(value):
         return "unknown"
     half = (high - low) / 2
@@ -79,7 +79,7 @@ def _cell(value, low, high):
 
 
 def _records(table):
-    """Return a table in JSON's types; None for values that are not finite."""
+    """Return a table in JSON types, with None for values that are not finite."""
     finite = table.astype(object).where(table.notna(), None)
     return [
         {k: None if isinstance(v, float) and not isfinite(v) else v for k, v in line.items()}
@@ -88,7 +88,7 @@ def _records(table):
 
 
 def _facts(release):
-    """Return all statements, and the numbers behind them, in JSON's types."""
+    """Return all statements and their numbers in JSON types."""
     guarantee, encoder = release.guarantee, release.encoder
     names = release.feature_names
     moments = release.moments
@@ -114,7 +114,7 @@ def _facts(release):
 
 
 def _guarantee(guarantee):
-    """Return a guarantee as a mapping; an infinite number as text, which JSON lacks."""
+    """Return a guarantee as a mapping; infinity becomes text, which JSON can hold."""
     if guarantee is None:
         return None
     fields = {k: v for k, v in pack_guarantee(guarantee).items() if k != "mechanisms"}

@@ -1,4 +1,4 @@
-"""``skdp evaluate``: what a release is worth on private rows, behind noise."""
+"""``skdp evaluate``: measure with noise how accurate a release is on private rows."""
 
 from skdp.commands._arguments import (
     add_budget,
@@ -27,26 +27,24 @@ example:
       --ledger budget.json -o evaluation.json
   skdp evaluate --show evaluation.json
 
-Rows are counted by class and by the probabilities of the release, or errors of its numbers are
-summed, with noise that protects whole records, or people with --group. Use rows that the release
-was not made from. The .json file may be published; the text on the screen is computed from it,
-and may be shown. Rows of other classes than those of the release, or whose outcome is no number or
-no event with its time, are left out silently."""
+Use private rows that the release was not made from. The noise protects whole records, or people
+with --group. The .json file and the text computed from it may be published. Rows with unlisted
+classes or unreadable outcomes are left out silently."""
 
 
 def add_arguments(parser):
     """Add the arguments of the command."""
     add_release(parser, nargs="?")
     add_table(parser, nargs="?")
-    parser.add_argument("--show", metavar="FILE", help="show this evaluation (.json)")
-    add_outcome(parser, "column with the labels", "that of the release")
+    parser.add_argument("--show", metavar="FILE", help="only show this evaluation (.json)")
+    add_outcome(parser, "column of labels", "the release's")
     add_people(parser)
-    add_budget(parser, "a record, or of a person", required=False)
+    add_budget(parser, "a record, or a person", required=False)
     add_output(parser, "the evaluation", ".json", required=False)
 
 
 def run(arguments, note):
-    """Evaluate, or show what was evaluated."""
+    """Evaluate, or show an evaluation."""
     if arguments.show is not None:
         return PrivateEvaluation.load(arguments.show).summary()
     for name in ("release", "table", "epsilon", "output"):
@@ -54,7 +52,7 @@ def run(arguments, note):
             spelled = name.upper() if name in ("release", "table") else f"--{name}"
             raise ValueError(
                 f"{spelled} is missing. Name the release, the table, the outcome (--label, or "
-                "--event and --time), --epsilon and --output; or an evaluation by --show."
+                "--event and --time), --epsilon and --output; or name an evaluation with --show."
             )
     check_budget(arguments)
     target = checked_output(arguments, ".json")
@@ -80,11 +78,11 @@ def run(arguments, note):
 
 
 def _rows(frame, release, arguments):
-    """Return the columns of the release, of which a table with a schema may have any cells."""
+    """Return the release's columns of a table whose cells its schema can read."""
     if release.encoder is None:
         raise ValueError(
-            f"{arguments.release!r} has no schema, so that rows of a table cannot be read for it. "
-            "Use evaluate_privately in Python."
+            f"{arguments.release!r} has no schema, so tables cannot be read for it. Use "
+            "evaluate_privately in Python."
         )
     names = list(release.encoder.names)
     check_columns(frame, names, arguments.table, f"the release {arguments.release!r}")

@@ -1,4 +1,4 @@
-"""The command ``skdp``: arguments, exit codes, and the output on the screen."""
+"""The command ``skdp``: arguments, exit codes and screen output."""
 
 import argparse
 import importlib
@@ -25,20 +25,19 @@ from skdp.commands._arguments import UnsavedError, add_commands
 from skdp.privacy import BudgetExceededError
 from skdp.utils._validation import inline
 
-# In the order in which an owner, and then a target, needs them.
+# In the order in which an owner and then a target need them.
 _COMMANDS = (
     *(_schema, _bounds, _check, _plan, _release, _describe, _report, _evaluate, _merge),
     *(_predict, _score, _sample),
 )
-_ABOUT = """Private rows in, a release out, and predictions from it.
+# Options of which one is required.
+_CHOICES = ("disjoint", "overlapping")
+_ABOUT = """Make differentially private releases of tables and predict from them.
 
-The owner of private rows drafts a schema from public rows, checks the private ones
-against it, and makes a release; the release, one file, goes to the target, who describes it and
-predicts with it."""
-_EXIT_CODES = """exit codes: 0 done; 1 refused or failed, no output was written, or skdp check
-found what skdp release refuses; 2 the command was not understood. Results go to stdout, progress
-and errors to stderr. Once the output file is written the code is 0, even if stdout cannot be
-written to.
+Owners draft a schema from public rows, check their private rows and make a release. They send
+this file to the target, who describes it and predicts with it."""
+_EXIT_CODES = """exit codes: 0 done; 1 refused or failed without output, or skdp check found
+stops; 2 invalid arguments. Results go to stdout, progress and errors to stderr.
 
 example:
   skdp schema draft.csv --public --label outcome -o schema.json
@@ -50,7 +49,7 @@ example:
 
 
 def main(argv=None):
-    """Run a command with its arguments, by default those of the process; return the exit code."""
+    """Run a command, by default with the arguments of the process; return the exit code."""
     # 0 done; 1 refused or failed, no output was written, or stops were found; 2 not understood.
     try:
         arguments, unknown = _parser().parse_known_args(argv)
@@ -72,23 +71,23 @@ def main(argv=None):
             note("error: interrupted")
         except Exception as error:  # its text may quote rows
             note(
-                f"error: this failed for an unexpected reason ({type(error).__name__}). "
-                "Details are not shown, as they may quote rows. Please report it."
+                f"error: unexpected failure ({type(error).__name__}). Details could quote rows "
+                "and are not shown. Please report it."
             )
         else:
             said, code = result if isinstance(result, tuple) else (result, 0)
-            # A file that is written stays written, and charged, whatever happens to stdout.
+            # A written file stays written and charged whatever happens to stdout.
             return code if _tell(said) or "output" in arguments else 1
     return 1
 
 
 def note(text):
-    """Write a line about progress, or a fault, to stderr, where that can be written to."""
+    """Write a line about progress or an error to stderr if possible."""
     _write(f"skdp: {text}", sys.stderr)
 
 
 def _tell(text):
-    """Write a result to stdout; return whether that can be written to, with a line where not."""
+    """Write a result to stdout; return whether that succeeded, with a note if it did not."""
     with suppress(KeyboardInterrupt):
         if _write(text, sys.stdout):
             return True
@@ -97,7 +96,7 @@ def _tell(text):
 
 
 def _write(text, stream):
-    """Write lines, with what the screen has no characters for as escapes; return success."""
+    """Write lines, escaping characters that the screen lacks; return success."""
     if stream is None:  # closed before the process began
         return False
     encoding = getattr(stream, "encoding", None) or "utf-8"
@@ -105,22 +104,36 @@ def _write(text, stream):
     try:
         print(lines.encode(encoding, "backslashreplace").decode(encoding), file=stream, flush=True)
     except (OSError, ValueError):  # full, or closed meanwhile
-        # What is left in the buffer would fail again when the process ends, which counts as 120.
+        # The rest of the buffer would fail again when the process ends, with exit code 120.
         with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return False
     return True
 
 
+class _Layout(argparse.RawDescriptionHelpFormatter):
+    """Help whose usage line shows required arguments only."""
+
+    def __init__(self, prog, **settings):
+        super().__init__(prog, **settings | {"max_help_position": 29})
+
+    def add_usage(self, usage, actions, groups, prefix=None):
+        """Replace optional arguments with ``[options]``."""
+        options = [action for action in actions if action.option_strings]
+        needed = [action for action in options if action.required or action.dest in _CHOICES]
+        others = [action for action in actions if not action.option_strings]
+        rest = argparse.Action([], "options", metavar="[options]")
+        super().add_usage(usage, [*needed, rest, *others], groups, prefix)
+
+
 class _Parser(argparse.ArgumentParser):
-    """A parser with what the commands' arguments have in common."""
+    """Parser shared by all subcommands."""
 
     def __init__(self, **settings):
-        layout = argparse.RawDescriptionHelpFormatter
-        super().__init__(formatter_class=layout, allow_abbrev=False, **settings)
+        super().__init__(formatter_class=_Layout, allow_abbrev=False, **settings)
 
     def error(self, message):
-        """Show how the command is used, and stop; what was typed may hold escapes."""
+        """Show the usage and exit; escapes what was typed."""
         _write(f"{self.format_usage().rstrip()}\nskdp: error: {message}", sys.stderr)
         raise SystemExit(2)
 
@@ -135,7 +148,7 @@ def _parser():
 
 @contextmanager
 def _warnings_as_notes():
-    """Show what the package warns of in one line, and what other packages tell programmers not."""
+    """Show this package's warnings as notes; suppress other packages' developer warnings."""
     said = set()  # what fit and predict both warn of is said once
 
     def show(message, category, filename, lineno, file=None, line=None):

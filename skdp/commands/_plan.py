@@ -1,4 +1,4 @@
-"""``skdp plan``: what a release will be worth, before any budget is spent."""
+"""``skdp plan``: estimate the accuracy of a release before spending budget."""
 
 import re
 import shlex
@@ -19,13 +19,10 @@ example:
   skdp plan stay.json --rows 5000 --outcome-interval 2 12 --r2 0.25 --effects 0.3
   skdp plan followup.json --rows 300 --owners 4 --event-share 0.2 --plot plan.png
 
-No row is read and no budget is spent: tables are simulated from the schema, released, and the
-releases evaluated. You must guess how well the columns separate the classes: by the AUC of
-published models of the same outcome, or as weak (0.65), moderate (0.75) or strong (0.85). Where
-the outcome is a number, by R²: weak (0.1), moderate (0.3) or strong (0.5); where it is a time to
-an event, by the concordance: weak (0.6), moderate (0.7) or strong (0.8). And how outcomes are
-distributed: the share of each class, two numbers between which two thirds of them lie, or the
-share of rows with the event."""
+No rows are read and no budget is spent: tables are simulated from the schema and released.
+Guess from published models how well the columns predict the outcome: AUC for classes
+(weak 0.65, moderate 0.75, strong 0.85), R² for numbers (0.1, 0.3, 0.5), concordance for times
+(0.6, 0.7, 0.8)."""
 
 # How errors of a plan name its parameters.
 _PARAMETER = re.compile(r"[Tt]he '(\w+)' parameter of plan_release")
@@ -34,38 +31,39 @@ _PARAMETER = re.compile(r"[Tt]he '(\w+)' parameter of plan_release")
 def add_arguments(parser):
     """Add the arguments of the command."""
     parser.add_argument(
-        "schema", metavar="SCHEMA", help="public schema with classes, or an outcome (.json)"
+        "schema", metavar="SCHEMA", help="public schema with classes or another outcome (.json)"
     )
     parser.add_argument(
         "--rows",
         required=True,
         nargs="+",
         type=_whole,
-        metavar="NUMBER",
-        help="approximate number of records, or of people, of each owner; several are compared",
+        metavar="N",
+        help="approximate numbers of records, or people, per owner to compare",
     )
     parser.add_argument(
         "--owners",
         dest="n_owners",
         type=_whole,
         default=1,
-        metavar="NUMBER",
-        help="of so many rows, whose releases are merged (default: 1)",
+        metavar="N",
+        help="number of owners whose releases are merged (default: 1)",
     )
     _add_spread(parser)
     parser.add_argument(
         "--model",
         choices=("linear", "gradients", "mixtures", "logistic", "auto"),
         default="linear",
-        help="what is released (default: linear, as the simulated effects are)",
+        metavar="MODEL",
+        help="linear (default), gradients, mixtures, logistic or auto",
     )
     parser.add_argument(
         "--epsilon",
         nargs="+",
         type=between(0, inf, "1 is a usual choice, smaller is more private"),
         default=[0.1, 0.3, 1.0, 3.0, 10.0],
-        metavar="NUMBER",
-        help="of the releases that are compared (default: 0.1 0.3 1 3 10)",
+        metavar="E",
+        help="privacy losses to compare (default: 0.1 0.3 1 3 10)",
     )
     parser.add_argument(
         "--effects",
@@ -73,45 +71,44 @@ def add_arguments(parser):
         type=_effect,
         default=["weak", "moderate", "strong"],
         metavar="AUC",
-        help="a number between 0.5 and 1, for R² from 0, or weak, moderate, strong (default: "
-        "these three)",
+        help="AUC, R², concordance or weak, moderate, strong (default: all three)",
     )
     parser.add_argument(
         "--auc",
         type=between(0.5, 1, "0.8 is one"),
         metavar="NUMBER",
-        help="also print the epsilon, and the number of rows, needed for this AUC, or concordance",
+        help="print the epsilon and rows needed for this AUC or concordance",
     )
     parser.add_argument(
         "--r2",
         type=between(0, 1, "0.3 is one"),
         metavar="NUMBER",
-        help="the same for R², where the outcome is a number",
+        help="print the epsilon and rows needed for this R²",
     )
     add_plot(parser, "the plan")
 
 
 def _add_spread(parser):
-    """Add how outcomes are distributed, by an option for each kind of them."""
-    spread = parser.add_argument_group("outcome", "a public guess of how outcomes are distributed")
+    """Add one option per kind of outcome for its distribution."""
+    spread = parser.add_argument_group("distribution of the outcome, a public guess")
     spread.add_argument(
         "--class-prior",
         metavar="CLASS=SHARE",
         action="append",
-        help="approximate frequency of a class; once for each class, of which one may be left out",
+        help="share of a class; once per class, one may be omitted",
     )
     spread.add_argument(
         "--outcome-interval",
         nargs=2,
         type=float,
         metavar=("LOW", "HIGH"),
-        help="two numbers between which two thirds of outcomes that are numbers lie",
+        help="for numbers: interval that contains two thirds of them",
     )
     spread.add_argument(
         "--event-share",
         type=between(0, 1, "0.3 is one"),
         metavar="SHARE",
-        help="of rows with the event up to the horizon, where the outcome is a time",
+        help="for times: share of rows with the event up to the horizon",
     )
 
 
@@ -126,7 +123,7 @@ def _effect(text):
         return text
 
 
-# By the kind of the outcome: a figure, the option that asks for one, and that of other outcomes.
+# Per kind of outcome: its measure, the option for it, and the option of the other kinds.
 _FIGURES = {
     "class": ("An AUC", "auc", "r2"),
     "number": ("An R²", "r2", "auc"),
@@ -135,21 +132,21 @@ _FIGURES = {
 
 
 def run(arguments, note):
-    """Simulate, and return what is expected."""
+    """Simulate and return the expected accuracy."""
     target = checked_plot(arguments)
     schema = read_schema(arguments.schema, with_outcome=True)
     name, option, other = _FIGURES[schema.outcome.kind]
     wanted = getattr(arguments, option)
     if getattr(arguments, other) is not None:
         raise ValueError(
-            f"--{other} is for another outcome than that of {arguments.schema!r}. Leave it out, "
-            f"or use --{option}."
+            f"--{other} is for another outcome than {arguments.schema!r} has. Omit it or use "
+            f"--{option}."
         )
     prior = arguments.class_prior
     if schema.outcome.groups:
         _require_prior(arguments, schema.classes)
         prior = class_shares(schema.classes, prior)
-    note("simulating tables, and releases of them")
+    note("simulating tables and their releases")
     try:
         plan = plan_release(
             schema,
@@ -173,20 +170,20 @@ def run(arguments, note):
 
 
 def _wrapped(line):
-    """Return a line that fits the terminal, as several; a number stays with its sign."""
+    """Return a line wrapped to the terminal; a number stays with its sign."""
     whole, indent = line.replace(" %", "\u00a0%"), " " * 4
     parts = wrap(whole, text_width(100), subsequent_indent=indent, break_on_hyphens=False)
     return [part.replace("\u00a0", " ") for part in parts]
 
 
 def _require_prior(arguments, classes):
-    """Raise ValueError if nothing says how outcomes are distributed, with an example."""
+    """Raise ValueError with an example if the distribution of the outcome is not given."""
     given = arguments.class_prior, arguments.outcome_interval, arguments.event_share
     if given == (None, None, None):
         example = shlex.quote(f"{classes[0]}=0.1")
         raise ValueError(
-            "--class-prior is missing, on which it depends what a release is worth. Pass the "
-            f"share of each class, a public guess, as --class-prior {example}."
+            "--class-prior is missing; accuracy depends on it. Pass a public guess of the share "
+            f"of each class: --class-prior {example}."
         )
 
 
@@ -211,9 +208,9 @@ def _needed(plan, name, wanted):
             if not isinf(n_rows) and plan.table["n_rows"].nunique() > 1
         ]
         + [
-            f"One release with effects {effects!r} and {n_rows:,} rows reaches it with a chance of"
+            f"A release with effects {effects!r} and {n_rows:,} rows reaches it with probability"
             + ",".join(
-                f" {100 * p:.0f} % at epsilon {e:g}" for e, p in chances.droplevel([0, 1]).items()
+                f" {100 * p:.0f}% at epsilon {e:g}" for e, p in chances.droplevel([0, 1]).items()
             )
             + "."
             for (effects, n_rows), chances in plan.chance(wanted).groupby(level=[0, 1], sort=False)

@@ -1,4 +1,4 @@
-"""``skdp predict``: classes, numbers or times of the target's rows, by a release."""
+"""``skdp predict``: predict classes, numbers or times of the target's rows."""
 
 import numpy as np
 import pandas as pd
@@ -39,74 +39,68 @@ from skdp.utils._text import named_like
 from skdp.utils._warnings import warn
 
 NAME = "predict"
-HELP = """Predict the class, number or time of each row of a table, by releases and labels.
+HELP = """Predict the class, number or time of each row of a table from releases and labels.
 
 example:
   skdp predict hospital.skdp target.csv -o predictions.csv
   skdp predict north.skdp south.skdp target.csv --label outcome --id patient -o predictions.csv
   skdp predict hospital.skdp target.csv --class-prior died=0.1 --class-prior home=0.9 -o known.csv
 
-Rows with an empty cell in the label column are unlabeled; without --label all are. Several
-releases are merged if possible, and otherwise weighted by the labels. Columns that the table
-lacks are left out of a release, with a warning; other columns are not read. The output has one
-line for each row, in the same order: the column of --id, the class, and the probability of each
-class. Where the outcome is a number: the prediction, and the standard deviation of the outcome
-about it. Where it is a time to an event: the risk score, the probabilities to be without the event
-at four times up to the horizon, and the median time to the event, if it is not after the horizon.
-Known times are in the columns of --event and --time, or those that the release names, empty where
-they are unknown."""
-# Shares of the horizon at which the probability to be without the event is written.
+Rows with an empty label are unlabeled; without --label all are. Several releases are merged if
+possible and otherwise weighted by your labels. Columns missing from the table are left out, with
+a warning. The output has one line per row: the --id, then the class and class probabilities; or
+the number and its standard deviation; or the risk, survival at four times and median time."""
+# Fractions of the horizon at which the survival probability is written.
 _PLACES = (0.25, 0.5, 0.75, 1.0)
 
 
 def add_arguments(parser):
     """Add the arguments of the command."""
-    add_release(parser, "file of a release (.skdp), or of several", nargs="+")
+    add_release(parser, "one or more releases (.skdp)", nargs="+")
     add_table(parser, "the target's rows")
-    text = "column with the labels that are known; other cells are empty"
-    add_outcome(parser, text, "that of the release, if the table has it")
-    add_column(parser, "--id", "column that is copied to the output, first")
+    text = "column of known labels; empty cells are unlabeled"
+    add_outcome(parser, text, "the release's")
+    add_column(parser, "--id", "column to copy to the output")
     parser.add_argument(
         "--label-sampling",
         choices=("auto", "random", "stratified"),
         default="auto",
-        help="how labeled rows were chosen: as a random sample, with the class frequencies of the "
-        "table, or stratified, with the same number of each class (default: stratified if "
-        "two or more classes have labels, and equally many; otherwise random)",
+        metavar="HOW",
+        help="rows with labels are a random sample, or stratified: equally many of each class "
+        "(default: auto, stratified if the counts are equal)",
     )
     parser.add_argument(
         "--class-prior",
         metavar="CLASS=SHARE",
         action="append",
-        help="known share of a class among the target's rows; once for each class, of which one "
-        "may be left out",
+        help="known share of a class; once per class, one may be omitted",
     )
     add_table_options(parser)
     add_output(parser, "the predictions", " or ".join(TABLES))
 
 
 def run(arguments, note):
-    """Learn from the releases and the target's rows; write what that predicts of these."""
+    """Learn from the releases and the target's rows; write the predictions."""
     target = checked_output(arguments, *TABLES)
     releases = _releases(arguments)
     outcome = releases[0].outcome
     columns = outcome_columns(arguments, outcome, f"the release {arguments.release[0]!r}")
     if arguments.class_prior is not None and not outcome.groups:
         raise ValueError(
-            f"--class-prior is for classes, and the outcome is {outcome.about}. Leave it out."
+            f"--class-prior is for classes, but the outcome is {outcome.about}. Omit it."
         )
     predictions = _PREDICTIONS[outcome.kind](releases, columns, arguments, note)
-    said = f"Wrote {str(target)!r}: {', '.join(predictions)}; one line for each row, in order."
+    said = f"Wrote {str(target)!r}: {', '.join(predictions)}; one line per row, in order."
     if write_table(pd.DataFrame(predictions), target, overwrite=arguments.force):
         said += (
-            "\nText that spreadsheets would take for formulas has an apostrophe (') in front; "
-            "write .parquet to\nkeep it unchanged."
+            "\nText that looks like a spreadsheet formula got an apostrophe (') in front; write\n"
+            ".parquet to keep it unchanged."
         )
     return said
 
 
 def _classes(releases, columns, arguments, note):
-    """Return the class that is predicted of each row, and the probability of each class."""
+    """Return the predicted class of each row and the class probabilities."""
     classes = np.unique(np.concatenate([release.classes for release in releases]))
     prior = class_shares(classes.tolist(), arguments.class_prior)
     frame = read_rows(arguments, note)
@@ -131,7 +125,7 @@ def _classes(releases, columns, arguments, note):
 
 
 def _numbers(releases, columns, arguments, note):
-    """Return the number that is predicted of each row, with its standard deviation."""
+    """Return the predicted number of each row and its standard deviation."""
     names = ("prediction", "deviation")
     frame = read_rows(arguments, note)
     ids = _ids(frame, names, arguments)
@@ -147,10 +141,9 @@ def _numbers(releases, columns, arguments, note):
 
 
 def _times(releases, columns, arguments, note):
-    """Return the risk of each row, and its curve of survival at public times.
+    """Return the risk of each row and its survival at public times.
 
-    ``columns`` are those of known events and times, which the table may lack where no option
-    names them.
+    ``columns`` name known events and times; the table may lack them unless options name them.
     """
     outcome = releases[0].outcome
     times = [outcome.horizon * place for place in _PLACES]
@@ -181,30 +174,30 @@ def _source(releases):
 
 
 def _shown(probabilities):
-    # Beyond six decimals are rounding and noise, and nothing is known to be certain.
+    # Further decimals are noise, and nothing is certain.
     return np.clip(np.round(probabilities, 6), 10.0**-6, 1 - 10.0**-6)
 
 
 def _six_digits(values):
-    # Beyond six digits are rounding and noise.
+    # Further digits are noise.
     return [float(f"{value:.6g}") for value in values]
 
 
 def known_outcomes(frame, arguments):
-    """Return the outcome of each row, NaN where it has none; None without a column of them."""
+    """Return the outcome of each row, NaN if unknown; None without a column of them."""
     if arguments.label is None:
         return None
-    where = "--label (leave it out where no outcome is known)"
+    where = "--label (omit it if no outcome is known)"
     check_columns(frame, [arguments.label], arguments.table, where)
     cells = frame[arguments.label]
     outcomes = numbers(cells)
     unknown = ~np.isfinite(outcomes) & ~missing_values(cells)
     if unknown.any():
         signs, _, advice = number_forms(cells[unknown])
-        hint = f" Some have other signs: add {advice}." if signs else ""
+        hint = f" Some numbers have other signs: add {advice}." if signs else ""
         raise ValueError(
-            f"--label {arguments.label!r} has {unknown.sum():,} cells that are no numbers. Leave "
-            f"those of rows without an outcome empty.{hint}"
+            f"--label {arguments.label!r} has {unknown.sum():,} cells that are not numbers. Leave "
+            f"cells without an outcome empty.{hint}"
         )
     return outcomes
 
@@ -214,35 +207,35 @@ def _named(releases):
 
 
 def _releases(arguments):
-    """Return the releases; of several, each needs a schema, and the same classes as the first."""
+    """Return the releases; several must have schemas and the same outcome."""
     paths = arguments.release
     if len(set(paths)) < len(paths):
-        raise ValueError("A release is named twice. Name each file once.")
+        raise ValueError("RELEASE names a file twice. Name each file once.")
     releases = [Release.load(path) for path in paths]
     if len(releases) == 1:
         return releases
     if len({release.outcome.unlisted() for release in releases}) > 1:
         raise ValueError(
-            "The releases have other outcomes: classes, numbers between other bounds, or times "
-            "up to other horizons. Predict by each alone."
+            "RELEASE: the outcomes differ: classes, numbers with other bounds, or times with "
+            "other horizons. Predict from each release alone."
         )
     for path, release in zip(paths, releases, strict=True):
         if release.encoder is None:
             raise ValueError(
-                f"{path!r} has no schema, so that its columns cannot be told from those of the "
-                "other releases. Predict by it alone, or use DPTransferClassifier in Python."
+                f"{path!r} has no schema, so its columns cannot be matched to other releases. "
+                "Predict from it alone, or use DPTransferClassifier in Python."
             )
         classes, of_first = (list(made.outcome.groups) for made in (release, releases[0]))
         if classes != of_first:
             raise ValueError(
-                f"{path!r} has the classes {classes!r:.200}, and {paths[0]!r} "
-                f"{of_first!r:.200}. Predict by each alone."
+                f"{path!r} has the classes {classes!r:.200}, but {paths[0]!r} has "
+                f"{of_first!r:.200}. Predict from each alone."
             )
     return releases
 
 
 def _ids(frame, taken, arguments):
-    """Return the column that is written as it is, by its name; none where none is named."""
+    """Return the column to copy by its name; empty if none is named."""
     name = arguments.id
     if name is None:
         return {}
@@ -256,7 +249,7 @@ def _ids(frame, taken, arguments):
 
 
 def class_shares(classes, given):
-    """Return the share of each class by its label, as ``--class-prior`` gives them, or None."""
+    """Return the share of each class as ``--class-prior`` gives them, or None."""
     if given is None:
         return None
     classes, example = list(classes), f"as {classes[0]}=0.1"
@@ -268,7 +261,7 @@ def class_shares(classes, given):
             shares[label] = float(share)
         except ValueError as error:
             raise ValueError(
-                f"--class-prior {text!r:.100} is no class and its share. Write CLASS=SHARE, "
+                f"--class-prior {text!r:.100} is not a class and its share. Write CLASS=SHARE, "
                 f"{example}."
             ) from error
     stated_twice = len(shares) < len(given)
@@ -278,23 +271,23 @@ def class_shares(classes, given):
     if set(shares) != set(classes) or stated_twice:
         raise ValueError(
             f"--class-prior is given for {list(shares)!r:.200}, {len(given)} in all, but the "
-            f"classes are {classes!r:.200}. Give it once for each of these, {example}; "
-            "one of them may be left out, and has the rest."
+            f"classes are {classes!r:.200}. Give it once per class, {example}; "
+            "one may be omitted and has the rest."
         )
     total = sum(shares.values())
     if min(shares.values()) <= 0 or not abs(total - 1) <= MAX_ROUNDING:
         raise ValueError(
-            f"--class-prior gives shares that add up to {total:g}, the least of them "
-            f"{min(shares.values()):g}. They must be positive and add up to 1."
+            f"--class-prior has shares that add up to {total:g}, the smallest "
+            f"{min(shares.values()):g}. Use positive shares that add up to 1."
         )
     return shares
 
 
 def known_labels(frame, classes, arguments):
-    """Return the label of each row, None where it has none; None without a column of them."""
+    """Return the label of each row, None if unknown; None without a column of them."""
     if arguments.label is None:
         return None
-    where = "--label (leave it out where no label is known)"
+    where = "--label (omit it if no label is known)"
     check_columns(frame, [arguments.label], arguments.table, where)
     cells, classes = frame[arguments.label], classes.tolist()
     codes = Vocabulary(classes).codes(cells)
@@ -302,22 +295,22 @@ def known_labels(frame, classes, arguments):
     if unknown.any():
         listed = ", ".join(f"{label!r:.50}" for label in classes[:10])
         raise ValueError(
-            f"--label {arguments.label!r} has {unknown.sum():,} cells that are no class of the "
-            f"release, whose classes are {listed}. Spell labels as the release does, and leave "
-            "the cells of unlabeled rows empty."
+            f"--label {arguments.label!r} has {unknown.sum():,} cells that are not classes of the "
+            f"release: {listed}. Spell labels as the release does and leave unlabeled cells "
+            "empty."
         )
     return np.array([*classes, None], dtype=object)[codes]
 
 
 def _rows(frame, releases, arguments):
-    """Return the columns that the releases know, in the types that they expect."""
+    """Return the columns that the releases know, in the expected types."""
     if text := odd_rows(frame)[0]:
         warn(text)
     release = releases[0]
     where = "the releases" if len(releases) > 1 else f"the release {arguments.release[0]!r}"
     if release.encoder is not None:
         names = list(dict.fromkeys(name for one in releases for name in one.encoder.names))
-        # Of what is missing, the release is restricted to the rest; of everything, it is refused.
+        # Missing columns are left out of a release; it refuses if all are missing.
         shared = [name for name in names if name in frame.columns] or names
         check_columns(frame, shared, arguments.table, where)
         return frame[shared]
@@ -331,7 +324,8 @@ def _rows(frame, releases, arguments):
     faulty = [name for name in names if not np.isfinite(rows[name].to_numpy(dtype=float)).all()]
     if faulty:
         raise ValueError(
-            f"{arguments.table!r} has cells that are no number in the column {faulty[0]!r:.100}, "
-            f"and {where} has no place for missing values. Fill or leave out such rows."
+            f"{arguments.table!r} has cells that are not numbers in the column "
+            f"{faulty[0]!r:.100}, and {where} does not allow missing values. Fill in or delete "
+            "these rows."
         )
     return rows if release.feature_names is not None else rows.to_numpy()

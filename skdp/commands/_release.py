@@ -1,4 +1,4 @@
-"""``skdp release``: a release of noisy statistics, of whole records or people."""
+"""``skdp release``: make a release of noisy statistics that protects records or people."""
 
 from skdp.commands._arguments import (
     add_budget,
@@ -12,21 +12,15 @@ from skdp.release import result_lines
 from skdp.source import DPStatisticsSource
 
 NAME = "release"
-HELP = """Make a release of private rows: noisy sums that protect whole records, or people.
+HELP = """Make a differentially private release of private rows: noisy sums of their columns.
 
 example:
   skdp release rows.csv --label outcome --schema schema.json --epsilon 1 \\
       --ledger budget.json --budget-epsilon 2 --budget-delta 1e-5 -o hospital.skdp
 
-The schema must be public. Where the outcome is a time to an event, its columns are --event and
---time, or as the schema calls them. Rows of unlisted classes are left out silently, as are those
-without a number, or an event and a time, where the outcome is one; numbers beyond the bounds count
-as the bounds. A cell that
-is no number, or no category, counts as missing: a warning would leak information. For the same
-reason nothing about the rows is shown, not even their number, with one exception: mistakes that
-would ruin the release, as found by skdp check, are refused before anything is charged, by the
-names of columns and of kinds of mistakes, until --accept names them. That refusal is for the
-owner's screen. Only the .skdp file may be published."""
+The schema must be public. Publish only the .skdp file. Unlisted cells count as missing, rows
+without a listed outcome are left out, and numbers beyond the bounds are clipped: silently, because
+a warning would leak information. Only the stops of skdp check are reported, to the owner."""
 
 
 def add_arguments(parser):
@@ -37,15 +31,15 @@ def add_arguments(parser):
         "--model",
         choices=("auto", "linear", "gradients"),
         default="auto",
-        help="linear: from sums over the rows; gradients, which auto (default) is: by noisy "
-        "gradient descent",
+        metavar="MODEL",
+        help="linear: sums of rows; gradients (default, as auto): noisy descent",
     )
-    add_budget(parser, "a record, or of a person")
+    add_budget(parser, "a record, or a person")
     add_output(parser, "the release", ".skdp")
 
 
 def run(arguments, note):
-    """Check all that can be checked, open the output, charge the ledger, draw noise, and write."""
+    """Check everything, open the output, charge the ledger, add noise and write."""
     check_budget(arguments)
     target = checked_output(arguments, ".skdp")
     schema = schema_of(arguments, label_required=True)
@@ -68,7 +62,7 @@ def run(arguments, note):
 
 
 def _result(release, target):
-    """Return what to say of a release."""
+    """Return what to print about a release."""
     lines = [f"Wrote {str(target)!r}: {release!r}.", *result_lines(release)]
     lines.append(
         f"Only {target.name!r} may be published. Keep the table, the ledger and this output "

@@ -1,4 +1,4 @@
-"""``skdp report``: one page on a release, for the data-protection officer to read and file."""
+"""``skdp report``: write one page about a release for the data-protection officer."""
 
 from pathlib import Path
 
@@ -15,22 +15,20 @@ example:
 def add_arguments(parser):
     """Add the arguments of the command."""
     add_release(parser)
-    parser.add_argument("--owner", metavar="TEXT", help="whose rows they are")
-    parser.add_argument(
-        "--ledger", metavar="FILE", help="the privacy ledger of these rows (.json)"
-    )
+    parser.add_argument("--owner", metavar="TEXT", help="name of the owner of the rows")
+    parser.add_argument("--ledger", metavar="FILE", help="privacy ledger of these rows (.json)")
     parser.add_argument(
         "--audit",
         metavar="FILE",
         action="append",
         default=[],
-        help="text that an audit printed; may be given several times",
+        help="text that an audit printed; repeatable",
     )
-    add_output(parser, "where to write the page", ".html")
+    add_output(parser, "the page", ".html")
 
 
 def run(arguments, note):
-    """Read a release, and write a page on it."""
+    """Read a release and write a page about it."""
     target = checked_output(arguments, ".html")
     audits = [_text(path) for path in arguments.audit]
     note(f"reading {arguments.release!r}")
@@ -38,8 +36,8 @@ def run(arguments, note):
         arguments.release, owner=arguments.owner, ledger=arguments.ledger, audits=audits
     )
     page.save(target, overwrite=arguments.force)
-    also = " It holds the account of the rows, which is the owner's." if arguments.ledger else ""
-    return f"Wrote {str(target)!r}, a page without scripts that a browser shows and prints.{also}"
+    also = " It shows the owner's private ledger." if arguments.ledger else ""
+    return f"Wrote {str(target)!r}, a page for the browser or the printer, without scripts.{also}"
 
 
 def _text(path):
@@ -47,4 +45,4 @@ def _text(path):
     try:
         return Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise ValueError(f"--audit {path!r} is no text. Name what print(audit) wrote.") from None
+        raise ValueError(f"--audit {path!r} is not text. Save what print(audit) wrote.") from None

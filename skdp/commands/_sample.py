@@ -1,4 +1,4 @@
-"""``skdp sample``: synthetic rows of a release."""
+"""``skdp sample``: draw synthetic rows from a release."""
 
 from skdp.commands._arguments import (
     add_outcome,
@@ -16,32 +16,32 @@ HELP = """Draw synthetic rows with labels from a release. No budget is spent.
 example:
   skdp sample hospital.skdp --rows 1000 --label outcome -o synthetic.csv
 
-The rows describe nobody: they are computed from the release, and covered by its guarantee. A
-model trained on them is less accurate than the release itself (skdp predict)."""
+The rows describe nobody: they are computed from the release, whose guarantee covers them. A model
+trained on them is less accurate than the release itself (skdp predict)."""
 
 
 def add_arguments(parser):
     """Add the arguments of the command."""
     add_release(parser)
     parser.add_argument(
-        "-n", "--rows", type=int, required=True, metavar="N", help="how many rows to draw"
+        "-n", "--rows", type=int, required=True, metavar="N", help="number of rows"
     )
-    text = "name of the column that is written with labels, or numbers (default: label)"
-    add_outcome(parser, text, "that of the release")
+    text = "name of the new column of labels or numbers (default: label)"
+    add_outcome(parser, text, "the release's")
     parser.add_argument(
         "--seed",
         type=int,
         metavar="S",
-        help="seed for the same rows again (default: different rows each time)",
+        help="draw the same rows again with the same seed",
     )
     add_output(parser, "the rows", " or ".join(TABLES))
 
 
 def run(arguments, note):
-    """Draw rows and write them; return what was drawn."""
+    """Draw rows and write them; return a text about them."""
     target = checked_output(arguments, *TABLES)
     if arguments.rows < 1:
-        raise ValueError(f"--rows must be a whole number 1 or more, got {arguments.rows}.")
+        raise ValueError(f"--rows must be a positive whole number, got {arguments.rows}.")
     if arguments.seed is not None and not 0 <= arguments.seed < 2**32:
         raise ValueError(
             f"--seed must be a whole number from 0 to {2**32 - 1}, got {arguments.seed}."
@@ -49,7 +49,7 @@ def run(arguments, note):
     release = Release.load(arguments.release)
     if release.encoder is None:
         raise ValueError(
-            f"{arguments.release!r} has no schema, which is needed to write rows as a table. "
+            f"{arguments.release!r} has no schema, which is needed to write a table. "
             "Use Release.sample in Python."
         )
     columns = outcome_columns(arguments, release.outcome, f"the release {arguments.release!r}")
@@ -57,10 +57,10 @@ def run(arguments, note):
     for option, name in columns.items():
         if name in release.encoder.names:
             raise ValueError(
-                f"{option} {name!r} is a column of {arguments.release!r} already. Name another."
+                f"{option} {name!r} is already a column of {arguments.release!r}. Name another."
             )
     frame, outcomes = release.sample(arguments.rows, arguments.seed, as_frame=True)
     parts = [outcomes[name] for name in outcomes.dtype.names or ()] or [outcomes]
     frame = frame.assign(**dict(zip(columns.values(), parts, strict=True)))
     write_table(frame, target, overwrite=arguments.force)
-    return f"Drew {len(frame):,} synthetic rows by {release!r}.\nWrote {str(target)!r}."
+    return f"Drew {len(frame):,} synthetic rows from {release!r}.\nWrote {str(target)!r}."

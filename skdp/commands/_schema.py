@@ -1,4 +1,4 @@
-"""``skdp schema``: a draft of the public schema, or a schema for several owners."""
+"""``skdp schema``: draft a public schema, or combine the schemas of several owners."""
 
 from math import inf
 
@@ -24,12 +24,10 @@ example:
   skdp schema draft.csv --public --label outcome -o schema.json
   skdp schema --common north.json south.json -o common.json
 
-Labels become a list of classes; labels of many different numbers an outcome that is a number,
-between rounded bounds. With --event and --time the outcome is a time to an event, up to --horizon,
-by default the largest time, rounded. Bounds and categories of private rows are private: never
-draft a schema from these. Read the draft, widen its bounds to what instruments and code books
-allow, and delete what identifies people. Owners whose releases will be merged must agree on one
-schema before any release."""
+Bounds and categories of private rows are private: never draft a schema from them. Read the draft,
+widen its bounds to what instruments and code books allow, and delete what identifies people.
+Labels become classes; many different numbers become a number between rounded bounds. Owners who
+want to merge releases must first agree on one schema."""
 
 
 def add_arguments(parser):
@@ -38,51 +36,49 @@ def add_arguments(parser):
     parser.add_argument(
         "--common",
         nargs="+",
-        metavar="SCHEMA",
-        help="schemas of several owners (.json); writes one that all of them can use",
+        metavar="FILE",
+        help="combine schemas of several owners (.json) into one",
     )
     parser.add_argument(
         "--all-columns",
         action="store_true",
-        help="with --common: also columns that only some of the schemas have",
+        help="with --common: keep columns that only some schemas have",
     )
     parser.add_argument(
         "--public",
         action="store_true",
-        help="state that these rows are public, or the target's own",
+        help="state that these rows are public or the target's own",
     )
     add_table_options(parser, drop=True)
-    add_outcome(parser, "column with the labels: classes, or a number", default="")
+    add_outcome(parser, "column of labels: classes or a number", default="")
     parser.add_argument(
         "--horizon",
         metavar="NUMBER",
         type=between(0, inf, "it is in the unit of --time, such as 365 days"),
-        help="public time up to which rows are followed (default: the largest time, rounded)",
+        help="end of the follow-up, public (default: largest time, rounded)",
     )
     parser.add_argument(
         "--event-value",
         metavar="VALUE",
-        help="how --event is written, such as 2 or dead; other values are censored (default: 1, "
-        "true or yes)",
+        help="value of --event for an event, such as dead (default: 1, true, yes)",
     )
     add_output(parser, "the schema", ".json")
 
 
 def run(arguments, note):
-    """Draft a schema or make a common one, write it, and return a text about it."""
+    """Draft or combine schemas, write the result and return a text about it."""
     if arguments.common is not None:
         return _common(arguments, note)
     if arguments.table is None:
-        raise ValueError("Name a TABLE of public rows to draft from, or schemas by --common.")
+        raise ValueError("TABLE is missing. Name a table of public rows, or schemas by --common.")
     if arguments.all_columns:
-        raise ValueError("--all-columns says which columns --common takes. Leave it out.")
+        raise ValueError("--all-columns needs --common. Leave it out.")
     if not arguments.public:
         raise ValueError(
-            f"--public is missing. A schema tells the bounds and categories of the rows in "
-            f"{arguments.table!r}, and travels in every release, outside all guarantees. If these "
-            "rows are public, or the target's own, add --public. If they are private, write a "
-            "table of a few invented rows, with the least and the greatest value that each column "
-            "can have and all of its categories, and draft from that."
+            f"--public is missing. The schema discloses bounds and categories of "
+            f"{arguments.table!r}. Add --public if these rows are public or the target's. "
+            "Otherwise draft from a few invented rows with all categories and the smallest and "
+            "largest possible values."
         )
     check_pair(arguments.event, arguments.time)
     if arguments.label is not None and arguments.event is not None:
@@ -93,19 +89,19 @@ def run(arguments, note):
     of_times = {name: getattr(arguments, name) for name in ("horizon", "event_value")}
     if arguments.event is None and set(of_times.values()) != {None}:
         raise ValueError(
-            "--horizon and --event-value are of a time to an event. Name --event and --time too."
+            "--horizon and --event-value are for times to an event. Name --event and --time too."
         )
     target = checked_output(arguments, ".json")
     outcome = {name: getattr(arguments, name) for name in ("label", "event", "time")}
     frame = read_rows(arguments, note, {f"--{name}": column for name, column in outcome.items()})
     if not frame.columns.is_unique:
-        raise ValueError(f"{arguments.table!r} has columns of the same name. Rename one of them.")
+        raise ValueError(f"{arguments.table!r} repeats the name of a column. Rename one of them.")
     schema = drafted(inferred(frame), note, **outcome, **of_times)
     for column in schema.columns:
         # Rule of thumb.
         if isinstance(column, CategoryColumn) and len(column.categories) > 50:
             note(
-                f"warning: {column.name!r:.100} has {len(column.categories)} categories. If these "
+                f"warning: {column.name!r:.100} has {len(column.categories)} categories. If they "
                 "are names or IDs, delete the column from the schema."
             )
     if len(schema.outcome.groups) > 50:
@@ -119,10 +115,10 @@ def run(arguments, note):
 
 
 def _note_outcome(schema, arguments, note):
-    """Say what the labels of a draft were taken for, where they may be something else."""
+    """Note how the labels of a draft were interpreted."""
     notes = _OUTCOME_NOTES[schema.outcome.kind](schema.outcome, arguments)
     if not schema.outcome.is_complete:
-        notes = "the draft lists no classes; skdp release needs them: name a column by --label"
+        notes = "the draft lists no classes; skdp release needs them: name a column with --label"
     if notes:
         note(notes)
 
@@ -131,15 +127,15 @@ def _note_on_horizon(outcome, arguments):
     if arguments.horizon is not None:
         return ""
     return (
-        f"the horizon is {outcome.horizon:g}, the largest time, rounded. Better write the time "
-        "that your question is about, as 365 days, up to which many rows are followed"
+        f"the horizon is {outcome.horizon:g}, the largest time, rounded. Better choose the time "
+        "of your question, such as 365 days, up to which many rows are followed"
     )
 
 
 def _note_on_number(outcome, arguments):
     return (
-        f"the labels are taken for a number from {outcome.low:g} to {outcome.high:g}. If these "
-        'are classes, list them in place of "outcome", as "classes"'
+        f"the labels are read as a number from {outcome.low:g} to {outcome.high:g}. If they "
+        'are classes, replace "outcome" with a list of "classes"'
     )
 
 
@@ -148,9 +144,9 @@ def _note_on_classes(outcome, arguments):
     if len(labels) < 3 or not all(isinstance(label, int | float) for label in labels):
         return ""
     return (
-        f"the labels are taken for {len(labels)} classes. If they are amounts or counts, write "
-        f'"outcome": {{"type": "number", "low": {min(labels):g}, "high": {max(labels):g}}} in '
-        'place of "classes", with the bounds that they can have'
+        f"the labels are read as {len(labels)} classes. For amounts or counts, replace "
+        f'"classes" with "outcome": {{"type": "number", "low": {min(labels):g}, '
+        f'"high": {max(labels):g}}} and the possible bounds'
     )
 
 
@@ -162,17 +158,17 @@ _OUTCOME_NOTES = {
 
 
 def _common(arguments, note):
-    """Write the schema that several owners can use, and return what changes for each of them."""
+    """Combine schemas, write the result and return what changes for each owner."""
     paths = arguments.common
     for name in ("table", "public", "label", "event", "time", "horizon", "event_value"):
         if getattr(arguments, name) not in (None, False):
             spelled = "TABLE" if name == "table" else f"--{name.replace('_', '-')}"
             raise ValueError(
-                f"{spelled} is for a draft from rows, and --common reads only schemas. Leave one "
-                "of them out."
+                f"{spelled} is for drafts from rows, but --common reads schemas. Leave one of "
+                "them out."
             )
     if len(set(paths)) < max(2, len(paths)):
-        raise ValueError("--common needs two schemas or more. Name each file once.")
+        raise ValueError("--common needs two or more schemas. Name each file once.")
     target = checked_output(arguments, ".json")
     schemas = {}
     for path in paths:
@@ -190,7 +186,7 @@ def _common(arguments, note):
         lines.append(f"{name} (here) and the common schema (there){agrees}")
         lines += [f"  {change}" for change in changes]
     lines.append(
-        f"Wrote {str(target)!r}. Read what was widened: bounds that are far apart may be other "
-        "units,\nand new categories other spellings. Then every owner makes a release with it."
+        f"Wrote {str(target)!r}. Read what was widened: distant bounds may be other units,\n"
+        "and new categories other spellings. Then every owner makes a release with it."
     )
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""``skdp score``: how good predictions were, by the outcomes of the user's own rows."""
+"""``skdp score``: compare predictions with the outcomes of the user's own rows."""
 
 import warnings
 from dataclasses import replace
@@ -60,32 +60,31 @@ example:
   skdp score predictions.csv truth.csv --label outcome
   skdp score predictions.xlsx truth.csv --label outcome --id patient --plot calibration.png
 
-The first table is what skdp predict wrote, the second has the outcomes: of the same rows in the
-same order, or found by the column of --id. Options of reading are for the second. Rows whose
-outcome is empty are left out. Leave out rows whose labels skdp predict was given, too: it learned
-from these, and they look better than new rows will. The figures have no noise: they are for
-whoever may see the rows."""
+PREDICTIONS comes from skdp predict. TRUTH has the outcomes of the same rows in the same order, or
+matched by --id. Rows with an empty outcome are ignored. Delete rows whose labels skdp predict
+knew: their scores are too good. Show the figures, which have no noise, only to those who may see
+the rows."""
 # Bootstrap samples of an interval, and the most rows of each.
 _DRAWS, _MOST_ROWS = 200, 2000
-# By how much written probabilities may miss 1 when they are added up (rule of thumb).
+# Tolerance of the sum of written probabilities (rule of thumb).
 _ROUNDING = 0.01
 _NOTHING = (
-    "No privacy budget was spent: the outcomes are your own, and these figures have no noise.\n"
-    "Show them only to those who may see the rows; skdp evaluate makes figures for others."
+    "No privacy budget was spent: these are exact figures of your own rows. Show them only\n"
+    "to those who may see the rows; skdp evaluate makes figures for others."
 )
 
 
 def add_arguments(parser):
     """Add the arguments of the command."""
-    add_table(parser, "what skdp predict wrote", "predictions", "PREDICTIONS")
+    add_table(parser, "output of skdp predict", "predictions", "PREDICTIONS")
     add_table(parser, "rows with their outcomes", metavar="TRUTH")
-    add_outcome(parser, "column with the labels, or numbers, of TRUTH", "that of --schema")
+    add_outcome(parser, "column of labels or numbers in TRUTH", "--schema's")
     parser.add_argument(
         "--schema",
         metavar="FILE",
         help="schema (.json) or release (.skdp) whose outcome is a time",
     )
-    add_column(parser, "--id", "column in both that tells rows apart")
+    add_column(parser, "--id", "column in both tables that identifies rows")
     add_table_options(parser)
     add_plot(parser, "the calibration")
 
@@ -97,7 +96,7 @@ def run(arguments, note):
     try:
         predictions = read_table(arguments.predictions, note=note)
     except ValueError as error:
-        said = "Options of reading are for TRUTH: name PREDICTIONS as skdp predict wrote them."
+        said = "--sep and so on apply to TRUTH only. Name PREDICTIONS as skdp predict wrote it."
         raise ValueError(f"{error} {said}") from None
     scores = [name for name in predictions.columns if name.startswith("probability_")]
     times = [name for name in predictions.columns if name.startswith("survival_")]
@@ -109,8 +108,8 @@ def run(arguments, note):
         score, columns = _of_times, ["risk", *times]
     else:
         raise ValueError(
-            f"{arguments.predictions!r} has no columns of skdp predict: 'probability_' with a "
-            "class, 'prediction', or 'risk' and 'survival_' with a time. Name what it wrote."
+            f"{arguments.predictions!r} lacks the columns of skdp predict: 'probability_' plus a "
+            "class, 'prediction', or 'risk' and 'survival_' plus a time. Name its output."
         )
     check_columns(predictions, columns, arguments.predictions, "skdp predict")
     outcome = _outcome_of(arguments.schema) if score is _of_times else ClassOutcome()
@@ -125,21 +124,21 @@ def run(arguments, note):
 
 
 def _outcome_of(path):
-    """Return the outcome of a schema or release, of which one that is a time names its columns."""
+    """Return the outcome of a schema or release, which must be a time."""
     if path is None:
         return EventOutcome(1.0)
     release = Release.load(path) if path.lower().endswith(".skdp") else None
     outcome = read_schema(path, "--schema ").outcome if release is None else release.outcome
     if not outcome.columns:
-        raise ValueError(f"--schema {path!r} has no outcome that is a time. Leave it out.")
+        raise ValueError(f"--schema {path!r} has an outcome that is not a time. Leave it out.")
     return outcome
 
 
 def _check_predictions(values, columns, path):
-    """Raise ValueError unless predictions are numbers, and probabilities between 0 and 1."""
+    """Raise ValueError unless predictions are numbers and probabilities are from 0 to 1."""
     remedy = "Name the file as skdp predict wrote it."
     if not np.isfinite(values).all():
-        raise ValueError(f"{path!r} has predictions that are no numbers. {remedy}")
+        raise ValueError(f"{path!r} has predictions that are not numbers. {remedy}")
     p = values[:, [name.startswith(("probability_", "survival_")) for name in columns]]
     if (p < 0).any() or (p > 1).any():
         raise ValueError(f"{path!r} has probabilities that are not from 0 to 1. {remedy}")
@@ -159,7 +158,7 @@ def _joined(predictions, truth, arguments):
         if len(predictions) != len(truth):
             raise ValueError(
                 f"{paths[0]!r} has {len(predictions):,} rows, and {paths[1]!r} {len(truth):,}. "
-                "Name the column that tells rows apart by --id, as for skdp predict."
+                "Name the column that identifies rows with --id, as for skdp predict."
             )
         return predictions, truth
     ids = []
@@ -168,19 +167,19 @@ def _joined(predictions, truth, arguments):
         ids.append(_keys(frame[arguments.id]))
         if any(key is None for key in ids[-1]):
             raise ValueError(
-                f"--id {arguments.id!r} has empty cells in {path!r}. Say of each row which it is, "
-                "or leave such rows out."
+                f"--id {arguments.id!r} has empty cells in {path!r}. Fill them in or delete these "
+                "rows."
             )
         if not ids[-1].is_unique:
-            raise ValueError(f"--id {arguments.id!r} is not different in all rows of {path!r}.")
+            raise ValueError(f"--id {arguments.id!r} repeats a value in {path!r}. Make it unique.")
     places = ids[1].get_indexer(ids[0])
     if (places < 0).all():
-        raise ValueError(f"No {arguments.id!r} is in both tables. Are they of the same rows?")
+        raise ValueError(f"--id {arguments.id!r}: the tables share no value. Name tables that do.")
     return predictions[places >= 0], truth.iloc[places[places >= 0]]
 
 
 def _keys(values):
-    """Return what tells rows apart: whole numbers of any size exactly, other cells as usual."""
+    """Return comparable IDs: whole numbers of any size exactly, other cells unchanged."""
     escaped = values.astype(object).map(escaped_text)
     keys = [
         exact if isinstance(exact, Integral) else canonical(value)
@@ -190,7 +189,7 @@ def _keys(values):
 
 
 def _of_classes(predictions, truth, p, columns, named, arguments):
-    """Return lines about probabilities of classes, and what plots their calibration."""
+    """Return lines about class probabilities, and a function that plots their calibration."""
     classes = np.array([name.removeprefix("probability_") for name in columns], dtype=object)
     labels = known_labels(truth, classes, arguments)
     known = np.array([label is not None for label in labels])
@@ -219,7 +218,7 @@ def _of_classes(predictions, truth, p, columns, named, arguments):
         _line("accuracy", accuracy, (y, p), "the most frequent class", accuracy(y, shares)),
     ]
     for k in scored:
-        lines.append(f"rows of similar probability of {classes[k]!r:.50}, with 95 % intervals:")
+        lines.append(f"rows of similar probability of {classes[k]!r:.50}, with 95% intervals:")
         lines += _table({"probability": p[:, k], "frequency": y[:, k]}, _share, "{:.3f}".format)
 
     def plot():
@@ -233,7 +232,7 @@ def _of_classes(predictions, truth, p, columns, named, arguments):
 
 
 def _of_numbers(predictions, truth, values, columns, named, arguments):
-    """Return lines about predicted numbers, and what plots them."""
+    """Return lines about predicted numbers, and a function that plots them."""
     y = known_outcomes(truth, arguments)
     known = np.isfinite(y)
     y, predicted = y[known], values[known, 0]
@@ -250,14 +249,14 @@ def _of_numbers(predictions, truth, values, columns, named, arguments):
         half = HALF_WIDTH * numbers(predictions["deviation"])[known]
         inside = (np.abs(y - predicted) <= half).astype(float)
         lines.append(_line("in intervals", np.mean, (inside,), "right", 0.8))
-    lines.append("rows of similar predictions, with 95 % intervals of the mean outcome:")
+    lines.append("rows of similar predictions, with 95% intervals of the mean outcome:")
     lines += _table({"prediction": predicted, "outcome": y}, _mean, _short)
     settings = {"kind": "actual_vs_predicted", "random_state": 0}
     return lines, lambda: PredictionErrorDisplay.from_predictions(y, predicted, **settings).ax_
 
 
 class _Curves:
-    """Curves that were written, as a model of times: its rows are the numbers of these."""
+    """Written survival curves, as a model whose input is row numbers."""
 
     def __init__(self, times, survival):
         self._times = np.append(0.0, times)
@@ -269,12 +268,12 @@ class _Curves:
 
 
 def _of_times(predictions, truth, values, columns, named, arguments):
-    """Return lines about curves of survival, and what plots the last time."""
+    """Return lines about survival curves, and a function that plots the last time."""
     times = numbers([name.removeprefix("survival_") for name in columns[1:]])
     if not (np.isfinite(times).all() and (np.diff(times, prepend=0) > 0).all()):
         raise ValueError(
-            f"{arguments.predictions!r} has columns that begin with 'survival_' and do not end in "
-            "ascending times. Name the file as skdp predict wrote it."
+            f"{arguments.predictions!r} has columns 'survival_' that do not end in ascending "
+            "times. Name the file as skdp predict wrote it."
         )
     times = times.tolist()
     outcome = replace(_outcome_of(arguments.schema), horizon=times[-1])
@@ -285,10 +284,9 @@ def _of_times(predictions, truth, values, columns, named, arguments):
     if strange.any():
         event, time = exits[strange].iloc[0].tolist()
         raise ValueError(
-            f"{arguments.table!r} has {strange.sum():,} rows whose event is neither 0 or 1, true "
-            "or false, nor yes or no, or whose time is no number from 0 on, such as "
-            f"{event!r:.50} and {time!r:.50}. Write them so, leave the cells empty, or name the "
-            "--schema that says how events are written."
+            f"{arguments.table!r} has {strange.sum():,} unreadable events or times, such as "
+            f"{event!r:.50} and {time!r:.50}. Write events as 0/1, false/true or no/yes and times "
+            "as numbers from 0, leave cells empty, or name a --schema with the value of events."
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that there is no noise, which is what is wanted
@@ -309,7 +307,7 @@ def _of_times(predictions, truth, values, columns, named, arguments):
     ]
     for line in evaluation.summary().split("\n")[1:]:
         lines += wrap(line, text_width(100), subsequent_indent=" " * 21)
-    # The last time that has an ROC curve, if any has.
+    # The last time with an ROC curve, if any.
     area = evaluation.at_times()["auc"]
     last = area.last_valid_index()
     index = len(area) - 1 if last is None else last
@@ -319,12 +317,12 @@ def _of_times(predictions, truth, values, columns, named, arguments):
 
 def _first_line(known, truth):
     if not known.any():
-        raise ValueError("No row has an outcome. Name a table with outcomes of these rows.")
+        raise ValueError("TRUTH has no outcomes. Name a table with outcomes of these rows.")
     return f"{known.sum():,} rows with an outcome, of {len(truth):,}"
 
 
 def _line(name, measure, columns, other, reference, rare="", n_rare=LEAST_ROWS):
-    """Return a figure with its interval, and that of a simple prediction."""
+    """Return a figure with its interval and the figure of a baseline."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of samples with one class only
         value = measure(*columns)
@@ -335,21 +333,21 @@ def _line(name, measure, columns, other, reference, rare="", n_rare=LEAST_ROWS):
         distances = (values - np.nanmean(values)) * np.sqrt(size / n)
         low, high = value + np.nanquantile(distances, [0.025, 0.975])
     if isnan(value):
-        return f"  {name:<12}  unknown, of rows with one outcome only"
+        return f"  {name:<12}  unknown: all rows have the same outcome"
     form = _short if name == "mean error" else "{:.3f}".format
-    interval = f" (95 %: {form(low)} to {form(high)})" if n > 1 else ""
+    interval = f" (95%: {form(low)} to {form(high)})" if n > 1 else ""
     if n_rare < LEAST_ROWS:
         interval = f" ({rare}: too few for an interval)"
     return f"  {name:<12}  {form(value)}{interval}; {other}: {form(reference)}"
 
 
 def _n_groups(y):
-    """Return a number of groups in which there are enough rows to compare (rule of thumb)."""
+    """Return the number of groups with enough rows each to compare (rule of thumb)."""
     return int(np.clip(len(y) // 20, 2, 10))
 
 
 def _table(columns, interval, form):
-    """Return lines of a table of groups of rows by the first column, with intervals of means."""
+    """Return lines of a table of groups of rows, with intervals of means."""
     predicted, observed = columns.values()
     edges = np.quantile(predicted, np.linspace(0, 1, _n_groups(observed) + 1)[1:-1])
     groups = pd.DataFrame(columns).groupby(np.searchsorted(edges, predicted))
@@ -359,14 +357,14 @@ def _table(columns, interval, form):
 
 
 def _share(groups):
-    """Return the ends of the interval of each share, of Clopper and Pearson (1934)."""
+    """Return the Clopper–Pearson interval (1934) of each share."""
     hits, n = groups.sum(), groups.size()
     low, high = beta.ppf(0.025, hits, n - hits + 1), beta.isf(0.025, hits + 1, n - hits)
     return np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=1.0)
 
 
 def _mean(groups):
-    """Return the ends of the interval of each mean."""
+    """Return the interval of each mean."""
     half = 1.96 * groups.std(ddof=0) / np.sqrt(groups.size())
     return groups.mean() - half, groups.mean() + half
 

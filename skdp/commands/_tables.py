@@ -1,8 +1,7 @@
-"""Tables of CSV, Parquet and Excel files, in and out, and where output may go.
+"""Reading and writing of CSV, Parquet and Excel tables, and checks of output paths.
 
-Cells of a CSV file are text, and stay so: the public schema says what each of them means. No
-message repeats anything of the file but the names of sheets, its header included: in a file
-without a header the first record is in its place.
+Cells of a CSV file stay text: the public schema says what they mean. Messages quote nothing of a
+file but names of sheets, because without a header the first line is a record.
 """
 
 import argparse
@@ -32,37 +31,36 @@ from skdp.utils._files import PRIVATE, write_whole
 from skdp.utils._text import composed
 from skdp.utils._validation import listed
 
-# What can be read and written.
+# Formats to read and write.
 TABLES = (".csv", ".parquet", ".xlsx")
-# What reads files that the standard library cannot: the module, its package, and their name.
+# Readers beyond the standard library: module, package and name.
 _READERS = {
     ".parquet": ("pyarrow.parquet", "pyarrow", "a Parquet"),
     ".xlsx": ("openpyxl", "openpyxl", "an Excel"),
 }
-# The first line by which Excel names the separator.
+# The first line in which Excel names the separator.
 _SEPARATOR_LINE = re.compile(r"sep=([^\w\"\r\n.+-])[\r\n]*", re.IGNORECASE)
-# Rows from the top among which that of the names is looked for, where it is not the first one.
+# Number of first lines in which the header is looked for.
 _TOP = 50
 
 
 def add_column(parser, option, text, *, metavar="COLUMN", repeatable=False):
-    """Add an option that names a column of a table, or several where it is repeatable."""
+    """Add an option that names a column, or several if repeatable."""
     several: dict = {"action": "append", "default": []} if repeatable else {}
     parser.add_argument(option, metavar=metavar, type=composed, help=text, **several)
 
 
 def add_table_options(parser, *, drop=False):
-    """Add how a table is to be read; :func:`table_options` passes it to :func:`read_table`.
+    """Add the options for reading a table; :func:`table_options` passes them on.
 
-    ``drop`` is for commands that would take all columns.
+    ``drop`` adds an option to leave out columns.
     """
-    reading = parser.add_argument_group("reading", "how the table is written, where not as usual")
+    reading = parser.add_argument_group("reading the table")
     reading.add_argument(
         "--sep",
         metavar="SIGN",
         type=_separator,
-        help="separator of cells in a CSV file: one character, or 'tab' (default: a comma, or "
-        "what a first line like sep=; says)",
+        help="separator of CSV cells, or 'tab' (default: comma or first line sep=;)",
     )
     reading.add_argument(
         "--decimal",
@@ -75,36 +73,35 @@ def add_table_options(parser, *, drop=False):
         "--thousands",
         metavar="SIGN",
         choices=(",", ".", "'", " "),
-        help="sign between thousands of numbers in text, such as ',' in 51,383.86",
+        help="thousands separator of numbers in text, such as ',' in 51,383.86",
     )
     reading.add_argument(
         "--missing",
         metavar="TEXTS",
         type=_marks,
         default=[],
-        help="texts and numbers that mark missing cells in any column, such as 'k.A.,-99'; as "
-        "--missing=-99,k.A. where the first begins with a minus sign",
+        help="marks of missing cells, such as --missing=-99,k.A.",
     )
     reading.add_argument(
         "--skip",
         metavar="N",
         type=_number_of_lines,
         default=0,
-        help="leave out the first N lines, which stand above the names of the columns",
+        help="skip N lines above the header",
     )
     reading.add_argument(
         "--encoding",
         metavar="NAME",
         type=_encoding,
-        help="of a CSV file, such as cp1252 or latin-1 (default: UTF-8)",
+        help="encoding of a CSV file, such as cp1252 (default: UTF-8)",
     )
     reading.add_argument("--sheet", metavar="NAME", help="sheet of an .xlsx file (default: first)")
     if drop:
-        add_column(reading, "--drop", "leave out; repeatable", repeatable=True)
+        add_column(reading, "--drop", "column to leave out; repeatable", repeatable=True)
 
 
 def table_options(arguments):
-    """Return what :func:`read_table` needs of the arguments of :func:`add_table_options`."""
+    """Return the options of :func:`read_table` from the arguments."""
     names = ("sep", "decimal", "thousands", "missing", "skip", "encoding", "sheet", "drop")
     return {name: vars(arguments)[name] for name in names if name in arguments}
 
@@ -122,13 +119,13 @@ def read_table(
     drop=(),
     note=lambda text: None,
 ):
-    """Return a table whose cells are text, or of a Parquet or Excel file what they are there.
+    """Return a table of text cells, or of typed cells for Parquet and Excel.
 
-    By default a first line like ``sep=;``, as Excel writes it, says what separates cells.
+    By default a first line such as ``sep=;``, written by Excel, names the separator.
     """
-    # Without one it is a comma. Names of columns get Unicode's composed form. With other signs of
-    # numbers, text that is a number with them gets a point, in each cell by itself; points between
-    # groups of three digits stand between thousands where commas are decimal signs.
+    # Names of columns are composed Unicode. Numbers with other signs get a decimal point, cell by
+    # cell; if commas are decimal signs, points between groups of three digits are thousands
+    # separators.
     check_ending(path)
     kind = _ending(path)
     for given, name, *wanted in (
@@ -139,7 +136,7 @@ def read_table(
     ):
         if given is not None and kind not in wanted:
             files = " and ".join(wanted)
-            raise ValueError(f"{name} is for {files} files, and {path!r} is none. Leave it out.")
+            raise ValueError(f"{name} is for {files} files, and {path!r} is not one. Omit it.")
     if thousands == decimal:
         raise ValueError(f"--thousands and --decimal are both {decimal!r}. Name two signs.")
     if kind == ".csv":
@@ -150,14 +147,14 @@ def read_table(
     check_columns(frame, drop, path, "--drop", once=False)
     frame = frame[[name for name in frame.columns if name not in set(drop)]] if drop else frame
     if not len(frame):
-        raise ValueError(f"{path!r} holds no rows below the names of its columns.")
+        raise ValueError(f"{path!r} has no rows below its header. Name a table with rows.")
     if thousands or decimal == ",":
         frame = frame.map(_point_writer(decimal, thousands or "."))
     return frame.mask(frame.apply(Vocabulary(missing).codes) >= 0, None) if missing else frame
 
 
 def check_ending(path):
-    """Raise ValueError unless a name is that of a table that can be read or written here."""
+    """Raise ValueError unless a file name ends like a table that can be read and written."""
     kind = _ending(path)
     if kind not in TABLES:
         raise ValueError(
@@ -176,9 +173,9 @@ def check_ending(path):
 
 
 def write_table(frame, path, *, overwrite):
-    """Write a table that only its owner may read to a file, whole or not at all.
+    """Write a table, readable by its owner only, to a file: completely or not at all.
 
-    Returns whether text got an apostrophe in front, as it began like a formula.
+    Return whether text that looks like a formula got an apostrophe in front.
     """
     with write_whole(path, overwrite=overwrite, mode=PRIVATE) as file:
         if _ending(path) == ".parquet":
@@ -201,16 +198,16 @@ def _as_csv(frame):
 
 
 def escaped_text(value):
-    """Return a value, with an apostrophe where it is text that looks like a formula."""
-    # With what text begins that spreadsheets take for a formula, which may run anything.
+    """Return a value, with an apostrophe in front of text that looks like a formula."""
+    # Spreadsheets take text that starts like this for a formula, which may run anything.
     formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
     return f"'{value}" if formula and not isinstance(canonical(value), float) else value
 
 
 def check_output(path, endings, *, force, inputs, argument="--output"):
-    """Return where a command is to write; refuses before any work is done or budget spent.
+    """Return the path of an output; refuse it before any work is done or budget spent.
 
-    The path must have one of the endings, and be none of the inputs that the command reads.
+    The path must have one of the endings and differ from all inputs.
     """
     target = Path(path)
     named = f"{argument} {str(path)!r}"
@@ -218,22 +215,22 @@ def check_output(path, endings, *, force, inputs, argument="--output"):
         raise ValueError(f"{named} must end in {' or '.join(endings)}. Choose such a name.")
     folder = target.resolve().parent
     if not folder.is_dir():
-        raise ValueError(f"{named}: there is no folder {str(folder)!r}. Make it first.")
+        raise ValueError(f"{named}: the folder {str(folder)!r} does not exist. Create it first.")
     if not os.access(folder, os.W_OK):
-        raise ValueError(f"{named}: nothing may be written to {str(folder)!r}. Choose another.")
+        raise ValueError(f"{named}: the folder {str(folder)!r} is read-only. Choose another.")
     if target.is_dir():
         raise ValueError(f"{named} is a folder. Name a file.")
     if target.resolve() in [Path(file).resolve() for file in inputs]:
-        raise ValueError(f"{named} is also a file that is read. Choose another name.")
+        raise ValueError(f"{named} is also an input. Choose another name.")
     if target.exists() and not force:
-        raise ValueError(f"{named} is there already. Choose another name, or add --force.")
+        raise ValueError(f"{named} exists. Choose another name, or add --force.")
     if target.suffix.lower() in TABLES:
         check_ending(target)
     return target
 
 
 def check_columns(frame, names, path, where, *, once=True):
-    """Raise ValueError unless a table has columns of these public names, ``once`` each."""
+    """Raise ValueError unless a table has these public columns, ``once`` each."""
     given = list(frame.columns)
     lacking = [name for name in names if name not in given]
     if lacking:
@@ -241,64 +238,64 @@ def check_columns(frame, names, path, where, *, once=True):
         forms = {same_spelling(name) for name in given}
         alike = [name for name in lacking if same_spelling(name) in forms]
         if alike:
-            hint = f" Of {listed(alike)} it has other spellings: case, white space or signs."
+            hint = f" It spells {listed(alike)} differently: case, white space or signs."
         raise ValueError(
             f"{path!r} lacks {_named(lacking)} of {where}. Spell names as in the first line of "
-            f"the table, upper and lower case included.{hint}"
+            f"the table, including upper and lower case.{hint}"
         )
     twice = [name for name in names if given.count(name) > 1] if once else []
     if twice:
-        raise ValueError(f"{path!r} has {_named(twice)} more than once. Leave one of each.")
+        raise ValueError(f"{path!r} has {_named(twice)} more than once. Keep one of each.")
 
 
 def inferred(frame):
-    """Return a public table with columns of numbers where all cells are numbers."""
-    # Types depend on all rows: for rows that are no secret only.
+    """Return a public table in which columns of numeric cells are numbers."""
+    # Types depend on all rows: for public rows only.
     return pd.DataFrame({name: _inferred(frame[name]) for name in frame.columns})
 
 
 def _inferred(values):
     values = values.astype(object).mask(missing_values(values), None)
     present = values.notna()
-    # Whole numbers stay whole where others are missing: a class is 1, not 1.0.
+    # Whole numbers stay whole if others are missing: a class is 1, not 1.0.
     typed = pd.Series(numbers(values), index=values.index).convert_dtypes()
     texts = values[present].astype(str)
-    # Truth values, and codes such as postal ones, which would lose their zeros in front.
+    # Truth values, and codes such as postal codes that would lose leading zeros.
     kept = texts.str.fullmatch(r"\s*(true|false|0\d+)\s*", case=False).any()
     return values if kept or typed[present].isna().any() or not present.any() else typed
 
 
 def _marks(text):
-    """Return texts that mark missing cells, of a list with commas."""
+    """Return the marks of missing cells in a list with commas."""
     return [composed(mark.strip()) for mark in text.split(",") if mark.strip()]
 
 
 def _number_of_lines(text):
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"must be a number of lines, as 3, got {text!r}")
+        raise argparse.ArgumentTypeError(f"must be a number of lines, such as 3, got {text!r}")
     return int(text)
 
 
 def _encoding(text):
-    """Return the name of an encoding of text that Python knows."""
+    """Return the name of a text encoding that Python knows."""
     try:
         "".encode(text)
     except (LookupError, ValueError):
-        message = f"must be an encoding of text, as cp1252 or latin-1, got {text!r}"
+        message = f"must be a text encoding, such as cp1252 or latin-1, got {text!r}"
         raise argparse.ArgumentTypeError(message) from None
     return text
 
 
 def _separator(text):
-    """Return what separates cells: one sign, or the tab by its name."""
+    """Return the separator: one character, or the tab by its name."""
     sign = "\t" if text in ("tab", "\\t") else text
     if len(sign) != 1 or sign.isalnum() or sign in '"\r\n.+-':
-        raise argparse.ArgumentTypeError(f"must be one sign, as ';', or 'tab', got {text!r}")
+        raise argparse.ArgumentTypeError(f"must be one sign, such as ';', or 'tab', got {text!r}")
     return sign
 
 
 def _layout_hint(path, encoding, sep, skip):
-    """Return by what cells of a CSV file may be separated, and what may stand above the names."""
+    """Return a guess of the separator of a CSV file and of the lines above its header."""
     with open(path, encoding=encoding, newline="") as file:
         lines = [line for line in islice(file, _TOP) if not _SEPARATOR_LINE.fullmatch(line)]
     try:
@@ -316,27 +313,27 @@ def _layout_hint(path, encoding, sep, skip):
         return hint
     return (
         f" Are its cells separated by '{name}'? Add --sep '{name}', and --decimal ',' if its "
-        f"numbers have a decimal comma.{hint}"
+        f"numbers have decimal commas.{hint}"
     )
 
 
 def _names_hint(rows, skip):
-    """Return how many lines seem to stand above the names of the columns, where there are any."""
+    """Return a guess of how many lines stand above the header."""
     filled = [sum(cell not in ("", None) for cell in row) for row in rows]
     first = next((i for i, n in enumerate(filled) if n > max(filled) / 2), 0)
     if not any(filled[:first]) or first == skip:
         return ""
-    return f" Do lines stand above the names of the columns? Leave them out: --skip {first}."
+    return f" Are there lines above the header? Skip them: --skip {first}."
 
 
 def _check_names(names, path, hint):
-    """Raise ValueError where most columns have no name, as below the title of a table."""
+    """Raise ValueError if most columns have no name, as below a title."""
     if sum(map(bool, names)) <= len(names) / 2:
         raise ValueError(f"{path!r} has no names for most of its columns in its first line.{hint}")
 
 
 def _point_writer(decimal, thousands):
-    """Return a function that writes numbers with these signs with a decimal point alone."""
+    """Return a function that rewrites numbers with these signs with a decimal point."""
     pattern = number_pattern(decimal, thousands)
     dropped = f"{ALIKE.get(thousands, thousands)}{MONEY} "
     signs = str.maketrans({decimal: ".", **dict.fromkeys(dropped)})
@@ -349,7 +346,7 @@ def _point_writer(decimal, thousands):
 
 
 def _read_csv(path, sep, encoding, skip):
-    # Strict, as a quotation mark that is never closed swallows all rows that follow.
+    # Strict, because a quotation mark that is never closed swallows all later rows.
     try:
         with open(path, encoding=encoding, newline="") as file:
             first = file.readline()
@@ -360,24 +357,24 @@ def _read_csv(path, sep, encoding, skip):
     except UnicodeError:
         raise ValueError(
             f"{path!r} is not in {'UTF-8' if encoding == 'utf-8-sig' else encoding}. Save it as "
-            "'CSV UTF-8', or add --encoding: cp1252 is usual on Windows in Western Europe, utf-16 "
+            "'CSV UTF-8', or add --encoding: usually cp1252 on Windows in Western Europe, utf-16 "
             "for Excel's 'Unicode text'."
         ) from None
     except csv.Error:
         raise ValueError(
-            f"{path!r} is no intact CSV file: a quotation mark is not closed, or a cell is far "
-            "too long. Save it again from the program that made it."
+            f"{path!r} is not an intact CSV file: a quotation mark is not closed, or a cell is "
+            "far too long. Save it again from the program that made it."
         ) from None
     names = next(filter(any, rows), None)
     if names is None:
-        raise ValueError(f"{path!r} is empty. Name a table with the names of its columns on top.")
+        raise ValueError(f"{path!r} is empty. Name a table with a header.")
     rows = rows[rows.index(names) + 1 :]
     hint = _layout_hint(path, encoding, sep, skip)
     if any(len(row) != len(names) for row in rows):
         sign = {",": "commas", "\t": "tabs"}.get(sep, repr(sep))
         raise ValueError(
-            f"{path!r} has lines with more or fewer cells than its first line has names. Put "
-            f"quotation marks around cells that contain {sign}, as spreadsheets do.{hint}"
+            f"{path!r} has lines whose number of cells differs from the header. Put quotation "
+            f"marks around cells that contain {sign}, as spreadsheets do.{hint}"
         )
     if len(names) == 1 and hint:
         raise ValueError(f"{path!r} has one column only.{hint}")
@@ -394,28 +391,28 @@ def _read_excel(path, sheet, skip, note):
     for row, formula in zip(values, formulas, strict=False):
         if any(v is None and f is not None for v, f in zip(row, formula, strict=False)):
             raise ValueError(
-                f"{path!r} has formulas whose values are not in the file. Open it in a program "
-                "for spreadsheets, save it there, and try again."
+                f"{path!r} has formulas without stored values. Open and save it in a spreadsheet "
+                "program."
             )
     rows = [[_excel_cell(value) for value in row] for row in values]
     rows = [row for row in rows if any(cell != "" for cell in row)]
     if not rows:
-        raise ValueError(f"{path!r} is empty. Name a table with the names of its columns on top.")
+        raise ValueError(f"{path!r} is empty. Name a table with a header.")
     names = [str(name) for name in rows[0]]
     while names[-1] == "":
         names.pop()
     width, hint = len(names), _names_hint([[None]] * skip + values[:_TOP], skip)
     if any(cell != "" for row in rows for cell in row[width:]):
         raise ValueError(
-            f"{path!r} has cells to the right of the names in its first line. Give each column a "
-            f"name, and leave one table in the sheet.{hint}"
+            f"{path!r} has cells to the right of its header. Name each column and keep one table "
+            f"in the sheet.{hint}"
         )
     _check_names(names, path, hint)
     return _of_objects([row[:width] + [""] * (width - len(row)) for row in rows[1:]], names)
 
 
 def _excel_sheet(path, sheet, note):
-    """Return the rows of a sheet twice: with the stored values of formulas, and with these."""
+    """Return the rows of a sheet twice: with the stored values of formulas and with formulas."""
     openpyxl = importlib.import_module("openpyxl")
     sheets: list = []
     names: list = []
@@ -430,9 +427,9 @@ def _excel_sheet(path, sheet, note):
         except Exception:  # of any kind, by a parser that quotes what it parses
             sheets = []
     if names and sheet is not None and sheet not in names:
-        raise ValueError(f"{path!r} has no sheet {sheet!r:.100}. Its sheets are {listed(names)}.")
+        raise ValueError(f"{path!r} has no sheet {sheet!r:.100}. Choose from {listed(names)}.")
     if not sheets:
-        raise ValueError(f"{path!r} is no intact Excel file. Save it again as .xlsx, or use CSV.")
+        raise ValueError(f"{path!r} is not an intact Excel file. Save it again, or use CSV.")
     if sheet is None and len(names) > 1:
         note(
             f"{names[0]!r} is read, the first of the sheets {listed(names)}; --sheet names another"
@@ -441,7 +438,7 @@ def _excel_sheet(path, sheet, note):
 
 
 def _excel_cell(value):
-    """Return a cell as it would be in CSV, numbers and truth values as they are."""
+    """Return a cell as CSV would have it; numbers and truth values stay."""
     if isinstance(value, datetime) and value.time() == time():
         value = value.date()
     if isinstance(value, datetime | date | time):
@@ -460,7 +457,7 @@ def _read_parquet(path):
         except Exception:  # of any kind, by a parser that quotes what it parses
             frame = None
     if frame is None:
-        raise ValueError(f"{path!r} is no intact Parquet file. Write it again, or use CSV.")
+        raise ValueError(f"{path!r} is not an intact Parquet file. Write it again, or use CSV.")
     text = [name for name in frame.columns if isinstance(frame[name].dtype, pd.StringDtype)]
     return frame.astype(dict.fromkeys(text, object))
 

@@ -1,4 +1,4 @@
-"""Data to learn on: embedded digits and tables, and public data from files."""
+"""Data sets: bundled digits and tables, and public data from files."""
 
 from skdp.datasets._base import hide_labels
 from skdp.datasets._digits import fetch_mnist, fetch_usps, load_digits_domains

@@ -1,4 +1,4 @@
-"""What loaders share: where local files are, and how few labels are shown."""
+"""Shared parts of loaders: the folder of local files, and the choice of shown labels."""
 
 import os
 from pathlib import Path
@@ -12,16 +12,16 @@ from skdp.utils._frames import as_column
 
 
 def local_file(file_name):
-    """Return the path of a file in the folder that SKDP_DATA names, None where there is none."""
+    """Return the path of a file in the folder SKDP_DATA, or None."""
     folder = os.environ.get("SKDP_DATA")
     path = Path(folder or "") / file_name
     return path if folder and path.is_file() else None
 
 
 def missing_file(file_name, remedy):
-    """Return the error for a file that is not in the folder that SKDP_DATA names."""
+    """Return the error for a file that is missing in the folder SKDP_DATA."""
     return OSError(
-        f"SKDP_DATA={os.environ.get('SKDP_DATA')!r} names no folder with {file_name}. Set the "
+        f"SKDP_DATA={os.environ.get('SKDP_DATA')!r} is not a folder with {file_name}. Set the "
         f"environment variable SKDP_DATA to a folder that holds it{remedy}."
     )
 
@@ -44,11 +44,11 @@ def hide_labels(
         All labels.
 
     n_shown : int
-        Number of labels that are kept, drawn at random: of each class, or of all rows. If there
-        are fewer, all are kept.
+        Number of labels to keep at random, per class or of all rows. If there are fewer, all are
+        kept.
 
     sampling : {"stratified", "random"}, default="stratified"
-        Whether ``n_shown`` labels of each class are kept, or ``n_shown`` of all rows, so
+        Whether to keep ``n_shown`` labels of each class, or ``n_shown`` of all rows, so
         that some classes may have none. See ``label_sampling`` of
         :class:`~skdp.DPTransferClassifier`.
 
@@ -65,7 +65,7 @@ def hide_labels(
     Raises
     ------
     ValueError
-        When the marker is itself a label, or ``sampling`` is something else.
+        If the marker is itself a label, or ``sampling`` is unknown.
 
     Examples
     --------

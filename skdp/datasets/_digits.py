@@ -1,4 +1,4 @@
-"""Handwritten digits: MNIST and USPS, local or downloaded, and two embedded domains."""
+"""Handwritten digits: MNIST and USPS, local or downloaded, and two bundled domains."""
 
 import os
 import zipfile
@@ -22,9 +22,8 @@ def fetch_mnist(
 ) -> Any:
     """Load MNIST, 70,000 handwritten digits of 28 × 28 pixels.
 
-    The file ``mnist.npz`` in the folder that the environment variable ``SKDP_DATA`` names
-    is read first. Without it, the data are downloaded through
-    :func:`sklearn.datasets.fetch_openml` and cached.
+    The file ``mnist.npz`` in the folder ``SKDP_DATA`` (an environment variable) is read if it
+    exists. Otherwise :func:`sklearn.datasets.fetch_openml` downloads and caches the data.
 
     Parameters
     ----------
@@ -32,7 +31,7 @@ def fetch_mnist(
         The 60,000 training digits, the 10,000 test digits, or both in that order.
 
     data_home : str or path-like, default=None
-        Where the download is cached; scikit-learn's folder by default.
+        Cache of the download; default: scikit-learn's folder.
 
     return_X_y : bool, default=False
         Return ``(data, target)`` instead of a Bunch.
@@ -52,10 +51,10 @@ def fetch_mnist(
     Raises
     ------
     ValueError
-        When ``subset`` is unknown.
+        If ``subset`` is unknown.
 
     OSError
-        When there is neither a local file nor a network.
+        If there is neither a local file nor a network.
 
     Examples
     --------
@@ -75,9 +74,8 @@ def fetch_usps(
 ) -> Any:
     """Load USPS, 9,298 handwritten digits of 16 × 16 pixels.
 
-    The file ``usps.npz`` in the folder that the environment variable ``SKDP_DATA`` names is
-    read first. Without it, the data are downloaded through
-    :func:`sklearn.datasets.fetch_openml` and cached.
+    The file ``usps.npz`` in the folder ``SKDP_DATA`` (an environment variable) is read if it
+    exists. Otherwise :func:`sklearn.datasets.fetch_openml` downloads and caches the data.
 
     Parameters
     ----------
@@ -85,7 +83,7 @@ def fetch_usps(
         The 7,291 training digits, the 2,007 test digits, or both in that order.
 
     data_home : str or path-like, default=None
-        Where the download is cached; scikit-learn's folder by default.
+        Cache of the download; default: scikit-learn's folder.
 
     return_X_y : bool, default=False
         Return ``(data, target)`` instead of a Bunch.
@@ -105,10 +103,10 @@ def fetch_usps(
     Raises
     ------
     ValueError
-        When ``subset`` is unknown.
+        If ``subset`` is unknown.
 
     OSError
-        When there is neither a local file nor a network.
+        If there is neither a local file nor a network.
 
     Examples
     --------
@@ -141,7 +139,7 @@ def load_digits_domains() -> Bunch:
         target_target : ndarray of shape (898,)
             Digits 0…9.
         DESCR : str
-            What this is.
+            Description.
 
     See Also
     --------
@@ -205,7 +203,7 @@ def _read(path):
 
 
 def _scaled(X, rows):
-    """Return rows of flattened pixels in [0, 1]; copies differ in the range they use."""
+    """Return rows of flattened pixels in [0, 1], whatever range a copy uses."""
     low, high = (-1.0, 1.0) if X.min() < 0 else (0.0, 255.0 if X.max() > 1 else 1.0)
     X = X[rows].reshape(len(X[rows]), int(np.prod(X.shape[1:])))
     return (X.astype(np.float32) - np.float32(low)) / np.float32(high - low)

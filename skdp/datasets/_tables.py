@@ -1,4 +1,4 @@
-"""Tables that come with the package: a source and a target, four hospitals, times to death."""
+"""Bundled tables: a source and a target, four hospitals, and times to death."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import Bunch, check_random_state
 
-# Files that come with the package.
+# Files in the package.
 _EMBEDDED = Path(__file__).parent / "data"
 
 
@@ -15,7 +15,7 @@ def load_adult(*, random_state: int | np.random.RandomState | None = None) -> Bu
     """Load UCI Adult, 32,561 people and whether they earn more than 50,000 dollars a year.
 
     Thirteen mixed columns of the census of 1994: five numbers, two of which span several orders
-    of magnitude, and eight categories, with missing values in three. 24 % earn more. The table
+    of magnitude, and eight categories, with missing values in three. 24% earn more. The table
     comes with the package; it is the training set of Becker and Kohavi (1996), used under CC BY
     4.0, without the column ``fnlwgt``, and with missing values left empty.
 
@@ -101,7 +101,7 @@ def load_heart_disease() -> Bunch:
     ``fbs``, the electrocardiogram at rest ``restecg``, the highest heart rate ``thalach``, chest
     pain by exercise ``exang``, the depression of the ST segment by exercise ``oldpeak`` and its
     ``slope``, vessels colored by fluoroscopy ``ca``, and the scintigram ``thal``. The hospitals
-    differ in their patients and examinations: 46, 36, 93 and 74 % are ill, and whole
+    differ in their patients and examinations: 46, 36, 93 and 74% are ill, and whole
     columns are missing at some. The data come with the package.
 
     Returns

@@ -1,4 +1,4 @@
-"""Plots in scikit-learn's manner: a display holds what is drawn, and ``plot`` draws it."""
+"""Plots with the scikit-learn API: a display holds the data, and ``plot`` draws it."""
 
 from skdp.displays._audit import AuditDisplay
 from skdp.displays._budget import PrivacyUtilityDisplay

@@ -1,4 +1,4 @@
-"""What an audit found, against what is claimed."""
+"""Results of audits, compared with the claim."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -17,16 +17,15 @@ from skdp.displays._base import (
 
 @dataclass(eq=False, repr=False)
 class AuditDisplay(Display):
-    """ROC curves of attacks, or an audit's lower bound, against the claimed trade-off.
+    """ROC curves of attacks, or the lower bound of an audit, against the claimed trade-off.
 
-    Both axes are logarithmic: records that an attacker names with hardly any false positive are on
-    the left. The dashed curve is the largest true-positive rate that the claim allows at each
-    false-positive rate. An attack above it refutes the claim where this is no chance, which the
-    verdict of the report says. Of an audit without ROC curves, the area up to the curve of its
-    lower bound of ε is shaded: claims of a trade-off within it are refuted.
+    Both axes are logarithmic: attacks with hardly any false positive are on the left. The dashed
+    curve is the largest true-positive rate that the claim allows at each false-positive rate. An
+    attack above it refutes the claim unless it is chance; the report's verdict says so. An audit
+    without ROC curves shades the area up to the curve of its lower bound of ε: claims within it
+    are refuted.
 
-    ROC curves are computed from the records without noise. They tell how well these can be
-    attacked and are the owner's.
+    ROC curves are exact. They show how well the records can be attacked: keep them private.
 
     Parameters
     ----------
@@ -37,10 +36,10 @@ class AuditDisplay(Display):
         The claim.
 
     bound : tuple of two floats or None, default=None
-        ε that cannot be smaller, and the δ that it is about.
+        Lower bound of ε, and its δ.
 
     least : float, default=1e-3
-        The smallest rate that is drawn.
+        The smallest rate to draw.
 
     title : str or None, default=None
 
@@ -50,13 +49,13 @@ class AuditDisplay(Display):
         The axes, set by :meth:`plot`.
 
     figure_ : matplotlib.figure.Figure
-        Of the axes.
+        Figure of the axes.
 
     lines_ : dict of str to matplotlib.lines.Line2D
-        Of each attack.
+        The line of each attack.
 
     claim_ : matplotlib.lines.Line2D or None
-        What the claim allows.
+        The largest rates that the claim allows.
 
     See Also
     --------
@@ -94,7 +93,7 @@ class AuditDisplay(Display):
         Raises
         ------
         ValueError
-            When it is something else.
+            If it is something else.
         """
         owner = "AuditDisplay.from_report"
         wanted = "what a function of skdp.privacy.audit returned"
@@ -112,24 +111,24 @@ class AuditDisplay(Display):
         Parameters
         ----------
         ax : matplotlib.axes.Axes or None, default=None
-            Where to draw. By default a new figure.
+            Axes to draw on; default: a new figure.
 
         Returns
         -------
         display : AuditDisplay
-            Itself.
+            The display itself.
 
         Raises
         ------
         ImportError
-            When matplotlib is not installed (extra ``plot``).
+            If matplotlib is not installed (extra ``plot``).
         """
         [ax] = self._take_axes(ax, figsize=(5.4, 4.8))
         self.lines_: dict[str, Any] = {}
         self.claim_: Any = None
         least = self.least
         rates = np.geomspace(least, 1, 200)
-        # Each thinner than the one before, so that equal curves hide none.
+        # Each is thinner than the one before, so that equal curves do not hide each other.
         widths = np.linspace(1.5 + 0.8 * len(self.curves), 1.5, len(self.curves))
         for k, (attack, (fpr, tpr)) in enumerate(self.curves.items()):
             points = _on_a_grid(np.asarray(fpr), np.asarray(tpr), rates)
@@ -155,7 +154,7 @@ class AuditDisplay(Display):
 
 
 def _on_a_grid(fpr, tpr, rates):
-    """Return points of a ROC curve, also between its corners: straight is bent on these axes."""
+    """Return points of a ROC curve, also between corners: these axes bend straight lines."""
     x = np.concatenate([fpr, rates])
     y = np.concatenate([tpr, np.interp(rates, fpr, tpr)])
     order = np.lexsort((y, x))

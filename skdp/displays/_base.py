@@ -1,11 +1,11 @@
-"""What all displays share: colors, axes, the claimed trade-off, and refusals of wrong input."""
+"""Shared parts of displays: colors, axes, the claimed trade-off, and checks of the input."""
 
 from typing import Any
 
 import numpy as np
 
-# Colors that people with any color vision tell apart, of Okabe and Ito (2008); yellow is left out,
-# which hardly shows on white.
+# Colors that people with any color vision distinguish (Okabe and Ito, 2008), without yellow, which
+# hardly shows on white.
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 GREY = "#767676"
 
@@ -17,11 +17,11 @@ class Display:
     axes_: np.ndarray
     figure_: Any
 
-    # What can be read in place of the drawing.
+    # What to read instead of the drawing.
     _instead = "its attributes"
 
     def _take_axes(self, ax, n=1, shape=(1, 1), **settings):
-        """Remember n axes: those given, or those of a new figure of that shape; return them."""
+        """Set n axes: the given ones, or those of a new figure of this shape; return them."""
         owner = f"{type(self).__name__}.plot"
         if ax is None:
             axes = _new_axes(owner, self._instead, *shape, squeeze=False, **settings)
@@ -47,26 +47,26 @@ def _new_axes(owner, instead, *shape, **settings):
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError(
-            f"{owner} draws with matplotlib, which is not installed: pip install 'skdp[plot]', or "
-            f"read {instead}."
+            f"{owner} needs matplotlib, which is not installed. Install it (pip install "
+            f"'skdp[plot]'), or read {instead}."
         ) from error
     return plt.subplots(*shape, layout="constrained", **settings)[1]
 
 
 def as_label(name):
-    """Return a name as text that matplotlib draws as it is: ``$`` would begin a formula."""
+    """Return a name as literal text for matplotlib: ``$`` would start a formula."""
     return str(name).replace("$", r"\$")
 
 
 def reach(table, name):
-    """Return how far the intervals of a column reach to either side, 0 where it is unknown."""
+    """Return how far the intervals of a column reach to either side, 0 if unknown."""
     ends = np.array([table[name] - table["low"], table["high"] - table[name]], dtype=float)
     return np.maximum(np.nan_to_num(ends), 0)
 
 
 def require_kind(owner, name, value, needed, wanted):
     """Raise ValueError unless a value has the attributes and methods that a display reads."""
-    # Of a class, methods are no data.
+    # The methods of a class are not data.
     if isinstance(value, type) or not all(hasattr(value, attribute) for attribute in needed):
         raise ValueError(
             f"The {name!r} parameter of {owner} must be {wanted}, got "
@@ -77,9 +77,9 @@ def require_kind(owner, name, value, needed, wanted):
 
 def claimed_rates(guarantee, false_positive_rates):
     """Return the largest true-positive rates that a guarantee allows at false-positive rates."""
-    # For every ε ≥ 0, with δ(ε) of ``guarantee.delta_at``, a test of two neighbors has TPR ≤ e^ε
-    # FPR + δ(ε) and TPR ≤ 1 − e^−ε (1 − δ(ε) − FPR). The least of these bounds is returned, over
-    # many ε. Each holds by itself, so that the curve is never too low.
+    # For every ε ≥ 0, with δ(ε) from ``guarantee.delta_at``, a test of two neighbors has TPR ≤ e^ε
+    # FPR + δ(ε) and TPR ≤ 1 − e^−ε (1 − δ(ε) − FPR). The smallest of these bounds over many ε is
+    # returned. Each is valid, so the curve is never too low.
     rates = np.asarray(false_positive_rates, dtype=np.float64)
     if not guarantee.epsilon < 50:  # above all that could be drawn
         return np.ones(len(rates))

@@ -1,4 +1,4 @@
-"""What privacy costs: scores against epsilon."""
+"""The cost of privacy: scores against epsilon."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -10,7 +10,7 @@ from skdp.displays._base import OKABE_ITO, Display, require_kind
 from skdp.utils._frames import as_frame
 
 _MARKERS = "os^Dv<>P"
-# Values of ε that are written each on its own, and names of models within the axes.
+# Most values of ε that get their own tick, and most names of models within the axes.
 _MOST_TICKS, _MOST_NAMES = 9, 3
 
 
@@ -18,21 +18,20 @@ _MOST_TICKS, _MOST_NAMES = 9, 3
 class PrivacyUtilityDisplay(Display):
     """Score against the privacy budget ε: means, with a band of a standard deviation.
 
-    The axis of ε is logarithmic and rises to the right, so that privacy is stronger on the left.
-    Scores that are reached without noise (ε infinite) are horizontal lines: dotted in the color of
-    a model that also has scores with noise, dashed for models that have none.
+    The axis of ε is logarithmic and privacy is stronger on the left. Scores without noise (ε
+    infinite) are horizontal lines: dotted in the color of a model that also has scores with
+    noise, dashed for other models.
 
-    Do not publish scores that were computed from private rows without noise. A plan
-    (:meth:`from_plan`) is made without any private row.
+    Do not publish exact scores of private rows. A plan (:meth:`from_plan`) uses no private row.
 
     Parameters
     ----------
     table : DataFrame
-        A line for each ``model`` and ``epsilon``, with the mean ``score`` and its standard
-        deviation ``sd``; ε is infinite where there is no noise.
+        One line per ``model`` and ``epsilon``, with the mean ``score`` and its standard
+        deviation ``sd``; ε is infinite without noise.
 
     score_name : str, default="score"
-        For the axis.
+        Label of the axis.
 
     Attributes
     ----------
@@ -40,14 +39,14 @@ class PrivacyUtilityDisplay(Display):
         The axes, set by :meth:`plot`.
 
     figure_ : matplotlib.figure.Figure
-        Of the axes.
+        Figure of the axes.
 
     lines_ : list of matplotlib.lines.Line2D
-        One for each model with noise.
+        One per model with noise.
 
     See Also
     --------
-    skdp.plan_release : What releases will be worth, before any budget is spent.
+    skdp.plan_release : Estimates the accuracy of releases before any budget is spent.
 
     Examples
     --------
@@ -73,11 +72,11 @@ class PrivacyUtilityDisplay(Display):
         Parameters
         ----------
         scores : DataFrame
-            A line for each score, with ``epsilon`` and ``score``, and ``model`` where there are
-            several. An infinite ε stands for no noise.
+            One line per score, with ``epsilon`` and ``score``, and ``model`` if there are
+            several. An infinite ε means no noise.
 
         score_name : str, default="score"
-            For the axis.
+            Label of the axis.
 
         Returns
         -------
@@ -87,7 +86,7 @@ class PrivacyUtilityDisplay(Display):
         Raises
         ------
         ValueError
-            When columns are missing, or an ε is not above 0.
+            If columns are missing, or an ε is not above 0.
         """
         owner = "PrivacyUtilityDisplay.from_scores"
         scores = as_frame(scores, "scores", text_as_categories=False)
@@ -101,7 +100,7 @@ class PrivacyUtilityDisplay(Display):
         if not len(epsilon) or not (epsilon > 0).all():
             raise ValueError(
                 f"The 'scores' parameter of {owner} must have an 'epsilon' above 0 on each line; "
-                "infinity stands for no noise."
+                "infinity means no noise."
             )
         scores = scores.assign(epsilon=epsilon)
         if "model" not in scores:
@@ -114,12 +113,12 @@ class PrivacyUtilityDisplay(Display):
 
     @classmethod
     def from_plan(cls, plan: Any) -> Self:
-        """Return the display of a plan, with the expected figure of each size and effect.
+        """Return the display of a plan, with the expected score of each size and effect.
 
         Parameters
         ----------
         plan : ReleasePlan
-            As :func:`~skdp.plan_release` returns it.
+            Result of :func:`~skdp.plan_release`.
 
         Returns
         -------
@@ -128,7 +127,7 @@ class PrivacyUtilityDisplay(Display):
         Raises
         ------
         ValueError
-            When it is something else.
+            If it is something else.
         """
         owner = "PrivacyUtilityDisplay.from_plan"
         require_kind(owner, "plan", plan, ("table", "epsilon_needed"), "a ReleasePlan")
@@ -149,17 +148,17 @@ class PrivacyUtilityDisplay(Display):
         Parameters
         ----------
         ax : matplotlib.axes.Axes or None, default=None
-            Where to draw. By default a new figure.
+            Axes to draw on; default: a new figure.
 
         Returns
         -------
         display : PrivacyUtilityDisplay
-            Itself.
+            The display itself.
 
         Raises
         ------
         ImportError
-            When matplotlib is not installed (extra ``plot``).
+            If matplotlib is not installed (extra ``plot``).
         """
         [ax] = self._take_axes(ax, figsize=(6.4, 4.4))
         self.lines_: list[Any] = []
@@ -193,7 +192,7 @@ class PrivacyUtilityDisplay(Display):
             ax.set_xticks(levels, [f"{level:g}" for level in levels])
             ax.xaxis.minorticks_off()
         ax.spines[["top", "right"]].set_visible(False)
-        # Many names hide curves wherever they stand within the axes.
+        # Many names hide curves wherever they are within the axes.
         many = self.table["model"].nunique() > _MOST_NAMES
         beside = {"loc": "upper left", "bbox_to_anchor": (1, 1)} if many else {}
         ax.legend(frameon=False, fontsize="small", **beside)

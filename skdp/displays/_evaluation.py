@@ -1,4 +1,4 @@
-"""How good predictions were, by a private evaluation."""
+"""The accuracy of predictions in a private evaluation."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -10,42 +10,42 @@ from skdp.displays._base import GREY, OKABE_ITO, Display, as_label, reach, requi
 
 @dataclass(eq=False, repr=False)
 class EvaluationDisplay(Display):
-    """Two curves of a private evaluation, with intervals of 95 %.
+    """Two curves of a private evaluation, with 95% intervals.
 
-    Of classes, and of a time to an event: the ROC curve, and how frequent the class is among rows
-    of similar probability. Of a number: how often outcomes differ from predictions by how much,
-    and the mean outcome among rows of similar predictions. Everything shown is computed from noisy
-    histograms and has the guarantee of the evaluation.
+    For classes and times to an event: the ROC curve, and the frequency of the class among rows of
+    similar probability. For numbers: the distribution of errors, and the mean outcome among rows
+    of similar predictions. Everything is computed from noisy histograms and has the guarantee of
+    the evaluation.
 
     Parameters
     ----------
     errors : DataFrame
-        As :meth:`PrivateEvaluation.roc_curve <skdp.release.PrivateEvaluation.roc_curve>` or
-        :meth:`PrivateEvaluation.residuals <skdp.release.PrivateEvaluation.residuals>` has it.
+        Result of :meth:`PrivateEvaluation.roc_curve <skdp.release.PrivateEvaluation.roc_curve>` or
+        :meth:`PrivateEvaluation.residuals <skdp.release.PrivateEvaluation.residuals>`.
 
     calibration : DataFrame
-        As :meth:`PrivateEvaluation.calibration_curve
+        Result of :meth:`PrivateEvaluation.calibration_curve
         <skdp.release.PrivateEvaluation.calibration_curve>` or
         :meth:`PrivateEvaluation.prediction_curve
-        <skdp.release.PrivateEvaluation.prediction_curve>` has it.
+        <skdp.release.PrivateEvaluation.prediction_curve>`.
 
     positive : object, default=None
-        The class, for the axes.
+        The class, for labels of the axes.
 
     Attributes
     ----------
     ax_ : matplotlib.axes.Axes
-        The first of the axes, set by :meth:`plot`.
+        The first of both axes, set by :meth:`plot`.
 
     axes_ : ndarray of matplotlib.axes.Axes
-        Both of them.
+        Both axes.
 
     figure_ : matplotlib.figure.Figure
-        Of the axes.
+        Figure of the axes.
 
     See Also
     --------
-    skdp.evaluate_privately : Makes an evaluation.
+    skdp.evaluate_privately : Returns an evaluation.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class EvaluationDisplay(Display):
         evaluation : PrivateEvaluation
 
         class_index : int, default=-1
-            Of the class, where there are three or more, or of the time.
+            Index of the class if there are three or more, or of the time.
 
         Returns
         -------
@@ -85,7 +85,7 @@ class EvaluationDisplay(Display):
         Raises
         ------
         ValueError
-            When it is something else.
+            If it is something else.
         """
         owner = "EvaluationDisplay.from_evaluation"
         needed = ("roc_curve", "prediction_curve")
@@ -102,17 +102,17 @@ class EvaluationDisplay(Display):
         Parameters
         ----------
         ax : pair of matplotlib.axes.Axes or None, default=None
-            Where to draw. By default a new figure.
+            Axes to draw on; default: a new figure.
 
         Returns
         -------
         display : EvaluationDisplay
-            Itself.
+            The display itself.
 
         Raises
         ------
         ImportError
-            When matplotlib is not installed (extra ``plot``).
+            If matplotlib is not installed (extra ``plot``).
         """
         left, right = self._take_axes(ax, 2, (1, 2), figsize=(9, 4.4))
         errors, curve, number = self.errors, self.calibration, "residual" in self.errors

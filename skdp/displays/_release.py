@@ -1,4 +1,4 @@
-"""What a release holds: its report, and the effects of its columns."""
+"""The content of a release: its report, and the effects of its columns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,39 +17,38 @@ from skdp.displays._base import (
     require_kind,
 )
 
-# Columns whose effects are drawn, those of the widest effects first, and how many side by side.
+# Most columns whose effects are drawn, by width, and how many are side by side.
 _MOST, _PER_LINE = 12, 4
 
 
 @dataclass(eq=False, repr=False)
 class ReleaseDisplay(Display):
-    """What a release claims and what came out, by the release alone.
+    """The claims and results of a release, from the release only.
 
-    Four panels, of which those are left out that a release cannot fill: rows of each class; the
-    expected AUC of pairs of classes; what the guarantee allows an adversary who knows everything
-    else; and means and shares by class, within the public bounds of the columns.
+    Up to four panels: rows of each class; expected AUC of pairs of classes; what the guarantee
+    allows an adversary who knows everything else; and means and shares by class, within the
+    public bounds of the columns.
 
-    Everything shown is in the release already, so that the plot has its guarantee and can be
-    published wherever the release can.
+    The plot has the guarantee of the release and can be published wherever the release can.
 
     Parameters
     ----------
     counts : DataFrame or None
-        A line for each class, with ``value``, ``low`` and ``high``: rows, with an interval of 95 %
-        for the noise where it is known.
+        One line per class, with ``value``, ``low`` and ``high``: rows, with a 95% interval for
+        the noise if it is known.
 
     areas : DataFrame or None
-        A line for each pair of classes, with ``value``, ``low`` and ``high``: the expected AUC,
-        and the interval of 80 % that the release states.
+        One line per pair of classes, with ``value``, ``low`` and ``high``: the expected AUC and
+        the 80% interval that the release states.
 
     trade_off : DataFrame
-        ``false_positives`` of a guess which of two neighbors was used, and the largest share of
+        ``false_positives`` of a guess which of two neighbors was used, and the largest rate of
         ``true_positives`` that the guarantee allows.
 
     places : DataFrame or None
-        A line for each ``column`` and class. ``value`` is the place of the mean between the public
+        One line per ``column`` and class. ``value`` is the position of the mean between the public
         bounds, from 0 to 1, or the share of a category; ``low`` and ``high`` are the ends of its
-        interval of 95 %.
+        95% interval.
 
     guarantee : PrivacyGuarantee
 
@@ -59,14 +58,14 @@ class ReleaseDisplay(Display):
         The first of the axes, set by :meth:`plot`.
 
     axes_ : ndarray of matplotlib.axes.Axes
-        All of them.
+        All axes.
 
     figure_ : matplotlib.figure.Figure
-        Of the axes.
+        Figure of the axes.
 
     See Also
     --------
-    skdp.Release.summary : The same in words, and more of it.
+    skdp.Release.summary : More content, in words.
     skdp.release.report_page : A page for a data-protection officer.
 
     Examples
@@ -101,7 +100,7 @@ class ReleaseDisplay(Display):
         release : Release
 
         max_columns : int, default=14
-            Lines of columns that are shown at most: those whose classes differ most.
+            Most lines of columns: those whose classes differ most.
 
         Returns
         -------
@@ -110,7 +109,7 @@ class ReleaseDisplay(Display):
         Raises
         ------
         ValueError
-            When it is something else, such as the source that made it.
+            If it is something else, such as the source that made it.
         """
         owner = "ReleaseDisplay.from_release"
         needed = ("describe_columns", "guarantee", "outcome")
@@ -132,17 +131,17 @@ class ReleaseDisplay(Display):
         Parameters
         ----------
         ax : array-like of matplotlib.axes.Axes or None, default=None
-            Where to draw: as many as there are panels. By default a new figure.
+            As many axes as there are panels; default: a new figure.
 
         Returns
         -------
         display : ReleaseDisplay
-            Itself.
+            The display itself.
 
         Raises
         ------
         ImportError
-            When matplotlib is not installed (extra ``plot``).
+            If matplotlib is not installed (extra ``plot``).
         """
         tables = {
             self._draw_counts: self.counts,
@@ -164,7 +163,7 @@ class ReleaseDisplay(Display):
         _draw_intervals(ax, counts["class"].map(_text).tolist(), counts, OKABE_ITO[0])
         ax.set_xlim(left=0)
         counted = self.guarantee.counted
-        noise = " (95 % interval of the noise)" if counts["low"].notna().any() else ""
+        noise = " (95% interval of the noise)" if counts["low"].notna().any() else ""
         ax.set(title=f"{counted.capitalize()} of each class", xlabel=counted + noise)
 
     def _draw_trade_off(self, ax, trade_off):
@@ -188,22 +187,19 @@ class ReleaseDisplay(Display):
 class EffectsDisplay(Display):
     """What each value of each column adds to the log-odds of a class, or to a number.
 
-    A line over the values of a number, and a dotted one for missing values; a bar for each
-    category, or for each of a few numbers.
-
-    Everything shown is in the release already, so that the plot has its guarantee and can be
-    published wherever the release can.
+    Numbers have a line, with a dotted one for missing values; categories and few numbers have
+    bars. The plot can be published wherever the release can.
 
     Parameters
     ----------
     effects : DataFrame
-        As :meth:`Release.effects <skdp.Release.effects>` returns it.
+        Result of :meth:`Release.effects <skdp.Release.effects>`.
 
     columns : list of str or None, default=None
-        What is drawn, in this order; None: the twelve of the widest effects.
+        Columns to draw, in this order; None: the twelve with the widest effects.
 
     adds_to : str, default="log-odds"
-        For the axis.
+        Label of the axis.
 
     Attributes
     ----------
@@ -211,10 +207,10 @@ class EffectsDisplay(Display):
         The first of the axes, set by :meth:`plot`.
 
     axes_ : ndarray of matplotlib.axes.Axes
-        All of them.
+        All axes.
 
     figure_ : matplotlib.figure.Figure
-        Of the axes.
+        Figure of the axes.
 
     See Also
     --------
@@ -254,10 +250,10 @@ class EffectsDisplay(Display):
         Parameters
         ----------
         release : Release
-            Whose scores are sums over columns.
+            Its scores must be sums over columns.
 
         columns : list of str or None, default=None
-            None: the twelve of the widest effects.
+            None: the twelve with the widest effects.
 
         positive : label or None, default=None
             The class; None: the second of two.
@@ -269,7 +265,7 @@ class EffectsDisplay(Display):
         Raises
         ------
         ValueError
-            When it is something else, or has no such scores, columns or class.
+            If it is something else, or has no such scores, columns or class.
         """
         owner = "EffectsDisplay.from_release"
         require_kind(owner, "release", release, ("effects",), "a Release, such as source.release_")
@@ -289,17 +285,17 @@ class EffectsDisplay(Display):
         Parameters
         ----------
         ax : array-like of matplotlib.axes.Axes or None, default=None
-            Where to draw: one for each column. By default a new figure.
+            One per column; default: a new figure.
 
         Returns
         -------
         display : EffectsDisplay
-            Itself.
+            The display itself.
 
         Raises
         ------
         ImportError
-            When matplotlib is not installed (extra ``plot``).
+            If matplotlib is not installed (extra ``plot``).
         """
         names = self.columns
         width = min(len(names), _PER_LINE)
@@ -321,7 +317,7 @@ def _draw_areas(ax, areas):
     title = "How well it tells classes apart"
     if len(shown) < len(areas):
         title += f" ({len(shown)} lowest of {len(areas)} pairs)"
-    ax.set(title=title, xlabel="expected AUC (80 % interval; 0.5: a guess)")
+    ax.set(title=title, xlabel="expected AUC (80% interval; 0.5: a guess)")
 
 
 def _draw_places(ax, places):
@@ -344,13 +340,13 @@ def _draw_places(ax, places):
     ax.set(ylim=(len(names) - 0.5, -0.5), xlim=(-0.03, 1.03))
     ax.set(
         title="Means and shares by class",
-        xlabel="place between the public bounds, or share (95 %)",
+        xlabel="position between the public bounds, or share (95%)",
     )
     ax.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
 
 
 def _widest(effects):
-    """Return the names of the columns of the widest effects."""
+    """Return the names of the columns with the widest effects."""
     widths = effects.groupby("column", sort=False)["effect"].agg(np.ptp)
     return widths.nlargest(_MOST).index.tolist()
 

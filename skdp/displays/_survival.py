@@ -1,4 +1,4 @@
-"""Survival by a release about a time to an event."""
+"""Survival curve of a release about a time to an event."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -10,18 +10,18 @@ from skdp.displays._base import OKABE_ITO, Display, as_label, require_kind
 
 @dataclass(eq=False, repr=False)
 class SurvivalDisplay(Display):
-    """Curve of survival: the probability of being without the event, over time.
+    """Survival curve: the probability of being without the event, over time.
 
-    That of all rows of a source, with a band for noise and sampling. Everything shown is in the
-    release already, so that the plot can be published wherever the release can.
+    It is about all rows of a source, with a band for noise and sampling. The plot can be
+    published wherever the release can.
 
     Parameters
     ----------
     curve : DataFrame
-        As :meth:`Release.survival_curve <skdp.Release.survival_curve>` returns it.
+        Result of :meth:`Release.survival_curve <skdp.Release.survival_curve>`.
 
     name : str, default="all rows"
-        In the legend.
+        Name in the legend.
 
     Attributes
     ----------
@@ -29,14 +29,14 @@ class SurvivalDisplay(Display):
         The axes, set by :meth:`plot`.
 
     figure_ : matplotlib.figure.Figure
-        Of the axes.
+        Figure of the axes.
 
     line_ : matplotlib.lines.Line2D
         The curve.
 
     See Also
     --------
-    skdp.evaluate_privately : Compares predictions with private rows, behind noise.
+    skdp.evaluate_privately : Compares predictions with private rows, with noise.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class SurvivalDisplay(Display):
     def from_release(
         cls, release: Any, *, confidence: float = 0.95, name: str = "all rows"
     ) -> Self:
-        """Return the curve of all rows of a source, by its release alone.
+        """Return the curve of all rows of a source, from its release.
 
         Parameters
         ----------
@@ -70,10 +70,10 @@ class SurvivalDisplay(Display):
             About a time to an event.
 
         confidence : float, default=0.95
-            Of the band, at each time by itself.
+            Confidence of the band, at each time separately.
 
         name : str, default="all rows"
-            In the legend.
+            Name in the legend.
 
         Returns
         -------
@@ -82,7 +82,7 @@ class SurvivalDisplay(Display):
         Raises
         ------
         ValueError
-            When it is something else.
+            If it is something else.
         """
         owner = "SurvivalDisplay.from_release"
         wanted = "a Release about a time to an event"

@@ -1,4 +1,4 @@
-"""Public features: each row is computed from one row alone, by a rule that all may know."""
+"""Public features: each row of features depends on one row only, by a public rule."""
 
 from skdp.features._oriented_gradients import OrientedGradients
 

@@ -23,22 +23,22 @@ from skdp.utils._warnings import warn
 _REACH = 4.0
 # Gradients of images in [0, 1] that are shorter than this may be rounding errors of float32.
 _SHORTEST = 1e-6
-# Pixels of float32 that are held for each pixel of an image, besides one for each direction.
+# Pixels of float32 held per pixel of an image, besides one per direction.
 _WORKSPACE = 10
 # The defaults: of 10,000 held-out training images, releases of 50,000 others with
-# model="logistic" and ε = 3 classify 98.6 % of MNIST and 89.3 % of Fashion-MNIST correctly,
-# 98.6 and 89.2 % with points away from the edges. On Fashion-MNIST 12 directions, three scales,
-# lengths of gradients to the power ½, or relative to those around, and blocks of pixels make no
-# difference beyond ±0.2; directions of the gradients of each direction's shares lose 1 %.
+# model="logistic" and ε = 3 classify 98.6% of MNIST and 89.3% of Fashion-MNIST correctly, 98.6 and
+# 89.2% with points away from the edges. On Fashion-MNIST 12 directions, three scales, lengths of
+# gradients to the power ½ or relative to their neighbors, and blocks of pixels change less than
+# ±0.2; directions of the gradients of each direction's part lose 1%.
 
 
 class OrientedGradients(TransformerMixin, BaseEstimator):
     r"""Describe images by the directions of their gradients, summed over neighborhoods.
 
-    Nothing is fitted: each row of features depends only on one image and on the parameters,
-    so a guarantee for rows of features is one for the images, and features cost no
-    privacy. All rows have Euclidean norm 1, whatever the contrast of their images, so that
-    :class:`DPStatisticsSource` clips few of them; it learns well from them with
+    Nothing is fitted: each row of features depends on one image and on the parameters only, so a
+    guarantee for rows of features holds for the images, and features cost no privacy. All rows
+    have Euclidean norm 1, whatever the contrast of their images, so
+    :class:`DPStatisticsSource` clips few of them. It learns well from them with
     ``model="logistic"``.
 
     Pixels are scaled to [0, 1] by the smallest and largest of their own image and smoothed. A
@@ -50,15 +50,15 @@ class OrientedGradients(TransformerMixin, BaseEstimator):
         \qquad
         x_{pd} = \sqrt{\frac{s_{pd}}{K \sum_{p', d'} s_{p'd'}}}
 
-    for each of K widths w. The points are the centers of equal cells into which an image is
-    divided, as many as can be at least 2w wide and high, and at least one.
+    for each of K widths w. The points are the centers of equal cells of an image, as many as can
+    be at least 2w wide and high, and at least one.
 
     Parameters
     ----------
     image_shape : tuple (height, width) or (height, width, n_channels), default=None
-        Shape of an image, of which each row of ``X`` holds the pixels, the last axis fastest. With
-        channels, the longest of their gradients counts at each pixel. None: square images of one
-        channel; if the number of columns is no square, one line of pixels, with a warning.
+        Shape of an image, whose pixels are a row of ``X``, the last axis fastest. With channels,
+        the longest of their gradients counts at each pixel. None: square images of one channel;
+        if the number of columns is not a square, one line of pixels, with a warning.
 
     n_directions : int, default=8
         Number D of directions, at least 3.
@@ -86,8 +86,8 @@ class OrientedGradients(TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    Choose parameters on public images. A choice by accuracy on private images reveals
-    something about these.
+    Choose parameters on public images: a choice by accuracy on private images reveals something
+    about them.
 
     The features of a constant image are zero. The negative of an image has different features:
     directions are those in which pixels become larger.
@@ -156,12 +156,12 @@ class OrientedGradients(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            When a parameter is invalid, or ``image_shape`` does not fit the columns.
+            If a parameter is invalid, or ``image_shape`` does not fit the columns.
 
         Warns
         -----
         UserWarning
-            Without ``image_shape``, when the number of pixels is no square.
+            Without ``image_shape``, if the number of pixels is not a square.
         """
         X = as_frame(X)
         check_table(X)
@@ -170,7 +170,7 @@ class OrientedGradients(TransformerMixin, BaseEstimator):
         _checked_scales(self.scales)
         if self.image_shape is None and shape[0] == 1 < shape[1]:
             warn(
-                f"{X.shape[1]} pixels are no square image; they are taken for one line of pixels. "
+                f"{X.shape[1]} pixels are not a square image and are read as one line of pixels. "
                 "Pass image_shape=(height, width), or (height, width, n_channels)."
             )
         return self
@@ -186,12 +186,12 @@ class OrientedGradients(TransformerMixin, BaseEstimator):
         Returns
         -------
         features : ndarray of shape (n_samples, n_features_out), dtype float32
-            In [0, 1]; each row has norm 1, or 0 where an image is constant.
+            In [0, 1]; each row has norm 1, or 0 if an image is constant.
 
         Raises
         ------
         ValueError
-            When a parameter is invalid, or the number of pixels differs from that in ``fit``.
+            If a parameter is invalid, or the number of pixels differs from ``fit``.
 
         Examples
         --------
@@ -228,13 +228,13 @@ class OrientedGradients(TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Return the names of the features: scale, row, column and angle in degrees.
 
-        Rows and columns are those of the point; at an angle of 0 pixels become larger to the
+        Rows and columns are the coordinates of the point. At an angle of 0 pixels increase to the
         right, at 90 downwards.
 
         Parameters
         ----------
         input_features : array-like of str or None, default=None
-            Must be those of ``fit``; not used otherwise.
+            Must be the names of ``fit``; not used otherwise.
 
         Returns
         -------
@@ -243,7 +243,7 @@ class OrientedGradients(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            When a parameter is invalid, or ``input_features`` are not those of ``fit``.
+            If a parameter is invalid, or ``input_features`` differ from ``fit``.
         """
         check_is_fitted(self, "n_features_in_")
         check_feature_names_in(self, input_features)
@@ -266,7 +266,7 @@ class OrientedGradients(TransformerMixin, BaseEstimator):
 
 
 def _checked_shape(image_shape, n_pixels):
-    """Return height, width and number of channels of images of so many pixels."""
+    """Return height, width and number of channels of images of this many pixels."""
     if image_shape is None:
         side = isqrt(n_pixels)
         return (side, side, 1) if side**2 == n_pixels else (1, n_pixels, 1)
@@ -281,7 +281,7 @@ def _checked_shape(image_shape, n_pixels):
         raise ValueError(
             f"The 'image_shape' parameter of OrientedGradients, {image_shape!r:.100}, has "
             f"{prod(sizes)} pixels, but X has {n_pixels} columns. Pass the shape of the images, "
-            "and each of them as one row: X.reshape(len(X), -1)."
+            "and each image as one row: X.reshape(len(X), -1)."
         )
     return tuple(int(n) for n in (*sizes, 1)[:3])
 
@@ -325,8 +325,8 @@ def _smoother(size, width):
 
 def _weighted_sums(values, weights):
     """Return sums over the first axis, which becomes the second."""
-    # In elementwise operations alone: in matrix products, rounding may depend on how many images
-    # there are.
+    # Elementwise operations only: in matrix products, rounding may depend on the number of
+    # images.
     sums = np.zeros((len(weights), *values.shape[1:]), dtype=np.float32)
     term = np.empty(values.shape[1:], dtype=np.float32)
     for total, row in zip(sums, weights, strict=True):

@@ -1,6 +1,6 @@
-"""One round of a federation: owners answer with releases, a server merges what it can use.
+"""One round of a federation: owners answer with releases, and a server merges them.
 
-What an owner answers, and what a server makes of answers, needs no framework: messages are bytes.
+Messages are bytes, so any framework can transport them, or none.
 """
 
 from skdp.federated._collecting import CollectedReleases, collect_answers

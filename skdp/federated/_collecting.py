@@ -16,23 +16,23 @@ from skdp.release import Release, merge_problem, rows_problem
 from skdp.tabular import as_schema
 from skdp.utils._files import to_json, write_whole
 
-# Most characters of an owner's name, and of a reason, in a report.
+# Longest name of an owner, and longest reason, in a report.
 _LONGEST, _LONGEST_REASON = 80, 500
-# The reason where something fails that should not.
+# The reason for unexpected failures.
 _UNUSABLE = "an answer that cannot be used"
 
 
 @dataclass(frozen=True)
 class CollectedReleases:
-    """The answers that a server collected in one round, or in those of a secure sum.
+    """The answers that a server collected in one round, or in a secure sum.
 
     Attributes
     ----------
     release : Release or None
-        Merged release of all owners whose answers could be merged; None if there is none.
+        Merged release of all owners whose answers could be merged, or None.
 
     n_bytes : dict of str to int
-        Size of the release of each of these owners, or of all its messages of a secure sum.
+        Size of the release of each merged owner, or of all its messages in a secure sum.
 
     refused : dict of str to str
         Reasons for refusing the answers of other owners, by owner.
@@ -51,12 +51,12 @@ class CollectedReleases:
     def save(
         self, path: str | os.PathLike[str], report_path: str | os.PathLike[str] | None = None
     ) -> None:
-        """Write the merged release, and optionally a report on its owners.
+        """Write the merged release and, optionally, a report on its owners.
 
         Parameters
         ----------
         path : str or path-like
-            Path of the release, see :meth:`~skdp.Release.save`; not written if there is none.
+            Path of the release, see :meth:`~skdp.Release.save`; not written if it is None.
 
         report_path : str, path-like or None, default=None
             Path of a JSON file with ``n_bytes`` and ``refused``.
@@ -81,7 +81,7 @@ class CollectedReleases:
             self.release.save(path)
 
     def __str__(self) -> str:
-        """Return one line for each owner."""
+        """Return one line per owner."""
         lines = [f"{name}: {size:,} bytes" for name, size in self.n_bytes.items()]
         return "\n".join(lines + [f"{name}: refused, {why}" for name, why in self.refused.items()])
 
@@ -97,32 +97,32 @@ def collect_answers(
 ) -> CollectedReleases:
     """Check the answers of owners, and merge the releases that can be merged.
 
-    An answer that cannot be used, whatever it is, is refused with a reason, and the others are
-    merged: no owner can make the round fail. Releases are validated like any file, and cannot
-    execute code. Validation does not establish that a release is truthful: an owner can send
-    arbitrary sums, and states itself how many rows they are of; ``max_rows`` limits both.
+    An unusable answer is refused with a reason, and the others are merged: no owner can make the
+    round fail. Releases are validated like files and cannot execute code. Validation does not
+    show that a release is truthful: an owner can send arbitrary sums and states its own number
+    of rows; ``max_rows`` limits both.
 
     Parameters
     ----------
     answers : dict of str to dict or None
-        By name of the owner: the result of :func:`owner_answer`, or None if there was no answer.
-        Names that are equal once they fit in a line of print are numbered.
+        By name of the owner: the result of :func:`owner_answer`, or None without an answer.
+        Names that look equal in a line of print are numbered.
 
     disjoint : bool
         Whether nobody has rows at two of the owners, see :meth:`~skdp.Release.merge`.
 
     schema : Schema, mapping, str, path-like or None, default=None
-        The agreed schema: releases of tables with other columns are refused. None: the schema that
-        most of the releases share; in case of a tie, that of the first name.
+        The agreed schema: releases of tables with other columns are refused. None: the schema
+        that most of the releases share; in a tie, of the first name.
 
     classes : array-like or None, default=None
-        The agreed classes, likewise; None: those of the schema, if it has any.
+        The agreed classes; None: the classes of the schema, if it has any.
 
     max_rows : int or None, default=None
-        Public bound of the rows of one owner, or of its people where these are protected. A
-        release is refused if it states more rows, apart from noise, if so many rows cannot have
-        its sums, or if it has more noise than these rows could outweigh. None: an owner counts for
-        as many rows as it states.
+        Public bound of the rows of one owner, or of its people if people are protected. A
+        release is refused if it states more rows, apart from noise, if its sums are impossible
+        for so many rows, or if its noise outweighs them. None: an owner counts for as many rows
+        as it states.
 
     max_bytes : int, default=2**26
         Largest size of one release.
@@ -134,12 +134,12 @@ def collect_answers(
 
     Raises
     ------
-    ValueError
-        If a parameter other than ``answers`` is invalid, or ``answers`` is no dict.
+        If a parameter other than ``answers`` is invalid, or ``answers`` is not a dict.
+        If a parameter other than ``answers`` is invalid, or ``answers`` is not a dict.
 
     See Also
     --------
-    owner_answer : The answer of an owner.
+    owner_answer : Makes the answer of an owner.
 
     Examples
     --------
@@ -184,7 +184,7 @@ class _RefusedError(Exception):
 
 
 def _check_parameters(answers, disjoint, max_rows):
-    """Raise ValueError, naming the parameter, unless the server's own parameters are valid."""
+    """Raise ValueError with the parameter unless the server's own parameters are valid."""
     if not isinstance(answers, Mapping):
         raise ValueError(
             "The 'answers' parameter of collect_answers must be a dict of answers by owner, got a "
@@ -192,8 +192,8 @@ def _check_parameters(answers, disjoint, max_rows):
         )
     if not isinstance(disjoint, bool):
         raise ValueError(
-            "The 'disjoint' parameter of collect_answers must be True, if nobody has rows at two "
-            f"of the owners, or False, got {disjoint!r:.100}."
+            "The 'disjoint' parameter of collect_answers must be True if nobody has rows at two "
+            f"of the owners, otherwise False, got {disjoint!r:.100}."
         )
     count = isinstance(max_rows, Integral) and not isinstance(max_rows, bool)
     if max_rows is not None and not (count and int(max_rows) >= 1):
@@ -204,9 +204,9 @@ def _check_parameters(answers, disjoint, max_rows):
 
 
 def _by_name(answers):
-    """Return answers by names that can be printed and differ, in the order of the names.
+    """Return answers by printable, different names, in the order of the names.
 
-    That order does not depend on who answered first, and so neither do sums nor numbers of names.
+    The order does not depend on who answered first, so neither do sums nor numbers of names.
     """
     named, others = {}, []
     for name, answer in answers.items():
@@ -224,7 +224,7 @@ def _by_name(answers):
 
 
 def _printable(thing, longest=_LONGEST):
-    """Return a text without control characters, and not too long for a line."""
+    """Return a text without control characters, short enough for a line."""
     try:
         text = str(thing)
     except Exception:  # objects of others may raise anything
@@ -237,7 +237,7 @@ def _release(answer, file, max_bytes):
     if answer is None:
         raise _RefusedError("no answer in time")
     if not isinstance(answer, Mapping):
-        raise _RefusedError("an answer that is no dict")
+        raise _RefusedError("an answer that is not a dict")
     if "error" in answer:
         raise _RefusedError("no release at the owner")
     data = answer.get("release")
@@ -249,14 +249,14 @@ def _release(answer, file, max_bytes):
     try:
         release = Release.load(file)
     except ValueError:
-        raise _RefusedError("bytes that are no release, or damaged ones") from None
+        raise _RefusedError("bytes that are not a release, or a damaged one") from None
     if release.statistics is None:
-        raise _RefusedError("a release without noisy sums, that is of another source or model")
+        raise _RefusedError("a release without noisy sums, from another source or model")
     return release, len(data)
 
 
 def _check_agreed(release, schema, classes, max_rows):
-    """Raise unless a release has the columns, classes and rows that were agreed on."""
+    """Raise unless a release has the agreed columns, classes and rows."""
     if classes is not None and sorted(map(str, classes)) != sorted(
         map(str, release.outcome.groups)
     ):
@@ -267,16 +267,16 @@ def _check_agreed(release, schema, classes, max_rows):
     if schema is None:
         return
     if release.encoder is None:
-        raise _RefusedError("no schema, where one was agreed on")
+        raise _RefusedError("no schema, though one was agreed on")
     differences = schema.difference(release.encoder)
     if differences:
         raise _RefusedError(f"another schema: {'; '.join(differences[:5])}")
 
 
 def _merge(releases, disjoint):
-    """Return the most releases that can be merged: merged, their names, and why others cannot.
+    """Return the largest mergeable set of releases, merged, their names, and other reasons.
 
-    Each is merged with those before it at once, so that one that cannot be merged is known.
+    Each is merged with the earlier ones at once, to find out which one cannot be merged.
     """
     groups: list = []  # of names, and their merged release
     for name, release in releases.items():
@@ -299,7 +299,7 @@ def _merge(releases, disjoint):
 
 
 def _join(group, name, release, disjoint):
-    """Add a release to a group, or return why it cannot be added."""
+    """Add a release to a group, or return why this is impossible."""
     try:
         problem = merge_problem(group[1], release)
         if problem:

@@ -1,8 +1,8 @@
-"""Masks that cancel in the sum over all owners, from keys that every pair of them shares.
+"""Masks that cancel in the sum over all owners, from keys shared by every pair.
 
-The construction is that of Bonawitz et al. (2017) without its recovery from dropouts: each pair of
-owners agrees on a key by X25519, of which HKDF-SHA256 makes one for each round and context, and
-the keystream of ChaCha20 is added by one of the two and subtracted by the other, modulo 2^64.
+This is the construction of Bonawitz et al. (2017) without recovery from dropouts: each pair of
+owners agrees on a key by X25519, HKDF-SHA256 derives a key for each round and context, and one
+owner adds the keystream of ChaCha20 that the other subtracts, modulo 2^64.
 """
 
 import numpy as np
@@ -15,12 +15,12 @@ from skdp.utils._files import to_json
 
 # Bytes of a key of X25519, private or public.
 KEY_BYTES = 32
-# A key is used for one stream, so that its counter and nonce may start at zero.
+# A key is used for one stream only, so its counter and nonce may start at zero.
 _NONCE = bytes(16)
 
 
 def new_key():
-    """Return the bytes of a new private key, and of its public one."""
+    """Return the bytes of a new private key and of its public key."""
     private = X25519PrivateKey.generate()
     return private.private_bytes_raw(), private.public_key().public_bytes_raw()
 
@@ -28,8 +28,8 @@ def new_key():
 def mask(private, public_keys, name, context, size):
     """Return the sum of an owner's masks with all others, an array of uint64.
 
-    ``public_keys`` are bytes by owner. ``context``, a digest of all that the owners must have in
-    common, is in every key, so that masks of owners who saw different things never cancel.
+    ``public_keys`` are bytes by owner. ``context``, a digest of everything that owners must
+    share, is in every key, so masks of owners who saw different things never cancel.
     """
     key, total = X25519PrivateKey.from_private_bytes(private), np.zeros(size, dtype=np.uint64)
     for other, public in public_keys.items():
@@ -39,7 +39,7 @@ def mask(private, public_keys, name, context, size):
             secret = key.exchange(X25519PublicKey.from_public_bytes(public))
         except ValueError as error:  # of low order, which would make the secret known
             raise ValueError(
-                f"The key of {other!r} is no sound X25519 key. Begin a new secure sum without "
+                f"The key of {other!r} is not a valid X25519 key. Start a new secure sum without "
                 "this owner."
             ) from error
         first, second = sorted((name, other))
@@ -49,7 +49,7 @@ def mask(private, public_keys, name, context, size):
 
 
 def _stream(secret, pair, context, size):
-    """Return uniform integers that two owners have in common, by their names and a context."""
+    """Return uniform integers shared by two owners, from their names and a context."""
     derive = HKDF(hashes.SHA256(), KEY_BYTES, salt=bytes.fromhex(context), info=pair)
     cipher = Cipher(algorithms.ChaCha20(derive.derive(secret), _NONCE), mode=None)
     return np.frombuffer(cipher.encryptor().update(bytes(8 * size)), dtype="<u8")

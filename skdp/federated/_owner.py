@@ -1,4 +1,4 @@
-"""The answer of an owner in a federation: its release, or that there is none."""
+"""The answer of an owner in a federation: its release, or none."""
 
 import os
 import traceback
@@ -18,10 +18,10 @@ def owner_answer(
     path: str | os.PathLike[str],
     error_path: str | os.PathLike[str] | None = None,
 ) -> dict[str, Any]:
-    """Return the answer of an owner to the server of a federation: its release, or that it failed.
+    """Return the answer of an owner to the server of a federation: its release or a failure.
 
-    Whatever fails, the answer is the same, since even the type of an error may tell about a single
-    row. Only ``KeyboardInterrupt`` is raised, without its text.
+    Every failure gives the same answer, because even the type of an error may reveal something
+    about a row. Only ``KeyboardInterrupt`` is raised, without its text.
 
     Parameters
     ----------
@@ -30,16 +30,16 @@ def owner_answer(
         :class:`~skdp.Release` or a fitted source.
 
     path : str or path-like
-        File of the owner's release. If it exists, that release is sent again instead of making
-        another one, which would spend ε and δ again: requests are repeated, for instance after
-        a broken connection, and the mean of many releases has little noise. Of simultaneous
-        requests, one makes it and the others wait. Remove the file, or use another path, for a new
-        release. If it cannot be created, ``make_release`` is not called; a release that cannot be
-        written, as on a full disk, is sent nevertheless.
+        File of the owner's release. An existing release is sent again instead of making another,
+        which would spend ε and δ again: servers repeat requests, for instance after a broken
+        connection, and the mean of many releases has little noise. Of simultaneous requests, one
+        makes it and the others wait. Use another path for a new release. If the file cannot be
+        created, ``make_release`` is not called; a release that cannot be written, as on a full
+        disk, is sent nevertheless.
 
     error_path : str, path-like or None, default=None
-        The owner's file for errors with their tracebacks, which may quote rows. None: they are
-        not stored. They are never logged, because frameworks may send logs to the server.
+        The owner's file for tracebacks, which may quote rows. None: errors are not stored. They
+        are never logged, because frameworks may send logs to the server.
 
     Returns
     -------
@@ -53,8 +53,8 @@ def owner_answer(
 
     Notes
     -----
-    Releases with an infinite ε are not sent, nor those of sources with a ``random_state``: whoever
-    knows or guesses a seed can subtract the noise. A :class:`~skdp.Release` does not tell whether
+    Releases with an infinite ε and releases of sources with a ``random_state`` are not sent:
+    whoever guesses a seed can subtract the noise. A :class:`~skdp.Release` does not show whether
     its noise had a seed, so let ``make_release`` return the source.
 
     Examples
@@ -78,7 +78,7 @@ def owner_answer(
 
     def release_file():
         if not path:
-            raise ValueError("The 'path' of the owner's release is needed. Configure a file.")
+            raise ValueError("The 'path' parameter of owner_answer is empty. Configure a file.")
         unsaved = None if os.path.lexists(path) else _make_once(make_release, path, error_path)
         if unsaved is not None:
             return unsaved
@@ -95,9 +95,9 @@ def owner_answer(
 
 
 def _make_once(make_release, path, error_path):
-    """Write the release, unless somebody else did in the meantime; return it if that fails."""
+    """Write the release, or return the one that somebody wrote meanwhile; survive failures."""
     lock = Path(f"{os.path.realpath(path)}.lock")
-    # A request waits for one that makes the release, as long as servers wait for an answer.
+    # A request waits for the one that makes the release as long as servers wait for an answer.
     with locked(lock, 600.0):
         if os.path.lexists(path):
             return None
@@ -119,12 +119,12 @@ def _make_once(make_release, path, error_path):
 
 
 def _check_source(source):
-    """Raise ValueError if the noise of a source has a seed, or it adds none."""
+    """Raise ValueError if the noise of a source has a seed, or there is none."""
     for name, value in getattr(source, "get_params", dict)().items():
         if name.endswith("random_state") and value is not None:
-            raise ValueError(f"The source has a {name!r}: make releases without a seed.")
+            raise ValueError(f"The {name!r} of the source is a seed. Make releases without one.")
         if name.endswith("epsilon") and isinstance(value, float) and isinf(value):
-            raise ValueError(f"The {name!r} of the source is infinite: make it a number.")
+            raise ValueError(f"The {name!r} of the source is infinite. Use a number.")
 
 
 def _check_release(release):
@@ -133,11 +133,11 @@ def _check_release(release):
         raise TypeError(f"make_release must return a release, got {type(release).__name__}.")
     for guarantee in (release.guarantee, release.label_guarantee):
         if guarantee is not None and isinf(guarantee.epsilon):
-            raise ValueError("The ε of the release is infinite: it is not protected.")
+            raise ValueError("The release has no noise. Make it with a finite epsilon.")
 
 
 def _keep(error, path):
-    """Append the traceback to the owner's file, if any; the answer is sent even if that fails."""
+    """Append the traceback to the owner's file, if any; ignore failures."""
     if path is None:
         return
     try:
@@ -148,5 +148,5 @@ def _keep(error, path):
 
 
 def _private(path, flags):
-    """Open a file, readable by its owner only if it is new."""
+    """Open a file; a new one is readable by its owner only."""
     return os.open(path, flags, 0o600)

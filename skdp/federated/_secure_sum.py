@@ -1,4 +1,4 @@
-"""One release of the rows of several owners, with the noise of one: what is public about it."""
+"""The public plan of one release of several owners' rows with the noise of one."""
 
 import secrets
 from collections.abc import Iterable, Sequence
@@ -17,29 +17,28 @@ from skdp.tabular import Schema, as_schema
 
 @dataclass(frozen=True)
 class SecureSum(Agreement):
-    r"""Plan of one release of the rows of several owners, who do not show each other their sums.
+    r"""Plan of one release of the rows of several owners, who hide their sums from each other.
 
-    Merged releases have a noise for each owner. Here the owners' exact sums are added first,
-    and the result has the noise of **one** release, however many owners there are. Nobody sees the
-    sums of an owner: each answer is masked by uniform numbers that cancel only in the sum of
-    all answers, and each owner adds a part of the noise before.
+    Merged releases have the noise of every owner. Here the owners' sums are added first, and the
+    result has the noise of **one** release, however many owners take part. Nobody sees an owner's
+    sums: each owner adds part of the noise, and uniform masks that cancel only in the sum of all
+    answers.
 
     With S owners of whom at most t collude, each adds discrete Gaussian noise of variance
 
     .. math:: \frac{σ^2}{S - t},
 
-    where σ is the noise of one release, so that the noise of those who do not collude is enough
+    where σ is the noise of one release, so that the noise of those who do not collude suffices
     (Kairouz, Liu and Steinke, 2021).
 
-    **The course.** Whoever organizes it makes a plan by :meth:`create`; the owners compare its
-    ``digest``. Each makes a :class:`SecureSumOwner`, which agrees to the plan, and to its
-    ``disjoint``, by the message of its ``join``. :meth:`combine` makes a request of these; each
-    owner answers it; ``combine`` makes the second request of the answers; each owner answers that;
-    ``combine`` makes the release.
-    Messages are bytes, signed by their owners. Whoever combines them needs no secret, and
-    anybody who has them can repeat it.
+    **Steps.** An organizer makes a plan with :meth:`create`, and the owners compare its
+    ``digest``. Each makes a :class:`SecureSumOwner`, whose ``join`` agrees to the plan and its
+    ``disjoint``. :meth:`combine` makes a request from these messages; each owner answers it;
+    ``combine`` makes the second request from the answers; each owner answers it; ``combine``
+    makes the release. Messages are bytes, signed by their owners. Combining needs no secret, and
+    anybody with the messages can repeat it.
 
-    **What is assumed.** Owners follow the protocol, but at most t of them may reveal all that
+    **Assumptions.** Owners follow the protocol, but at most t of them may reveal all that
     they know, and whoever combines the messages may do so too and may lie about who takes part.
     Masks are secret as far as X25519, HKDF-SHA256 and ChaCha20 are. An owner who sends wrong sums
     can spoil the release, as with any other protocol for sums. If an owner does not answer, the
@@ -423,7 +422,7 @@ class SecureSum(Agreement):
 
 
 def _source(epsilon, delta, schema, privacy_unit, radius, random_state=None):
-    """Return the source of a plan, of which one owner alone would make the release."""
+    """Return the source with which a single owner would make the release of a plan."""
     return DPStatisticsSource(
         *(epsilon, delta),
         encoder=schema,

@@ -1,4 +1,4 @@
-"""An owner in a secure sum: its keys, its answers, and what it refuses to answer."""
+"""An owner in a secure sum: its keys, its answers, and its refusals."""
 
 import os
 from collections.abc import Callable
@@ -13,13 +13,13 @@ from skdp.source import StatisticsAccumulator
 
 
 class SecureSumOwner:
-    """Owner of private rows in a secure sum, for as long as its process lives.
+    """Owner of private rows in a secure sum, in one process.
 
-    It answers each round once, of the same rows, and sends the same bytes to the same request. It
-    refuses requests with fewer owners than the plan demands, with owners who are not of the plan,
-    without its own messages, or with other messages than those it has answered; no row is read
-    for these. Its key is in memory alone, and deleted with the last answer: a process that ends
-    before aborts the sum for all owners, and what was charged stays charged.
+    It answers each round once, with the same rows, and repeats the same bytes for the same
+    request. It refuses requests with too few owners, with owners outside the plan, without its
+    own messages, or with other messages than it answered before, and reads no row for them. Its
+    key is in memory only and deleted with the last answer: a process that ends before aborts the
+    sum for all owners, and charges remain.
 
     Parameters
     ----------
@@ -27,15 +27,15 @@ class SecureSumOwner:
         The plan, whose ``digest`` all owners have compared.
 
     identity : Identity
-        The owner's.
+        The owner's identity.
 
     rows : StatisticsAccumulator or callable
-        The owner's rows, in what :meth:`SecureSum.accumulator` made, as they are when the owner
+        The owner's rows, from :meth:`SecureSum.accumulator`, as they are when the owner
         joins. A function without arguments that returns it is called for the first valid request.
 
     ledger : PrivacyLedger, str or path-like
-        The privacy ledger of the rows, charged with the first answer. The second answer belongs to
-        the same guarantee.
+        The privacy ledger of the rows. The first answer is charged; its guarantee includes the
+        second.
 
     random_state : int or None, default=None
         For tests. A seed warns: whoever knows it can remove the owner's part of the noise.
@@ -43,11 +43,11 @@ class SecureSumOwner:
     Raises
     ------
     ValueError
-        If the identity is not of the plan.
+        If the identity is not in the plan.
 
     See Also
     --------
-    SecureSum : The plan, and the course of a secure sum.
+    SecureSum : The plan and the steps of a secure sum.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class SecureSumOwner:
     <SecureSumOwner 'ward 1' of <SecureSum of 2 owners, (1, 1e-05)-DP per record, each at one
     owner, at most 1 colluding>>
 
-    Examples of methods go on from here.
+    The examples of the methods use this owner.
     """
 
     def __init__(
@@ -81,8 +81,8 @@ class SecureSumOwner:
     ):
         if identity.public not in plan.owners:
             raise ValueError(
-                f"The 'identity' parameter of SecureSumOwner, {identity.name!r}, is no owner of "
-                "this plan. Its name and key must be those of the plan."
+                f"The 'identity' parameter of SecureSumOwner, {identity.name!r}, is not an owner "
+                "in this plan. Use the name and key in the plan."
             )
         if not isinstance(ledger, PrivacyLedger):
             ledger = PrivacyLedger.open(ledger)
@@ -92,31 +92,31 @@ class SecureSumOwner:
         self.ledger = ledger
         self.random_state = random_state
         self._private, self._public = new_key()
-        # The key that was sent, and the answers.
+        # The public key, and the answers.
         self._sent: list[bytes] = []
-        # Sums without noise, from the first answer to the last.
+        # Exact sums, from the first answer to the last.
         self._sums = None
         self._lock = Lock()
 
     def join(self, *, disjoint: bool = False) -> bytes:
-        """Return the message by which the owner joins, and agrees to the plan.
+        """Return the message by which the owner joins and agrees to the plan.
 
-        It holds a new public key, signed together with the digest of the plan. Nothing is charged.
+        It contains a new public key, signed with the digest of the plan. Nothing is charged.
 
         Parameters
         ----------
         disjoint : bool, default=False
-            What the plan says: True where all owners agree that nobody has rows at two of them.
+            As in the plan: True if all owners agree that nobody has rows at two of them.
 
         Returns
         -------
         message : bytes
-            For whoever combines the messages; the same at each call.
+            For the organizer; the same at each call.
 
         Raises
         ------
         ValueError
-            If the plan says otherwise, or the rows are not those of the plan, none, or too many.
+            If it differs from the plan, or the rows do not fit the plan, are none, or too many.
 
         Examples
         --------
@@ -126,8 +126,8 @@ class SecureSumOwner:
         if disjoint is not self.plan.disjoint:
             raise ValueError(
                 f"The 'disjoint' parameter of SecureSumOwner.join must be {self.plan.disjoint}, "
-                f"as in the plan, got {disjoint!r:.100}. True agrees that nobody has rows at two "
-                "owners: otherwise ask for another plan."
+                f"as in the plan, got {disjoint!r:.100}. True means that nobody has rows at two "
+                "owners; otherwise ask for another plan."
             )
         with self._lock:
             if not self._sent:
@@ -138,7 +138,7 @@ class SecureSumOwner:
             return self._sent[0]
 
     def answer(self, request: bytes) -> bytes:
-        """Return the owner's masked answer to a request; charges the ledger in the first round.
+        """Return the owner's masked answer to a request; the first one charges the ledger.
 
         Parameters
         ----------
@@ -148,17 +148,16 @@ class SecureSumOwner:
         Returns
         -------
         message : bytes
-            Signed; uniform noise to whoever lacks the answer of any other owner.
+            Signed; looks like uniform noise without the answers of all other owners.
 
         Raises
         ------
         ValueError
-            If the request is not one that the plan allows, or differs from what the owner has
-            sent and answered before, and no row is read; or if the rows are not those of the
-            plan, or too many. Nothing is charged.
+            If the request does not fit the plan or what the owner has sent before; no row is
+            read then. Or if the rows do not fit the plan, or are too many. Nothing is charged.
 
         BudgetExceededError
-            When the ledger does not allow it; no noise is drawn.
+            If the ledger does not allow it; no noise is drawn.
 
         Examples
         --------
@@ -172,7 +171,7 @@ class SecureSumOwner:
         if number == len(ANSWERS):
             raise ValueError(
                 "The 'request' parameter has the answers of all rounds. Combine them into the "
-                "release by SecureSum.combine."
+                "release with SecureSum.combine."
             )
         with self._lock:
             self._check_own(transcript)
@@ -183,7 +182,7 @@ class SecureSumOwner:
         return message
 
     def _answer(self, transcript):
-        """Return a new answer; what can fail comes before the charge, and rows come last."""
+        """Return a new answer; checks come before the charge, and rows come last."""
         number, name = len(transcript.answers), self.identity.name
         sums = self.plan.sums(len(transcript.owners), self.random_state)
         keys, size = transcript.public_keys, sums.size(number)
@@ -205,7 +204,7 @@ class SecureSumOwner:
         )
 
     def _read(self):
-        """Return sums without noise, in which no later row counts."""
+        """Return exact sums, in which no later row counts."""
         rows = self.rows() if callable(self.rows) else self.rows
         return self.plan.sums(len(self.plan.owners)).exact_sums(rows)
 
@@ -215,8 +214,8 @@ class SecureSumOwner:
         given = [transcript.message_of(name, k) for k in range(n_sent)]
         if not self._sent or given != self._sent[:n_sent]:
             raise ValueError(
-                f"The 'request' parameter lacks what {name!r} has sent, or has something else. "
-                "Join first, and ask for a request with it; a new process needs a new secure sum."
+                f"The 'request' parameter lacks the messages of {name!r}, or has others. Join "
+                "first, and ask for a request with it; a new process needs a new secure sum."
             )
 
     def __repr__(self) -> str:

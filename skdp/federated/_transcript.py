@@ -1,4 +1,4 @@
-"""What the owners of a secure sum have said so far, checked: keys, and answers in rounds."""
+"""The checked messages of the owners of a secure sum: keys, and answers in rounds."""
 
 import hashlib
 from typing import Any
@@ -21,32 +21,32 @@ class Transcript:
     plan : SecureSum
 
     contents : iterable of bytes
-        Each of one or more messages, in any order.
+        Contents of one or more messages, in any order.
 
     Attributes
     ----------
     owners : list of str
-        Names of those who take part.
+        Names of the owners who take part.
 
     public_keys : dict of str to bytes
-        By owner.
+        Keys by owner.
 
     answers : list of dict of str to ndarray of uint64
-        Of each finished round, by owner.
+        Answers by owner, for each finished round.
 
     context : str
-        Digest of the plan, of all of the messages, and of what follows from them for each owner.
+        Digest of the plan and of all messages.
 
     Raises
     ------
     ValueError
-        If a message is altered, of no owner of the plan, or made for other messages; or if some
-        are missing, which names their owners.
+        If a message is altered, not from an owner in the plan, or made for other messages; or if
+        messages are missing, whose owners it names.
     """
 
-    # An owner who sees all messages can check all of them: whoever passes them on can leave some
-    # out, and nothing else. What was left out, or added, for one owner alone changes its context,
-    # and then its masks do not cancel.
+    # An owner who sees all messages can check all of them: whoever passes them on can only leave
+    # some out. Leaving out or adding a message for one owner only changes its context, and then
+    # its masks do not cancel.
 
     def __init__(self, plan: Any, contents: Any) -> None:
         given: dict[str, list[bytes]] = {kind: [] for kind in (KEY, *ANSWERS)}
@@ -54,7 +54,7 @@ class Transcript:
             for kind, message in split_messages(content):
                 if kind not in given:
                     raise ValueError(
-                        f"A message with {kind!r} belongs to no secure sum. Leave it out."
+                        f"A message with {kind!r} does not belong to a secure sum. Leave it out."
                     )
                 given[kind].append(message)
         joined = _by_owner(plan, KEY, given.pop(KEY))
@@ -87,22 +87,22 @@ class Transcript:
         return [answers.sum(axis=0, dtype=np.uint64).view(np.int64) for answers in stacked]
 
     def message_of(self, name: str, number: int) -> bytes | None:
-        """Return the key of an owner, number 0, or its answer to a round from 1; None without."""
+        """Return the key of an owner (number 0) or its answer to a round from 1, or None."""
         place = self.owners.index(name) if name in self.owners else None
         return None if place is None else self._messages[number * len(self.owners) + place]
 
     def _add_round(self, kind, messages, n_bytes):
-        """Add the answers of a round, of all who take part."""
+        """Add the answers of a round from all who take part."""
         received = _by_owner(self._plan, kind, messages, self.context)
         others = [repr(name) for name in received if name not in self.owners]
         if others:
             raise ValueError(
-                f"There is a {kind} of {', '.join(others)}, without a key. Leave it out."
+                f"There is a {kind} of {', '.join(others)} without a key. Leave it out."
             )
         missing = [repr(name) for name in self.owners if name not in received]
         if missing:
             raise ValueError(
-                f"The {kind} is missing of {', '.join(missing)}. Wait for it, or begin a new "
+                f"The {kind} of {', '.join(missing)} is missing. Wait for it, or start a new "
                 "secure sum without these owners, for which all others are charged again."
             )
         parts = {name: _part(received, name, kind, n_bytes) for name in self.owners}
@@ -138,7 +138,7 @@ def _part(received, name, kind, n_bytes):
     _, parts = received[name]
     if [len(part) for part in parts] != [n_bytes]:
         raise ValueError(
-            f"The message with {kind!r} of {name!r} does not hold the {n_bytes} bytes that it "
-            "should. Use the same version of skdp everywhere."
+            f"The message with {kind!r} of {name!r} does not have {n_bytes} bytes. Use the same "
+            "version of skdp everywhere."
         )
     return parts[0]

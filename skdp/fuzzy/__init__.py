@@ -1,4 +1,4 @@
-"""Deep fuzzy models, and the rule-based classifier that merges what participants learned."""
+"""Deep fuzzy models, and a classifier that merges the rules of several participants."""
 
 from skdp.fuzzy._autoencoder import DeepFuzzyAutoencoder
 from skdp.fuzzy._classifier import (

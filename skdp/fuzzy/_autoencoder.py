@@ -22,11 +22,11 @@ from skdp.utils._sklearn import StrOptions, fit_context
 from skdp.utils._storage import require, stored_array
 from skdp.utils._validation import validate_training_data
 
-# So few rows say too little of a number of components: a code with all that they span, of which
-# rules are averages, was more accurate with five rows of a class on five of six data sets.
+# So few rows say too little about the number of components: codes of full rank, of which rules
+# are averages, were more accurate with five rows of a class on five of six data sets.
 FEW_ROWS = 8
-# Width of the sets of codes that have all of a row. Wide ones reconstruct rows far from all that
-# were seen as well as these, so that classes differ in nothing.
+# Width of the fuzzy sets of full-rank codes. Wide sets reconstruct rows far from all training rows
+# as well as these, so that classes do not differ.
 _NARROW = 0.3
 
 
@@ -35,9 +35,9 @@ class DeepFuzzyAutoencoder(DeepFuzzyModel, BaseAutoencoder):
 
     The code is x = Vᵀy, with V the leading eigenvectors of the uncentered second moment of
     the training rows; a model like :class:`DeepFuzzyRegressor` maps it back to y. All layers
-    share the centers and the metric of the first, since their inputs are codes of (nearly)
-    the same rows. The autoencoder defines a fuzzy set, in which the membership of a row is the
-    higher the better it is reconstructed:
+    share the centers and the metric of the first, because their inputs are codes of (nearly)
+    the same rows. The autoencoder defines a fuzzy set to which a row belongs the more, the
+    better it is reconstructed:
 
     .. math:: μ(y) = \exp\Big(-\frac{\|y - \hat y\|^2}{2p}\Big)
 
@@ -57,11 +57,10 @@ class DeepFuzzyAutoencoder(DeepFuzzyModel, BaseAutoencoder):
 
     length_scale : "auto" or float, default="auto"
         Width of the fuzzy sets along each coordinate of the code, in units of its range.
-        ``"auto"``: 1, as in the report, or 0.3 if the code has as many coordinates as a row,
-        which compresses nothing.
+        ``"auto"``: 1, as in the report, or 0.3 if the code has as many coordinates as a row.
 
     centers : array-like of shape (n_rules, n_components), default=None
-        Centers of the fuzzy sets in the space of codes. By default, k-means centroids of the
+        Centers of the fuzzy sets in the space of codes. Default: k-means centroids of the
         codes.
 
     membership_function : "gaussian" or callable, default="gaussian"
@@ -96,13 +95,13 @@ class DeepFuzzyAutoencoder(DeepFuzzyModel, BaseAutoencoder):
 
     training_error_sums_ : ndarray of shape (3,)
         Number of training rows, sum of their squared reconstruction errors, and sum of the
-        squares of these.
+        squares of these errors.
 
     n_iter_ : int
         Largest number of iterations of a layer.
 
     dtype_ : dtype
-        Floating dtype of the computations, that of the training rows.
+        Floating dtype of the training rows and of the computations.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -114,7 +113,7 @@ class DeepFuzzyAutoencoder(DeepFuzzyModel, BaseAutoencoder):
     See Also
     --------
     CDMMA : The autoencoder of membership-mappings.
-    DeepFuzzyClassifier : One autoencoder for each participant and class.
+    DeepFuzzyClassifier : One autoencoder per participant and class.
 
     References
     ----------
@@ -214,7 +213,7 @@ class DeepFuzzyAutoencoder(DeepFuzzyModel, BaseAutoencoder):
         return super()._assemble(components, layers, dtype)
 
     def _to_arrays(self):
-        """Return all that predictions need, under the names that a file has."""
+        """Return everything that predictions need, under the names used in files."""
         coefs = {f"coef{depth}": layer.coef for depth, layer in enumerate(self._layers)}
         return {
             "components": self.components_,
@@ -297,7 +296,7 @@ class DeepFuzzyAutoencoder(DeepFuzzyModel, BaseAutoencoder):
         return propagate(self._layers, self.components_, check_codes(self, X))[0]
 
     def candidates(self, Y: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield codes and reconstructions, see :mod:`skdp.membership`.
+        """Yield codes and reconstructions; see :mod:`skdp.membership`.
 
         Parameters
         ----------
@@ -316,7 +315,7 @@ class DeepFuzzyAutoencoder(DeepFuzzyModel, BaseAutoencoder):
         yield code, propagate(self._layers, self.components_, code)[0]
 
     def values_per_row(self) -> int:
-        """Return how many numbers :meth:`candidates` holds in memory for each row.
+        """Return how many numbers :meth:`candidates` holds in memory per row.
 
         Returns
         -------

@@ -46,7 +46,7 @@ from skdp.utils._storage import (
 )
 from skdp.utils._validation import validate_queries, warn_of_scales
 
-# Parameters that decide how a model was fitted, saved with it.
+# Parameters of the fit, saved with the model.
 _SAVED = (
     *("n_components", "n_inducing", "max_layers", "tol", "max_iter", "n_voters", "subset_size"),
 )
@@ -61,7 +61,7 @@ class FuzzyRule:
     Parameters
     ----------
     participant : object
-        Name of the participant from whose rows the fuzzy set was learned; None without names.
+        Name of the participant whose rows the fuzzy set was learned from; None without names.
 
     label : object
         The class.
@@ -83,7 +83,7 @@ class FuzzyRule:
 
 @dataclass(frozen=True)
 class FiredRule:
-    """A rule with the degree to which it fires for a row.
+    """A rule and the degree to which it fires for a row.
 
     Parameters
     ----------
@@ -128,13 +128,13 @@ class FuzzyExplanation(Explanation):
         The rules, strongest first.
 
     error_differences : tuple of float
-        For each of ``columns``, its squared error in the reconstruction by the runner-up minus
-        that by the predicted class. They add up to the difference of the classes' errors, which
-        decides the prediction with ``error_scale="shared"``.
+        For each of ``columns``, the squared error of the reconstruction by the runner-up minus
+        the error by the predicted class. They add up to the difference of the classes' errors,
+        which decides the prediction with ``error_scale="shared"``.
 
     Examples
     --------
-    Examples of methods go on from here:
+    The examples of the methods use this model:
 
     >>> from sklearn.datasets import load_digits
     >>> from skdp import DeepFuzzyClassifier
@@ -149,12 +149,12 @@ class FuzzyExplanation(Explanation):
     error_differences: tuple[float, ...]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row for each column.
+        """Return a table with one row per column.
 
         Returns
         -------
         frame : DataFrame of shape (n_columns, 5)
-            As of :class:`~skdp.tabular.Explanation`, and ``error_difference``.
+            As for :class:`~skdp.tabular.Explanation`, and ``error_difference``.
 
         Examples
         --------
@@ -171,22 +171,22 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
     r"""Classify by fuzzy if-then rules of several participants.
 
     For each participant s and class c a :class:`DeepFuzzyAutoencoder` learns a fuzzy set from
-    the rows of class c that s has. Each rule states "if a row is in the set of (s, c), then it is
+    the rows of s in class c. Each rule states "if a row is in the set of (s, c), then it is
     of class c", and the rule with the highest membership decides:
 
     .. math:: c^*(y) = \arg\max_c \max_s μ_{s,c}(y), \qquad
        μ_{s,c}(y) = \exp\Big(-\frac{\|y - \hat y_{s,c}\|^2}{2p}\Big)
 
-    Participants can fit separately, each on its own machine with its own rows (a single class
-    suffices), and :meth:`save` their models to files without rows, which others :meth:`load` and
-    :meth:`merge`. With ``noise`` the rows are perturbed before anything is learned, and the model
-    contains the guarantee.
+    Participants can fit separately, each on its own machine with its own rows, even of a single
+    class. They :meth:`save` their models to files without rows, which others :meth:`load` and
+    :meth:`merge`. With ``noise`` the rows are perturbed before learning, and the model contains
+    the guarantee.
 
     Parameters
     ----------
     n_components : "auto" or int, default="auto"
-        Size of the code of each autoencoder, at most. ``"auto"``: 20, as in the report, with
-        ``noise`` or ``groups`` and where a class has fewer than 8 rows; otherwise that of the
+        Largest size of the code of each autoencoder. ``"auto"``: 20, as in the report, with
+        ``noise`` or ``groups`` or if a class has fewer than 8 rows; otherwise the size with the
         largest mean likelihood over classes, see :class:`DeepFuzzyAutoencoder`.
 
     n_inducing : int or float, default=0.5
@@ -199,31 +199,29 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         Width of the fuzzy sets of codes, see :class:`DeepFuzzyAutoencoder`; 1 in the report.
 
     noise : transformer, default=None
-        Noise transformer such as :class:`~skdp.OptimalDPNoise`, which perturbs the training rows
-        first. It is cloned and fitted for each participant; queries are never perturbed.
-        ``None`` learns from the original rows.
+        Noise transformer such as :class:`~skdp.OptimalDPNoise`. A clone for each participant
+        perturbs the training rows first; queries are never perturbed. ``None`` learns from the
+        original rows.
 
     membership_function : "gaussian" or callable, default="gaussian"
         See :class:`DeepFuzzyAutoencoder`. A model with a callable cannot be saved.
 
     n_voters : int, default=1
-        Number of rules that score a class: the score is that of the mean reconstruction error of
-        its ``n_voters`` strongest rules, or of all if it has fewer. 1 is the rule above.
-        With many participants and much noise about five are better (see Notes). May be set
-        on a fitted or merged model.
+        Number of rules that score a class, by the mean reconstruction error of its ``n_voters``
+        strongest rules, or of all if it has fewer. 1 is the rule above. With many participants
+        and much noise about five are better (see Notes). May be set on a fitted or merged model.
 
     subset_size : int, default=1000
         A set of N rows is split by k-means into ⌈N / subset_size⌉ subsets with an
-        autoencoder each; the membership of a row is that of the best of them.
+        autoencoder each; the best of them decides the membership of a row.
 
     error_scale : {"auto", "own", "shared"}, default="auto"
-        "shared": errors of all classes are compared directly, which is the rule above. "own":
-        they are compared relative to a scale for each class, and class frequencies are taken into
-        account, see ``skdp.membership.ErrorScales``. The scales are learned out of fold,
-        with the given ``n_voters``, which takes up to five more fits and at least two rows of each
-        class. They do not apply to the rows of others: such a model cannot be merged. "auto":
-        "own" where it can be learned, without ``noise`` and ``groups``; merging gives a model
-        with shared scales.
+        "shared": errors of all classes are compared directly, as above. "own": errors are
+        compared relative to a scale per class, and class frequencies count, see
+        ``skdp.membership.ErrorScales``. The scales are learned out of fold, with the given
+        ``n_voters``, which takes up to five more fits and at least two rows per class. They do
+        not fit the rows of others, so such a model cannot be merged. "auto": "own" if it can be
+        learned, without ``noise`` and ``groups``; merged models have shared scales.
 
     tol : float, default=1e-4
         Relative change of β at which the inference of a layer stops.
@@ -233,8 +231,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
 
     n_jobs : int or None, default=None
         Number of autoencoders fitted in parallel, and of threads in a prediction. ``None``
-        means 1 unless in a :obj:`joblib.parallel_config` context. The result does not depend
-        on it.
+        means 1 unless in a :obj:`joblib.parallel_config` context. It does not change the result.
 
     verbose : int, default=0
         If positive, :meth:`fit` prints its progress.
@@ -251,7 +248,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         Names of the participants, ``[None]`` if none were given.
 
     rules_ : list of FuzzyRule
-        One for each pair of participant and class that has rows.
+        One for each participant and class with rows.
 
     autoencoders_ : list of list of DeepFuzzyAutoencoder
         Autoencoders of each rule.
@@ -261,20 +258,20 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         not perturbed.
 
     guarantee_ : PrivacyGuarantee or None
-        Guarantee that holds for every participant: since their data are disjoint, the guarantees
-        do not add up, and the weakest one holds for all. None if one has no guarantee.
+        Guarantee for every participant: their data are disjoint, so guarantees do not add up,
+        and the weakest holds for all. None if a participant has no guarantee.
 
     n_iter_ : int
         Largest number of iterations of a layer.
 
     dtype_ : dtype
-        Floating dtype of the computations, that of the training rows.
+        Floating dtype of the training rows and of the computations.
 
     temperature_ : float
         T in :meth:`predict_proba`, in squared units of X.
 
     error_scales_ : ErrorScales
-        Scales learned out of fold. Not defined where errors are compared directly.
+        Scales learned out of fold. Not defined if errors are compared directly.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -290,14 +287,14 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
     Notes
     -----
     The classifier suits classes on separate low-dimensional manifolds, such as images and sensor
-    data, and not overlapping classes, as in most tables. With noise, own
-    scales are those of perturbed rows, which costs accuracy at small ε.
+    data, and not overlapping classes, as in most tables. With noise, the scales of "own" fit
+    perturbed rows, which costs accuracy at small ε.
 
-    Without noise a model reveals centers of clusters of rows, and is therefore not private. With
-    noise, the numbers of each participant's classes and subsets are still visible.
+    Without noise a model is not private: it reveals centers of clusters of rows. With noise, the
+    numbers of each participant's classes and subsets are still visible.
 
-    With many noisy participants, the maximum selects the one with the largest error in favor of a
-    class. On human activity with 25 participants, five voters were better than one at every ε.
+    With many noisy participants, the maximum selects the largest error in favor of a class. On
+    human activity with 25 participants, five voters were better than one at every ε.
 
     References
     ----------
@@ -377,7 +374,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Learn a fuzzy set for each participant and class.
+        """Learn a fuzzy set per participant and class.
 
         Parameters
         ----------
@@ -425,7 +422,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             for c in np.unique(class_indices[of_participant]):
                 rules.append(FuzzyRule(name, self.classes_.tolist()[c]))
                 sets.append(np.flatnonzero(of_participant & (class_indices == c)))
-        # Errors are compared with those of other participants, who fit codes of the same size.
+        # Errors are compared with other participants', who fit codes of the same size.
         alone, fewest = not private and groups is None, min(map(len, sets))
         sized = copy(self)
         if self.n_components == "auto" and not (alone and fewest >= FEW_ROWS):
@@ -438,7 +435,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         return self
 
     def _perturb(self, X, participants, names):
-        """Return the rows with each participant's own noise, and their guarantees by name."""
+        """Return the rows with each participant's noise, and their guarantees by name."""
         if self.noise is None:
             return X, dict.fromkeys(names)
         noisy, guarantees = np.empty_like(X), {}
@@ -449,8 +446,8 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         return noisy, guarantees
 
     def _assemble(self, rules, autoencoders, guarantees):
-        """Take rules and their autoencoders, fitted, loaded or merged, as this model."""
-        self.__dict__.pop("error_scales_", None)  # those of an earlier fit
+        """Set rules and their autoencoders, fitted, loaded or merged."""
+        self.__dict__.pop("error_scales_", None)  # from an earlier fit
         self.rules_, self.autoencoders_, self.guarantees_ = rules, autoencoders, guarantees
         self.participants_ = list(guarantees)
         self.guarantee_ = joint_guarantee(guarantees.values())
@@ -539,7 +536,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         return error_membership(self._rule_errors(X), self.n_features_in_)
 
     def explain(self, x: ArrayLike, schema: Any = None, *, n_rules: int = 5) -> FuzzyExplanation:
-        """Explain a prediction: what the columns add, and the strongest rules.
+        """Explain a prediction by contributions of columns and by the strongest rules.
 
         Parameters
         ----------
@@ -548,7 +545,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
 
         schema : Schema, mapping, str, path-like or None, default=None
             Schema by which :class:`~skdp.TabularEncoder` encoded the rows, with the ranges and
-            units of the columns. None stands for numbers in [0, 1].
+            units of the columns. None means numbers in [0, 1].
 
         n_rules : int, default=5
             Largest number of rules in the explanation.
@@ -556,7 +553,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         Returns
         -------
         explanation : FuzzyExplanation
-            See :func:`~skdp.tabular.explain_prediction`; of the class of :meth:`predict`.
+            See :func:`~skdp.tabular.explain_prediction`; for the class of :meth:`predict`.
 
         Raises
         ------
@@ -639,8 +636,8 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         Parameters
         ----------
         models : list of DeepFuzzyClassifier
-            Fitted or loaded. They may have different classes. An unnamed participant gets
-            the position of its model as its name.
+            Fitted or loaded. They may have different classes. An unnamed participant is named
+            by the position of its model.
 
         Returns
         -------
@@ -650,9 +647,9 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         Raises
         ------
         ValueError
-            If there are no models, if they differ in their features or in the type of their
-            labels, if two of them have the same participant, or if one has
-            ``error_scale="own"``. Scales that "auto" has learned are left out.
+            If there are no models, if their features or types of labels differ, if two have the
+            same participant, or if one has ``error_scale="own"``. Scales learned by "auto" are
+            left out.
 
         Examples
         --------
@@ -722,7 +719,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             raise ValueError(
                 "The 'membership_function' parameter of DeepFuzzyClassifier must be "
                 f"'gaussian' to be saved, got {self.membership_function!r}: the file contains no "
-                "code. Use pickle if the file is trusted."
+                "code. Use pickle if all readers trust you."
             )
         header, arrays = pack_model(self, _SAVED, self.autoencoders_)
         header |= {
@@ -741,7 +738,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model that :meth:`save` wrote; the file cannot execute code.
+        """Read a model that :meth:`save` wrote, without executing code.
 
         Parameters
         ----------
@@ -798,9 +795,9 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
 
 
 def _check_mergeable(models):
-    """Raise ValueError unless the models of several participants fit together."""
+    """Raise ValueError unless the models of several participants can be merged."""
     if not models:
-        raise ValueError("The 'models' parameter of merge must hold at least one model, got none.")
+        raise ValueError("The 'models' parameter of merge must have at least one model, got none.")
     first = models[0]
     seen: set = set()
     for position, model in enumerate(models):
@@ -831,8 +828,8 @@ def _check_mergeable(models):
         participants = {position if name is None else name for name in model.participants_}
         if participants & seen:
             raise ValueError(
-                f"models[{position}] names a participant that another model names too: "
-                f"{sorted(participants & seen, key=str)}. Give each participant a unique name in "
+                f"models[{position}] has participants of another model: "
+                f"{sorted(participants & seen, key=str)}. Give each a unique name in "
                 "groups; if one participant fitted two models, its privacy is spent twice."
             )
         seen |= participants

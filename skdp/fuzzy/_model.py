@@ -1,4 +1,4 @@
-r"""Zero-order Takagi-Sugeno layers with Bayesian consequents, as SERUMS D3.1 (2019) has them.
+r"""Zero-order Takagi-Sugeno layers with Bayesian consequents, as in SERUMS D3.1 (2019).
 
 A layer's M rules "if x is in the fuzzy set around a_m, then y is α_m" fire to degrees
 that are normalized to sum to one, :math:`K_m(x) = μ_m(x) / \sum_j μ_j(x)`, so that the
@@ -29,8 +29,8 @@ def normalized_memberships(x, centers, weights, function="gaussian"):
 
     A callable ``function`` maps squared weighted distances to logarithms of memberships.
     """
-    # The logarithms are shifted by the largest of each row before they are exponentiated: far from
-    # every center all memberships underflow, their ratios do not.
+    # Logarithms are shifted by the largest of each row before exponentiation: far from every
+    # center all memberships underflow, but their ratios do not.
     degrees = log_kernel(x, centers, weights)
     if function != "gaussian":
         degrees = function(-2.0 * degrees).astype(x.dtype, copy=False)
@@ -42,8 +42,8 @@ def normalized_memberships(x, centers, weights, function="gaussian"):
 
 def mean_field_precision(regression, *, tol, max_iter):
     """Iterate SERUMS D3.1 (2019), (2.150)–(2.154); return the mean precision β̂ and n_iter."""
-    # The posteriors are (2.140)–(2.145), of which β̂ is the mean of that of β.
-    # The regression is diagonal in the eigenbasis of KᵀK, so that a step costs O(M).
+    # The posteriors are (2.140)–(2.145); β̂ is the posterior mean of β. The regression is diagonal
+    # in the eigenbasis of KᵀK, so a step costs O(M).
     n_outputs = regression.targets.shape[1]
     # Shape and rate of the prior of β are 1e-6 in the same step.
     shape = 1e-6 + 0.5 * regression.n_values
@@ -60,9 +60,9 @@ def mean_field_precision(regression, *, tol, max_iter):
 
 @dataclass(frozen=True)
 class FuzzyLayer:
-    """A fitted layer: centers and weights W of the fuzzy sets, posterior means of consequents, β̂.
+    """A fitted layer: centers and weights W of the fuzzy sets, mean consequents, and β̂.
 
-    FFᵀ of the ``factor`` F, where there is one, is the posterior covariance of an output's.
+    The posterior covariance of the consequents of an output is FFᵀ with the optional ``factor`` F.
     """
 
     # SERUMS D3.1 (2019), Definition 6 and (2.111)–(2.115).
@@ -84,12 +84,12 @@ class FuzzyLayer:
         return self.memberships(x) @ self.coef
 
     def variance(self, x):
-        """Return the predictive variance of each output: of its mean, and of the noise."""
+        """Return the predictive variance of each output: of its mean and of the noise."""
         spread = self.memberships(x) @ self.factor
         return np.einsum("ij,ij->i", spread, spread) + 1.0 / self.precision
 
     def astype(self, dtype):
-        """Return the layer with the arrays that :meth:`predict` reads in another dtype."""
+        """Return the layer with the arrays for :meth:`predict` in another dtype."""
         return in_dtype(self, dtype, "centers", "weights", "coef")
 
 
@@ -112,8 +112,8 @@ def fit_layers(
 ):
     """Learn the deep fuzzy model x → Y, SERUMS D3.1 (2019), Algorithm 1; return it and outputs.
 
-    Deeper layers read ``directions`` of ŷ. With ``share_centers`` they use the first one's sets,
-    as the paper does where Vᵀŷ lives in the space of x; with ``standardize`` k-means finds
+    Deeper layers read ``directions`` of ŷ. With ``share_centers`` they use the first layer's
+    sets, as in the paper if Vᵀŷ is in the space of x; with ``standardize`` k-means finds
     centers in the metric of the sets. Layers are added while β̂ grows.
     """
     layers: list[FuzzyLayer] = []
@@ -153,7 +153,7 @@ def fit_layers(
 
 
 def propagate(layers, directions, x):
-    """Return the output of the last layer (2.116), and the input that it read."""
+    """Return the output of the last layer (2.116), and its input."""
     output = layers[0].predict(x)
     for layer in layers[1:]:
         x = output @ directions.T

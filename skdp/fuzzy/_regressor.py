@@ -35,7 +35,7 @@ FUZZY_CONSTRAINTS: dict = {
 
 
 class DeepFuzzyModel(BaseEstimator):
-    """Base of the deep fuzzy regressor and autoencoder: their parameters, and how both learn."""
+    """Base of the deep fuzzy regressor and autoencoder: shared parameters and learning."""
 
     _parameter_constraints: dict = {**FUZZY_CONSTRAINTS, "centers": ["array-like", None]}
 
@@ -67,22 +67,22 @@ class DeepFuzzyModel(BaseEstimator):
 class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, DeepFuzzyModel):
     r"""Deep fuzzy model: stacked Takagi-Sugeno filters with Bayesian consequents.
 
-    Each of M rules states "if x is in the fuzzy set around a_m, then y is α_m". With the
-    memberships of the rules normalized to sum to one, a layer is linear in its consequents,
+    Each of M rules states "if x is in the fuzzy set around a_m, then y is α_m". With rule
+    memberships that sum to one, a layer is linear in its consequents,
 
     .. math:: \hat y(x) = K(x)\,α, \qquad
        K_m(x) = \frac{μ_m(x)}{\sum_j μ_j(x)}, \qquad
        μ_m(x) = \exp\Big(-\tfrac12 \sum_k w_k (x_k - a_{mk})^2\Big)
 
     where α has a Gaussian prior of variance 10⁶, and the precision β of the outputs a Gamma
-    prior; both are estimated by mean-field updates. The input of a further layer consists of the
-    leading principal coordinates Vᵀŷ of the previous output. Layers are added while β grows.
+    prior; mean-field updates estimate both. The input of a further layer is the leading
+    principal coordinates Vᵀŷ of the previous output. Layers are added while β grows.
 
     Parameters
     ----------
     n_components : int, default=20
-        Number of principal coordinates Vᵀŷ that are the input of layers after the first; never
-        more than the number of outputs.
+        Number of principal coordinates Vᵀŷ that further layers read; at most the number of
+        outputs.
 
     n_inducing : int or float, default=0.5
         Number of rules M: a count, or a fraction of the rows in (0, 1]. Never more than
@@ -96,13 +96,13 @@ class DeepFuzzyRegressor(MultiOutputMixin, RegressorMixin, DeepFuzzyModel):
         report. "auto" chooses 0.1, 0.3, 1 or 3 by the leave-one-out error of the first layer.
 
     standardize : bool, default=True
-        Whether units do not matter: outputs are learned with mean zero and variance one, and
-        k-means measures distances in ranges of the features. The report does neither, and its
-        inference may take all of large outputs for noise.
+        Whether to make the result independent of units: outputs are learned with mean zero and
+        variance one, and k-means measures distances in ranges of the features. The report does
+        not, and its inference may mistake all of large outputs for noise.
 
     centers : array-like of shape (n_rules, n_features), default=None
-        Centers of the first layer's fuzzy sets. By default, k-means centroids of X. Further
-        layers always find their own, since their inputs are in another space.
+        Centers of the first layer's fuzzy sets. Default: k-means centroids of X. Further
+        layers find their own, because their inputs are in another space.
 
     membership_function : "gaussian" or callable, default="gaussian"
         A callable takes an array of squared distances, in units of the squared range of

@@ -1,4 +1,4 @@
-"""How much noisy data say of what they hide, and of what is to be learned from them."""
+"""Information that noisy data contain about private values and about outcomes."""
 
 from skdp.information._estimate import InformationEstimate
 from skdp.information._leakage import information_leakage

@@ -1,4 +1,4 @@
-"""Decoders: densities of a private value given what was released, learned from other rows."""
+"""Decoders: densities of a private value given released values, learned from other rows."""
 
 import numpy as np
 from scipy.special import logsumexp, ndtri
@@ -12,16 +12,16 @@ from sklearn.pipeline import make_pipeline
 
 from skdp.membership import MembershipMapping
 
-# Inducing points of a mapping, and principal components that its kernel reads at most: with more,
+# Inducing points of a mapping, and the most principal components that its kernel reads: with more,
 # all rows are far apart (rules of thumb).
 _N_INDUCING, _N_COMPONENTS = 100, 20
-# Equally likely bins of a number for boosting, and rows that each bin asks for. With 8 bins, 2,000
-# values behind a staircase at ε = 4 give .88 nats, with 16 .90, with 24 .87 (exactly: 1.16).
+# Equally likely bins of a number for boosting, and rows per bin. With 8 bins, 2,000 values behind
+# a staircase at ε = 4 give .88 nats, with 16 .90, with 24 .87 (exactly: 1.16).
 _N_BINS, _ROWS_PER_BIN = 16, 100
 
 
 class StandardNormal:
-    """What is known of a normal score without what was released."""
+    """The distribution of a normal score without released values."""
 
     def predictions(self, X, z, train, test):
         return 0.0
@@ -31,23 +31,23 @@ class StandardNormal:
 
 
 class Residuals:
-    """A regression, with Student-t residuals of the scale that other rows' predictions have."""
+    """A regression with Student-t residuals on the scale of other rows' predictions."""
 
     def __init__(self, regressor):
         self.regressor = regressor
 
     def predictions(self, X, z, train, test):
-        """Return what rows of one part are predicted to be by those of the other."""
+        """Return predictions of the rows of one part, learned from the other part."""
         fitted = clone(self.regressor).fit(X[train], z[train])
         return np.asarray(fitted.predict(X[test]), dtype=np.float64).ravel()
 
     def log_density(self, predicted, z, train):
-        """Return log densities of all rows, with the scale that some rows' residuals have."""
+        """Return log densities of all rows, on the scale of some rows' residuals."""
         return t.logpdf(z - predicted, **student_fit((z - predicted)[train]))
 
 
 class Bins:
-    """Probabilities of equally likely bins; in a bin, normal scores as they are anyway."""
+    """Probabilities of equally likely bins; within a bin, the normal density."""
 
     def __init__(self, classifier, n_bins):
         self.classifier, self.n_bins = classifier, n_bins
@@ -62,7 +62,7 @@ class Bins:
 
 
 class Probabilities:
-    """A classifier's log-probability of the class that a row is of."""
+    """A classifier's log-probability of the true class of a row."""
 
     def __init__(self, classifier):
         self.classifier = classifier
@@ -81,7 +81,7 @@ class Probabilities:
 
 
 def number_decoders(n_columns, n_train, seed):
-    """Return the decoders of normal scores, but for the marginal one."""
+    """Return the decoders of normal scores except the marginal one."""
     mapping = MembershipMapping(
         min(_N_INDUCING, n_train),
         input_variance=1e-4,
@@ -98,14 +98,14 @@ def number_decoders(n_columns, n_train, seed):
 
 
 def category_decoders(n_train):
-    """Return the decoders of categories, but for the marginal one."""
+    """Return the decoders of categories except the marginal one."""
     decoders = [Probabilities(LogisticRegression(C=c, max_iter=1000)) for c in (0.01, 1.0)]
-    # With more rows boosting finds what smooth decoders do not (rule of thumb).
+    # With more rows boosting finds what smooth decoders miss (rule of thumb).
     return decoders if n_train < 200 else [*decoders, Probabilities(_boosting())]
 
 
 def frequencies():
-    """Return what is known of a category without what was released."""
+    """Return the distribution of a category without released values."""
     return Probabilities(DummyClassifier(strategy="prior"))
 
 
@@ -116,14 +116,14 @@ def _boosting():
 
 
 def normal_scores(values, ties):
-    """Return the normal quantiles of the ranks of numbers, equal ones in the order of ``ties``."""
+    """Return the normal quantiles of the ranks of numbers; ``ties`` order equal ones."""
     scores = np.empty(len(values))
     scores[np.lexsort((ties, values))] = ndtri((np.arange(len(values)) + 0.5) / len(values))
     return scores
 
 
 def student_fit(residuals):
-    """Return the Student-t distribution of greatest likelihood around zero, by its parameters."""
+    """Return the parameters of the most likely Student-t distribution around zero."""
     squares = residuals * residuals
     start = max(np.mean(squares), 1e-12)
 
@@ -139,7 +139,7 @@ def student_fit(residuals):
 
 
 def mixture_weights(log_densities):
-    """Return the weights of a mixture of greatest likelihood, by expectation-maximization."""
+    """Return the most likely weights of a mixture, by expectation-maximization."""
     relative = np.exp(log_densities - log_densities.max(axis=1, keepdims=True))
     weights = np.full(relative.shape[1], 1 / relative.shape[1])
     for _ in range(30):
@@ -151,10 +151,10 @@ def mixture_weights(log_densities):
 def cross_fitted(decoders, X, target, folds):
     """Return log densities of all rows by a mixture of decoders, learned from the other folds.
 
-    The first decoder knows nothing of X.
+    The first decoder ignores X.
     """
-    # Weights of the mixture, and scales of residuals, are those of greatest likelihood for the
-    # rows of the other folds, which themselves are predicted out of fold.
+    # Weights of the mixture and scales of residuals are the most likely ones for the rows of the
+    # other folds, whose predictions are out of fold.
     predicted = np.empty((len(decoders), len(X)))
     for train, test in folds:
         for of_decoder, decoder in zip(predicted, decoders, strict=True):

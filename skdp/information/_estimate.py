@@ -10,13 +10,13 @@ import numpy as np
 class InformationEstimate:
     """Estimate of the mutual information of two variables from rows.
 
-    It is computed from the rows without noise and does not protect them.
+    It is computed from exact rows and does not protect them.
 
     Parameters
     ----------
     estimate : float
         Mean over the rows, in nats. The expectation of a lower bound is at most the mutual
-        information, so that it may be negative if that is small.
+        information; if this is small, the estimate may be negative.
 
     standard_error : float
         Standard error of the mean, in nats.
@@ -66,7 +66,7 @@ class InformationEstimate:
 
     @property
     def low(self) -> float:
-        """The estimate minus two standard errors, or 0 if that is negative."""
+        """The estimate minus two standard errors, or 0 if this is negative."""
         return max(0.0, self.estimate - 2.0 * self.standard_error)
 
     @property
@@ -89,7 +89,7 @@ class InformationEstimate:
 
 
 def mean_of_gains(gains, about, **details):
-    """Return the estimate that is the mean of what each row says, in nats."""
+    """Return the estimate that is the mean of the rows' contributions, in nats."""
     return InformationEstimate(
         estimate=float(gains.mean()),
         standard_error=float(gains.std(ddof=1) / np.sqrt(len(gains))),

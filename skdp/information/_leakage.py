@@ -44,17 +44,17 @@ def information_leakage(
     random_state: int | np.random.RandomState | None = None,
     verbose: int = 0,
 ) -> InformationEstimate:
-    r"""Estimate how much information about a sensitive column released or predicted data contain.
+    r"""Estimate how much information released or predicted data contain about a sensitive column.
 
-    A lower bound on the mutual information of the sensitive column S and the released columns T,
-    from rows of which the owner has both. For any distribution q of S given T (Barber and
+    This is a lower bound on the mutual information of the sensitive column S and the released
+    columns T, from rows whose owner has both. For any distribution q of S given T (Barber and
     Agakov),
 
     .. math:: I(S; T) \ge E[\log q(S \mid T) - \log p(S)],
 
-    with equality if q is the true distribution. Here q is the best mixture of the densities of
-    several *decoders*. Everything is learned from other rows than those used for evaluation, so
-    that on average the estimate is never too large.
+    with equality if q is the true distribution. Here q is the best mixture of several *decoders*.
+    Each row is evaluated by decoders learned from other rows, so the estimate is never too large
+    on average.
 
     Parameters
     ----------
@@ -71,17 +71,17 @@ def information_leakage(
         ones.
 
     decoder : estimator, default=None
-        A classifier with ``predict_proba`` for categories, or a regressor for numbers. By default
-        a mixture: for numbers ridge regression and :class:`~skdp.MembershipMapping`, both with
-        Student-t residuals, and boosting on up to 16 bins; for categories logistic regression and
-        boosting.
+        A classifier with ``predict_proba`` for categories, or a regressor for numbers. Default:
+        a mixture, for numbers of ridge regression and :class:`~skdp.MembershipMapping`, both with
+        Student-t residuals, and boosting on up to 16 bins; for categories of logistic regression
+        and boosting.
 
     cv : int or splitter, default=5
-        Folds. All rows of a person must be in the same fold: pass a list of splits if a person
-        may have several rows.
+        Folds. All rows of a person must be in one fold: pass a list of splits if people may have
+        several rows.
 
     n_permutations : int, default=10
-        Number of repetitions with the rows of ``private`` permuted, which estimate the null
+        Number of repetitions with permuted rows of ``private``, which estimate the null
         distribution. They multiply the time; 0 for none.
 
     n_jobs : int, default=None
@@ -96,8 +96,8 @@ def information_leakage(
     Returns
     -------
     estimate : InformationEstimate
-        In nats, with its standard error. **It is computed from private rows without noise** and
-        must not be published with a release.
+        In nats, with its standard error. **It is computed from exact private rows** and must not
+        be published with a release.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def information_leakage(
     Notes
     -----
     A small estimate does not prove that the released data contain little information: a better
-    decoder may find more. Only the bound of the guarantee cannot be exceeded.
+    decoder may find more. Only the bound of the guarantee holds for all decoders.
 
     For numbers, S is replaced by normal scores of its ranks, with ties broken at random, which
     does not change the information and makes log p(S) known. For several columns,
@@ -218,7 +218,7 @@ def _private_columns(private):
         values = np.asarray(private)
         if values.ndim not in {1, 2}:
             raise ValueError(
-                "The 'private' parameter must have one or two dimensions, got an array of the "
+                "The 'private' parameter must have one or two dimensions, got the "
                 f"shape {values.shape}. Pass one row for each row of 'released'."
             )
         private = pd.DataFrame(values if values.ndim == 2 else values[:, None])

@@ -34,18 +34,12 @@ def transferability(
     cv: int = 10,
     random_state: int | np.random.RandomState | None = None,
 ) -> InformationEstimate:
-    r"""Estimate how much a release says about the outcomes of a target's rows, in nats.
+    r"""Estimate how much information a release contains about a target's outcomes, in nats.
 
-    The estimate is of the mutual information of outcome and score on the target's rows. It
-    helps to compare several releases before learning from them.
+    The estimate is of the mutual information of outcome and score on the target's rows. Use it to
+    compare several releases before learning from them.
 
     With labels of all rows it is a lower bound (Barber and Agakov),
-
-    .. math:: I(y; s) \ge E[\log q(y \mid s) - \log p(y)],
-
-    where q are the log-posteriors s of the release, corrected by labels of other folds: by a slope
-    and an intercept for each class, with a prior centered at no change, so that ten labels
-    suffice.
 
     Without labels it is the information that the posteriors p of the release claim,
 
@@ -55,7 +49,7 @@ def transferability(
     labels. For a release, p are the posteriors of a :class:`~skdp.DPTransferClassifier` fitted to
     these rows without labels, which adapts to clusters of the rows that agree with the release.
 
-    Of a number, q is a regression of its normal scores on the prediction, learned in other folds,
+    For a number, q is a regression of its normal scores on the prediction, learned in other folds,
     with Student-t residuals. Without outcomes, predictions f with standard deviations s claim
 
     .. math:: \overline{\log(T / s^2)} / 2, \qquad T = \overline{s^2} + \mathrm{var}(f),
@@ -65,14 +59,14 @@ def transferability(
     Parameters
     ----------
     release : Release, fitted classifier or fitted regressor
-        With ``predict_proba`` and ``classes_``; or about a number, where ``predict`` takes
-        ``return_std`` if there are no outcomes.
+        With ``predict_proba`` and ``classes_``; or about a number, with ``return_std`` in
+        ``predict`` if there are no outcomes.
 
     X : array-like or DataFrame of shape (n_rows, n_features)
         Rows of the target, as for ``release.predict_proba``.
 
     y : array-like of shape (n_rows,), default=None
-        Labels, or numbers, of all these rows; omit rows without one.
+        Labels or numbers of all these rows; omit rows without one.
 
     cv : int, default=10
         Number of folds of the labels.
@@ -84,7 +78,7 @@ def transferability(
     -------
     estimate : InformationEstimate
         In nats, with its standard error over rows and a remark if it is unreliable. With labels
-        **it is computed from the target's rows without noise** and must not be published.
+        **it is computed from the target's exact rows** and must not be published.
 
     Raises
     ------
@@ -100,8 +94,8 @@ def transferability(
     Notes
     -----
     :doc:`/benchmarks/privacy` has rank correlations with the information on other rows, and with
-    the gain of a transfer over a few labels alone. With ten labels the estimate is too small, as
-    is the entropy of these labels.
+    the gain of transfer over a few labels only. With ten labels the estimate is too small, like
+    the entropy of these labels.
 
     References
     ----------
@@ -131,8 +125,8 @@ def transferability(
         return _of_number(release, as_frame(X), y, cv, rng)
     if not hasattr(release, "predict_proba") or not hasattr(release, "classes_"):
         raise ValueError(
-            "The 'release' parameter must have predict_proba and classes_, as a Release or a "
-            "fitted classifier has, or be a fitted regressor, got "
+            "The 'release' parameter must have predict_proba and classes_, like a Release or a "
+            "fitted classifier, or be a fitted regressor, got "
             f"{type(release).__name__}."
         )
     X = as_frame(X)
@@ -151,15 +145,15 @@ def _codes(y, classes, n_rows):
     y, classes = np.asarray(as_column(y)), np.asarray(classes)
     if y.shape != (n_rows,):
         raise ValueError(
-            f"The 'y' parameter must have one label for each of {n_rows} rows, got an array of "
-            f"the shape {y.shape}. Omit rows without a label, or pass y=None."
+            f"The 'y' parameter must have one label for each of {n_rows} rows, got the "
+            f"shape {y.shape}. Omit rows without a label, or pass y=None."
         )
     index = {label: k for k, label in enumerate(classes.tolist())}
     unknown = sorted({str(label) for label in y.tolist() if label not in index})
     if unknown:
         raise ValueError(
-            f"The 'y' parameter has labels that are no classes of the release: {listed(unknown)}. "
-            f"Its classes are {listed(classes.tolist())}."
+            f"The 'y' parameter has labels that are not classes of the release: "
+            f"{listed(unknown)}. Its classes are {listed(classes.tolist())}."
         )
     return np.array([index[label] for label in y.tolist()])
 
@@ -185,13 +179,13 @@ def _by_posteriors(p):
 
 
 def _of_number(release, X, y, cv, rng):
-    """Return the estimate of a number: by outcomes, or by what predictions claim."""
+    """Return the estimate for a number, from outcomes or from the claims of predictions."""
     if y is None:
         predicted, deviations = release.predict(X, return_std=True)
         _check_size(predicted, cv)
         variances = deviations**2
         total = variances.mean() + predicted.var()
-        # Of each row the divergence of its normal distribution from that of all rows.
+        # For each row the divergence of its normal distribution from the one of all rows.
         squares = variances + (predicted - predicted.mean()) ** 2
         gains = (squares / total - 1 - np.log(variances / total)) / 2
         remark = "as standard deviations claim, which no outcome has confirmed"

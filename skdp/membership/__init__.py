@@ -1,28 +1,27 @@
 """Membership-mappings, and the autoencoders and classifiers stacked from them.
 
-Within skdp, one protocol connects them. Any object with these two methods can be among the
-autoencoders of a class:
+Within skdp, any object with these two methods can be among the autoencoders of a class:
 
 ``candidates(Y)``
     Yields pairs (code, reconstruction) for a block of rows Y of shape (n_rows, n_features),
-    each an array with one row for each row of Y; the code may be None. The reconstruction
-    nearest to a row is used.
+    each an array with one row per row of Y; the code may be None. The reconstruction nearest
+    to a row is used.
 
 ``values_per_row()``
-    Number of floating-point numbers that ``candidates`` holds in memory for each row, which
+    Number of floating-point numbers that ``candidates`` holds in memory per row, which
     determines the block size of predictions.
 
-A subclass of ``BaseAutoencoder`` defines both and sets, when it is fitted or loaded,
-``training_error_sums_`` (by ``error_sums``) and, by ``_assemble`` where it has layers,
+A subclass of ``BaseAutoencoder`` defines both and sets, when fitted or loaded,
+``training_error_sums_`` (by ``error_sums``) and, by ``_assemble`` if it has layers,
 ``dtype_``, ``n_features_in_`` and scikit-learn's ``_n_features_out``. A subclass of
 ``ReconstructionClassifier`` defines ``fit``, ``autoencoders_by_class`` and
 ``reconstruction_errors`` and sets ``classes_`` and ``dtype_`` (``validate_training`` does) and
 ``temperature_`` (by ``group_temperature``), and with ``error_scale="own"`` also
 ``error_scales_`` (by ``fit_error_scales``).
 
-``group_errors`` computes predictions of any of them, and ``ReconstructionSearch`` those of deep
-autoencoders without most of the reconstructions; ``fit_autoencoders`` fits them, and
-``pack_model`` and ``unpack_model`` convert them to arrays and back.
+``group_errors`` computes predictions of any of them; ``ReconstructionSearch`` skips most
+reconstructions of deep autoencoders. ``fit_autoencoders`` fits them, and ``pack_model`` and
+``unpack_model`` convert them to arrays and back.
 """
 
 from skdp.membership._cdmma import CDMMA, WideCDMMA

@@ -1,4 +1,4 @@
-"""Common parts of all autoencoders: nearest reconstruction, public methods, parallel fits."""
+"""Shared parts of all autoencoders: nearest reconstruction, public methods, parallel fits."""
 
 from numbers import Integral
 from typing import Any
@@ -17,8 +17,8 @@ from skdp.utils._sklearn import Interval
 from skdp.utils._storage import require, stored_array
 from skdp.utils._validation import check_array, validate_queries
 
-# Rows that k-means clusters, for each subset and at least: as FAISS for each cell of an inverted
-# file. With all rows, time would grow with the square of their number.
+# Smallest number of rows per subset that k-means clusters, as in FAISS for each cell of an
+# inverted file. With all rows, time would grow with the square of their number.
 _CLUSTERED_ROWS_EACH = 64
 _CLUSTERED_ROWS = 8192
 
@@ -26,7 +26,7 @@ _CLUSTERED_ROWS = 8192
 def nearest(candidates, Y, keep=None):
     """Reduce pairs (code, reconstruction) to the reconstruction nearest to each row of Y.
 
-    Returns its squared errors, and the rows of ``keep(code, reconstruction)`` where it is nearest.
+    Return its squared errors, and the rows of ``keep(code, reconstruction)`` where it is nearest.
     """
     errors, kept = np.full(len(Y), np.inf, dtype=Y.dtype), None
     for code, reconstruction in candidates:
@@ -46,14 +46,14 @@ def take_output(code, reconstruction):
 
 
 def error_sums(X, fitted):
-    """Return the number of training rows, and sums of their squared errors and of the squares."""
-    # Sums suffice, so that a model does not store one number for each row.
+    """Return the number of training rows and the sums of their squared errors and squares."""
+    # Sums suffice, so that a model does not store one number per row.
     errors = squared_distances(X, fitted).astype(np.float64)
     return np.array([len(errors), errors.sum(), errors @ errors])
 
 
 def check_codes(autoencoder, X):
-    """Return the codes passed to an ``inverse_transform`` in the dtype of the autoencoder."""
+    """Return the codes passed to an ``inverse_transform``, in the dtype of the autoencoder."""
     codes = check_array(X, dtype=autoencoder.dtype_)
     if codes.shape[1] != autoencoder.n_components_:
         raise ValueError(
@@ -76,7 +76,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     feature_names_in_: np.ndarray
 
     def reconstruct(self, X: ArrayLike) -> np.ndarray:
-        """Return the reconstruction of X, the nearest one if there are several candidates.
+        """Return the nearest reconstruction of X.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return self._map_rows(self.reconstruct_block, X, extra=2 * self.n_features_in_)
 
     def reconstruct_block(self, Y: np.ndarray) -> np.ndarray:
-        """Return the reconstruction of a block of rows, without checks and in one piece.
+        """Return the reconstruction of a block of rows, without checks.
 
         For callers that check their rows and divide them into blocks themselves.
 
@@ -112,12 +112,12 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Returns
         -------
         reconstructed : ndarray of shape (n_rows, n_features)
-            For each row the nearest candidate.
+            The nearest candidate for each row.
         """
         return self._nearest(Y, take_output)[1]
 
     def _nearest(self, Y, keep=None):
-        """Return the least errors of a block of rows, and the kept rows of the best candidates."""
+        """Return the smallest errors of a block of rows, and the kept rows of best candidates."""
         return nearest(self.candidates(Y), Y, keep)
 
     def reconstruction_error(self, X: ArrayLike) -> np.ndarray:
@@ -156,7 +156,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Returns
         -------
         code : ndarray of shape (n_samples, `n_components_`)
-            Principal coordinates; those that the layer does not use are zero.
+            Principal coordinates; coordinates that the layer does not use are zero.
 
         Examples
         --------
@@ -184,7 +184,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         )
 
     def _assemble(self, components, layers, dtype):
-        """Take directions and layers, fitted or loaded, as this autoencoder."""
+        """Set directions and layers, fitted or loaded."""
         self.dtype_ = np.dtype(dtype)
         self.components_ = components.astype(dtype, copy=False)
         self.n_components_, self.n_features_in_ = components.shape
@@ -194,7 +194,7 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return self
 
     def _from_arrays(self, arrays, key, dtype):
-        """Restore the state from a file's arrays, whose names start with a key; check them all."""
+        """Restore and check the state from a file's arrays, whose names start with a key."""
         components = stored_array(arrays, f"{key}components", dtype, (None, None))
         layers = self._stored_layers(arrays, key, components)
         sums = stored_array(arrays, f"{key}error_sums", np.float64, (3,))
@@ -209,14 +209,14 @@ class BaseAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
 
 def with_parameters_of(estimator, kind, random_state=None, **others):
-    """Return an unfitted autoencoder of a kind, with the parameters shared with an estimator."""
+    """Return an unfitted autoencoder with the parameters shared with an estimator."""
     names = kind().get_params(deep=False)
     shared = {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
     return kind(**{**shared, "random_state": random_state, **others})
 
 
 def kmeans_partition(Y, n_subsets, random_state):
-    """Return the row indices of each of n_subsets clusters of Y, apart from empty ones."""
+    """Return the row indices of n_subsets clusters of Y, without empty clusters."""
     random_state = check_random_state(random_state)
     n_sampled = max(_CLUSTERED_ROWS, _CLUSTERED_ROWS_EACH * n_subsets)
     sample = Y
@@ -233,12 +233,12 @@ def kmeans_partition(Y, n_subsets, random_state):
 def fit_autoencoders(estimator, kind, X, sets, *, compared=False):
     """Fit autoencoders for each set of rows, given by positions in X, in one pool of workers.
 
-    An estimator's ``subset_size`` splits large sets by k-means, one autoencoder for each subset.
+    An estimator's ``subset_size`` splits large sets by k-means, with one autoencoder per subset.
     If errors of sets will be ``compared``, "auto" is the same number of components for all.
     """
-    # Each worker receives only the rows of its subset, when it starts with it, so that memory
-    # beyond that of X, maybe a memmap, and the autoencoders does not grow with the number of rows.
-    # All seeds are drawn before anything runs in parallel.
+    # Each worker receives the rows of its subset when it starts, so that memory beyond X, which
+    # may be a memmap, and the autoencoders does not grow with the number of rows. All seeds are
+    # drawn before anything runs in parallel.
     random_state = check_random_state(estimator.random_state)
     size = estimator.subset_size
     counts = [1 if size is None else -(-len(rows) // int(size)) for rows in sets]

@@ -28,13 +28,13 @@ from skdp.utils._storage import require, stored_array
 from skdp.utils._validation import validate_data, validate_training_data
 from skdp.utils._warnings import warn
 
-# Rows for each component of "auto", a rule of thumb: with two, 40 rows of breast cancer and 15 of
-# wine are reconstructed badly.
+# Rows per component of "auto" (rule of thumb): with two, 40 rows of breast cancer and 15 of wine
+# are reconstructed badly.
 _ROWS_EACH = 4
 
 
 class _DeepAutoencoder(BaseAutoencoder):
-    """Base of CDMMA and WideCDMMA: predictions by one CDMMA for each subset of the rows."""
+    """Base of CDMMA and WideCDMMA: predictions by one CDMMA per subset of the rows."""
 
     _parameter_constraints: dict = {
         **BaseAutoencoder._parameter_constraints,
@@ -59,7 +59,7 @@ class _DeepAutoencoder(BaseAutoencoder):
         self.random_state = random_state
 
     def layer_outputs(self, X: ArrayLike) -> np.ndarray:
-        """Return the output of every layer; with several subsets, of the one nearest to the row.
+        """Return the output of every layer; with several subsets, of the nearest one.
 
         Parameters
         ----------
@@ -106,18 +106,18 @@ class _DeepAutoencoder(BaseAutoencoder):
         return errors, kept
 
     def _winners(self, Y):
-        """Return the least error of each row, with its subset and layer."""
+        """Return the smallest error of each row, with its subset and layer."""
         search = self._search([self._subsets()])
         errors, winners = search.winners_of_block(Y)
         return errors[:, 0], winners[:, 0]
 
     def _rows_won(self, winners):
-        """Yield the subsets that win rows, and which rows."""
+        """Yield the subsets that win rows, and their rows."""
         for k in np.unique(winners[:, 0]):
             yield k, np.flatnonzero(winners[:, 0] == k)
 
     def candidates(self, Y: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield codes and reconstructions, see :mod:`skdp.membership`.
+        """Yield codes and reconstructions; see :mod:`skdp.membership`.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class _DeepAutoencoder(BaseAutoencoder):
             yield from autoencoder._propagate(Y)
 
     def values_per_row(self) -> int:
-        """Return how many numbers :meth:`candidates` holds in memory for each row.
+        """Return how many numbers :meth:`candidates` holds in memory per row.
 
         Returns
         -------
@@ -154,8 +154,8 @@ class CDMMA(_DeepAutoencoder):
 
     Layer l projects the output of the previous layer on the first
     max(n_components − l + 1, 1) principal directions of the training data and predicts the
-    data from that code with a membership-mapping. Deeper layers use fewer coordinates and
-    reconstruct more abstractly; the output is that of the layer nearest to the input:
+    data from this code with a membership-mapping. Deeper layers use fewer coordinates and
+    reconstruct more abstractly. The output is the layer nearest to the input:
 
     .. math::
        \hat y^{l} = \mathcal{F}^l(P^l \hat y^{l-1}), \quad \hat y^0 = y, \qquad
@@ -165,9 +165,9 @@ class CDMMA(_DeepAutoencoder):
     ----------
     n_components : "auto" or int, default="auto"
         Size of the first layer's code. It never exceeds the number of features or the
-        numerical rank of the centered data. ``"auto"``: 20, as in the papers, or one for every
-        four of fewer than 80 rows. Of the last directions of few rows, other rows lie outside the
-        range of codes, and are not reconstructed.
+        numerical rank of the centered data. ``"auto"``: 20, as in the papers, or a quarter of the
+        number of rows if these are fewer than 80. Along further directions, other rows lie
+        outside the range of the codes and are not reconstructed.
 
     n_inducing : int or float, default=0.5
         Inducing points of each layer: a count, or a fraction of the rows in (0, 1]. Never
@@ -177,10 +177,10 @@ class CDMMA(_DeepAutoencoder):
         Depth L.
 
     inference : {"gamma", "empirical"}, default="gamma"
-        Inference of the mappings, see :class:`MembershipMapping`: ``"gamma"`` is that of
-        Kumar and Moser (ν = 2.1 in the first layer, infinite in deeper ones), ``"empirical"``
-        that of SERUMS D3.3 (2022) (ν = 2.1 in all layers, and each layer starts from the final
-        number of inducing points of the previous one).
+        Inference of the mappings, see :class:`MembershipMapping`: ``"gamma"`` as in Kumar and
+        Moser (ν = 2.1 in the first layer, infinite in deeper ones), ``"empirical"`` as in SERUMS
+        D3.3 (2022) (ν = 2.1 in all layers, and each layer starts from the final number of
+        inducing points of the previous one).
 
     random_state : int, RandomState instance or None, default=None
         For k-means. Pass an int for reproducible results.
@@ -204,10 +204,10 @@ class CDMMA(_DeepAutoencoder):
 
     training_error_sums_ : ndarray of shape (3,)
         Number of training rows, sum of their squared reconstruction errors, and sum of the
-        squares of these.
+        squares of these errors.
 
     dtype_ : dtype
-        Floating dtype of the computations, that of the training rows.
+        Floating dtype of the training rows and of the computations.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -218,7 +218,7 @@ class CDMMA(_DeepAutoencoder):
 
     See Also
     --------
-    WideCDMMA : For large data, with one autoencoder for each subset.
+    WideCDMMA : For large data, with one autoencoder per subset.
     CDMMAClassifier : One autoencoder for each class.
 
     Notes
@@ -334,10 +334,10 @@ class CDMMA(_DeepAutoencoder):
         """Decode codes.
 
         The number of trailing zeros of a code identifies its layer, so that
-        ``inverse_transform(transform(X))`` equals ``reconstruct(X)``, with two exceptions:
-        rows whose last coordinates are themselves exactly zero, as on a grid along the axes,
-        and depths beyond ``n_components_``, where several layers have codes of one entry. A
-        code of zeros only is decoded by the first layer.
+        ``inverse_transform(transform(X))`` equals ``reconstruct(X)``, with two exceptions: rows
+        whose last coordinates are exactly zero, as on a grid along the axes, and depths beyond
+        ``n_components_``, where several layers have codes of one entry. The first layer decodes
+        a code of zeros.
 
         Parameters
         ----------
@@ -375,7 +375,7 @@ class CDMMA(_DeepAutoencoder):
         return [self]
 
     def _propagate(self, Y):
-        """Yield what each layer reads of validated rows, and its output."""
+        """Yield the input and output of each layer for validated rows."""
         output = Y
         for layer in self._layers:
             code = output @ self.components_[: layer.inducing_points.shape[1]].T
@@ -383,7 +383,7 @@ class CDMMA(_DeepAutoencoder):
             yield code, output
 
     def _to_arrays(self):
-        """Return all that predictions need, under the names that a file has."""
+        """Return everything that predictions need, under the names used in files."""
         arrays = {
             "components": self.components_,
             "error_sums": self.training_error_sums_,
@@ -406,7 +406,7 @@ class CDMMA(_DeepAutoencoder):
         layers = []
         for depth, (scale, precision, n_iter) in enumerate(numbers):
             # A scale may be zero: Π(1 + w·s)^−½ underflows if inputs hardly vary, and the
-            # coefficients contain the product already.
+            # coefficients already contain the product.
             require(scale >= 0 and precision > 0, f"{key}layers")
             require(n_iter >= 0 and n_iter == int(n_iter), f"{key}layers")
             width = max(n - depth, 1)
@@ -423,14 +423,14 @@ class CDMMA(_DeepAutoencoder):
 class WideCDMMA(_DeepAutoencoder):
     """Wide conditionally deep membership-mapping autoencoder, for large data.
 
-    k-means splits the rows into ⌈N / subset_size⌉ subsets, each subset gets a
-    :class:`CDMMA` of its own, and the output is the nearest reconstruction among them.
+    k-means splits the rows into ⌈N / subset_size⌉ subsets. Each subset gets its own
+    :class:`CDMMA`, and the output is the nearest reconstruction among them.
 
     Parameters
     ----------
     n_components : "auto" or int, default="auto"
-        Size of the first layer's code in each subset. ``"auto"``: 20, as in the papers, or one
-        for every four of fewer than 80 rows.
+        Size of the first layer's code in each subset. ``"auto"``: 20, as in the papers, or a
+        quarter of the number of rows if these are fewer than 80.
 
     n_inducing : int or float, default=0.5
         Inducing points of each layer: a count, or a fraction of the subset's rows in
@@ -443,12 +443,11 @@ class WideCDMMA(_DeepAutoencoder):
         Inference of the mappings, see :class:`CDMMA`.
 
     subset_size : int, default=1000
-        Number of rows for each autoencoder.
+        Number of rows per autoencoder.
 
     n_jobs : int or None, default=None
         Number of autoencoders fitted in parallel, and of threads in a prediction. ``None``
-        means 1 unless in a :obj:`joblib.parallel_config` context. The result does not depend
-        on it.
+        means 1 unless in a :obj:`joblib.parallel_config` context. It does not change the result.
 
     verbose : int, default=0
         If positive, :meth:`fit` prints its progress.
@@ -459,13 +458,13 @@ class WideCDMMA(_DeepAutoencoder):
     Attributes
     ----------
     autoencoders_ : list of CDMMA
-        One for each subset.
+        One per subset.
 
     n_iter_ : int
         Largest number of iterations of a layer.
 
     dtype_ : dtype
-        Floating dtype of the computations, that of the training rows.
+        Floating dtype of the training rows and of the computations.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -482,7 +481,7 @@ class WideCDMMA(_DeepAutoencoder):
     Notes
     -----
     The code of a row consists of principal coordinates of the subset that reconstructs it best.
-    Codes of different rows are therefore not always comparable, and there is no
+    Codes of different rows are therefore not always comparable. There is no
     ``inverse_transform``, since a code does not identify its subset.
 
     References
@@ -564,9 +563,9 @@ class WideCDMMA(_DeepAutoencoder):
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: ArrayLike, y: Any = None) -> Self:
-        """Add autoencoders for new rows; existing ones are not changed.
+        """Add autoencoders for new rows without changing existing ones.
 
-        The new rows are partitioned among themselves: pass about ``subset_size`` rows or more
+        The new rows are partitioned among themselves: pass at least about ``subset_size`` rows
         at a time. A reconstruction changes only if one of the new autoencoders is nearer.
 
         Parameters
@@ -598,7 +597,7 @@ class WideCDMMA(_DeepAutoencoder):
         return self._join([*self.autoencoders_, *autoencoders])
 
     def _join(self, autoencoders):
-        """Take the autoencoders of the subsets, fitted or loaded, as this one."""
+        """Set the autoencoders of the subsets, fitted or loaded."""
         self.autoencoders_ = autoencoders
         self.n_features_in_ = autoencoders[0].n_features_in_
         self.dtype_ = autoencoders[0].dtype_

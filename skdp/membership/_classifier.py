@@ -1,4 +1,4 @@
-"""Classifiers by the reconstruction errors of one autoencoder for each class."""
+"""Classifiers by the reconstruction errors of one autoencoder per class."""
 
 from numbers import Integral
 from typing import Any, Self
@@ -32,16 +32,16 @@ def validate_training(classifier, X, y, *, min_classes=2, private=False):
     classifier.classes_, class_indices = np.unique(y, return_inverse=True)
     if len(classifier.classes_) < min_classes:
         raise ValueError(
-            f"The 'y' parameter of {type(classifier).__name__}.fit must hold at least two "
-            f"classes, got one class: {classifier.classes_[0]!r}. Add rows of another class, "
-            "or use WideCDMMA to model a single one."
+            f"The 'y' parameter of {type(classifier).__name__}.fit must have at least two "
+            f"classes, got only {classifier.classes_[0]!r}. Add rows of another class, "
+            "or model a single one with WideCDMMA."
         )
     classifier.dtype_ = X.dtype
     return X, class_indices
 
 
 class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
-    """Base of classifiers by reconstruction errors; a subclass defines the model of a class."""
+    """Base of classifiers by reconstruction errors; subclasses define the model of a class."""
 
     _parameter_constraints: dict = {
         "error_scale": [StrOptions({"shared", "own"})],
@@ -98,7 +98,7 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
             Log-probability of each class up to a constant, or with ``error_scale="shared"`` its
             negative squared reconstruction error. With two classes, the score of
-            ``classes_[1]`` minus that of ``classes_[0]``, as in scikit-learn.
+            ``classes_[1]`` minus the score of ``classes_[0]``, as in scikit-learn.
 
         Examples
         --------
@@ -124,8 +124,8 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         y : ndarray of shape (n_samples,)
-            Class labels: the most probable class, or with ``error_scale="shared"`` that of the
-            nearest reconstruction.
+            The most probable class, or with ``error_scale="shared"`` the class of the nearest
+            reconstruction.
 
         Examples
         --------
@@ -140,18 +140,18 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         return self.classes_[best]  # after what refuses what is not fitted
 
     def _nearest_class(self, X):
-        """Return the position of the class that reconstructs each row best."""
+        """Return the index of the class that reconstructs each row best."""
         return self.reconstruction_errors(X).argmin(axis=1)
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Return class probabilities.
 
         With ``error_scale="own"``, probabilities are learned out of fold and include class
-        frequencies. With ``error_scale="shared"``, they are the softmax of −error/T. The residual
-        of a row is assumed to be Gaussian in k directions of variance v each, so that its squared
-        norm has mean kv and variance 2kv²; both are matched to the errors of the training rows,
-        which gives T = 2v = variance/mean. All classes are assumed equally frequent. In both
-        cases the most probable class is that of :meth:`predict`.
+        frequencies. With ``error_scale="shared"``, they are the softmax of −error/T and assume
+        equally frequent classes. T assumes that the residual of a row is Gaussian in k
+        directions of variance v: its squared norm has mean kv and variance 2kv², and matching
+        both to the errors of the training rows gives T = 2v = variance/mean. Either way
+        :meth:`predict` returns the most probable class.
 
         Parameters
         ----------
@@ -204,19 +204,19 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
         return scores if self._has_scales() else scores / self.temperature_
 
     def _scores(self, X):
-        """Return a score of each class, higher being better, (n_samples, n_classes)."""
+        """Return a score of each class, (n_samples, n_classes); higher is better."""
         errors = self.reconstruction_errors(X)
         if not self._has_scales():
             return -errors
         message = (
-            "This %(name)s was fitted with error_scale='shared' and has no scales for each class; "
-            "call 'fit' again with error_scale='own'."
+            "This %(name)s was fitted with error_scale='shared' and has no scales per class. "
+            "Call 'fit' with error_scale='own'."
         )
         check_is_fitted(self, "error_scales_", msg=message)
         return self.error_scales_.scores(errors)
 
     def _has_scales(self):
-        """Return whether errors are compared relative to a scale for each class."""
+        """Return whether errors are compared relative to a scale per class."""
         learned = hasattr(self, "error_scales_")
         return self.error_scale == "own" or (self.error_scale == "auto" and learned)
 
@@ -224,7 +224,7 @@ class ReconstructionClassifier(ClassifierMixin, BaseEstimator):
 class CDMMAClassifier(ReconstructionClassifier):
     r"""Classify by the class whose autoencoder reconstructs a row best.
 
-    Each class gets a :class:`CDMMA`; a query goes to the class c with the least
+    Each class gets a :class:`CDMMA`. A query is assigned to the class c with the smallest
     :math:`\|y - \mathcal{D}_c(y)\|^2`.
 
     Parameters
@@ -245,15 +245,14 @@ class CDMMAClassifier(ReconstructionClassifier):
         Inference of the mappings, see :class:`CDMMA`.
 
     error_scale : {"auto", "own", "shared"}, default="auto"
-        "shared": errors of all classes are compared directly, and the nearest reconstruction
-        wins, as in the papers. "own": they are compared relative to a scale for each class, and
-        class frequencies are taken into account, see ``skdp.membership.ErrorScales``. The
-        scales are learned out of fold, which takes five more fits, or fewer of many rows, and
-        at least two rows of each class. "auto": "own" where it can be learned.
+        "shared": the nearest reconstruction wins, as in the papers. "own": errors are compared
+        relative to a scale per class, and class frequencies count, see
+        ``skdp.membership.ErrorScales``. The scales are learned out of fold, which takes up to
+        five more fits and at least two rows per class. "auto": "own" if it can be learned.
 
     n_jobs : int or None, default=None
         Number of classes fitted in parallel, and of threads in a prediction. ``None`` means 1
-        unless in a :obj:`joblib.parallel_config` context. The result does not depend on it.
+        unless in a :obj:`joblib.parallel_config` context. It does not change the result.
 
     verbose : int, default=0
         If positive, :meth:`fit` prints its progress.
@@ -267,13 +266,13 @@ class CDMMAClassifier(ReconstructionClassifier):
         Class labels.
 
     autoencoders_ : list of CDMMA
-        One for each class, in the order of ``classes_``.
+        One per class, in the order of ``classes_``.
 
     n_iter_ : int
         Largest number of iterations of a layer.
 
     dtype_ : dtype
-        Floating dtype of the computations, that of the training rows.
+        Floating dtype of the training rows and of the computations.
 
     temperature_ : float
         T in :meth:`predict_proba`, in squared units of X.
@@ -295,20 +294,20 @@ class CDMMAClassifier(ReconstructionClassifier):
     Notes
     -----
     The classifier suits classes on separate low-dimensional manifolds, such as images and sensor
-    data. If classes overlap, as in most tables, a row is reconstructed about equally well by all
-    of them, and its reconstruction is hardly informative: use
-    :class:`~sklearn.linear_model.LogisticRegression` or trees. Use ``error_scale="shared"`` if
-    training rows are perturbed much more than queries, from whose errors the scales differ.
+    data. If classes overlap, as in most tables, all of them reconstruct a row about equally well,
+    and errors say little: use :class:`~sklearn.linear_model.LogisticRegression` or trees. Use
+    ``error_scale="shared"`` if training rows are perturbed much more than queries, because the
+    scales then do not fit the queries.
 
-    ``n_components="auto"`` has the largest log-likelihood of held-out rows of a class under
-    probabilistic principal components (Tipping and Bishop), on average over classes: as many
+    ``n_components="auto"`` maximizes the log-likelihood of held-out rows of a class under
+    probabilistic principal components (Tipping and Bishop), averaged over classes: as many
     directions as rows vary along distinctly more than along the remaining ones, and at most one
-    for every two rows. A further direction is that of the training rows alone. Other rows lie
-    outside the narrow range of codes along it, where the kernel vanishes, so that a class hardly
-    reconstructs rows of its own. All classes have the same number, as their errors are compared.
+    per two rows. Along further directions other rows lie outside the narrow range of codes, where
+    the kernel vanishes, so that a class hardly reconstructs its own rows. All classes have the
+    same number, because their errors are compared.
 
-    The papers' settings are ``n_components=20, error_scale="shared"``. They need classes of
-    hundreds of rows; :doc:`/benchmarks/papers` compares them with the defaults on small data.
+    The papers use ``n_components=20, error_scale="shared"``, which needs classes of hundreds of
+    rows; :doc:`/benchmarks/papers` compares this with the defaults on small data.
 
     For a private classifier, train it on noisy data (Kumar and Moser, Algorithm 6):
     ``make_pipeline(OptimalDPNoise(bounds=(0, 1), perturb="fit"), CDMMAClassifier())``. The
@@ -366,7 +365,7 @@ class CDMMAClassifier(ReconstructionClassifier):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Learn an autoencoder for each class.
+        """Learn an autoencoder per class.
 
         Parameters
         ----------
@@ -413,21 +412,21 @@ class CDMMAClassifier(ReconstructionClassifier):
         return self._assemble(fit_autoencoders(self, CDMMA, X, sets, compared=True))
 
     def _warn_of_small_classes(self, sets, n_features):
-        """Warn of a number of components that the rows of a class do not support."""
+        """Warn of more components than the rows of a class support."""
         k = min(range(len(sets)), key=lambda k: len(sets[k]))
         most = most_components(len(sets[k]))
         if self.n_components != "auto" and min(self.n_components, n_features) > most:
             name, label = type(self).__name__, self.classes_.tolist()[k]
             warn(
                 f"The 'n_components' parameter of {name}, {self.n_components}, is too large for "
-                f"class {label!r}, of which it got {len(sets[k])} rows: with so many components "
-                "its autoencoder hardly reconstructs any others. Use n_components='auto', or at "
+                f"the {len(sets[k])} rows of class {label!r}: its autoencoder hardly reconstructs "
+                "other rows. Use n_components='auto', or at "
                 f"most {most}."
             )
 
     def _assemble(self, groups):
-        """Take the autoencoders of each class, fitted or loaded, as this classifier."""
-        self.__dict__.pop("error_scales_", None)  # those of an earlier fit
+        """Set the autoencoders of each class, fitted or loaded."""
+        self.__dict__.pop("error_scales_", None)  # from an earlier fit
         self.autoencoders_ = [self._of_class(group) for group in groups]
         self.n_iter_ = max(a.n_iter_ for a in self.autoencoders_)
         self.temperature_ = group_temperature(groups)
@@ -485,9 +484,8 @@ class WideCDMMAClassifier(CDMMAClassifier):
     r"""Classify by the class whose wide autoencoder reconstructs a row best.
 
     Each class gets a :class:`WideCDMMA`: k-means splits its rows into ⌈N / subset_size⌉
-    subsets with an autoencoder each. A query goes to the class c with the least
-    :math:`\|y - \mathcal{WD}_c(y)\|^2`. All autoencoders of all classes are fitted in one
-    pool of workers.
+    subsets with an autoencoder each. A query is assigned to the class c with the smallest
+    :math:`\|y - \mathcal{WD}_c(y)\|^2`. One pool of workers fits all autoencoders.
 
     Parameters
     ----------
@@ -507,20 +505,18 @@ class WideCDMMAClassifier(CDMMAClassifier):
         Inference of the mappings, see :class:`CDMMA`.
 
     subset_size : int, default=1000
-        Number of rows for each autoencoder.
+        Number of rows per autoencoder.
 
     error_scale : {"auto", "own", "shared"}, default="auto"
-        "shared": errors of all classes are compared directly, and the nearest reconstruction
-        wins, as in the papers. "own": they are compared relative to a scale for each class, and
-        class frequencies are taken into account, see ``skdp.membership.ErrorScales``. The
-        scales are learned out of fold, which takes five more fits, or fewer of many rows, and
-        at least two rows of each class. A release cannot hold them. "auto": "own" where it can
-        be learned, hence "shared" after :meth:`partial_fit`.
+        "shared": the nearest reconstruction wins, as in the papers. "own": errors are compared
+        relative to a scale per class, and class frequencies count, see
+        ``skdp.membership.ErrorScales``. The scales are learned out of fold, which takes up to
+        five more fits and at least two rows per class; a release cannot hold them. "auto": "own"
+        if it can be learned, hence "shared" after :meth:`partial_fit`.
 
     n_jobs : int or None, default=None
         Number of autoencoders fitted in parallel, and of threads in a prediction. ``None``
-        means 1 unless in a :obj:`joblib.parallel_config` context. The result does not depend
-        on it.
+        means 1 unless in a :obj:`joblib.parallel_config` context. It does not change the result.
 
     verbose : int, default=0
         If positive, :meth:`fit` prints its progress.
@@ -534,13 +530,13 @@ class WideCDMMAClassifier(CDMMAClassifier):
         Class labels.
 
     autoencoders_ : list of WideCDMMA
-        One for each class, in the order of ``classes_``.
+        One per class, in the order of ``classes_``.
 
     n_iter_ : int
         Largest number of iterations of a layer.
 
     dtype_ : dtype
-        Floating dtype of the computations, that of the training rows.
+        Floating dtype of the training rows and of the computations.
 
     temperature_ : float
         T in :meth:`predict_proba`, in squared units of X.
@@ -557,7 +553,7 @@ class WideCDMMAClassifier(CDMMAClassifier):
 
     See Also
     --------
-    CDMMAClassifier : One autoencoder for each class, for small classes.
+    CDMMAClassifier : One autoencoder per class, for small classes.
 
     Notes
     -----
@@ -621,11 +617,11 @@ class WideCDMMAClassifier(CDMMAClassifier):
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: Any = None) -> Self:
-        """Add autoencoders for new rows, of known or of new classes.
+        """Add autoencoders for new rows, of known or new classes.
 
-        Existing autoencoders are not changed, so that errors can only decrease, namely where a
-        new autoencoder is nearer. The new rows of a class are partitioned among themselves: pass
-        about ``subset_size`` rows of each class, or more, at a time.
+        Existing autoencoders do not change, so errors can only decrease, where a new autoencoder
+        is nearer. The new rows of a class are partitioned among themselves: pass at least about
+        ``subset_size`` rows per class at a time.
 
         Parameters
         ----------
@@ -646,7 +642,7 @@ class WideCDMMAClassifier(CDMMAClassifier):
         Raises
         ------
         ValueError
-            If ``error_scale="own"``, which is learned from all rows together, or if the new
+            If ``error_scale="own"``, which is learned from all rows at once, or if the new
             classes are text and the known ones numbers, or vice versa.
 
         Examples
@@ -663,7 +659,7 @@ class WideCDMMAClassifier(CDMMAClassifier):
         if self.error_scale == "own":
             raise ValueError(
                 "The 'error_scale' parameter of WideCDMMAClassifier must be 'shared' for "
-                "partial_fit, got 'own', which is learned from all rows together. Use 'shared', "
+                "partial_fit, got 'own', which is learned from all rows at once. Use 'shared', "
                 "or call fit with all rows."
             )
         if not hasattr(self, "classes_"):
@@ -674,9 +670,9 @@ class WideCDMMAClassifier(CDMMAClassifier):
         present = np.unique(y)
         if (present.dtype.kind in "OSU") != (self.classes_.dtype.kind in "OSU"):
             raise ValueError(
-                "The 'y' parameter of WideCDMMAClassifier.partial_fit must hold classes of the "
-                f"kind of the first ones, such as {self.classes_[0]!r}, all text or all numbers, "
-                f"got {present[0]!r}. Convert them."
+                "The 'y' parameter of WideCDMMAClassifier.partial_fit must be all text or all "
+                f"numbers, like the first class {self.classes_[0]!r}, "
+                f"got {present[0]!r}. Convert it."
             )
         sets = [np.flatnonzero(y == label) for label in present]
         added = fit_autoencoders(self, CDMMA, X, sets, compared=True)

@@ -1,4 +1,4 @@
-"""The number of principal components that autoencoders of rows should have."""
+"""Choice of the number of principal components of autoencoders."""
 
 import numpy as np
 
@@ -7,25 +7,24 @@ from skdp.utils._parallel import run_tasks
 
 # Largest number of components, as in all experiments of the papers.
 MOST_COMPONENTS = 20
-# Evenly spaced rows of a set that are looked at: more hardly change the choice.
+# Evenly spaced rows of a set that are used: more hardly change the choice.
 _MOST_ROWS = 500
 _N_FOLDS = 5
 
 
 def most_components(n_rows):
-    """Return the most components that so many rows support: each takes two rows, at least."""
-    # Along further directions the variance of held-out rows is a multiple of that of the rows from
-    # which these were learned: they lie outside the range of codes, where the kernel vanishes.
+    """Return the most components that this many rows support: half of their number."""
+    # Along further directions the variance of held-out rows is a multiple of the training rows'
+    # variance: they lie outside the range of codes, where the kernel vanishes.
     return max(1, n_rows // 2 - 1)
 
 
 def likely_components(X, sets, *, n_jobs=None):
     """Return the numbers of components for autoencoders of sets of rows, positions in X.
 
-    They are equal, so that errors can be compared, except that small sets support fewer. Their
-    number has the largest mean over sets of the held-out log-likelihood of probabilistic
-    principal components (Tipping and Bishop, 1999): the directions in which rows vary distinctly
-    more than in the remaining ones.
+    They are equal, so that errors can be compared, except that small sets support fewer. They
+    maximize the mean held-out log-likelihood of probabilistic principal components (Tipping and
+    Bishop, 1999): the directions along which rows vary distinctly more than along the others.
     """
     tasks = ((X[rows[:: -(-len(rows) // _MOST_ROWS)]], MOST_COMPONENTS) for rows in sets)
     curves = run_tasks(_held_out_likelihoods, tasks, len(sets), n_jobs=n_jobs)

@@ -17,8 +17,8 @@ from skdp.utils._parallel import map_rows
 from skdp.utils._storage import require
 from skdp.utils._warnings import recorded_warnings
 
-# Folds are left out until these are so many rows, enough for two numbers of each class: of many
-# rows one more fit suffices. A rule of thumb.
+# Folds are held out until they have this many rows, enough for two numbers per class: of many rows
+# one more fit suffices (rule of thumb).
 _ROWS_LEFT_OUT = 500
 
 
@@ -40,7 +40,7 @@ def error_temperature(sums, n_features):
 
 
 def group_temperature(groups):
-    """Return :func:`error_temperature` of errors about the mean of their group of autoencoders."""
+    """Return the :func:`error_temperature` of groups of autoencoders."""
     sums = [np.sum([a.training_error_sums_ for a in group], axis=0) for group in groups]
     temperature = error_temperature(sums, groups[0][0].n_features_in_)
     require(np.isfinite(temperature) and temperature > 0, "error_sums")  # of an untrusted file
@@ -48,9 +48,9 @@ def group_temperature(groups):
 
 
 def group_errors(groups, X, *, dtype, n_jobs=None, embed=None, reduce=None):
-    """Return the least squared error among the autoencoders of each group, always finite.
+    """Return the smallest squared error among the autoencoders of each group, always finite.
 
-    ``embed(Y)`` yields what each group reconstructs in place of Y; ``reduce`` replaces errors.
+    ``embed(Y)`` yields what each group reconstructs instead of Y; ``reduce`` replaces errors.
     """
     # Blocks of rows are scored in threads, in memory that does not grow with their number.
 
@@ -79,7 +79,7 @@ class ErrorScales:
     r"""Probabilities of classes given their reconstruction errors.
 
     Class c has a power :math:`a_c` and an offset :math:`b_c`; the squared error :math:`e_c` of
-    its reconstruction is taken relative to the typical error :math:`m`:
+    its reconstruction is divided by the typical error :math:`m`:
 
     .. math:: P(c) \propto \exp(b_c)\,(e_c / m)^{-a_c}
 
@@ -103,8 +103,8 @@ class ErrorScales:
 
     References
     ----------
-    Platt, J., "Probabilistic outputs for support vector machines" (1999), treats the case of one
-    score, likewise out of fold.
+    Platt, J., "Probabilistic outputs for support vector machines" (1999), also out of fold, for
+    one score.
 
     Examples
     --------
@@ -219,9 +219,9 @@ def _fit_logits(logs, class_indices):
     """Return powers and offsets at the posterior mode, by their gradient."""
     n_classes = logs.shape[1]
     is_class = np.eye(n_classes)[class_indices]
-    # Rules of thumb: of the prior of the logarithm of the common power, since digits and tables
-    # have powers of 0.1 to 10, and a nearer reconstruction makes no class less probable, whatever
-    # a few rows say; of those that shrink the classes' powers together, and their offsets.
+    # Rules of thumb: the prior of the logarithm of the common power, since digits and tables have
+    # powers of 0.1 to 10, and a nearer reconstruction makes no class less probable, whatever a few
+    # rows say; and the priors that shrink the classes' powers together, and their offsets.
     precisions = np.repeat([1.0, 30.0, 3.0], [1, n_classes, n_classes])
 
     def objective(parameters):

@@ -29,9 +29,9 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     .. math:: \hat y(x) = G(x)\,α, \qquad α = (Φ + τK + K/β)^{-1}\,Ψ^T Y
 
-    with K the kernel matrix of the inducing points, Ψ and Φ the kernel (products) averaged
-    over the uncertainty of the inputs, τ the smoothing that the Student-t model adds, and β
-    the precision of the outputs, which is learned.
+    K is the kernel matrix of the inducing points; Ψ and Φ are the kernel and its products,
+    averaged over the uncertainty of the inputs; τ is the smoothing of the Student-t model, and β
+    the learned precision of the outputs.
 
     Parameters
     ----------
@@ -42,17 +42,16 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
     inference : {"gamma", "empirical"}, default="gamma"
         How β and the kernel variance are estimated. ``"gamma"``: Gamma-distributed precisions
         and uncertain inputs (Kumar and Moser, Algorithm 1). ``"empirical"``: β is the inverse
-        of the mean squared residual, M and the kernel variance adapt to the variance of the
+        of the mean squared residual; M and the kernel variance adapt to the variance of the
         outputs (SERUMS D3.3 (2022), Algorithm 1).
 
     nu : float, default=2.1
-        Degrees of freedom ν > 2 of the Student-t mapping; ``inf`` switches its smoothing
-        off (τ = 0), for "gamma" only. Large values make "empirical" drop nearly all
-        inducing points.
+        Degrees of freedom ν > 2 of the Student-t mapping; ``inf``, for "gamma" only, switches
+        its smoothing off (τ = 0). Large values make "empirical" drop nearly all inducing points.
 
     input_variance : float, default=0.0
-        Variance σ_x² ≥ 0 of errors in the inputs, in squared units of X; 0.01 in the paper, for
-        features of about unit range. Used by ``inference="gamma"``.
+        Variance σ_x² ≥ 0 of errors in the inputs, in squared units of X, for
+        ``inference="gamma"``; 0.01 in the paper, for features of about unit range.
 
     length_scale : "auto" or float, default="auto"
         Width of the kernel along each feature, in units of the feature's range; 1 in the papers.
@@ -60,12 +59,12 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         cost.
 
     standardize : bool, default=True
-        Whether units do not matter: outputs are learned with mean zero and variance one, and
-        k-means measures distances in ranges of the features. The papers do neither, and their
-        prior of the outputs shrinks values far from zero or much larger than one.
+        Whether to make the result independent of units: outputs are learned with mean zero and
+        variance one, and k-means measures distances in ranges of the features. The papers do not,
+        and their prior shrinks outputs far from zero or much larger than one.
 
     inducing_points : array-like of shape (n_points, n_features), default=None
-        Inducing points. By default, k-means centroids of X.
+        Inducing points. Default: k-means centroids of X.
 
     tol : float, default=1e-4
         Relative change of β at which the iteration stops.
@@ -82,7 +81,7 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         The points a.
 
     dual_coef_ : ndarray of shape (n_points, n_outputs)
-        The coefficients α, of standardized outputs with ``standardize``.
+        The coefficients α; of standardized outputs if ``standardize``.
 
     precision_ : float
         The precision β of the outputs, in inverse squared units of y, or of standardized outputs.
@@ -107,8 +106,8 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     Notes
     -----
-    The kernel is :math:`\exp(-\tfrac12\sum_k (x_k-x'_k)^2/(\ell r_k)^2)`, r_k the range of
-    feature k and :math:`\ell` the ``length_scale``. The mapping of the papers has
+    The kernel is :math:`\exp(-\tfrac12\sum_k (x_k-x'_k)^2/(\ell r_k)^2)` with the range r_k of
+    feature k and the ``length_scale`` :math:`\ell`. The papers use
     ``length_scale=1.0, standardize=False``, and ``input_variance=0.01`` with "gamma".
 
     References
@@ -216,8 +215,8 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if self.inference == "empirical" and np.isinf(self.nu):
             raise ValueError(
                 "The 'nu' parameter of MembershipMapping must be finite with "
-                "inference='empirical', got inf: without smoothing the number of inducing points "
-                "is undefined. Use nu=2.1, or inference='gamma'."
+                "inference='empirical', got inf: the number of inducing points would be "
+                "undefined. Use nu=2.1, or inference='gamma'."
             )
         Y = outputs.reshape(len(outputs), -1).astype(np.float64)
         self._outputs = Standardization.of(Y, self.standardize)
@@ -258,10 +257,10 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
         return_std : bool, default=False
             Whether to return the standard deviation of the predictive distribution too. Its
-            square is the sum of the noise 1/β, the variance due to the posterior of the outputs
-            at the inducing points (equation (156)), and that of the mapping given these
-            (equation (149)), which grows with the distance from them. It costs O(M²) for each
-            row and O(M³) once, and a fitted mapping keeps an M × M matrix for it.
+            square adds up the noise 1/β, the posterior variance of the outputs at the inducing
+            points (equation (156)), and the variance of the mapping given these (equation (149)),
+            which grows with the distance from them. It costs O(M²) per row and O(M³) once, and a
+            fitted mapping keeps an M × M matrix for it.
 
         Returns
         -------
@@ -305,7 +304,7 @@ class MembershipMapping(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return y, std.reshape(y.shape).astype(y.dtype)
 
     def predict_block(self, X: np.ndarray) -> np.ndarray:
-        """Predict a block of rows, without validation and in one piece.
+        """Predict a block of rows, without validation.
 
         For callers that validate their rows and divide them into blocks.
 

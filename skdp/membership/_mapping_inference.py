@@ -1,17 +1,17 @@
 r"""Learning one membership-mapping: inducing points, kernel, inference, coefficients.
 
-With weights w, :math:`kr(x, x') = \exp(-\tfrac12 \sum_k w_k (x_k - x'_k)^2)`. Where an
-input is known up to a Gaussian error of variance s, the kernel and the product of two
-kernels are replaced by their averages, Ψ and Φ of Kumar and Moser, equations (154) and
-(155); s = 0 gives Ψ = K_xa and Φ = K_xaᵀK_xa, the inference of SERUMS D3.3 (2022).
+With weights w, :math:`kr(x, x') = \exp(-\tfrac12 \sum_k w_k (x_k - x'_k)^2)`. If inputs have a
+Gaussian error of variance s, the kernel and the product of two kernels are replaced by their
+averages, Ψ and Φ of Kumar and Moser, equations (154) and (155). With s = 0, Ψ = K_xa and
+Φ = K_xaᵀK_xa, the inference of SERUMS D3.3 (2022).
 
 Both papers estimate :math:`α = (Φ + τK + K/β)^{-1} Ψ^T Y` and alternate it with an update
-of the precision β. In the generalized eigenbasis of (Φ, K) every quantity that the
-iteration needs is a sum of M terms, so a step costs O(M) instead of a factorization.
+of the precision β. In the generalized eigenbasis of (Φ, K), every quantity of the iteration
+is a sum of M terms, so a step costs O(M) instead of a factorization.
 
 The outputs u at the inducing points have the posterior N(m̂, K̂) of Kumar and Moser, equations
-(156) and (157), with :math:`K^{-1} \hat K K^{-1} = (K + β(Φ + τK))^{-1}` and
-:math:`K^{-1} \hat m_j = α_j`, which the same basis makes diagonal.
+(156) and (157). The same basis makes :math:`K^{-1} \hat K K^{-1} = (K + β(Φ + τK))^{-1}` and
+:math:`K^{-1} \hat m_j = α_j` diagonal.
 """
 
 from dataclasses import dataclass
@@ -98,7 +98,7 @@ def empirical_precision(regression, tau, scale, *, tol, max_iter):
 
 @dataclass(frozen=True)
 class PredictiveVariance:
-    """The posterior of a mapping, by which to compute variances of its outputs."""
+    """The posterior of a mapping, for the variances of its outputs."""
 
     # In terms of the kernel of unit variance, and in float64: K⁻¹ may have entries of 1e11.
 
@@ -136,7 +136,7 @@ class PredictiveVariance:
 
 @dataclass(frozen=True)
 class Layer:
-    """A fitted membership-mapping: points a, weights of the kernel, ``scale * α``, and β."""
+    """A fitted membership-mapping: points a, kernel weights, ``scale * α``, and β."""
 
     # The constant factor of G(x) may be as small as 1e-40 when an input varies little, so that
     # ``coef`` contains it, in float64.
@@ -228,7 +228,7 @@ def fit_layer(
     # which ``n_inducing`` is the most points. ``input_variance`` is used by "gamma" alone. With
     # ``standardize``, k-means finds centers in the metric of the kernel.
     weights = inverse_squared_range(x)
-    # Rows that differ by nothing but rounding count as one, not as so many inducing points.
+    # Rows that differ only by rounding count as one inducing point.
     x = np.where(weights > 0, x, x.mean(axis=0))
 
     def points(n_centers):

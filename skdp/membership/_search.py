@@ -1,14 +1,14 @@
-r"""Which of many deep autoencoders reconstructs a row best, without reconstructing it by each.
+r"""Search for the deep autoencoder that reconstructs a row best, with few reconstructions.
 
 A reconstruction costs M·p products, with M inducing points and p features. In d orthonormal
-directions Q it costs M·d, and what it says is a lower bound of the error,
+directions Q it costs M·d and gives a lower bound of the error,
 
 .. math:: \|Q(y - \hat y)\|^2 \le \|y - \hat y\|^2,
 
-so that an autoencoder whose bound exceeds the error of another cannot be the best. The bounds
-are exact whatever Q is; the principal directions of the reconstructions themselves make them
-tight. A deeper layer reads :math:`P\hat y`, which costs M·n products in place of M·p, so that
-reconstructions between the layers are not needed either.
+so an autoencoder whose bound exceeds the error of another cannot be the best. The bounds are
+valid for any Q; the principal directions of the reconstructions make them tight. A deeper layer
+needs :math:`P\hat y`, which costs M·n products instead of M·p, so reconstructions between the
+layers are not needed either.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ import numpy as np
 from skdp.utils._linalg import as_slice, squared_distances
 from skdp.utils._parallel import map_rows, run_in_threads
 
-# Directions of the bounds. On MNIST, of the 63 errors of a digit 6.0, 2.2 and 1.2 are computed to
+# Directions of the bounds. On MNIST, of the 63 errors of a digit, 6.0, 2.2 and 1.2 are computed to
 # find its class with 32, 64 and 128 of them.
 N_DIRECTIONS = 64
 
@@ -29,7 +29,7 @@ class _LayerTables:
     """One layer, prepared for queries."""
 
     # Inducing points, in coordinates in which the kernel is exp(−½|x − a|²), then ones, and
-    # −½|a|²: times (x, −½|x|², 1) they make the kernel's logarithm in one product. (n + 2, M)
+    # −½|a|²: multiplied by (x, −½|x|², 1) they give the kernel's logarithm. (n + 2, M)
     points: np.ndarray
     shift: np.ndarray  # the origin of these coordinates
     outputs: np.ndarray  # coefficients along the bounds' directions, and as the next layer reads
@@ -48,7 +48,7 @@ class _LayerTables:
 
 
 def _reader(components, layer):
-    """Return by what a row is multiplied to become the input of a layer, scaled, (p, n)."""
+    """Return the matrix that turns a row into the scaled input of a layer, (p, n)."""
     n = layer.inducing_points.shape[1]
     return components[:n].T * np.sqrt(layer.weights)
 
@@ -63,7 +63,7 @@ def _layer_tables(layer, along):
 
 
 def _reconstructed_points(autoencoders):
-    """Return some reconstructions of inducing points by each autoencoder, one below the other."""
+    """Return some reconstructions of inducing points by each autoencoder, stacked."""
     # Eight reconstructions for each direction (rule of thumb).
     n_each = -(-N_DIRECTIONS * 8 // len(autoencoders))
     samples = []
@@ -81,7 +81,7 @@ def _leading_directions(samples):
 
 
 class _Race:
-    """Errors of a block of rows, computed as far as they are needed.
+    """Errors of a block of rows, computed as far as needed.
 
     ``bounds``, ``errors`` and ``computed`` have the shape (n_rows, n_autoencoders, n_layers).
     """
@@ -92,13 +92,13 @@ class _Race:
         self.computed = np.zeros(bounds.shape, dtype=bool)
 
     def compute(self, wanted):
-        """Compute errors that are not computed yet."""
+        """Compute errors that are still missing."""
         errors = self.search.wanted_errors(self.Y, wanted, self.n_jobs)
         self.errors = np.minimum(self.errors, errors)
         self.computed |= wanted
 
     def compute_promising(self, groups):
-        """Compute the error with the least bound for each row and group, or all without bounds."""
+        """Compute the error with the smallest bound per row and group, or all without bounds."""
         if not self.bounds.any():
             self.compute(~self.computed)
             return
@@ -109,7 +109,7 @@ class _Race:
         self.compute(wanted)
 
     def winners(self):
-        """Return the least error of each group, and whose it is, its layer included."""
+        """Return the smallest error of each group, with its autoencoder and layer."""
         sizes = self.search.sizes
         groups = list(starmap(slice, pairwise(sizes)))
         self.compute_promising(groups)
@@ -125,7 +125,7 @@ class _Race:
         return np.stack(errors, axis=1), np.stack(winners, axis=1)
 
     def leaders(self):
-        """Return the group that has the least error of all."""
+        """Return the group with the smallest error."""
         sizes = np.diff(self.search.sizes)
         group_of = np.repeat(np.arange(len(sizes)), sizes)
         self.compute_promising([slice(0, len(group_of))])
@@ -142,7 +142,7 @@ class _Race:
 
 
 def _least(values):
-    """Return the autoencoder and layer with the least value of each row."""
+    """Return the autoencoder and layer with the smallest value in each row."""
     return np.divmod(values.reshape(len(values), -1).argmin(axis=1), values.shape[2])
 
 
@@ -153,14 +153,14 @@ def _portions(positions):
 
 
 class ReconstructionSearch:
-    """The least reconstruction error of rows among autoencoders of several groups."""
+    """The smallest reconstruction error of rows among autoencoders of several groups."""
 
     def __init__(self, groups):
         autoencoders = [a for group in groups for a in group]
         self.sizes = np.cumsum([0, *(len(group) for group in groups)])
         n_features = autoencoders[0].n_features_in_
         samples = _reconstructed_points(autoencoders)
-        # Orthonormal columns along which bounds are computed; none where that costs as much as
+        # Orthonormal columns along which bounds are computed; none if that costs as much as
         # errors.
         self.basis = np.empty((n_features, 0), dtype=samples.dtype)
         if n_features > 2 * N_DIRECTIONS:
@@ -178,7 +178,7 @@ class ReconstructionSearch:
             self.layers.append(tables)
 
     def errors(self, X, *, n_jobs=None):
-        """Return the least error of each row among the autoencoders of each group, finite."""
+        """Return the smallest error of each row among the autoencoders of each group, finite."""
         largest = float(np.finfo(self.basis.dtype).max)
 
         def compute(Y):
@@ -189,7 +189,7 @@ class ReconstructionSearch:
         return self._map_rows(compute, X)
 
     def nearest_group(self, X, *, n_jobs=None):
-        """Return which group has the autoencoder with the least error of all, for each row."""
+        """Return the group whose autoencoder has the smallest error for each row."""
 
         def compute(Y):
             [leaders] = self._race(Y, n_jobs, lambda race: (race.leaders(),))
@@ -198,7 +198,7 @@ class ReconstructionSearch:
         return self._map_rows(compute, X)
 
     def winners_of_block(self, Y, *, n_jobs=None):
-        """Return the least errors by group, maybe infinite, with autoencoder and layer."""
+        """Return the smallest errors by group, maybe infinite, with autoencoder and layer."""
         return self._race(Y, n_jobs, _Race.winners)
 
     def _map_rows(self, compute, X):
@@ -219,9 +219,9 @@ class ReconstructionSearch:
         along = Y @ self.basis
         n_autoencoders, n_layers = len(self.layers), len(self.layers[0])
         bounded = self.basis.shape[1] and n_autoencoders * n_layers > 1
-        # Queries with much noise are alike along the basis: then bounds say little.
-        # Bounds are tried on the first rows: they cost about a fifth of the errors, and are worth
-        # it if they leave few of these open.
+        # Queries with much noise are alike along the basis: bounds then say little.
+        # Bounds are tried on the first rows: they cost about a fifth of the errors, and are useful
+        # if they leave few of these open.
         tried = 64 if bounded else len(Y)
         finished = []
         for some in starmap(slice, pairwise(np.unique([0, min(tried, len(Y)), len(Y)]))):
@@ -251,7 +251,7 @@ class ReconstructionSearch:
         run_in_threads(fill, range(len(self.layers)), n_jobs)
 
     def wanted_errors(self, Y, wanted, n_jobs=None):
-        """Return the errors that are wanted, and infinity for the others."""
+        """Return the wanted errors, and infinity for the others."""
         n_directions = self.basis.shape[1]
         errors = np.full(wanted.shape, np.inf, dtype=Y.dtype)
 
@@ -276,9 +276,9 @@ class ReconstructionSearch:
 
 
 class SearchCache:
-    """Prepares a :class:`ReconstructionSearch` when it is first needed, and keeps it.
+    """Creates a :class:`ReconstructionSearch` when first needed, and keeps it.
 
-    Copies and pickles of it are empty: what it keeps follows from the autoencoders.
+    Its copies and pickles are empty, because the autoencoders determine its content.
     """
 
     def __init__(self):

@@ -1,4 +1,4 @@
-"""Models of groups of autoencoders as a JSON header and arrays, and back."""
+"""Conversion of models of groups of autoencoders to a JSON header and arrays, and back."""
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -13,19 +13,19 @@ _SAVED = ("n_components", "n_inducing", "n_layers", "inference", "subset_size")
 
 
 def check_shared_scales(classifier, which):
-    """Raise ValueError if a classifier has scales of errors, which hold for its own rows alone."""
+    """Raise ValueError if a classifier has scales of errors, which fit its own rows only."""
     if classifier.error_scale != "shared":
         raise ValueError(
             f"The 'error_scale' parameter of {which} must be 'shared', got "
-            f"{classifier.error_scale!r}: scales of each class hold for its own rows alone, and "
-            "are not kept. Call set_params(error_scale='shared') first."
+            f"{classifier.error_scale!r}: scales per class fit its own rows only and "
+            "are not stored. Call set_params(error_scale='shared') first."
         )
 
 
 def pack_model(model, saved, groups, prefix=""):
     """Return a fitted model of groups of autoencoders as a JSON header and arrays.
 
-    ``saved`` are the parameters that decide how it was fitted. Names of arrays: "prefix k/i/...".
+    ``saved`` are the parameters of the fit. Names of arrays: "prefix k/i/...".
     """
     header = {
         "parameters": {name: getattr(model, name) for name in saved},
@@ -42,9 +42,9 @@ def pack_model(model, saved, groups, prefix=""):
 
 
 def unpack_model(cls, kind, saved, header, arrays, prefix=""):
-    """Rebuild a model, not fitted but for its dtype, and its groups of fitted autoencoders.
+    """Rebuild a model, unfitted except for its dtype, and its groups of fitted autoencoders.
 
-    The file may be untrusted: errors are of nearly any kind, and callers say what they mean.
+    The file may be untrusted: errors can be of nearly any kind, and callers explain them.
     """
     require(set(header["parameters"]) == set(saved), "parameters")
     model = cls(**header["parameters"])
@@ -78,7 +78,7 @@ def pack_classifier(classifier, prefix=""):
 
 
 def unpack_classifier(header, arrays, prefix=""):
-    """Rebuild a :class:`~skdp.WideCDMMAClassifier` from what :func:`pack_classifier` returned.
+    """Rebuild a :class:`~skdp.WideCDMMAClassifier` from the output of :func:`pack_classifier`.
 
     It may come from an untrusted file: what could fail later is refused with a ValueError.
     """

@@ -17,6 +17,6 @@ else:
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         raise ImportError(
-            f"{name} of skdp.neural needs PyTorch, which is not installed here. Install it with "
-            "pip install 'skdp[neural]'; everything else in skdp works without."
+            f"{name} of skdp.neural needs PyTorch, which is not installed. Install it with "
+            "pip install 'skdp[neural]'."
         )

@@ -57,8 +57,8 @@ class PrivacyAccount:
         sound = texts and numbers and self.delta <= 1 and isinstance(self.holds, bool)
         if not sound or (self.holds and isinf(self.epsilon)):
             raise ValueError(
-                "A PrivacyAccount must have texts, an 'epsilon' of at least 0 and a 'delta' in "
-                f"[0, 1], and may hold for a finite 'epsilon' only, got {asdict(self)}."
+                "A PrivacyAccount must have texts, an 'epsilon' >= 0 and a 'delta' in [0, 1], "
+                f"and may hold for a finite 'epsilon' only, got {asdict(self)}."
             )
 
     def guarantee(

@@ -1,4 +1,4 @@
-"""Networks on perturbed inputs and labels: the adaptive Laplace mechanism, and two baselines."""
+"""Networks on perturbed inputs and labels: the adaptive Laplace mechanism and two baselines."""
 
 import warnings
 from copy import deepcopy
@@ -36,26 +36,25 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
     r"""Neural network on perturbed inputs and a perturbed loss: the adaptive Laplace mechanism.
 
     Phan et al. (2017) add Laplace noise once to the inputs of the first layer, more to less
-    relevant ones, and to the coefficients of a polynomial loss, so that according to the paper the
+    relevant ones, and to the coefficients of a polynomial loss. According to the paper, the
     budget does not depend on the number of epochs. With d columns in [0, 1], batches of \|L\|
     rows, a first layer h₀, M classes and \|h\| units in the last hidden layer, the scales are
-
     .. math::
        b_j = \frac{Δ_{h_0}}{|L|\,β_j ε_2},\quad Δ_{h_0} = 2 \sum_{h \in h_0} d, \qquad
        b_y = \frac{Δ_F}{|L|\,ε_3},\quad Δ_F = M\,(|h| + \tfrac14 |h|^2),
 
-    where β are shares of the columns by their relevance, perturbed with budget ε₁.
+    where β are the columns' shares by relevance, perturbed with budget ε₁.
 
-    **Privacy.** The paper's proofs are about *sums over a batch*, while every layer above the
+    **Privacy.** The paper's proofs are about *sums over a batch*, but every layer above the
     first reads *rows*. With ``noise_per="row"`` each row has its own noise, drawn once; all
     training on it is post-processing, and one labeled record has
 
     .. math:: ε_{row} = ε_R + \sum_j \frac{1}{b_j} + \frac{2}{b_y}
 
     (ε_R for the relevances: ε₁/2 with a public ``pretrained`` network) for any number of epochs.
-    This is a valid guarantee, but much larger than the paper's ε; where it is small, there is too
-    much noise for a network to learn. With ``noise_per="batch"`` the rows of a batch share one
-    draw, as in equations (19)-(21) of the paper; then the difference of two rows has no noise,
+    This guarantee is valid, but its ε is much larger than the paper's; if it is small, noise
+    prevents the network from learning. With ``noise_per="batch"`` the rows of a batch share one
+    draw, as in equations (19)-(21) of the paper: the difference of two rows has no noise,
     normalization over the batch removes the noise, and **nothing is guaranteed for a row**.
     ``guarantee_``, :meth:`accounts` and a :class:`~skdp.PrivacyLeakWarning` state this. For a
     guarantee for records at a small ε, use ``mechanism="dpsgd"`` or
@@ -74,15 +73,15 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
         noisy clipped gradients, by Opacus (Abadi et al., 2016).
 
     noise_per : {"row", "batch"}, default="row"
-        Interpretation of the paper that is trained, see above.
+        Interpretation of the paper; see above.
 
     budget_split : tuple of 3 float, default=(0.25, 0.25, 0.5)
         Fractions of ε₁, ε₂ and ε₃.
 
     pretrained : AdaptiveLaplaceClassifier, "private" or None, default=None
-        Network whose relevances are used: a fitted one, trained on public rows or on rows whose
-        guarantee you account for; "private" trains it on the private rows without noise, as the
-        paper does, in which case nothing is guaranteed; None trains it with half of ε₁ by the
+        Network for the relevances: a fitted one, trained on public rows or on rows whose
+        guarantee you account for; "private" trains it on the private rows without noise, as in
+        the paper, so that nothing is guaranteed; None trains it with half of ε₁ by the
         identical mechanism.
 
     image_shape : tuple of int, default=None
@@ -99,7 +98,7 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
         is 4 × 12 and then 2 × 6. Maps are halved whatever the size. Not used without images.
 
     normalization : {"response", "batch"}, default="response"
-        "response": that of the paper, for convolutions across maps (equation (22)) and for dense
+        "response": as in the paper, for convolutions across maps (equation (22)) and for dense
         layers by the range over a batch. "batch": centering of each unit over the batch, which
         learns much faster.
 
@@ -119,11 +118,11 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
         Publicly known bounds of the columns, each a number or an array of shape (n_features,).
 
     classes : array-like, default=None
-        Publicly known list of classes. By default, those of y, which are not protected.
+        Publicly known list of classes. Default: the classes in y, which are not protected.
 
     warm_start : bool, default=False
         Whether to continue with the network of the last fit. Noise is drawn again, and
-        ``guarantee_`` is that of all fits together.
+        ``guarantee_`` covers all fits together.
 
     device : {"auto", "cpu", "cuda"}, default="auto"
         Device of the training.
@@ -167,12 +166,11 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
 
     Notes
     -----
-    The second-order coefficients of the loss are the same for every row, and get no noise. Nor
-    does the bias, to which line 14 of the paper's algorithm adds some: its input is the constant
-    1, the same in neighboring data sets, whose factor in the proof of Lemma 4 is 1, so that this
-    noise protects nothing. The paper's Δ of a convolution is for one map, as maps share their
-    inputs. Opacus draws noise in floating point from the generator of PyTorch, which is not
-    cryptographic.
+    The second-order coefficients of the loss are the same for every row and get no noise. Nor
+    does the bias, despite line 14 of the paper's algorithm: its input is the constant 1 in all
+    data sets, whose factor in the proof of Lemma 4 is 1, so this noise would protect nothing.
+    The paper's Δ of a convolution is for one map, as maps share their inputs. Opacus draws noise
+    in floating point from PyTorch's generator, which is not cryptographic.
 
     References
     ----------
@@ -395,7 +393,7 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
         progress = Progress(self.verbose, self.n_epochs, "DP-SGD")
         generator = torch.Generator().manual_seed(int(draw_seeds(random_state)))
         # Opacus leaves the gradients of single rows on the parameters that it trains, which go
-        # into every pickle: those of a copy, which is thrown away.
+        # into every pickle: so a copy is used, and thrown away.
         trained = deepcopy(network).train()
         with warnings.catch_warnings():
             # Of its default generator and of hooks: said in the Notes of the class.
@@ -447,7 +445,7 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
             ) from error
 
     def _make_accounts(self, row_epsilon, budgets):
-        """Return the accounts of one training; the last is that of one labeled record."""
+        """Return the accounts of one training; the last is for one labeled record."""
         relevance, inputs, loss = budgets
         if self.noise_per == "row":
             claim = "independent noise of the rows of a batch averages out in their sum"

@@ -28,14 +28,14 @@ from skdp.utils._validation import forget_fit, validate_data
 from skdp.utils._warnings import warn
 
 KernelSize = int | Sequence[int | tuple[int, int]]
-# Relative tolerance of the search of an accountant (that of Opacus: an ε of 0.01).
+# Relative tolerance of the search of an accountant (Opacus uses an ε of 0.01).
 TOLERANCE = 0.05
 
 
 class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateRandomness):
     """Base of the classifiers of this package; a subclass defines the network and its training.
 
-    Of the accounts that ``_train`` returns, the last one is that of one labeled record.
+    The last of the accounts that ``_train`` returns is for one labeled record.
     """
 
     epsilon: float
@@ -124,8 +124,8 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         classes = self.classes_ if resumed else self._find_classes(targets)
         if not np.isin(targets, classes).all():
             raise ValueError(
-                f"y holds labels that are not among the classes of {type(self).__name__}. Name "
-                "them in its 'classes' parameter before the first fit."
+                f"The 'y' parameter has labels that are not in the 'classes' of "
+                f"{type(self).__name__}. Name them there before the first fit."
             )
         bounds = self.bounds_ if resumed else self._find_bounds(values)
         architecture = self._make_architecture(values.shape[1], len(classes))
@@ -178,7 +178,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         for name in self._architectural:
             if present[name] != self._fitted_with[name]:
                 raise ValueError(
-                    f"{type(self).__name__}(warm_start=True) continues with a network of {name}="
+                    f"{type(self).__name__}(warm_start=True) continues a network with {name}="
                     f"{self._fitted_with[name]!r}, got {present[name]!r}. Keep it, or set "
                     "warm_start=False."
                 )
@@ -191,7 +191,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         if not sizes or not all(map(_is_positive_integer, sizes)):
             raise ValueError(
                 f"The 'hidden_layer_sizes' parameter of {name} must be a tuple of positive whole "
-                f"numbers, got {sizes!r}. The last is that of a dense layer."
+                f"numbers, got {sizes!r}. The last is for a dense layer."
             )
         if shape is not None:
             whole = all(map(_is_positive_integer, shape))
@@ -214,9 +214,9 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         if not pairs or len(kernels) != n_convolutions:
             raise ValueError(
                 f"The 'kernel_size' parameter of {type(self).__name__} must be a positive whole "
-                "number, or a sequence with one entry for each convolution, here "
-                f"{n_convolutions}: a number or a pair (rows, columns), got {self.kernel_size!r}. "
-                f"Filters of 4 rows and 12 columns everywhere are [(4, 12)] * {n_convolutions}."
+                f"number or a sequence of {n_convolutions} numbers or pairs (rows, columns), one "
+                f"per convolution, got {self.kernel_size!r}. "
+                f"Use, for instance, [(4, 12)] * {n_convolutions}."
             )
         return tuple((int(rows), int(columns)) for rows, columns in kernels)
 
@@ -252,12 +252,11 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         else:
             inputs = f"{deviation:.3g} times the range of each column"
         warn(
-            f"{type(self).__name__}(epsilon={self.epsilon:g}) gives each row noise of standard "
-            f"deviation {inputs}, and of {np.sqrt(2) * perturbation.label_scale:.3g} on label "
-            f"coefficients of range 1. From {n:,} rows with so much noise nothing can be learned: "
-            "expect the accuracy of a guess. Use a larger 'batch_size' or fewer units in the last "
-            "of 'hidden_layer_sizes', for less noise at a larger epsilon of a row; "
-            "or DPStatisticsSource, which learns at a small epsilon."
+            f"{type(self).__name__}(epsilon={self.epsilon:g}) adds noise of standard deviation "
+            f"{inputs}, and {np.sqrt(2) * perturbation.label_scale:.3g} on label coefficients of "
+            f"range 1. Nothing can be learned from {n:,} such rows: expect the accuracy of a "
+            "guess. Use a larger 'batch_size', fewer units in the last of 'hidden_layer_sizes', "
+            "or DPStatisticsSource."
         )
 
     def _warn_of_weak_guarantee(self, account):

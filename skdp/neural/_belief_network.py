@@ -109,7 +109,7 @@ class EnergyLayer(torch.nn.Module):
 
     def sensitivity(self):
         """Return Δ of equation (15), the largest value that any row in [0, 1] can give it."""
-        # The terms grow with each visible unit, so that the largest are those of the row of ones:
+        # The terms grow with each visible unit, so the row of ones has the largest:
         # with n inputs in the window of a hidden unit, normalized values are at most 1, and Δ = 2
         # [Σ_ij Σ_l |α_l| (1 + n_ij) + Σ v_ij]. It is the same for all rows, and tells nothing of
         # them; the published program of the authors computes it from each batch.
@@ -174,8 +174,8 @@ class BeliefNetwork(torch.nn.Module):
         shape = self.in_shape = architecture.channels or (architecture.n_features, 1, 1)
         self.layers = torch.nn.ModuleList()
         for n_filters, kernel in zip(below, architecture.kernels, strict=True):
-            # Of layers above the first, whose inputs vary less (MNIST with 10,000 rows: 97.6 % at
-            # 3, 93.8 % at 1, without training of the energy layers).
+            # Of layers above the first, whose inputs vary less (MNIST with 10,000 rows: 97.6% at
+            # 3, 93.8% at 1, without training of the energy layers).
             spread = 3.0 if len(self.layers) else 1.0
             self.layers.append(EnergyLayer(shape, n_filters, kernel, coefficients, spread))
             shape = self.layers[-1].out_shape

@@ -35,7 +35,7 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier):
 
       .. math:: b = Δ / (ε_1 |L|),
 
-      that of the paper for the coefficients of the first layer, divided among the \|L\| rows of a
+      the paper's scale for the coefficients of the first layer, divided among the \|L\| rows of a
       batch, and every label coefficient gets noise of scale :math:`b_y = Δ_C / (ε_C |L|)`. Noise
       is added once, and all training uses only the result, so that for any number of epochs one
       labeled record has
@@ -67,12 +67,12 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier):
         layers are dense RBMs with the same energy.
 
     hidden_layer_sizes : tuple of int, default=(32, 64, 25)
-        Number of filters of each energy layer (units, without images), and last that of units of
-        the dense layer.
+        Number of filters of each energy layer (units, without images), and last the number of
+        units of the dense layer.
 
     kernel_size : int or sequence of int or (int, int), default=5
         Side length of the filters; or one entry for each energy layer, the side length or (rows,
-        columns) of its filters: ``[(4, 12), (2, 6)]`` are those of the paper's health data. Their
+        columns) of its filters: ``[(4, 12), (2, 6)]`` fits the paper's health data. Their
         stride is 2, in place of the paper's pooling. Not used without images.
 
     approximation : {"chebyshev", "taylor", "piecewise"}, default="chebyshev"
@@ -84,7 +84,7 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier):
 
     batch_size : int, default=3600
         Number \|L\| of rows of a batch: larger batches have less noise. The paper gives no value
-        for MNIST; this is that of the published program of its authors.
+        for MNIST; this is the value in its authors' published program.
 
     pretrain_epochs : int, default=1
         Number of passes over all rows for each energy layer.
@@ -99,7 +99,7 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier):
         Publicly known bounds of the columns, each a number or an array of shape (n_features,).
 
     classes : array-like or None, default=None
-        Publicly known list of classes. None: those of y, which are then not protected.
+        Publicly known list of classes. None: the classes in y, which are then not protected.
 
     warm_start : bool, default=False
         Whether to continue with the fitted network. With ``noise_per="row"`` rows are perturbed
@@ -150,7 +150,7 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier):
     Differences from the paper, where it is incomplete or incorrect:
 
     - The degree-7 example of the paper is not the Chebyshev series of the sigmoid function, and
-      its Taylor series is that of tanh; the coefficients here are those of the equations.
+      its Taylor series belongs to tanh; the coefficients here follow the equations.
     - The normalizer Z of equation (13) depends on the row and on the weights, so that the energy
       is not a polynomial in the weights, and Lemma 2, which sets them all to 1, does not bound the
       coefficients of the trained energy.
@@ -315,7 +315,7 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier):
         return architecture
 
     def _make_accounts(self, network, perturbation):
-        """Return the accounts of one training; the last is that of one labeled record."""
+        """Return the accounts of one training; the last is for one labeled record."""
         epsilon, row = float(self.epsilon), perturbation.row_epsilon
         claim = (
             "ε is meant for the coefficients summed over a batch, once, and for one group of "

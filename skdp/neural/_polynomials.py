@@ -4,10 +4,10 @@ Phan, Wu and Dou (2017) print, as the Chebyshev series of degree 7,
 
 .. math:: (-5X^7 + 21X^5 - 35X^3 + 35X + 16) / 2^5.
 
-It is not that of the sigmoid function: at 1 it is 1, where the sigmoid is 0.731. It is the
+It does not belong to the sigmoid function: at 1 it is 1, where the sigmoid is 0.731. It is the
 smoothstep polynomial, the distribution function of a Beta(4, 4) variable on [-1, 1]. The
-coefficients below are those of the paper's equations (9) to (11). Its "Taylor expansion of the
-sigmoid", x - x³/3 + 2x⁵/15, is that of tanh; here it is that of the sigmoid function,
+coefficients below follow the paper's equations (9) to (11). Its "Taylor expansion of the
+sigmoid", x - x³/3 + 2x⁵/15, belongs to tanh; here it belongs to the sigmoid function,
 1/2 + tanh(x/2)/2.
 
 This module needs no PyTorch.

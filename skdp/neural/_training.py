@@ -119,7 +119,7 @@ def taylor_probabilities(scores):
 
 
 def find_device(device):
-    """Return the torch device of a parameter: "auto" is CUDA where there is any."""
+    """Return the torch device of a parameter: "auto" is CUDA if available."""
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
     return torch.device(device)

@@ -1,4 +1,4 @@
-"""Noise that makes numeric data differentially private."""
+"""Transformers and distributions of differentially private noise."""
 
 from skdp.noise._distributions import (
     GaussianDistribution,

@@ -1,8 +1,7 @@
-"""Noise distributions: plain objects, no estimators.
+"""Noise distributions: plain objects, not estimators.
 
-Each has ``pdf(v)``, ``cdf(v)``, ``expected_magnitude`` and ``variance``, and ``on_grid(step)``,
-which returns the sampler of its discrete counterpart on the multiples of a step. A new kind of
-noise is one more small class here.
+Each has ``pdf(v)``, ``cdf(v)``, ``expected_magnitude``, ``variance`` and ``on_grid(step)``, which
+returns a sampler of its discrete counterpart on multiples of a step.
 """
 
 from dataclasses import dataclass
@@ -26,9 +25,9 @@ GAUSSIAN_CUT = 2.0**-730
 class OptimalDistribution:
     r"""Zero with probability δ, Laplace otherwise: the optimal noise of Kumar and Moser.
 
-    Among noises consisting of one point mass and a density that meets their pointwise sufficient
-    condition for (ε, δ)-privacy, this one has the least expected magnitude (Kumar and Moser,
-    Result 3). With b the scale,
+    This noise has the smallest expected magnitude among point masses plus densities that meet
+    their pointwise sufficient condition for (ε, δ)-privacy (Kumar and Moser, Result 3). With
+    scale b,
 
     .. math:: f(v) = δ\,\mathrm{Dirac}(v) + (1 - δ)\,\frac{1}{2b} e^{-|v|/b}
 
@@ -68,7 +67,7 @@ class OptimalDistribution:
         Returns
         -------
         density : ndarray
-            Same shape as ``v``; 0 where there is no noise.
+            Same shape as ``v``; 0 without noise.
 
         Examples
         --------
@@ -215,8 +214,8 @@ class GaussianDistribution:
         Returns
         -------
         noise : IntegerNoise
-            In units of the step. Its tables end at 32σ or later, beyond which there is a
-            probability of less than 2^-730.
+            In units of the step. Its tables end at 32σ or later; values beyond have a
+            probability below 2^-730.
 
         Examples
         --------
@@ -225,8 +224,8 @@ class GaussianDistribution:
         0.0
         """
         scale = self.scale / step
-        # As wide as those of a Laplace table, they would reach 32σ or more; values beyond are
-        # never drawn, since farther out probabilities would exceed double precision.
+        # Cells as wide as in a Laplace table reach 32σ or more; values beyond are never drawn
+        # because their probabilities exceed double precision.
         starts, widths = equal_cells(scale, 8192)
         kept = starts <= 33 * scale
         starts, widths = starts[kept], widths[kept]
@@ -246,10 +245,10 @@ class GaussianDistribution:
 
 @dataclass(frozen=True)
 class StaircaseDistribution:
-    r"""Zero with probability δ, a staircase otherwise: the least noise that is ε-private.
+    r"""Zero with probability δ, a staircase otherwise: the smallest ε-private noise.
 
-    The density falls by a factor of e^ε from step to step, with two steps in each interval of the
-    sensitivity d, the upper one of width γd (Geng & Viswanath, 2014). With k a natural number,
+    The density falls by a factor of e^ε from step to step. Each interval of the sensitivity d has
+    two steps; the upper one has width γd (Geng & Viswanath, 2014). For k = 0, 1, …,
 
     .. math::
        f(v) = δ\,\mathrm{Dirac}(v) + (1 - δ)\,a\,e^{-kε} \cdot
@@ -349,13 +348,13 @@ class StaircaseDistribution:
         return np.where(v < 0, tail, 1 - tail)
 
     def on_grid(self, step: float) -> IntegerNoise:
-        """Return a sampler of the staircase whose steps are whole numbers of grid steps wide.
+        """Return a sampler of the staircase with steps rounded to the grid.
 
         Parameters
         ----------
         step : float
-            Small compared with γ·sensitivity. Two steps of the staircase have the width of the
-            sensitivity, rounded up.
+            Small compared with γ·sensitivity. The sensitivity, the width of two steps, is
+            rounded up.
 
         Returns
         -------
@@ -372,8 +371,8 @@ class StaircaseDistribution:
         upper = max(1, round(self.gamma * period))
         lower = period - upper
         log_ratio = _flat_ratio
-        # At a smaller ε a cell contains several steps and is as wide as one of a Laplace table.
-        # With a cell for each step the table would end within 8 losses, most draws would pass
+        # At a smaller ε a cell contains several steps and is as wide as in a Laplace table.
+        # With one cell per step the table would end within 8 losses, most draws would pass
         # through it several times, and their duration would reveal their magnitude.
         if self.epsilon < 1 / 256:
             starts, widths = equal_cells(period / self.epsilon, _LAPLACE_CELLS)
@@ -417,7 +416,7 @@ class StaircaseDistribution:
 
 
 def _laplace_ratio(scale, starts, offsets):
-    """Return the logarithm of the weight at a start over that at start + offset."""
+    """Return the log ratio of the weights at a start and at start + offset."""
     return offsets / scale
 
 

@@ -1,4 +1,4 @@
-"""Values within public bounds, and noise on a grid."""
+"""Clipping to public bounds, and noise on a grid."""
 
 from dataclasses import dataclass
 
@@ -12,8 +12,8 @@ _BLOCK = 15_000
 
 def grid_step(sensitivity, magnitude):
     """Return a power of two that is small compared with the sensitivity and the noise."""
-    # It is 2^-25 to 2^-24 of the smaller of both, but not below 2^-35 of the noise, so that enough
-    # of 64 random bits remain for the rejection.
+    # It is 2^-25 to 2^-24 of the smaller one, but at least 2^-35 of the noise, so that enough of
+    # 64 random bits remain for the rejection.
     finest = max(min(sensitivity, magnitude) * 2.0**-24, magnitude * 2.0**-34)
     return float(2.0 ** np.floor(np.log2(finest)))
 
@@ -21,11 +21,11 @@ def grid_step(sensitivity, magnitude):
 def add_noise(X, noise, step, bits, bounds=None):
     """Return a copy of X in its dtype with noise in units of a step, a power of two.
 
-    With bounds X is clipped and scaled to [0, 1] before noise is added.
+    With bounds, X is clipped and scaled to [0, 1] first.
     """
-    # Rounding to the grid is exact, and increases the distance of two values by less than one
-    # step. The sum with the noise is rounded once or twice, to float64 and to the dtype of X;
-    # rounding the exact sum is post-processing, and so is scaling back from the bounds.
+    # Rounding to the grid is exact and increases the distance of two values by less than one
+    # step. Rounding the sum with the noise to the dtype of X and rescaling it to the bounds are
+    # post-processing.
     noisy = np.empty_like(X, order="C")
     rows = max(1, _BLOCK // max(1, X.shape[1]))
     for start in range(0, X.shape[0], rows):
@@ -63,12 +63,12 @@ class Bounds:
         return (np.clip(X, self.low, self.high) - self.low) / self.width
 
     def from_unit(self, Z):
-        """Return values of the unit interval, or beyond it, in the units of the data."""
+        """Return values in the units of the data, given values in units of the width."""
         return self.low + self.width * Z
 
 
 def check_bounds(estimator, bounds, X):
-    """Return the bounds of a parameter: a pair, of numbers or arrays, or "data" for those of X."""
+    """Return bounds from a pair of numbers or arrays, or of X for "data"."""
     if isinstance(bounds, str):
         low, high = (end.astype(np.float64) for end in (X.min(axis=0), X.max(axis=0)))
         high = np.where(high > low, high, low + np.maximum(1, np.abs(low)))
@@ -85,6 +85,6 @@ def check_bounds(estimator, bounds, X):
 def _wrong(estimator, bounds, X):
     return ValueError(
         f"The 'bounds' parameter of {type(estimator).__name__} must be a pair (low, high) of "
-        f"finite numbers, or of one for each of the {X.shape[1]} features, low below high, got "
+        f"finite numbers, or {X.shape[1]} numbers each, low below high, got "
         f"{bounds!r}. Use publicly known bounds of the features, such as (0, 255)."
     )

@@ -1,4 +1,4 @@
-"""Gaussian noise on queries that share one budget: integers computed from private rows."""
+"""Gaussian noise on integer queries of private rows that share one budget."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,7 +16,7 @@ _SUM_ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Share:
-    """The part of a budget of one query, and the size of its answer."""
+    """The fraction of a budget for one query, and the size of its answer."""
 
     fraction: float  # of the sum of all 1/σ², in (0, 1]
     numbers: int  # most noisy values of one answer; each costs the sampler's 2^-30 in ε
@@ -27,9 +27,9 @@ class Share:
 class GaussianQueries:
     """Add Gaussian noise to integers, query by query, within one budget.
 
-    The ``shares`` are public and fixed before any row is used. ``report`` is called with the name
-    of each query that is answered. ``distance`` is μ, infinite without noise. ``draws`` are how
-    many draws add up to the noise of a number, each of which costs the sampler's precision.
+    The ``shares`` are public and fixed before any row is used. ``report`` receives the name of
+    each answered query. ``distance`` is μ, infinite without noise. ``draws`` is the number of
+    draws that add up to the noise of a number; each costs the sampler's precision.
     """
 
     # Query i of L2 sensitivity s_i and fraction f_i of the budget gets noise of standard deviation
@@ -80,8 +80,8 @@ class GaussianQueries:
     def add(self, name, values, sensitivity, scales=1.0):
         """Return the noisy answer to a query, in steps of a public grid, and spend its share.
 
-        The sensitivity is the largest L2 distance of answers of neighbors in these steps, each
-        coordinate divided by its scale, a factor of the standard deviation.
+        The sensitivity is the largest L2 distance between answers for neighbors, in these steps,
+        after dividing each coordinate by its scale. Scales multiply the standard deviation.
         """
         values = self._spend(name, np.asarray(values), sensitivity)
         if self._report is not None:
@@ -89,7 +89,7 @@ class GaussianQueries:
         return self._noisy(name, values, self.deviation(name, sensitivity), scales)
 
     def _noisy(self, name, values, deviation, scales):
-        """Return values with noise of a standard deviation, times the scale of each."""
+        """Return values with noise of this standard deviation times each scale."""
         if not deviation:
             return values.copy()
         scales = np.broadcast_to(np.asarray(scales, dtype=np.float64), values.shape)
@@ -103,31 +103,31 @@ class GaussianQueries:
         return noisy.reshape(values.shape)
 
     def rehearsal(self):
-        """Return queries of the same shares for a rehearsal without rows, and without noise.
+        """Return queries with the same shares for a rehearsal without rows and noise.
 
-        Their answers are zeros; another value is refused, so that no private row can come through.
+        They answer zeros and refuse other values, so no private row can come through.
         """
         return _Rehearsal(self)
 
     def _answer(self, name, values):
-        """Return the answer of a rehearsal, of zeros."""
+        """Return the answer of a rehearsal: zeros."""
         return values.copy()
 
     def _spend(self, name, values, sensitivity):
-        """Return values that the share of a query allows, and spend it."""
+        """Return values that the share of a query allows, and spend the share."""
         if values.dtype != np.int64:
             raise TypeError(f"The answers of query {name!r} must be int64, got {values.dtype}.")
         if not self._uses_left.get(name):
             raise RuntimeError(f"The share of query {name!r} is spent.")
         share = self._shares[name]
         if values.size > share.numbers or sensitivity > share.sensitivity:
-            raise RuntimeError(f"Query {name!r} asks for more than its share was made for.")
+            raise RuntimeError(f"Query {name!r} asks for more than its share allows.")
         self._uses_left[name] -= 1
         return values
 
 
 class _Rehearsal(GaussianQueries):
-    """Queries to no rows, whose exact answers are zeros and get no noise."""
+    """Queries without rows, whose exact answers are zeros without noise."""
 
     def __init__(self, queries):
         self._queries, self._shares = queries, queries._shares
@@ -149,25 +149,25 @@ class _Rehearsal(GaussianQueries):
 
 
 class JointQueries(GaussianQueries):
-    """Queries whose answers are sums over several owners, each of whom adds a part of the noise.
+    """Queries whose answers are sums over several owners, each adding part of the noise.
 
-    Of ``n_owners``, up to ``n_colluding`` may reveal their own noise: that of the others is
-    enough. A unit may be in the data of ``overlap`` owners, and adds the sensitivity in each.
+    Up to ``n_colluding`` of the ``n_owners`` may reveal their own noise; the rest suffices. A
+    unit may be in the data of ``overlap`` owners and adds the sensitivity in each.
 
-    ``answered`` are the answers to earlier queries by name. :meth:`add` returns these, and zeros
-    for others; what this owner adds to those in ``asked`` is in ``contributions``.
+    ``answered`` has the answers to earlier queries by name: :meth:`add` returns these, and zeros
+    for others. ``contributions`` has this owner's part of the answers in ``asked``.
     """
 
-    # Each owner draws discrete Gaussian noise of variance σ²/(S − t). The sum of n such of
-    # deviation s is one of deviation s√n, up to a factor e^τ of each probability, with
-    # τ = 10 Σ_{k<n} exp(−2π² s² k/(k + 1)) for each number (Kairouz, Liu and Steinke, 2021): below
-    # e^-(10^8) here, where s is 2^12 steps or more. What remains is the precision of the sampler,
-    # once for each draw.
+    # Each owner draws discrete Gaussian noise of variance σ²/(S − t). The sum of n draws of
+    # deviation s has deviation s√n, up to a factor e^τ of each probability, with
+    # τ = 10 Σ_{k<n} exp(−2π² s² k/(k + 1)) per number (Kairouz, Liu and Steinke, 2021): below
+    # e^-(10^8) here, where s is at least 2^12 steps. What remains is the precision of the
+    # sampler, once per draw.
 
     def __init__(
         self, epsilon, delta, shares, bits, *, n_owners, n_colluding, overlap, answered, asked
     ):
-        # Larger than that of one release if nobody colludes: the sum of all parts.
+        # More than one release has if nobody colludes: the sum of all parts.
         self._factor = overlap * sqrt(n_owners / (n_owners - n_colluding))
         self._part = sqrt(1 / n_owners)
         self._answered, self._asked, self.contributions = answered, asked, {}
@@ -176,7 +176,7 @@ class JointQueries(GaussianQueries):
             _checked(self.deviation(name, share.sensitivity) * self._part, name)
 
     def deviation(self, name, sensitivity):
-        """Return the standard deviation of the noise of all owners together."""
+        """Return the standard deviation of the joint noise of all owners."""
         return self._factor * super().deviation(name, sensitivity)
 
     def _noisy(self, name, values, deviation, scales):
@@ -186,7 +186,7 @@ class JointQueries(GaussianQueries):
         return self._answer(name, values)
 
     def _answer(self, name, values):
-        """Return the public answer to a query, zeros where there is none."""
+        """Return the public answer to a query, or zeros."""
         answer = self._answered.get(name)
         return np.zeros_like(values) if answer is None else answer.reshape(values.shape)
 
@@ -198,8 +198,8 @@ def _distance(epsilon, delta, n_numbers):
     error = _sampler_error(n_numbers)
     if epsilon <= error["slack"]:
         raise ValueError(
-            f"The 'epsilon' parameter, {epsilon:g}, is less than the cost of the sampler's "
-            f"precision for {n_numbers} noisy numbers. Use a larger epsilon, or fewer features."
+            f"The 'epsilon' parameter, {epsilon:g}, is smaller than the sampler's error for "
+            f"{n_numbers} noisy numbers. Use a larger epsilon or fewer features."
         )
     epsilon -= error["slack"]
     # In logarithms, as e^ε may overflow.
@@ -207,9 +207,9 @@ def _distance(epsilon, delta, n_numbers):
         most = floor(log(delta) - log(error["cut"])) - 1
         remedy = "a delta such as 1e-5"
         if most > 0:
-            remedy = f"at most {most}, with negligible noise, or epsilon=inf for none at all"
+            remedy = f"at most {most}, with negligible noise, or epsilon=inf for no noise"
         raise ValueError(
-            f"The 'epsilon' parameter, {epsilon:g}, is beyond the precision of the sampler with "
+            f"The 'epsilon' parameter, {epsilon:g}, exceeds the precision of the sampler with "
             f"delta={delta:g} and {n_numbers} noisy numbers. Use {remedy}."
         )
     delta -= (1 + exp(epsilon)) * error["cut"]
@@ -222,7 +222,7 @@ def _sampler_error(n_numbers):
 
 
 def _checked(deviation, name):
-    # At 2^12 steps, the δ of answers on the grid relatively exceeds that of continuous noise by
+    # At 2^12 steps, the δ of answers on the grid relatively exceeds the δ of continuous noise by
     # 3e-8, and by less for larger noise. Of 2^56, a multiple of 32 is still a 64-bit integer.
     least, most = 2.0**12, 2.0**56
     if not least <= deviation <= most:
@@ -230,7 +230,7 @@ def _checked(deviation, name):
         raise ValueError(
             f"The 'epsilon' parameter leads to noise of {deviation:g} steps for query {name!r}, "
             f"not between {least:g} and {most:g}: epsilon is too {size} for the "
-            "grid. Use a more usual one."
+            "grid. Use a value closer to 1."
         )
     return float(deviation)
 

@@ -1,4 +1,4 @@
-"""A regressor that is trained on noisy features and noisy outcomes."""
+"""A regressor trained on noisy features and noisy outcomes."""
 
 from dataclasses import replace
 from numbers import Integral
@@ -20,25 +20,24 @@ from skdp.utils._validation import validate_queries
 
 
 class DPNoiseRegressor(PrivateParametersMixin, MetaEstimatorMixin, RegressorMixin, BaseEstimator):
-    r"""Train any regressor on pairs (X, y) both of which are perturbed, under one guarantee.
+    r"""Train any regressor on noisy features and noisy outcomes under one guarantee.
 
     :meth:`fit` adds independent noise to every feature and every outcome, and trains a clone of
     ``regressor`` on these noisy pairs,
 
     .. math:: x^{+} = x + u, \qquad y^{+} = y + v,
 
-    which is the private algorithm of SERUMS D3.1 (2019), Definition 1, with the noise of Result 4
-    (:class:`OptimalDPNoise`) or of Result 6 (:class:`GaussianDPNoise`). Neither the regressor nor
-    what it stores has seen anything else. :meth:`predict` adds no noise.
+    This is the private algorithm of SERUMS D3.1 (2019), Definition 1, with the noise of Result 4
+    (:class:`OptimalDPNoise`) or Result 6 (:class:`GaussianDPNoise`). The regressor never sees
+    the exact data. :meth:`predict` adds no noise.
 
-    **Privacy.** ``guarantee_`` is about a whole record: all features of one row may change, *and*
-    its outcomes. It is the sum of both guarantees, each converted to a record: nε + pε′ for ε of
-    one of n features and ε′ of one of p outcomes; Gaussian noises on both compose to less. Where
-    a single value changes, the guarantee of its own noise holds: ``noise_.guarantee_`` or
-    ``target_noise_.guarantee_``. The number of rows and the queries are not protected. Each fit
-    releases the data again, and so does each candidate and fold of a grid search; a score on
-    private rows is not protected at all. All that learns from the data, such as a scaler, belongs
-    into ``regressor``: as an earlier step of a pipeline it would see them without noise.
+    **Privacy.** ``guarantee_`` protects a whole record: all features of one row *and* its
+    outcomes may change. It adds up both guarantees: nε + pε′ for ε per feature (n of them) and ε′
+    per outcome (p of them), and less for Gaussian noise on both. For a change of a single value
+    see ``noise_.guarantee_`` and ``target_noise_.guarantee_``. The number of rows and the queries
+    are not protected. Each fit spends the budget again, and so does each candidate and fold of a
+    grid search; scores on private rows are not protected. Put steps that learn from the data,
+    such as a scaler, into ``regressor``: earlier steps of a pipeline would see exact data.
 
     Parameters
     ----------
@@ -48,13 +47,13 @@ class DPNoiseRegressor(PrivateParametersMixin, MetaEstimatorMixin, RegressorMixi
         the data.
 
     noise : OptimalDPNoise, StaircaseDPNoise or GaussianDPNoise
-        Noise of the features. Its parameter ``perturb`` is ignored: the training rows are always
-        perturbed, and queries never are.
+        Noise of the features. Its parameter ``perturb`` is ignored: training rows are always
+        perturbed, queries never.
 
     target_noise : OptimalDPNoise, StaircaseDPNoise or GaussianDPNoise
-        Noise of the outcomes. Its ``bounds=(low, high)`` are required: publicly known bounds, to
-        which outcomes are clipped and whose width is their sensitivity. Where it and ``noise``
-        have seeds, for tests, these must differ.
+        Noise of the outcomes. It requires publicly known ``bounds=(low, high)``: outcomes are
+        clipped to them, and their width is the sensitivity. Its seed, in tests, must differ
+        from the seed of ``noise``.
 
     Attributes
     ----------
@@ -65,7 +64,7 @@ class DPNoiseRegressor(PrivateParametersMixin, MetaEstimatorMixin, RegressorMixi
         Joint guarantee of a record with its outcomes.
 
     noise_, target_noise_ : transformer
-        The fitted noises, with the ``guarantee_`` and ``variance_`` of each.
+        The fitted noises, each with ``guarantee_`` and ``variance_``.
 
     n_features_in_ : int
         Number of features seen during :term:`fit`.
@@ -76,20 +75,20 @@ class DPNoiseRegressor(PrivateParametersMixin, MetaEstimatorMixin, RegressorMixi
 
     See Also
     --------
-    OptimalDPNoise : Noise on the features alone, in a pipeline with ``perturb="fit"``.
+    OptimalDPNoise : Noise on the features only, in a pipeline with ``perturb="fit"``.
 
     Notes
     -----
     Results 1 to 6 of SERUMS D3.1 (2019) are about data sets that differ in **one element of X or
-    of Y**, by at most d. Their (ε, δ) therefore is that of one value, which for two different
-    noises is the larger one, and not that of a record. Their proof also needs what they do not
-    state, that U is independent of V: with V = U, X and Y of the same shape, the difference
-    X⁺ − Y⁺ = X − Y would be exact. Here the noises are drawn independently.
+    Y** by at most d. Hence their (ε, δ) protects one value, not a record; for two different
+    noises it is the larger one. Their proof implicitly needs U independent of V: with V = U, and
+    X and Y of the same shape, the difference X⁺ − Y⁺ = X − Y would be exact. Here the noises are
+    drawn independently.
 
-    Noise on the features flattens what is learned: the slope of a linear regression shrinks by
-    var(x)/(var(x) + var(u)). ``noise_.variance_`` says how large var(u) is; the parameter
-    ``input_variance`` of :class:`MembershipMapping` accounts for it. Intervals of a regressor
-    that estimates its residuals, as by ``predict(X, return_std=True)``, are about noisy outcomes.
+    Noise on the features flattens the model: the slope of a linear regression shrinks by
+    var(x)/(var(x) + var(u)). ``noise_.variance_`` is var(u), and ``input_variance`` of
+    :class:`MembershipMapping` corrects for it. Intervals of a regressor that estimates its
+    residuals, as by ``predict(X, return_std=True)``, are about noisy outcomes.
 
     References
     ----------
@@ -140,7 +139,7 @@ class DPNoiseRegressor(PrivateParametersMixin, MetaEstimatorMixin, RegressorMixi
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Add noise to X and y, and train the regressor on both.
 
-        There are no weights of samples: they would be further values of a record.
+        Sample weights are not supported: they would be further values of a record.
 
         Parameters
         ----------
@@ -164,7 +163,7 @@ class DPNoiseRegressor(PrivateParametersMixin, MetaEstimatorMixin, RegressorMixi
         Warns
         -----
         PrivacyLeakWarning
-            If a noise could be recomputed, is none, or has bounds that are learned from the data.
+            If noise could be recomputed, is infinitely small, or has bounds learned from the data.
 
         Examples
         --------
@@ -193,33 +192,33 @@ class DPNoiseRegressor(PrivateParametersMixin, MetaEstimatorMixin, RegressorMixi
     def _check_target_noise(self):
         if self.target_noise.bounds is None:
             raise ValueError(
-                "The 'target_noise' parameter of DPNoiseRegressor must have bounds: outcomes that "
-                "change by more than its sensitivity would be protected less. Pass publicly known "
-                f"bounds of y, as in {type(self.target_noise).__name__}(bounds=(low, high))."
+                "The 'target_noise' parameter of DPNoiseRegressor must have bounds, or larger "
+                "changes of outcomes would be protected less. Pass publicly known "
+                f"bounds of y, such as {type(self.target_noise).__name__}(bounds=(low, high))."
             )
         seeds = self.noise.random_state, self.target_noise.random_state
         if all(isinstance(seed, Integral) for seed in seeds) and seeds[0] == seeds[1]:
             raise ValueError(
                 "The 'noise' and 'target_noise' parameters of DPNoiseRegressor have the same "
-                f"random_state={seeds[0]}: the noise of y would be computed from the same random "
-                "bits as that of X, and not be independent of it. Use None, or different seeds."
+                f"random_state={seeds[0]}: their noise would not be independent. "
+                "Use None, or different seeds."
             )
 
     def predict(self, X: ArrayLike, **predict_params: Any) -> Any:
-        """Predict outcomes by the fitted regressor, without noise.
+        """Predict outcomes with the fitted regressor, without noise.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Queries. They are not protected.
+            Queries, which are not protected.
 
         **predict_params : dict
-            Passed on to ``predict`` of the regressor, such as ``return_std=True``.
+            Passed to ``predict`` of the regressor, such as ``return_std=True``.
 
         Returns
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            What the regressor returns.
+            Output of the regressor.
 
         Examples
         --------
@@ -236,7 +235,7 @@ class DPNoiseRegressor(PrivateParametersMixin, MetaEstimatorMixin, RegressorMixi
         return self.regressor_.predict(validate_queries(self, X), **predict_params)
 
     def __getstate__(self) -> dict[str, Any]:
-        # The fitted noises have no seed in a pickle; neither may those that they are clones of.
+        # The fitted noises have no seed in a pickle; neither may the noises they were cloned from.
         state = super().__getstate__().copy()
         if any(name.endswith("_") for name in state):
             for name in ("noise", "target_noise"):
@@ -257,7 +256,7 @@ def _validated_columns(noise, y):
     """Return outcomes as a table of floats; quote no value."""
     y = as_column(y)
     if not hasattr(y, "ndim"):
-        # An array of whole and other numbers would round large ones before they are clipped.
+        # An array of whole and other numbers would round large ones before clipping.
         y = np.array(y, dtype=object)
     try:
         return validate_private_data(noise, y if y.ndim == 2 else np.asarray(y)[:, np.newaxis])

@@ -27,26 +27,26 @@ class RandomizedResponse(PrivateRandomness):
 
     .. math:: π = \frac{e^ε}{e^ε + k - 1}
 
-    and is otherwise replaced by one of the other k − 1 with equal probability. No ε-private
-    mechanism that replaces labels one by one keeps more of them (Kairouz et al., 2016).
+    and otherwise replaced by one of the other k − 1 classes with equal probability. No ε-private
+    mechanism that replaces labels independently keeps more of them (Kairouz et al., 2016).
 
-    **Privacy.** Each *label* has ε, with δ = 0: two lists of labels that differ in one label have
-    noisy versions that are hard to tell apart. The set of classes, the number of labels and the
-    features are not protected. Each further noisy version of the same labels spends ε again.
+    **Privacy.** ε protects each *label*, with δ = 0: the noisy versions of two lists that differ
+    in one label are hard to tell apart. The set of classes, the number of labels and the features
+    are not protected. Each further noisy version of the same labels spends ε again.
 
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy-loss bound ε ≥ 1e-6 for one label. ``inf`` keeps all labels, with a warning; any
-        other ε above 20 is treated as 20, at which one label in half a billion changes.
+        Privacy-loss bound ε ≥ 1e-6 for one label. ``inf`` keeps all labels, with a warning. An
+        ε above 20 counts as 20, at which one label in half a billion changes.
 
     classes : array-like of shape (n_classes,), default=None
-        All possible classes, publicly known. By default those that occur in y, which are then
-        treated as public.
+        All possible classes, publicly known. By default the classes in y, which then count as
+        public.
 
     random_state : int, RandomState instance or None, default=None
-        Source of randomness, as for :class:`OptimalDPNoise`. ``None`` takes a new key from the
-        operating system for each call, and is the only private choice; an integer warns.
+        Source of randomness, as for :class:`OptimalDPNoise`. Only ``None``, a new key from the
+        operating system for each call, is private; an integer warns.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class RandomizedResponse(PrivateRandomness):
 
     See Also
     --------
-    DPSource : Randomizes labels with it, as ``label_noise``.
+    DPSource : Uses it as ``label_noise``.
 
     References
     ----------
@@ -108,17 +108,17 @@ class RandomizedResponse(PrivateRandomness):
         Parameters
         ----------
         y : array-like of shape (n_samples,)
-            Labels to be protected. Only the set of classes is used, if ``classes`` is None.
+            Labels to protect. Without ``classes`` only their set is used.
 
         Returns
         -------
         self : object
-            The fitted transformer of labels.
+            The fitted transformer.
 
         Raises
         ------
         ValueError
-            If there are fewer than two classes, or y has labels that are not in ``classes``.
+            If there are fewer than two classes, or y has labels outside ``classes``.
 
         Warns
         -----
@@ -140,7 +140,7 @@ class RandomizedResponse(PrivateRandomness):
     def _calibrate(self, y):
         """Set the classes, the sampling table and the guarantee; draw nothing.
 
-        ``_random_state`` is excluded from pickles by its name, as ``random_state`` is.
+        The name ``_random_state``, like ``random_state``, is left out of pickles.
         """
         self.__dict__.pop("guarantee_", None)  # not fitted if anything below fails
         self._validate_params()  # even if scikit-learn is configured to skip it
@@ -150,13 +150,13 @@ class RandomizedResponse(PrivateRandomness):
         k = len(self.classes_)
         if k < 2:
             raise ValueError(
-                f"The 'classes' parameter of RandomizedResponse must name at least two, got {k}. "
-                "Name all possible classes."
+                "The 'classes' parameter of RandomizedResponse must have at least two, "
+                f"got {k}. Name all possible classes."
             )
         self._random_state = self.random_state
         epsilon = float(self.epsilon)
         # Odds 1 : e^−ε : … : e^−ε; rounding them to the table costs PRECISION of ε at most.
-        # Up to 20 the table represents the odds to 2^-30, and larger ε would hardly keep more
+        # Up to 20 the table represents the odds to 2^-30; a larger ε would hardly keep more
         # labels.
         spent = min(epsilon - PRECISION, 20.0)
         others = np.exp(-spent) if np.isfinite(epsilon) else 0.0
@@ -178,7 +178,7 @@ class RandomizedResponse(PrivateRandomness):
         Parameters
         ----------
         y : array-like of shape (n_samples,)
-            Labels to be protected, as for :meth:`fit`.
+            Labels to protect, as for :meth:`fit`.
 
         Returns
         -------
@@ -194,7 +194,7 @@ class RandomizedResponse(PrivateRandomness):
         return clone(self).fit(y).guarantee_
 
     def transform(self, y: ArrayLike) -> np.ndarray:
-        """Return labels of which some are replaced at random.
+        """Replace some labels at random.
 
         Parameters
         ----------
@@ -228,13 +228,13 @@ class RandomizedResponse(PrivateRandomness):
         if np.any(self.classes_[indices] != y):
             # The message must not reveal which label it is, or whose.
             raise ValueError(
-                "Input y has labels that are not among the classes of this RandomizedResponse. "
-                "Name all classes in its 'classes' parameter."
+                "Input y has labels that are not in the 'classes' of RandomizedResponse. Name all "
+                "possible classes there."
             )
         return indices
 
     def fit_transform(self, y: ArrayLike) -> np.ndarray:
-        """Calibrate, and return labels of which some are replaced at random.
+        """Fit, and replace some labels at random.
 
         Parameters
         ----------
@@ -257,14 +257,14 @@ class RandomizedResponse(PrivateRandomness):
     def unbiased_memberships(self, y_noisy: ArrayLike) -> np.ndarray:
         r"""Return unbiased weights of the true class of each label.
 
-        With :math:`π' = (1 - π)/(k - 1)`, the probability of being replaced by a given other
-        class, a label reported as class r gets, for each class c,
+        Let :math:`π' = (1 - π)/(k - 1)` be the probability of replacement by a given class. A
+        label reported as class r gets, for each class c,
 
         .. math:: w_c = \frac{[r = c] - π'}{π - π'}
 
         whose expectation is 1 for the true class and 0 for every other one, since r = c has
-        probability π for the former and π′ for the latter. Sums over samples with these
-        weights, such as counts or moments of a class, are therefore unbiased.
+        probability π or π′. Sums with these weights, such as counts or moments of a class, are
+        therefore unbiased.
 
         Parameters
         ----------
@@ -275,7 +275,7 @@ class RandomizedResponse(PrivateRandomness):
         -------
         weights : ndarray of shape (n_samples, n_classes)
             One column for each of ``classes_``. Each row sums to 1; all but one of its weights
-            are negative, or 0 for an infinite ε.
+            are negative, or 0 if ε is infinite.
 
         Raises
         ------
@@ -301,8 +301,8 @@ class RandomizedResponse(PrivateRandomness):
     def unbiased_counts(self, y_noisy: ArrayLike) -> np.ndarray:
         r"""Return unbiased estimates of the number of labels of each class.
 
-        The sums of :meth:`unbiased_memberships`: with :math:`n^+_c` labels of class c among
-        the n reported ones and π′ as there,
+        With :math:`n^+_c` labels of class c among the n reported ones and π′ as in
+        :meth:`unbiased_memberships`,
 
         .. math:: \hat n_c = \frac{n^+_c - π' n}{π - π'}
 
@@ -314,7 +314,7 @@ class RandomizedResponse(PrivateRandomness):
         Returns
         -------
         counts : ndarray of shape (n_classes,)
-            Estimates that sum to n, and may be negative.
+            Estimates that sum to n; they may be negative.
 
         Raises
         ------
@@ -335,7 +335,7 @@ class RandomizedResponse(PrivateRandomness):
         return self._without_bias(counts, len(indices))
 
     def _without_bias(self, counts, n):
-        """Return unbiased estimates of true counts, given counts of n reported labels."""
+        """Return unbiased estimates of true counts, given the counts of n reported labels."""
         keep = self.keep_probability_
         other = (1 - keep) / (len(self.classes_) - 1)
         return (counts - other * n) / (keep - other)
@@ -350,5 +350,5 @@ class RandomizedResponse(PrivateRandomness):
 
 def _as_labels(y):
     if np.asarray(y).dtype.kind == "c":  # scikit-learn's message would quote labels
-        raise ValueError("Complex labels are not supported.")
+        raise ValueError("Input y has complex labels. Use integers or strings.")
     return checked_labels(label_array(y, warn=True), "RandomizedResponse")

@@ -1,9 +1,9 @@
-"""Integer noise with an exactly known distribution, given by tables.
+"""Integer noise whose distribution is known exactly, given by tables.
 
-Adding float64 noise to a float64 value is not private for any ε: the set of float64 numbers that
-such a sum can attain depends on the value (Mironov, 2012). Here a value is first rounded to a grid
-whose step is a power of two, which is exact; the noise is an integer number of steps; and any
-rounding of their exact sum is post-processing.
+Adding float64 noise to a float64 value is not private for any ε: which sums can occur depends on
+the value (Mironov, 2012). Here a value is first rounded to a grid whose step is a power of two,
+which is exact. The noise is an integer number of steps, and rounding the exact sum is
+post-processing.
 """
 
 from collections.abc import Callable
@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-# Precision of the logarithms of ratios of probabilities (argued at IntegerNoise, which checks
-# every cell). Transformers reduce their ε by it, divided by 1 − δ to be safe with a point mass.
+# Precision of log ratios of probabilities (argued at IntegerNoise, which checks every cell).
+# Transformers reduce ε by it, divided by 1 − δ to be safe with a point mass.
 PRECISION = 2.0**-30
-# Least ε of one element or label, a thousand times that: even then noise hides all of the data
+# Smallest ε of one element or label, a thousand times that: even then noise hides all of the data
 # (rule of thumb).
 LEAST_EPSILON = 1e-6
 # Random bits of one draw, and binary digits of a table's weights.
@@ -25,7 +25,7 @@ _FURTHER = -1
 # A table holds weights down to this fraction of their sum, so that each becomes an integer of
 # 2^33 or more, and keeps a relative error of 2^-33 at most.
 _SMALLEST_WEIGHT = 2.0**-31
-# Relative error of the probability of each cell: that of its own integer and of the one that led
+# Relative error of the probability of each cell, from its own integer and from the one that leads
 # to its table. Checked for every cell of every table that is built.
 CELL_PRECISION = 2.0**-32
 # Smallest number of bits that decide whether a place is accepted, so that its probability has a
@@ -44,8 +44,8 @@ class Cells:
     widths: np.ndarray
     heights: np.ndarray  # weight at the start of each cell, the largest within it
     total: float  # sum of the weights of all integers, of both signs
-    # Sum of the weights of the magnitudes from length on, of both signs. There the weights repeat,
-    # but for a factor, those from zero on.
+    # Sum of the weights of magnitudes from length on, of both signs. There the weights repeat
+    # those from zero on, up to a factor.
     tail: float = 0.0
 
     @property
@@ -55,7 +55,7 @@ class Cells:
 
 
 class AliasTable:
-    """Draw an index with given weights, from 64 random bits (Walker's alias method)."""
+    """Sampler of an index with given weights from 64 random bits (Walker's alias method)."""
 
     # The weights become integers that sum to 2^64, so that the probabilities are known exactly:
     # ``weights`` / 2^64. Each is rounded down, and the remainder is added to the largest.
@@ -96,9 +96,9 @@ class AliasTable:
 
 
 class IntegerNoise:
-    """Draw from a distribution on the integers: a cell by a table, a place in it by rejection.
+    """Draw integers: a cell by a table, then a place in it by rejection.
 
-    ``atom`` is the probability of a point mass at zero, drawn first; rounded down.
+    ``atom`` is the probability of a point mass at zero, drawn first; it is rounded down.
     """
 
     # ``log_ratio(starts, offsets)`` is the logarithm of the weight at start over that at start +
@@ -198,7 +198,7 @@ class IntegerNoise:
         return noise
 
     def _attempt(self, n, base, bits):
-        """Propose n values of magnitudes from base on, with masks of accepted and of tail ones."""
+        """Propose n magnitudes from base on, with masks of accepted and of tail values."""
         cell, second = self._draw_cells(n, bits), bits.draw(n)
         start = self._starts[cell]
         place = (second & self._masks[cell]).view(np.int64)
@@ -228,9 +228,9 @@ class IntegerNoise:
 
 
 def split_steps(widths, n_pieces):
-    """Split adjacent steps into pieces, the widths of nearly all of which are powers of two.
+    """Split adjacent steps into pieces, nearly all as wide as a power of two.
 
-    Returns start and width of each piece, and the index of its step.
+    Return start and width of each piece and the index of its step.
     """
     # Places in such a piece need no rejection. The largest powers of two are split off first; the
     # remainder after the last piece but one is one more piece, of any width.

@@ -1,4 +1,4 @@
-"""Transformers that add noise to each element: optimal, staircase and Gaussian noise."""
+"""Transformers that add optimal, staircase or Gaussian noise to each element."""
 
 import weakref
 from contextlib import suppress
@@ -76,7 +76,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
-        """Calibrate the noise and state the guarantee; the values are not used.
+        """Calibrate the noise and state the guarantee, without using the values.
 
         .. note::
            With ``perturb="always"``, every later :meth:`transform` adds noise. With
@@ -85,8 +85,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Data to be protected. Only the number and names of the features and the dtype are
+            Data to protect. Only the number and names of the features and the dtype are
             used, unless ``bounds="data"`` asks for the extremes.
 
         y : None
@@ -100,7 +99,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         Raises
         ------
         ValueError
-            If ε, δ, sensitivity or bounds are out of range or do not fit together.
+            If ε, δ, sensitivity or bounds are out of range or contradict each other.
 
         Warns
         -----
@@ -121,7 +120,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         return self
 
     def fit_transform(self, X: ArrayLike, y: Any = None) -> np.ndarray:
-        """Calibrate, and return a noisy copy of X for any ``perturb``.
+        """Calibrate, and return a noisy copy of X whatever ``perturb`` is.
 
         .. note::
            A :class:`~sklearn.pipeline.Pipeline` calls this method in training, so that later
@@ -130,7 +129,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Data to be protected.
+            Data to protect.
 
         y : None
             Ignored, present for API consistency.
@@ -155,16 +154,16 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         """Return a noisy copy of X, or X itself under ``perturb="fit"``.
 
         .. note::
-           With ``perturb="always"`` (the default) the output is private. With
-           ``perturb="fit"`` it is X, **unprotected**, which is meant for queries that are not
-           published. Training rows, as in ``fit(X).transform(X)`` or in a
-           :class:`~sklearn.pipeline.FeatureUnion`, are returned unchanged too, with a warning
-           only if X is the very object that was fitted.
+            With ``perturb="always"`` (the default) the output is private. With
+            ``perturb="fit"`` it is X, **unprotected**, for queries that are not published.
+            This includes training rows, as in ``fit(X).transform(X)`` or a
+            :class:`~sklearn.pipeline.FeatureUnion`; a warning appears only if X is the very
+            object that was fitted.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Data to be protected, or queries.
+            Data to protect, or queries.
 
         Returns
         -------
@@ -179,7 +178,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         Warns
         -----
         PrivacyLeakWarning
-            If the noise could be recomputed, values are likely to be released without noise, or
+            If noise could be recomputed, values are likely to be released without noise, or
             training rows are returned unchanged.
 
         Examples
@@ -199,18 +198,18 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         return rows
 
     def inverse_transform(self, X: ArrayLike) -> np.ndarray:
-        """Return X itself: noise cannot be removed, and noisy data have the units of the data.
+        """Return X itself: noise cannot be removed, and noisy data keep their units.
 
         .. note::
-           For a :class:`~sklearn.compose.TransformedTargetRegressor` with
-           ``check_inverse=False``, whose outcomes are then noisy and whose predictions are not
-           changed. It perturbs by :meth:`transform`, so that ``perturb="always"`` is needed, and
-           its features are not protected; :class:`~skdp.DPNoiseRegressor` protects both.
+            For a :class:`~sklearn.compose.TransformedTargetRegressor` with
+            ``check_inverse=False``: its outcomes are noisy, its predictions unchanged. It calls
+            :meth:`transform`, so it needs ``perturb="always"``, and it does not protect features;
+            :class:`~skdp.DPNoiseRegressor` protects both.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Noisy data, or predictions of a model that was trained on such data.
+            Noisy data, or predictions of a model trained on them.
 
         Returns
         -------
@@ -236,7 +235,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Data to be protected, as for :meth:`fit`.
+            Data to protect, as for :meth:`fit`.
 
         y : None
             Ignored, present for API consistency.
@@ -257,14 +256,14 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
     def _calibrate(self, X):
         self.__dict__.pop("guarantee_", None)  # not fitted if anything below fails
         self._validate_params()  # even if scikit-learn is configured to skip it
-        # A weak reference reveals nothing about the rows; a digest would confirm a guess of them.
+        # A weak reference reveals nothing about the rows; a digest would confirm a guess.
         self._fitted_on = None
         with suppress(TypeError):  # lists have no weak references
             self._fitted_on = weakref.ref(X)
         X = validate_private_data(self, X)
         self._warn_of_learned_bounds()
         warn_of_unstated_range(type(self).__name__, self.bounds, self.sensitivity)
-        # A later set_params must not silently change what is guaranteed now.
+        # A later set_params must not silently change the guarantee.
         self._always = self.perturb == "always"
         self._random_state = self.random_state
         sensitivity, width = self._check_sensitivity(X)
@@ -282,22 +281,22 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         return X
 
     def _check_sensitivity(self, X):
-        """Return the sensitivity in units of the noise, and that unit in units of the data."""
+        """Return the sensitivity in units of the noise, and this unit in units of the data."""
         if self.bounds is None:
             self._bounds = None
             self._sensitivity = float(self.sensitivity or DEFAULT_SENSITIVITY)
             if not 1e-140 < self._sensitivity < 1e140:  # its square must be a float64
                 raise ValueError(
                     f"The 'sensitivity' parameter of {type(self).__name__} is too extreme for "
-                    f"double precision, got {self.sensitivity!r}. Use other units, in which it is "
+                    f"double precision, got {self.sensitivity!r}. Choose units in which it is "
                     "closer to 1."
                 )
             return self._sensitivity, 1.0
         if self.sensitivity is not None:
             raise ValueError(
-                f"The 'sensitivity' parameter of {type(self).__name__} must be left out if "
-                f"bounds are given, which define it, got {self.sensitivity!r}. Give only one of "
-                "the two."
+                f"The 'sensitivity' parameter of {type(self).__name__} cannot be combined with "
+                f"'bounds', which define it, got {self.sensitivity!r}. Give only one of "
+                "them."
             )
         self._sensitivity = 1.0  # in units of the width of the bounds
         self._bounds = check_bounds(self, self.bounds, X)
@@ -306,14 +305,14 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
             got = f", got widths from {width.min():g} to {width.max():g}"
             raise ValueError(
                 f"The 'bounds' parameter of {type(self).__name__} is too extreme for double "
-                f"precision{'' if isinstance(self.bounds, str) else got}. Use other units, in "
+                f"precision{'' if isinstance(self.bounds, str) else got}. Choose units in "
                 "which widths are closer to 1."
             )
         return 1.0, float(width[0]) if (width == width[0]).all() else width
 
     def _element_budget(self):
         """Return (ε, δ) of one element, independent of the others."""
-        # p elements compose to pε, and to 1 − (1 − δ)^p, the probability that any of p independent
+        # p elements compose to pε and 1 − (1 − δ)^p, the probability that any of p independent
         # point masses occurs.
         mechanism = self._state_mechanism()
         epsilon, delta = mechanism.parameter, mechanism.atom
@@ -321,19 +320,19 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         if epsilon < least:
             raise ValueError(
                 f"The 'epsilon' parameter of {type(self).__name__} leaves {epsilon:g} for one of "
-                f"{self.n_features_in_} elements, got {self.epsilon!r} for each "
-                f"{self.privacy_unit}. Use at least {least:g} for one element: even then noise "
-                "hides all of the data."
+                f"{self.n_features_in_} elements, got {self.epsilon!r} per "
+                f"{self.privacy_unit}. Use at least {least:g} per element: even then noise "
+                "hides the data."
             )
         return epsilon, delta
 
     def _state_mechanism(self):
-        """Return the mechanism of a budget that is split evenly between elements."""
+        """Return the mechanism of a budget split evenly between elements."""
         epsilon, delta = float(self.epsilon), float(self.delta)
         return Mechanism(self._kind, epsilon, delta, n_elements=self._n_moving())
 
     def _n_moving(self):
-        """Return how many elements of a unit may move."""
+        """Return how many elements of a unit may change."""
         return self.n_features_in_ if self.privacy_unit == "record" else 1
 
     def _perturb(self, X):
@@ -345,28 +344,26 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         return add_noise(X, self._noise, self._step, bits, self._bounds)
 
     def _warn_of_exact_values(self, delta, n_values):
-        """Warn where a point mass is likely to release values exactly.
+        """Warn if a point mass is likely to release values exactly.
 
-        This depends only on δ and the number of values, both of which the recipient knows.
+        The warning depends only on δ and the number of values, which the recipient knows.
         """
         expected = delta * n_values
         if expected > 0.1:  # rule of thumb: at a tenth, nine of ten draws have none
             warn(
-                f"{type(self).__name__}(delta={self.guarantee_.delta:g}) adds no noise to a value "
-                f"with probability {delta:g}: of these {n_values} values, {expected:.3g} are "
-                "expected to be released without noise, and if the data lie on a coarse grid, "
-                "such as pixels, the recipient can tell which. Use delta=0, with "
-                f"{1 / (1 - delta):.6g} times the noise, or a delta far below 1 over the public "
-                "number of values.",
+                f"{type(self).__name__}(delta={self.guarantee_.delta:g}): of these {n_values} "
+                f"values, {expected:.3g} are expected to be released without noise; on a coarse "
+                "grid, such as pixels, they can be recognized. Use a delta far below 1 / number "
+                f"of values, or delta=0, with {1 / (1 - delta):.6g} times the noise.",
                 PrivacyLeakWarning,
             )
 
     def _warn_of_learned_bounds(self):
         if isinstance(self.bounds, str):
             warn(
-                f"{type(self).__name__}(bounds={self.bounds!r}) learns the bounds from the "
-                "rows that it protects: the least and greatest value of each feature are not "
-                "protected, and the guarantee holds only for data sets with the same bounds. "
+                f"{type(self).__name__}(bounds={self.bounds!r}) learns the bounds from the rows "
+                "that it protects: the extremes of each feature are not protected, and the "
+                "guarantee holds only among data sets with the same bounds. "
                 "Pass publicly known bounds, such as bounds=(0, 255).",
                 PrivacyLeakWarning,
             )
@@ -375,9 +372,9 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         reference = getattr(self, "_fitted_on", None)
         if reference is not None and reference() is X:
             warn(
-                f"{type(self).__name__}(perturb='fit').transform was given the rows that it was "
-                "fitted on, and returns them without noise: only fit_transform adds noise. Use "
-                "the output of fit_transform, or perturb='always', for anything that you share.",
+                f"{type(self).__name__}(perturb='fit').transform returns the rows that it was "
+                "fitted on without noise: only fit_transform adds noise. Use the output of "
+                "fit_transform, or perturb='always', for anything that you share.",
                 PrivacyLeakWarning,
             )
 
@@ -423,7 +420,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
 
 
 class OptimalDPNoise(DPNoise):
-    r"""Make data (ε, δ)-private by the least-magnitude noise of Kumar and Moser.
+    r"""Make data (ε, δ)-private with the smallest-magnitude noise of Kumar and Moser.
 
     Each element independently gets no noise with probability δ, and otherwise Laplace noise of
     scale ``sensitivity / epsilon`` (Kumar and Moser, Algorithm 5; δ = 0 is the Laplace
@@ -431,16 +428,15 @@ class OptimalDPNoise(DPNoise):
 
     .. math:: E|v| = (1-δ)\,\frac{d}{ε}, \qquad \mathrm{Var}\,v = 2(1-δ)\frac{d^2}{ε^2}
 
-    **Privacy.** By default ε and δ are *per element*: two data sets that differ in one entry by
-    at most ``sensitivity`` have outputs that are hard to tell apart. A whole record of p entries
-    then has (pε, 1 − (1−δ)^p); with ``privacy_unit="record"``, ε and δ are those of the record,
-    each element gets the p-th part, and the scale is p·d/ε. Labels and the number of rows are not
-    protected. Each further noisy copy of the same rows spends ε and δ again. After fitting,
-    ``guarantee_`` states all of this.
+    **Privacy.** By default ε and δ are *per element*: the outputs of two data sets that differ in
+    one entry by at most ``sensitivity`` are hard to tell apart. A whole record of p entries then
+    has (pε, 1 − (1−δ)^p). With ``privacy_unit="record"``, ε and δ protect the record, and the
+    scale is p·d/ε. Labels and the number of rows are not protected. Each further noisy copy of
+    the same rows spends ε and δ again. After fitting, ``guarantee_`` states all of this.
 
-    **Optimality.** The noise has the least E|v| among those made of one point mass plus a density
-    that meets a pointwise sufficient condition. Other ε-private mechanisms need less noise:
-    :class:`StaircaseDPNoise` does at every ε, and much less when ε is large.
+    **Optimality.** E|v| is the smallest among noises of one point mass plus a density that meets
+    a pointwise sufficient condition. Other ε-private mechanisms need less noise:
+    :class:`StaircaseDPNoise` does at every ε, and much less if ε is large.
 
     Parameters
     ----------
@@ -451,38 +447,36 @@ class OptimalDPNoise(DPNoise):
     delta : float, default=0.0
         Probability δ in [0, 1) that an element is released without noise, which can be
         recognized if the data lie on a coarse grid. For N rows of p elements choose δ far below
-        1/(N·p), with public N, or 0, which takes 1/(1 − δ) times the noise: ``transform`` warns
-        if the expected number of unprotected values is above a tenth.
+        1/(N·p), or 0, which takes 1/(1 − δ) times the noise. ``transform`` warns if more than
+        0.1 values are expected to be unprotected.
 
     sensitivity : float or None, default=None
         Largest change d > 0 of one element between neighbors, in the units of the data. Prefer
-        ``bounds``; the two exclude each other. None: the width of the bounds; without bounds 1,
-        whatever units the features have, and :meth:`fit` warns.
+        ``bounds``, which cannot be combined with it. None: the width of the bounds, or 1 without
+        bounds, with a warning.
 
     privacy_unit : {"element", "record"}, default="element"
-        What ε and δ protect: one entry of the matrix, or one row with all its entries, which
+        Whether ε and δ protect one entry of the matrix, or one row with all its entries, which
         needs much more noise.
 
     bounds : pair (low, high), "data" or None, default=None
         Publicly known bounds of the features, each a number or an array of shape
         (n_features,). Values are clipped to them, and their width is the sensitivity.
-        ``"data"`` learns them from X, which reveals the extremes and warns; a column of one
-        value c counts as one of width max(1, \|c\|). None: values are not clipped, and a value
-        that changes by more than d is protected less.
+        ``"data"`` learns them from X, which reveals the extremes and warns; a constant column
+        of value c gets the width max(1, \|c\|). None: values are not clipped, and values that
+        change by more than d are protected less.
 
     perturb : {"always", "fit"}, default="always"
         When to add noise. ``"always"``: in every :meth:`transform`, so that all output is
-        private. ``"fit"``: in :meth:`fit_transform` only, as needed in a training pipeline;
-        :meth:`transform` then returns its input unchanged, queries as well as training rows:
+        private. ``"fit"``: in :meth:`fit_transform` only, as a training pipeline needs;
+        :meth:`transform` then returns queries and training rows unchanged:
         ``fit(X).transform(X)`` is X.
 
     random_state : int, RandomState instance or None, default=None
-        Source of the noise. ``None`` takes a new key from the operating system for each
-        call, and is the only private choice; an integer, NumPy's global generator and a
-        generator that repeats itself warn with :class:`~skdp.privacy.PrivacyLeakWarning`. A
-        pickle never contains a ``RandomState``, nor, once the transformer is fitted, a seed:
-        in another process it draws fresh entropy, and so does a ``RandomState`` in any child
-        process.
+        Source of the noise. Only ``None``, a new key from the operating system for each call, is
+        private. An integer, NumPy's global generator and a generator that repeats itself warn
+        with :class:`~skdp.privacy.PrivacyLeakWarning`. Pickles of fitted transformers hold no
+        seed, and no pickle holds a ``RandomState``: in another process both become None.
 
     Attributes
     ----------
@@ -490,7 +484,7 @@ class OptimalDPNoise(DPNoise):
         Immutable statement of the guarantee.
 
     expected_magnitude_ : float or ndarray of shape (n_features,)
-        E|v|, in the units of the data; one for each feature where the bounds differ.
+        E|v|, in the units of the data; per feature if the bounds differ.
 
     variance_ : float or ndarray of shape (n_features,)
         Var v, likewise, for methods that correct for the noise.
@@ -508,22 +502,21 @@ class OptimalDPNoise(DPNoise):
 
     See Also
     --------
-    DPNoiseRegressor : Noise on outcomes too, with a regressor that learns from both.
+    DPNoiseRegressor : Noise on outcomes too, for a regressor that learns from both.
     StaircaseDPNoise : Less noise at every ε.
-    GaussianDPNoise : The Gaussian mechanism; less noise where δ is large for its ε,
+    GaussianDPNoise : The Gaussian mechanism; less noise if δ is large for its ε,
         such as δ = 0.01 at ε = 0.1 or δ = 0.1 at ε = 1, and for whole records.
 
     Notes
     -----
     Values are rounded to a grid, the noise is an integer number of grid steps, and the step is
-    added to the sensitivity: the guarantee holds for the floating-point numbers that are returned
+    added to the sensitivity. Hence the guarantee holds for the returned floating-point numbers
     (Mironov, 2012), not only in real arithmetic. The step is at most 2^-24 of the sensitivity, or
-    at most 2^-34 of the noise if that is larger (2^-15 of the sensitivity at ε = 1e-6). Random
-    bits come from AES-256 in counter mode.
+    at most 2^-34 of the noise if that is larger. Random bits come from AES-256 in counter mode.
 
-    Neighboring data sets have equal size and order; the order of rows is preserved, and so is
-    the index of pandas output. Integers beyond ±2^53 are clipped; ``longdouble``, decimals, dates
-    and text are refused.
+    Neighboring data sets have equal size and order; the order of rows and the index of pandas
+    output are preserved. Integers beyond ±2^53 are clipped; ``longdouble``, decimals, dates and
+    text are refused.
 
     References
     ----------
@@ -556,19 +549,18 @@ class OptimalDPNoise(DPNoise):
 
 
 class StaircaseDPNoise(DPNoise):
-    r"""Make data (ε, δ)-private by staircase noise, the least that is ε-private.
+    r"""Make data (ε, δ)-private with staircase noise, the smallest ε-private noise.
 
     Each element independently gets no noise with probability δ, and otherwise noise whose
-    density falls by a factor e^ε from step to step (Geng & Viswanath, 2014). Of all (ε, 0)-private
-    noises that are independent of the data it has the least expected magnitude, which the point
-    mass lowers further:
+    density falls by a factor e^ε from step to step (Geng & Viswanath, 2014). It has the smallest
+    expected magnitude of all (ε, 0)-private noises that are independent of the data; the point
+    mass lowers it further:
 
     .. math:: E|v| = (1-δ)\,d\,\frac{e^{ε/2}}{e^ε - 1} \;<\; (1-δ)\,\frac{d}{ε}
 
-    **Privacy.** The guarantee is that of :class:`OptimalDPNoise`, per element or per record,
-    where each element gets the p-th part of ε. For δ > 0 no optimal noise is known; this one is
-    (ε, δ)-private because it is a mixture of no noise, with weight δ, and of ε-private noise, with
-    weight 1 − δ.
+    **Privacy.** As for :class:`OptimalDPNoise`, ε and δ are per element or per record, where each
+    element gets ε/p. For δ > 0 no optimal noise is known. This noise is (ε, δ)-private because it
+    mixes no noise, with weight δ, and ε-private noise, with weight 1 − δ.
 
     Parameters
     ----------
@@ -579,38 +571,33 @@ class StaircaseDPNoise(DPNoise):
     delta : float, default=0.0
         Probability δ in [0, 1) that an element is released without noise, which can be
         recognized if the data lie on a coarse grid. For N rows of p elements choose δ far below
-        1/(N·p), with public N, or 0, which takes 1/(1 − δ) times the noise: ``transform`` warns
-        if the expected number of unprotected values is above a tenth.
+        1/(N·p), or 0, which takes 1/(1 − δ) times the noise. ``transform`` warns if more than
+        0.1 values are expected to be unprotected.
 
     sensitivity : float or None, default=None
         Largest change d > 0 of one element between neighbors, in the units of the data. Prefer
-        ``bounds``; the two exclude each other. None: the width of the bounds; without bounds 1,
-        whatever units the features have, and :meth:`fit` warns.
+        ``bounds``, which cannot be combined with it. None: the width of the bounds, or 1 without
+        bounds, with a warning.
 
     privacy_unit : {"element", "record"}, default="element"
-        What ε and δ protect: one entry of the matrix, or one row with all its entries, which
+        Whether ε and δ protect one entry of the matrix, or one row with all its entries, which
         needs much more noise.
 
     bounds : pair (low, high), "data" or None, default=None
         Publicly known bounds of the features, each a number or an array of shape
         (n_features,). Values are clipped to them, and their width is the sensitivity.
-        ``"data"`` learns them from X, which reveals the extremes and warns; a column of one
-        value c counts as one of width max(1, \|c\|). None: values are not clipped, and a value
-        that changes by more than d is protected less.
+        ``"data"`` learns them from X, which reveals the extremes and warns; a constant column
+        of value c gets the width max(1, \|c\|). None: values are not clipped, and values that
+        change by more than d are protected less.
 
     perturb : {"always", "fit"}, default="always"
         When to add noise. ``"always"``: in every :meth:`transform`, so that all output is
-        private. ``"fit"``: in :meth:`fit_transform` only, as needed in a training pipeline;
-        :meth:`transform` then returns its input unchanged, queries as well as training rows:
+        private. ``"fit"``: in :meth:`fit_transform` only, as a training pipeline needs;
+        :meth:`transform` then returns queries and training rows unchanged:
         ``fit(X).transform(X)`` is X.
 
     random_state : int, RandomState instance or None, default=None
-        Source of the noise. ``None`` takes a new key from the operating system for each
-        call, and is the only private choice; an integer, NumPy's global generator and a
-        generator that repeats itself warn with :class:`~skdp.privacy.PrivacyLeakWarning`. A
-        pickle never contains a ``RandomState``, nor, once the transformer is fitted, a seed:
-        in another process it draws fresh entropy, and so does a ``RandomState`` in any child
-        process.
+        Source of the noise, as for :class:`OptimalDPNoise`; only ``None`` is private.
 
     Attributes
     ----------
@@ -618,7 +605,7 @@ class StaircaseDPNoise(DPNoise):
         Immutable statement of the guarantee.
 
     expected_magnitude_ : float or ndarray of shape (n_features,)
-        E|v|, in the units of the data; one for each feature where the bounds differ.
+        E|v|, in the units of the data; per feature if the bounds differ.
 
     variance_ : float or ndarray of shape (n_features,)
         Var v, likewise, for methods that correct for the noise.
@@ -645,15 +632,7 @@ class StaircaseDPNoise(DPNoise):
 
     Notes
     -----
-    Values are rounded to a grid, the noise is an integer number of grid steps, and the step is
-    added to the sensitivity: the guarantee holds for the floating-point numbers that are returned
-    (Mironov, 2012), not only in real arithmetic. The step is at most 2^-24 of the sensitivity, or
-    at most 2^-34 of the noise if that is larger (2^-15 of the sensitivity at ε = 1e-6). Random
-    bits come from AES-256 in counter mode.
-
-    Neighboring data sets have equal size and order; the order of rows is preserved, and so is
-    the index of pandas output. Integers beyond ±2^53 are clipped; ``longdouble``, decimals, dates
-    and text are refused.
+    Grid, order of rows and accepted numbers are as for :class:`OptimalDPNoise`.
 
     References
     ----------
@@ -687,20 +666,20 @@ class StaircaseDPNoise(DPNoise):
 
 
 class GaussianDPNoise(DPNoise):
-    r"""Make data (ε, δ)-private by Gaussian noise.
+    r"""Make data (ε, δ)-private with Gaussian noise.
 
     Each element gets independent normal noise. The standard deviation σ is either
 
-    - ``calibration="analytic"``: the least σ that is (ε, δ)-private, exact for every ε
+    - ``calibration="analytic"``: the smallest σ that is (ε, δ)-private, exact for every ε
       (Balle & Wang, 2018); or
     - ``calibration="classical"``: :math:`σ = d\sqrt{2\log(1.25/δ)}/ε`, with which SERUMS D3.1
-      (2019), section 2.1.3, compares the optimal noise. It is proven for ε < 1 only, and refused
-      above.
+      (2019), section 2.1.3, compares the optimal noise. It is proven, and accepted, for ε < 1
+      only.
 
-    **Privacy.** By default ε and δ are *per element*, as for :class:`OptimalDPNoise`. For a whole
-    record of p entries the sensitivity is √p·d: ``guarantee_.to_record()`` has the ε of this σ at
-    the same δ, and ``privacy_unit="record"`` chooses σ for the record. Labels and the number of
-    rows are not protected. Each further noisy copy of the same rows spends privacy again.
+    **Privacy.** By default ε and δ are *per element*, as for :class:`OptimalDPNoise`. A whole
+    record of p entries has the sensitivity √p·d: ``guarantee_.to_record()`` has the ε of this σ
+    at the same δ, and ``privacy_unit="record"`` chooses σ for the record. Labels and the number
+    of rows are not protected. Each further noisy copy of the same rows spends privacy again.
 
     Parameters
     ----------
@@ -714,36 +693,31 @@ class GaussianDPNoise(DPNoise):
 
     sensitivity : float or None, default=None
         Largest change d > 0 of one element between neighbors, in the units of the data. Prefer
-        ``bounds``; the two exclude each other. None: the width of the bounds; without bounds 1,
-        whatever units the features have, and :meth:`fit` warns.
+        ``bounds``, which cannot be combined with it. None: the width of the bounds, or 1 without
+        bounds, with a warning.
 
     privacy_unit : {"element", "record"}, default="element"
-        What ε and δ protect: one entry of the matrix, or one row with all its entries, which
+        Whether ε and δ protect one entry of the matrix, or one row with all its entries, which
         needs much more noise.
 
     bounds : pair (low, high), "data" or None, default=None
         Publicly known bounds of the features, each a number or an array of shape
         (n_features,). Values are clipped to them, and their width is the sensitivity.
-        ``"data"`` learns them from X, which reveals the extremes and warns; a column of one
-        value c counts as one of width max(1, \|c\|). None: values are not clipped, and a value
-        that changes by more than d is protected less.
+        ``"data"`` learns them from X, which reveals the extremes and warns; a constant column
+        of value c gets the width max(1, \|c\|). None: values are not clipped, and values that
+        change by more than d are protected less.
 
     perturb : {"always", "fit"}, default="always"
         When to add noise. ``"always"``: in every :meth:`transform`, so that all output is
-        private. ``"fit"``: in :meth:`fit_transform` only, as needed in a training pipeline;
-        :meth:`transform` then returns its input unchanged, queries as well as training rows:
+        private. ``"fit"``: in :meth:`fit_transform` only, as a training pipeline needs;
+        :meth:`transform` then returns queries and training rows unchanged:
         ``fit(X).transform(X)`` is X.
 
     calibration : {"analytic", "classical"}, default="analytic"
         How σ is computed from ε and δ.
 
     random_state : int, RandomState instance or None, default=None
-        Source of the noise. ``None`` takes a new key from the operating system for each
-        call, and is the only private choice; an integer, NumPy's global generator and a
-        generator that repeats itself warn with :class:`~skdp.privacy.PrivacyLeakWarning`. A
-        pickle never contains a ``RandomState``, nor, once the transformer is fitted, a seed:
-        in another process it draws fresh entropy, and so does a ``RandomState`` in any child
-        process.
+        Source of the noise, as for :class:`OptimalDPNoise`; only ``None`` is private.
 
     Attributes
     ----------
@@ -751,8 +725,7 @@ class GaussianDPNoise(DPNoise):
         Immutable statement of the guarantee.
 
     expected_magnitude_ : float or ndarray of shape (n_features,)
-        E|v| = σ·√(2/π), in the units of the data; one for each feature where the bounds
-        differ.
+        E|v| = σ·√(2/π), in the units of the data; per feature if the bounds differ.
 
     variance_ : float or ndarray of shape (n_features,)
         Var v, likewise, for methods that correct for the noise.
@@ -775,19 +748,11 @@ class GaussianDPNoise(DPNoise):
 
     See Also
     --------
-    OptimalDPNoise : Less noise on average for the same ε and δ when δ is small.
+    OptimalDPNoise : Smaller expected noise for the same ε and δ if δ is small.
 
     Notes
     -----
-    Values are rounded to a grid, the noise is an integer number of grid steps, and the step is
-    added to the sensitivity: the guarantee holds for the floating-point numbers that are returned
-    (Mironov, 2012), not only in real arithmetic. The step is at most 2^-24 of the sensitivity, or
-    at most 2^-34 of the noise if that is larger (2^-15 of the sensitivity at ε = 1e-6). Random
-    bits come from AES-256 in counter mode.
-
-    Neighboring data sets have equal size and order; the order of rows is preserved, and so is
-    the index of pandas output. Integers beyond ±2^53 are clipped; ``longdouble``, decimals, dates
-    and text are refused.
+    Grid, order of rows and accepted numbers are as for :class:`OptimalDPNoise`.
 
     References
     ----------
@@ -848,12 +813,12 @@ class GaussianDPNoise(DPNoise):
             raise ValueError(
                 f"The 'delta' parameter of GaussianDPNoise must be above 0, got {self.delta}: "
                 "no amount of Gaussian noise is (epsilon, 0)-private. Use a small delta such "
-                "as 1e-5, or OptimalDPNoise(delta=0), which is the Laplace mechanism."
+                "as 1e-5, or OptimalDPNoise(delta=0)."
             )
         if self.calibration == "classical" and epsilon >= 1:
             raise ValueError(
                 "The 'epsilon' parameter of GaussianDPNoise must be below 1 with "
-                f"calibration='classical', got {self.epsilon}: that formula is proven for "
+                f"calibration='classical', got {self.epsilon}: the formula is proven for "
                 "epsilon < 1 only. Use calibration='analytic', which is exact for every "
                 "epsilon."
             )
@@ -866,8 +831,8 @@ class GaussianDPNoise(DPNoise):
         if delta <= 0 or epsilon <= 0:
             raise ValueError(
                 f"The 'epsilon' and 'delta' parameters of GaussianDPNoise, {self.epsilon!r} and "
-                f"{self.delta!r} for one {self.privacy_unit}, are beyond the precision of the "
-                "sampler. Use a larger delta, a more usual epsilon, or OptimalDPNoise."
+                f"{self.delta!r} for one {self.privacy_unit}, exceed the precision of the "
+                "sampler. Use a larger delta, an epsilon closer to 1, or OptimalDPNoise."
             )
         if self.calibration == "classical":
             return GaussianDistribution(distance * np.sqrt(2 * np.log(1.25 / delta)) / epsilon)
@@ -890,8 +855,8 @@ def perturb_training_rows(noise: Any, X: np.ndarray) -> tuple[np.ndarray, Any]:
     Parameters
     ----------
     noise : transformer
-        Is cloned. If it has the parameter, it is set to ``perturb="fit"``, so that queries get
-        no noise and its guarantee says so.
+        Is cloned. If it has the parameter ``perturb``, this is set to ``"fit"``, so that queries
+        get no noise and its guarantee says so.
 
     X : ndarray of shape (n_samples, n_features)
         Private rows.
@@ -923,7 +888,7 @@ def perturb_training_rows(noise: Any, X: np.ndarray) -> tuple[np.ndarray, Any]:
         noise.set_params(perturb="fit")
     if "random_state" in given:
         # A clone copies a generator with its state: two data sets would get the same noise, and
-        # the difference of their noisy copies would equal that of the data.
+        # the difference of their noisy copies would equal the difference of the data.
         noise.set_params(random_state=given["random_state"])
     noisy = np.asarray(noise.fit_transform(X), dtype=X.dtype)
     return noisy, noise

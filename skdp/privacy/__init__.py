@@ -1,4 +1,4 @@
-"""What a mechanism guarantees, and the arithmetic behind it."""
+"""Privacy guarantees of mechanisms and their accounting."""
 
 from skdp.privacy._gaussian import gaussian_delta, gaussian_epsilon, gaussian_sigma
 from skdp.privacy._guarantee import (

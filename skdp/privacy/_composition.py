@@ -1,6 +1,6 @@
-"""Composition of several mechanisms: closed forms, or a numerical bound.
+"""Composition of several mechanisms by closed forms or a numerical bound.
 
-The mechanisms are :class:`~skdp.privacy.Mechanism`, with their point masses and sampling errors.
+Mechanisms are :class:`~skdp.privacy.Mechanism`, with point masses and sampling errors.
 """
 
 from dataclasses import dataclass
@@ -17,36 +17,36 @@ from skdp.utils._warnings import warn
 
 @dataclass(frozen=True)
 class _Numerics:
-    """What numerical composition resolves, its errors, and what it is made for."""
+    """Resolution, errors and limits of numerical composition."""
 
     sum_rounding: float = 1e-12  # relative: of a sum of losses, and of point masses
     max_rounds: int = 100  # until ε and the correction of δ agree; a few suffice (rule of thumb)
-    # Privacy losses are rounded up to multiples of this fraction of the smallest one composed, so
-    # that ε is right to about a thousandth (tests/privacy/test_accounting.py) ...
+    # Privacy losses are rounded up to multiples of this fraction of the smallest one, so that ε is
+    # right to about a thousandth (tests/privacy/test_accounting.py) ...
     resolution: float = 1e-3
     # ... or of this fraction of their whole range, if that is larger, which bounds the cost (rule
     # of thumb).
     range_resolution: float = 1e-5
     multiple_rounding: float = 1e-12  # relative safety margin of a multiple
-    # Error of δ by the FFT and by the sum of its tail: for the square root of the number of
-    # mechanisms composed, ten times what was measured against binomial sums for 30 to 100,000 of
+    # Error of δ by the FFT and by the sum of its tail, times the square root of the number of
+    # composed mechanisms: ten times what was measured against binomial sums for 30 to 100,000 of
     # them (5e-15) ...
     random_error: float = 5e-14
-    # ... and for the number itself, float64's epsilon: a total probability that is off by a
-    # rounding is raised to that power.
+    # ... and, times the number itself, float64's epsilon: a rounding error of a total probability
+    # is raised to that power.
     systematic_error: float = 2.2e-16
     least_delta: float = 1e-11  # below, that error may be most of δ (20,000 mechanisms: 1.1e-11)
     # Where e^ε overflows, log δ is found from here on, far below the former, to this precision
     # (rule of thumb).
     log_least: float = -40.0
     log_precision: float = 0.01
-    # Relative error of a binomial tail, for the square root of the number of trials: eight times
-    # what was measured for 1000 to 10^9 trials against sums in 40 digits.
+    # Relative error of a binomial tail, times the square root of the number of trials: eight
+    # times what was measured for 1000 to 10^9 trials against sums in 40 digits.
     tail_error: float = 3e-14
-    # Largest number of mechanisms composed numerically, in about a second; ten million took ten
-    # seconds, and losses that are so small compared with their sum are hardly resolved.
+    # Largest number of mechanisms composed numerically, in about a second. Ten million took ten
+    # seconds, and losses so small compared with their sum are hardly resolved.
     most_composed: int = 10**6
-    # Least parameter and greatest sum of losses composed numerically, in which e to the power of
+    # Smallest parameter and largest sum of losses composed numerically, where e to the power of
     # one step is a float (rule of thumb: noise has at least a thousand times the former).
     smallest: float = 1e-9
     greatest: float = 5e7
@@ -54,9 +54,9 @@ class _Numerics:
 
 
 def composed_delta(mechanisms, epsilon, *, warns=True):
-    """Return the δ at which the composition of mechanisms is (ε, δ)-private, an upper bound.
+    """Return an upper bound of the δ at which the composition of mechanisms is (ε, δ)-private.
 
-    The numerical error is part of it, with a warning where it may be most of it.
+    It includes the numerical error, with a warning where this may be most of it.
     """
     # Apart from point masses it is tight for Gaussian mechanisms, and for pure ones of one
     # parameter; for others, up to a thousandth of the smallest loss, or a 100,000th of all losses.
@@ -69,13 +69,13 @@ def composed_delta(mechanisms, epsilon, *, warns=True):
 
 
 def _sampler_error(mechanisms):
-    """Return the slack and the cut of all mechanisms together."""
+    """Return the joint slack and cut of all mechanisms."""
     return sum(m.slack for m in mechanisms), sum(m.cut for m in mechanisms)
 
 
 def _ideal_delta(mechanisms, epsilon, warns):
-    # An observer is assumed to notice a point mass: either one occurs, and the loss is infinite,
-    # or the loss is that of the rest.
+    # An observer is assumed to notice a point mass: either one occurs and the loss is infinite,
+    # or the loss comes from the rest.
     shown, distance = _shown(mechanisms), _gaussian_distance(mechanisms)
     if distance:
         delta = gaussian_delta(1 / distance, epsilon)
@@ -104,7 +104,7 @@ def _shown(mechanisms):
 
 
 def _gaussian_distance(mechanisms):
-    """Return sensitivity/σ of the one Gaussian mechanism equivalent to all, or None."""
+    """Return sensitivity/σ of the single Gaussian mechanism equivalent to all, or None."""
     # Gaussian mechanisms of distances μ_i compose exactly to one of distance √(Σ μ_i²).
     lossy = [mechanism for mechanism in mechanisms if mechanism.parameter > 0]
     if any(mechanism.kind != "gaussian" for mechanism in lossy):
@@ -127,16 +127,16 @@ def any_of(k, probability):
 
 
 def one_of(k, probability):
-    """Return the probability of each of k independent events, given that of their union."""
+    """Return the probability of each of k independent events, given the probability of any."""
     if k == 1 or probability == 1:
         return probability
     return float(-np.expm1(np.log1p(-probability) / k))
 
 
 def composed_epsilon(mechanisms, delta):
-    """Return the least ε for which the composition of mechanisms is (ε, δ)-private.
+    """Return the smallest ε for which the composition of mechanisms is (ε, δ)-private.
 
-    As exact as :func:`composed_delta`; infinite if δ is below that of the point masses.
+    As exact as :func:`composed_delta`; infinite if δ is below the point masses.
     """
     slack, cut = _sampler_error(mechanisms)
     if any(mechanism.parameter == inf for mechanism in mechanisms) or delta < _shown(mechanisms):
@@ -166,7 +166,7 @@ def _ideal_epsilon(mechanisms, delta):
 
 
 def _tight_delta(uses, epsilon, warns=True):
-    """Return an upper bound of δ for mechanisms used so often, by kind and positive parameter."""
+    """Return an upper bound of δ for numbers of uses by kind and positive parameter."""
     bound = _by_pure(uses, _pure_delta, epsilon)
     if bound is not None and _is_enough(uses):
         return bound
@@ -183,7 +183,7 @@ def _tight_delta(uses, epsilon, warns=True):
 
 
 def _tight_epsilon(uses, delta):
-    """Return an upper bound of ε for such uses; infinite where the error is as large as δ."""
+    """Return an upper bound of ε for such uses; infinite if the error is as large as δ."""
     bound = _by_pure(uses, _pure_epsilon, delta)
     if bound is not None and _is_enough(uses):
         return bound
@@ -196,9 +196,9 @@ def _tight_epsilon(uses, delta):
 
 
 def _by_pure(uses, function, argument):
-    """Return a closed form by pure mechanisms of the same ε, or None if there is none."""
-    # A Laplace mechanism is no worse than a pure one of its ε, and hardly better if very many of a
-    # small ε are composed: both have losses of mean ε²/2 and variance ε².
+    """Return a closed form for pure mechanisms of equal ε, or None if there is none."""
+    # A Laplace mechanism is at most as bad as a pure one of its ε, and hardly better if very many
+    # of a small ε are composed: both have losses of mean ε²/2 and variance ε².
     kinds = {kind for kind, _ in uses}
     parameters = {parameter for _, parameter in uses}
     if "gaussian" in kinds or len(parameters) > 1:
@@ -223,9 +223,9 @@ def _invert(epsilon_of, epsilon):
 def _warn_below(delta):
     if delta < _Numerics.least_delta:
         warn(
-            f"A delta of {delta:.1e} is below the {_Numerics.least_delta:g} that composition by "
-            "FFT resolves: the numerical error, which is added, may be most of this upper bound. "
-            "Use a larger delta, or the closed forms epsilon and delta of the guarantee.",
+            f"delta={delta:.1e} is below {_Numerics.least_delta:g}, the resolution of composition "
+            "by FFT: the numerical error may be most of this upper bound. Use a larger delta, or "
+            "the closed forms epsilon and delta of the guarantee.",
         )
 
 
@@ -266,23 +266,23 @@ def _loss_distribution(uses):
         from dp_accounting.pld import privacy_loss_distribution
     except ImportError as error:
         raise ImportError(
-            "Tight composition of this mechanism needs dp-accounting. Install it with "
-            "pip install 'skdp[privacy]', or use the closed forms epsilon and delta of compose "
-            "and to_record."
+            "Tight composition of this mechanism needs dp-accounting. Install it (pip install "
+            "'skdp[privacy]'), or use the closed forms epsilon and delta of compose and "
+            "to_record."
         ) from error
 
     n_composed = sum(uses.values())
     if n_composed > _Numerics.most_composed:
         raise ValueError(
-            f"{n_composed} mechanisms are too many to be composed tightly, at most "
-            f"{_Numerics.most_composed} are. Use the closed forms epsilon and delta of the "
+            f"{n_composed} mechanisms are too many for tight composition; the limit is "
+            f"{_Numerics.most_composed}. Use the closed forms epsilon and delta of the "
             "guarantee."
         )
     smallest = min(parameter for _, parameter in uses)
     if not (smallest >= _Numerics.smallest and _range(uses) <= _Numerics.greatest):
         raise ValueError(
-            f"Losses from {smallest:g} to {_range(uses):g} together are too extreme to be "
-            "composed tightly. Use the closed forms epsilon and delta of the guarantee."
+            f"Losses from {smallest:g} to {_range(uses):g} in sum are too extreme for tight "
+            "composition. Use the closed forms epsilon and delta of the guarantee."
         )
     interval = _Numerics.resolution * min(smallest, 1.0)
     interval = max(interval, _Numerics.range_resolution * _range(uses))

@@ -9,17 +9,16 @@ from scipy.special import erfcx, log_ndtr, ndtr
 
 from skdp.utils._sklearn import Interval, validate_params
 
-# Greatest argument of exp that float64 holds, rounded down.
+# Largest argument of exp that float64 holds, rounded down.
 MOST_EXPONENT = 700.0
 
 
 @dataclass(frozen=True)
 class _Numerics:
-    """Margins and limits of the arithmetic; rules of thumb where nothing else is said."""
+    """Margins and limits of the arithmetic; rules of thumb unless stated otherwise."""
 
-    # Relative margin of calibrated values towards more noise, since the last digit of a root
-    # finder may be on the wrong side of the guarantee: far above the precision, far below what
-    # matters.
+    # Relative margin of calibrated values towards more noise, because the last digit of a root
+    # may be on the wrong side: far above the precision, and negligible for users.
     safety: float = 1e-10
     precision: float = 1e-12  # relative error of δ (tests/privacy/test_gaussian.py)
     # Half the distance of two neighbors, in units of σ, up to which δ is computed as an integral
@@ -50,9 +49,9 @@ def _validated(*names):
 
 
 def _solve(excess, low, high):
-    """Return the root of a decreasing function, given finite ends of its bracket.
+    """Return the root of a decreasing function to 14 digits, given a finite bracket.
 
-    To 14 digits, however small.
+    The digits hold however small the root is.
     """
     if not (np.isfinite(low) and np.isfinite(high)):
         raise ValueError(
@@ -128,7 +127,7 @@ def _delta(ratio, epsilon):
 
 @_validated("epsilon", "delta")
 def gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
-    """Return the least standard deviation that makes Gaussian noise (ε, δ)-private.
+    """Return the smallest standard deviation that makes Gaussian noise (ε, δ)-private.
 
     The inverse of :func:`gaussian_delta` in ``sigma``, for any ε > 0.
 
@@ -151,7 +150,7 @@ def gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> fl
     Raises
     ------
     ValueError
-        If a parameter is out of range, or the result is not within double precision.
+        If a parameter is out of range, or the result exceeds double precision.
 
     Examples
     --------
@@ -177,7 +176,7 @@ def gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> fl
 
 @_validated("sigma", "delta")
 def gaussian_epsilon(sigma: float, delta: float, sensitivity: float = 1.0) -> float:
-    """Return the least ε for which Gaussian noise is (ε, δ)-private.
+    """Return the smallest ε for which Gaussian noise is (ε, δ)-private.
 
     The inverse of :func:`gaussian_delta` in ``epsilon``.
 
@@ -195,12 +194,12 @@ def gaussian_epsilon(sigma: float, delta: float, sensitivity: float = 1.0) -> fl
     Returns
     -------
     epsilon : float
-        ≥ 0, infinite when there is no noise.
+        ≥ 0, infinite without noise.
 
     Raises
     ------
     ValueError
-        If a parameter is out of range, or the result is not within double precision.
+        If a parameter is out of range, or the result exceeds double precision.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Privacy guarantees of noisy data, their composition and their conversion."""
+"""Privacy guarantees, their composition and their conversion."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -20,8 +20,8 @@ from skdp.privacy._mechanisms import (
 )
 from skdp.utils._html import definitions
 
-# The attributes that files hold, by the names of their keys. Files with these keys exist: none may
-# be changed.
+# The attributes that files hold, by the names of their keys. Files with these keys exist: do not
+# change them.
 _FILE_KEYS = (
     *("mechanism", "mechanisms", "sensitivity", "n_features", "covers", "excludes", "unit"),
     *("relation", "assumes"),
@@ -34,12 +34,12 @@ RELATIONS = ("replace-one", "add/remove")
 
 @dataclass(frozen=True)
 class Unit:
-    """What a guarantee protects, in the words of several texts."""
+    """Descriptions of what a guarantee protects, for several texts."""
 
     noun: str  # a single one, in short
     protects: str  # a sentence
-    # Several, where these are whole records with their labels. Only these can be added or removed:
-    # without one of the others, what remains is not a data set. And one of them, in full.
+    # The plural of whole records with their labels. Only these can be added or removed: a data
+    # set cannot lose other units. And one of them, in full.
     several: str | None = None
     one: str | None = None
 
@@ -51,7 +51,7 @@ UNITS = {
     "element": _VALUE,
     "value": _VALUE,
     "record": Unit("row", "One row with all its columns, but not its label."),
-    "label": Unit("label", "The label of one row, and nothing else of it."),
+    "label": Unit("label", "The label of one row, and nothing else in it."),
     "labeled record": Unit(
         "record",
         "One record: all columns of one row, and its label.",
@@ -90,20 +90,19 @@ class PrivacyLeakWarning(UserWarning):
 class PrivacyGuarantee:
     r"""A differential-privacy guarantee: ε and δ, what they protect, and against which change.
 
-    An immutable value, set as ``guarantee_`` when a noise transformer or a source is fitted, and
-    contained in each release. It holds for **one** noisy copy of the data. :meth:`compose` and
-    ``+`` give the guarantee of several copies. :meth:`to_record` converts a guarantee per element
-    to one per row, :meth:`to_value` to one per value of a table that is encoded as several
-    elements, and :meth:`to_replace_one` converts one for records that are added or removed to one
-    for records that are replaced. The resulting ``epsilon`` and ``delta`` are closed forms,
+    An immutable value: the ``guarantee_`` of fitted noise transformers and sources, also stored
+    in each release. It holds for **one** noisy copy of the data; :meth:`compose` and ``+`` give
+    the guarantee of several. :meth:`to_record` converts from elements to rows, :meth:`to_value`
+    to values of a table that is encoded as several elements, and :meth:`to_replace_one` from
+    added or removed records to replaced ones. ``epsilon`` and ``delta`` are closed forms,
 
     .. math::
        kε \text{ and } 1 - (1 - δ)^k \text{ in general}, \qquad
        Δ \to \sqrt{k}\,Δ \text{ at the same } δ \text{ for Gaussian noise,}
 
     of which the latter is exact. :meth:`epsilon_at` and :meth:`delta_at` are tight for other
-    mechanisms too: exact for pure mechanisms of the same ε, otherwise by privacy-loss
-    distributions, whose numerical error is added. Below δ = 1e-11 that error may be most of the
+    mechanisms too: exact for pure mechanisms of the same ε, otherwise from privacy-loss
+    distributions, including the numerical error. Below δ = 1e-11 this error may be most of the
     bound, with a warning.
 
     Parameters
@@ -112,8 +111,8 @@ class PrivacyGuarantee:
         Name of the noise distribution, or of the whole mechanism if it adds no noise.
 
     mechanisms : sequence of Mechanism
-        The mechanisms that were applied to the data, as needed for accounting. If only ε and δ
-        are known, one of the kind "any". Several Gaussian mechanisms are merged into one.
+        The mechanisms applied to the data, for accounting. If only ε and δ are known, one of the
+        kind "any". Several Gaussian mechanisms are merged into one.
 
     sensitivity : float or None
         Largest change of one element between two neighbors, in the units of the data. None
@@ -131,18 +130,16 @@ class PrivacyGuarantee:
     unit : str, default="element"
         The unit in which two neighboring data sets differ: one entry ("element"), one value of a
         table that is encoded as several entries ("value"), one row ("record"), one label
-        ("label"), one row and its label ("labeled record"), or all rows of one group, such as a
-        person, and their labels ("group").
+        ("label"), one row and its label ("labeled record"), or all rows and labels of one group,
+        such as a person ("group").
 
     relation : {"replace-one", "add/remove"}, default="replace-one"
-        How neighbors differ. "replace-one": one unit has other values; the number of rows is the
-        same and public (for a group, which may have another number of rows, the number of
-        groups). "add/remove": one of the data sets has one labeled record, or one group, that
-        the other does not have; the number of rows is private too.
+        How neighbors differ. "replace-one": one unit has other values, and the number of rows
+        (for groups, of groups) is the same and public. "add/remove": one of the data sets lacks
+        one labeled record or one group; the number of rows is private too.
 
     assumes : str, default=""
-        What the guarantee rests on besides the noise, such as how many parties may collude; empty
-        where it rests on nothing else.
+        Assumptions besides the noise, such as how many parties may collude; empty without any.
 
     Attributes
     ----------
@@ -216,8 +213,8 @@ class PrivacyGuarantee:
     def _check_added_or_removed(self):
         if self.unit not in WHOLE:
             raise ValueError(
-                f"The 'relation' of PrivacyGuarantee is {self.relation!r} with "
-                f"unit={self.unit!r}, which can only be replaced. Use "
+                f"The 'relation' of PrivacyGuarantee is {self.relation!r}, but "
+                f"unit={self.unit!r} can only be replaced. Use "
                 f"unit={' or unit='.join(map(repr, sorted(WHOLE, reverse=True)))}."
             )
         if self.sensitivity is not None:
@@ -239,29 +236,29 @@ class PrivacyGuarantee:
 
     @property
     def gaussian_distance(self) -> float | None:
-        """Sensitivity/σ of a guarantee by Gaussian noise alone; None for others."""
+        """Sensitivity/σ of a guarantee by Gaussian noise only; None for others."""
         first = self.mechanisms[0]
         return first.parameter if first.kind == "gaussian" and len(self.mechanisms) == 1 else None
 
     def to_record(self, n_features: int | None = None) -> "PrivacyGuarantee":
         r"""Return the guarantee for a whole record, all of whose elements may change.
 
-        Noise that is independent for each of k elements composes like k releases. For mechanisms
-        of the kind "any", group privacy holds: kε with
+        Independent noise on each of k elements composes like k releases. Mechanisms of the kind
+        "any" have group privacy: kε with
 
         .. math:: δ\,\frac{e^{kε} - 1}{e^ε - 1},
 
-        which at most ε soon exceeds 1 and then guarantees nothing; with δ = 0 the result is kε.
+        capped at 1, which guarantees nothing. With δ = 0 the result is kε.
 
         Parameters
         ----------
         n_features : int, default=None
-            Number of elements in a record. By default, that of the data.
+            Number of elements in a record. Default: as in the data.
 
         Returns
         -------
         guarantee : PrivacyGuarantee
-            With ``unit="record"``; itself if its unit is neither an element nor a value.
+            With ``unit="record"``; unchanged unless its unit is an element or a value.
 
         Raises
         ------
@@ -280,7 +277,7 @@ class PrivacyGuarantee:
         if self.unit == "value":
             raise ValueError(
                 "A guarantee per value of a table cannot be converted to one per record. Convert "
-                "that of the encoded rows: release_.guarantee.to_record()."
+                "the guarantee of the encoded rows: release_.guarantee.to_record()."
             )
         if self.unit != "element":
             return self
@@ -291,19 +288,19 @@ class PrivacyGuarantee:
     def to_value(self, n_elements: int) -> "PrivacyGuarantee":
         r"""Return the guarantee for one value of a table that is encoded as several elements.
 
-        If categories are encoded as indicators, a change of category changes two of them, and so
-        does a missing value (:attr:`TabularEncoder.elements_per_change_ <skdp.TabularEncoder>`).
-        These compose as the elements of a record do, see :meth:`to_record`.
+        A change of a category that is encoded as indicators changes two of them, and so does a
+        missing value (:attr:`TabularEncoder.elements_per_change_ <skdp.TabularEncoder>`). These
+        compose as the elements of a record do; see :meth:`to_record`.
 
         Parameters
         ----------
         n_elements : int
-            Largest number of elements of an encoded row that a change of one value changes.
+            Largest number of elements of an encoded row that one changed value changes.
 
         Returns
         -------
         guarantee : PrivacyGuarantee
-            With ``unit="value"``; itself if its unit is not an element.
+            With ``unit="value"``; unchanged unless its unit is an element.
 
         Raises
         ------
@@ -335,19 +332,19 @@ class PrivacyGuarantee:
     def to_replace_one(self) -> "PrivacyGuarantee":
         r"""Return the guarantee between data sets in which one unit is replaced by another.
 
-        To replace a unit is to remove one and to add another. A μ-private mechanism with
-        Gaussian losses is then 2μ-private (Dong, Roth and Su, 2022, Theorem 2.14) at the same δ;
+        Replacing a unit means removing one and adding another. A μ-private mechanism with
+        Gaussian losses is then 2μ-private at the same δ (Dong, Roth and Su, 2022, Theorem 2.14);
         any other (ε, δ) becomes
 
         .. math:: (2ε,\ (1 + e^ε)\,δ).
 
-        Both hold for every mechanism, and are upper bounds: for instance, noisy counts of classes
-        change by √2, not by 2, if one record is replaced.
+        Both are upper bounds for every mechanism: noisy counts of classes, for instance, change
+        by √2, not by 2, if one record is replaced.
 
         Returns
         -------
         guarantee : PrivacyGuarantee
-            With ``relation="replace-one"``; itself if it has that relation already.
+            With ``relation="replace-one"``; unchanged if it has this relation already.
 
         Examples
         --------
@@ -403,13 +400,13 @@ class PrivacyGuarantee:
         return self._repeat(k, "k")
 
     def __add__(self, other: object) -> "PrivacyGuarantee":
-        """Return the joint guarantee of this release and another one of the same data."""
+        """Return the joint guarantee of this release and another of the same data."""
         if not isinstance(other, PrivacyGuarantee):
             return NotImplemented
         if self.relation != other.relation:
             raise ValueError(
-                f"Guarantees with relation={self.relation!r} and relation={other.relation!r} are "
-                "about different neighbors and cannot be added. Convert both to replace-one by "
+                f"Guarantees with relation={self.relation!r} and relation={other.relation!r} "
+                "cannot be added because their neighbors differ. Convert both with "
                 "to_replace_one()."
             )
         at_will = self._replaces_at_will or other._replaces_at_will
@@ -417,9 +414,9 @@ class PrivacyGuarantee:
             if getattr(self, name) != getattr(other, name):
                 raise ValueError(
                     f"Guarantees with {name}={getattr(self, name)!r} and "
-                    f"{name}={getattr(other, name)!r} are about different neighbors and "
-                    "cannot be added. Keep an account for each, or convert elements to records by "
-                    "to_record(), and these with their labels by record_guarantee()."
+                    f"{name}={getattr(other, name)!r} cannot be added because their neighbors "
+                    "differ. Keep separate accounts, or convert elements with to_record() and "
+                    "records with record_guarantee()."
                 )
         return replace(
             self,
@@ -435,7 +432,7 @@ class PrivacyGuarantee:
     def _replaces_at_will(self):
         """Whether whole records may be replaced by any others.
 
-        The guarantee then holds for smaller changes too, whatever the number of columns is.
+        The guarantee then holds for smaller changes too, whatever the number of columns.
         """
         return self.unit in WHOLE and self.sensitivity is None
 
@@ -447,7 +444,7 @@ class PrivacyGuarantee:
         return {"sensitivity": narrower.sensitivity, "n_features": narrower.n_features}
 
     def epsilon_at(self, delta: float) -> float:
-        """Return the least ε that holds at a given δ.
+        """Return the smallest ε that holds at a given δ.
 
         Parameters
         ----------
@@ -481,13 +478,13 @@ class PrivacyGuarantee:
         (1.0, 1.502)
         """
         if not _is_number(delta) or not 0 <= delta < 1:
-            raise ValueError(f"The 'delta' parameter must be in [0, 1), got {delta!r}.")
+            raise ValueError(f"The 'delta' parameter must be in [0, 1), got {delta!r}. Use 1e-5.")
         epsilon = float(composed_epsilon(self.mechanisms, delta))
-        # The stated ε holds too, and must be found at its own δ in spite of rounding.
+        # The stated ε holds too, and must be found at its own δ despite rounding.
         return min(epsilon, self.epsilon) if delta >= self.delta else epsilon
 
     def delta_at(self, epsilon: float) -> float:
-        """Return the least δ that holds at a given ε.
+        """Return the smallest δ that holds at a given ε.
 
         Parameters
         ----------
@@ -520,23 +517,23 @@ class PrivacyGuarantee:
         '1.0e-05, 4.1e-03'
         """
         if not _is_number(epsilon) or not epsilon >= 0:
-            raise ValueError(f"The 'epsilon' parameter must be >= 0, got {epsilon!r}.")
+            raise ValueError(f"The 'epsilon' parameter must be >= 0, got {epsilon!r}. Use 1.")
         delta = float(composed_delta(self.mechanisms, epsilon))
         return min(delta, self.delta) if epsilon >= self.epsilon else delta
 
     def best_guess(self, prior: float = 0.5) -> float:
         r"""Return the largest probability of guessing correctly which of two neighbors was used.
 
-        An adversary who knows all other data, and assigns the prior probability π to one of the
-        two neighbors (the unit is in the data, or it is the first of two versions), is right with
+        An adversary who knows all other data and has the prior probability π of one of the two
+        neighbors (the unit is in the data, or it has the first of two versions) is right with
         a probability of at most
 
         .. math:: 1 - π + π\,δ(\log\tfrac{1 - π}{π}), \qquad π \le \tfrac12,
 
-        and with π and 1 − π exchanged for π above ½. Here δ(ε) is that of :meth:`delta_at`, and
-        the bound is as tight: for Gaussian noise it is attained, and equals Φ(μ/2) at even odds.
-        If only ε and δ are known, or the privacy loss cannot be composed, it is
-        (e^ε + δ)/(1 + e^ε) at even odds (Kairouz, Oh and Viswanath, 2015, Theorem 2.1).
+        and with π and 1 − π exchanged for π above ½. With δ(ε) from :meth:`delta_at`, the bound
+        is as tight as that method: Gaussian noise attains it, Φ(μ/2) at even odds. If only ε and
+        δ are known, or the privacy loss cannot be composed, it is (e^ε + δ)/(1 + e^ε) at even
+        odds (Kairouz, Oh and Viswanath, 2015, Theorem 2.1).
 
         Parameters
         ----------
@@ -577,13 +574,13 @@ class PrivacyGuarantee:
     def precision_at(self, prior: float) -> float:
         r"""Return the largest precision of membership inference at a given prevalence.
 
-        Of many candidates a fraction π is in the data. An adversary who knows all other data
-        names the fraction π of them that the release makes most likely. Of these at most
+        Suppose a fraction π of many candidates is in the data, and an adversary who knows all
+        other data names the fraction π that the release makes most likely. At most
 
         .. math:: \min_{ε \ge 0} \frac{δ(ε) + o\,e^ε}{1 + o\,e^ε}, \qquad o = \frac{π}{1 - π}
 
-        are in the data. As many candidates are named as there are members, so that precision and
-        recall are equal. The bound follows from TPR ≤ δ(ε) + e^ε FPR for every ε and
+        of the named ones are in the data. As many are named as there are members, so precision
+        equals recall. The bound follows from TPR ≤ δ(ε) + e^ε FPR for every ε and
         π TPR + (1 − π) FPR = π. It is exact if δ(ε) is, since it depends only on the best tests
         between the two neighbors. With δ = 0 it corresponds to posterior odds of o e^ε. At even
         odds it equals :meth:`best_guess`.
@@ -592,7 +589,7 @@ class PrivacyGuarantee:
         ----------
         prior : float
             The fraction π, above 0 and at most 1/2; or the prior probability of the first of two
-            versions of a unit that is replaced.
+            versions of a replaced unit.
 
         Returns
         -------
@@ -621,24 +618,24 @@ class PrivacyGuarantee:
         r"""Return an upper bound on the bits that the release contains about one unit.
 
         The bound is on the mutual information I(S; T) of the unit S and all released output T,
-        given all other data, for any prior of the unit: the reduction of an adversary's
-        uncertainty. The bounds of the mechanisms are added up:
+        given all other data: how much an adversary's uncertainty shrinks, for any prior of the
+        unit. The bounds of the mechanisms are added up:
 
         - For Gaussian noise of sensitivity/σ = μ, μ²/4 nats, and :math:`\tfrac12 \log(1 + μ^2/4)`
           about presence.
         - For pure mechanisms of ε, :math:`C(ε) = Z - 1 - \log Z` with
           :math:`Z = ε/(1 - e^{-ε})`, which is ε²/8 for small ε.
-        - For other mechanisms with δ > 0, it is infinite, as a unit may have any number of values.
+        - For other mechanisms with δ > 0 it is infinite, as a unit may have any number of values.
 
         With ``relation="add/remove"``, S is whether the unit is in the data, and one bit is a
-        bound; mechanisms with δ > 0 then count as showing the data with probability δ, and as
+        bound. Mechanisms with δ > 0 then count as showing the data with probability δ, and as
         ε-private otherwise (Kairouz, Oh and Viswanath, 2015, Theorem 2.1). For the values of a
-        unit that is known to be in the data, see ``to_replace_one().information_bound()``.
+        unit that is known to be in the data, use ``to_replace_one().information_bound()``.
 
         Returns
         -------
         bits : float
-            Infinite where δ > 0, except for Gaussian noise and "add/remove".
+            Infinite if δ > 0, except for Gaussian noise and "add/remove".
 
         See Also
         --------
@@ -673,7 +670,7 @@ class PrivacyGuarantee:
 
     @property
     def counted(self) -> str:
-        """What noisy counts are of: "people" where these are protected, otherwise "rows"."""
+        """What noisy counts count: "people" if people are protected, otherwise "rows"."""
         return "people" if self.unit == "group" else "rows"
 
     @property
@@ -683,7 +680,7 @@ class PrivacyGuarantee:
 
     @property
     def neighbors(self) -> str:
-        """The neighboring relation, as a text."""
+        """The neighboring relation as text."""
         unit, d = self.unit, self.sensitivity
         if self.relation == "add/remove":
             return f"two data sets, one of which has {UNITS[unit].one} more"
@@ -742,7 +739,7 @@ class PrivacyGuarantee:
 
 
 def _least_delta(claims, epsilon):
-    """Return the least δ that is known to hold, without a warning about its precision."""
+    """Return the smallest δ that is known to hold, without a warning about its precision."""
     mechanisms, stated = claims
     bound = composed_delta([stated], epsilon)
     if mechanisms != (stated,):
@@ -802,11 +799,11 @@ def _is_number(value):
 
 
 def _as_mechanisms(given):
-    """Return mechanisms as a tuple, with Gaussian ones alone merged into one."""
+    """Return mechanisms as a tuple; several Gaussian ones are merged into one."""
     listed = isinstance(given, list | tuple) and len(given) > 0
     if not listed or not all(isinstance(mechanism, Mechanism) for mechanism in given):
         raise ValueError(
-            "The 'mechanisms' of PrivacyGuarantee must be a sequence of Mechanism, at least one, "
+            "The 'mechanisms' of PrivacyGuarantee must be a nonempty sequence of Mechanism, "
             f"got a {type(given).__name__}."
         )
     mechanisms = tuple(given)
@@ -848,8 +845,8 @@ def _fields_of(owner, stored, keys):
     if not isinstance(stored, dict) or set(stored) != set(keys):
         got = sorted(map(str, stored)) if isinstance(stored, dict) else type(stored).__name__
         raise ValueError(
-            f"The {owner} of a file must have the keys {sorted(keys)}, got {got!r:.200}. Ask "
-            "for a file that skdp wrote."
+            f"The {owner} of a file must have the keys {sorted(keys)}, got {got!r:.200}. Use a "
+            "file written by skdp."
         )
     return {key: stored[key] for key in keys}
 
@@ -857,7 +854,7 @@ def _fields_of(owner, stored, keys):
 def joint_guarantee(guarantees: Iterable[PrivacyGuarantee | None]) -> PrivacyGuarantee | None:
     """Return a guarantee that holds for each of several disjoint data sets.
 
-    Each data set was used by its own mechanism once, so that the guarantees do not add up: the
+    Each data set was used once, by its own mechanism, so the guarantees do not add up: the
     largest ε and δ and the smallest sensitivity hold for all (parallel composition).
 
     Parameters
@@ -868,8 +865,8 @@ def joint_guarantee(guarantees: Iterable[PrivacyGuarantee | None]) -> PrivacyGua
     Returns
     -------
     guarantee : PrivacyGuarantee or None
-        With the weakest value of each number. None if one of the data sets has no guarantee, if
-        units or neighboring relations differ, or if only some state a sensitivity.
+        With the weakest value of each number. None if a data set has no guarantee, if units or
+        neighboring relations differ, or if only some state a sensitivity.
 
     Examples
     --------
@@ -892,7 +889,7 @@ def joint_guarantee(guarantees: Iterable[PrivacyGuarantee | None]) -> PrivacyGua
     units = {(g.unit, g.relation) for g in stated}
     if len(units) > 1 or len(steps) not in (0, len(stated)):
         return None
-    # The worst mechanism of that ε and δ; it treats elements independently if all others do.
+    # The worst mechanism of this ε and δ; it treats elements independently if all others do.
     independent = all(mechanism.kind != "any" for g in stated for mechanism in g.mechanisms)
     epsilon, delta = max(g.epsilon for g in stated), max(g.delta for g in stated)
     return replace(
@@ -914,35 +911,33 @@ def record_guarantee(
 ) -> PrivacyGuarantee | None:
     """Return the joint guarantee of the features and the label of a record.
 
-    Neither guarantee alone covers a person's whole row with its label: two neighbors may differ
-    in all elements of one row *and* in its label. Both mechanisms have independent noise, so that
-    they add up by basic composition: (ε of a record + ε of a label, δ of a record + δ of a label),
-    the former from :meth:`PrivacyGuarantee.to_record`, which is exact for Gaussian noise.
+    Two neighbors may differ in all elements of one row *and* in its label, so neither guarantee
+    alone covers a person's whole row. The noises are independent, so ε and δ of the record
+    (:meth:`PrivacyGuarantee.to_record`, exact for Gaussian noise) and of the label add up.
 
     Parameters
     ----------
     guarantee : PrivacyGuarantee or None
-        Guarantee of the features, per element or per record; or of features and labels together,
-        per labeled record or per group, as that of noisy statistics.
+        Guarantee of the features, per element or per record; or of features and labels, per
+        labeled record or per group, as noisy statistics have.
 
     label_guarantee : PrivacyGuarantee or None
-        Guarantee of the labels; None in the latter case, which includes them.
+        Guarantee of the labels; None if ``guarantee`` includes them.
 
     n_elements : int or None, default=None
-        With a guarantee per element, the largest number of elements of a row that change with one
-        record: of the indicators of one category no more than two change. None for all elements.
+        With a guarantee per element, the largest number of elements that change with one
+        record: at most two indicators of one category do. None for all elements.
 
     Returns
     -------
     joint : PrivacyGuarantee or None
         With ``unit="labeled record"``; ``guarantee`` itself if it includes labels. Otherwise
-        None if either is None: features or labels that are released unprotected have no guarantee,
-        and neither has the record.
+        None if either is None: unprotected features or labels leave the record unprotected.
 
     Raises
     ------
     ValueError
-        If the units of the guarantees do not fit, or both guarantees are about the labels.
+        If the units of the guarantees do not match, or both guarantees cover the labels.
 
     Examples
     --------
@@ -959,8 +954,8 @@ def record_guarantee(
         if label_guarantee is not None:
             raise ValueError(
                 f"The 'label_guarantee' parameter must be None with a guarantee per "
-                f"{guarantee.unit}, which includes its labels. If labels are released again, "
-                "charge that as a further release to a PrivacyLedger."
+                f"{guarantee.unit}, which includes its labels. Charge another release of labels "
+                "separately to a PrivacyLedger."
             )
         return guarantee
     for name, given, units in (

@@ -1,7 +1,7 @@
 """Upper bounds on the information that a release contains about one unit.
 
-Each holds for every prior of the unit given everything else, so that the bounds of several
-mechanisms, each chosen adaptively, add up by the chain rule.
+Each holds for every prior of the unit given everything else, so the bounds of several mechanisms,
+even chosen adaptively, add up by the chain rule.
 """
 
 from math import exp, expm1, inf, log, log1p, prod, sinh
@@ -13,7 +13,7 @@ def information_bound_of(mechanisms, presence):
     others = [mechanism for mechanism in mechanisms if mechanism.kind != "gaussian"]
     nats = _of_gaussian_noise(gaussian, presence) if gaussian else 0.0
     nats += sum(mechanism.uses * pure_information(mechanism.parameter) for mechanism in others)
-    # Between two values each (ε, δ) mechanism shows the data with probability δ, and is ε-private
+    # Between two values an (ε, δ) mechanism shows the data with probability δ and is ε-private
     # otherwise (Kairouz, Oh and Viswanath, 2015).
     shown = 1 - prod(1 - mechanism.total_delta for mechanism in others)
     if not presence:
@@ -24,8 +24,8 @@ def information_bound_of(mechanisms, presence):
 def _of_gaussian_noise(mechanisms, presence):
     squared = sum(mechanism.squared_distance for mechanism in mechanisms)
     slack = sum(mechanism.slack for mechanism in mechanisms)
-    # Samplers of skdp cut off 2^-730 for each value, without an effect in float64. For others only
-    # the entropy is a bound.
+    # Samplers of skdp cut off 2^-730 per value, without an effect in float64. For others only the
+    # entropy is a bound.
     if sum(mechanism.cut for mechanism in mechanisms) > 1e-150 or slack > 1:
         return inf
     # Values at distances up to μ lie in a ball of the radius of Jung's theorem, so that the trace

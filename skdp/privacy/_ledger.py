@@ -1,4 +1,4 @@
-"""The privacy budget of a data set, kept outside any estimator, and its file."""
+"""The privacy budget of a data set, kept outside estimators, and its file."""
 
 import json
 import os
@@ -46,38 +46,36 @@ class BudgetExceededError(RuntimeError):
 class PrivacyLedger:
     """Account for the privacy budget that several releases of the same data spend.
 
-    Use one ledger for each data set. Make releases by :meth:`release`, which refuses those beyond
-    the budget before any noise is drawn, or charge guarantees by :meth:`spend`. If some entries
-    are about replaced records and others about added or removed ones, the total is about replaced
-    ones (:meth:`PrivacyGuarantee.to_replace_one`).
+    Use one ledger per data set. :meth:`release` makes a release and refuses one beyond the budget
+    before noise is drawn; :meth:`spend` charges a guarantee. A source with a ledger
+    (``DPSource(ledger=…)``, ``DPStatisticsSource(ledger=…)``) charges each of its fits, including
+    clones in a search. If some entries are about replaced records and others about added or
+    removed ones, the total is about replaced ones (:meth:`PrivacyGuarantee.to_replace_one`).
 
-    A source with a ledger (``DPSource(ledger=…)``, ``DPStatisticsSource(ledger=…)``) charges each
-    of its fits itself, and so does every clone of it that a search makes.
-
-    A budget cannot be copied: copies and clones of an object with a ledger share the same ledger,
-    and a pickle contains only the path of its file, without which other processes cannot use it.
+    A budget cannot be copied: copies and clones of an object share its ledger. A pickle contains
+    only the path of the ledger's file; without a file it cannot be pickled.
 
     Parameters
     ----------
     epsilon : float, default=None
-        Largest total ε. By default that of the file; without a limit, nothing is refused.
+        Largest total ε. Default: the limit in the file; without a limit, nothing is refused.
 
     delta : float, default=None
         Largest total δ, likewise.
 
     path : str or path-like, default=None
-        JSON file of limits and entries, shared between processes. It is read and written with
-        every entry, under a lock, so that several ledgers on one file are one account; an entry
-        is on disk before the release is made. The path is resolved once. A new file is readable
-        by its owner only; an existing one keeps its permissions. It must not be deleted,
-        truncated or replaced by an older copy later. The empty file with ".lock" after its name,
-        by which processes wait for each other, stays beside it.
+        JSON file of limits and entries, shared between processes. Every entry reads and writes
+        it under a lock, so several ledgers on one file are one account; an entry is on disk
+        before the release is made. The path is resolved once. A new file is readable by its
+        owner only; an existing one keeps its permissions. Never delete or truncate the file or
+        replace it by an older copy. The empty file with ".lock" after its name is the lock and
+        stays.
 
     Attributes
     ----------
     epsilon, delta : float or None
-        The limits. If a file has none, the next ledger that has limits sets them; they cannot
-        be changed.
+        The limits. If a file has none, the next ledger that has limits sets them; afterwards
+        they cannot be changed.
 
     entries : list of (str, PrivacyGuarantee)
         Name and guarantee of each release.
@@ -99,11 +97,11 @@ class PrivacyLedger:
 
     Notes
     -----
-    A ledger only knows the releases that are charged to it. Two ledgers without a file, or with
-    different files, are two accounts, and anyone who can write the file can change the account.
+    A ledger only knows the releases charged to it. Two ledgers without a file, or with different
+    files, are two accounts, and anyone who can write the file can change the account.
 
-    Dates are those of the clock of the computer that charged the entry, in UTC. They are part of
-    the checksum, which detects damage and not forgery. Nothing is refused because of a date.
+    Dates are in UTC, from the clock of the computer that charged the entry. The checksum, which
+    includes them, detects damage but not forgery. No release is refused because of a date.
 
     Examples
     --------
@@ -142,7 +140,7 @@ class PrivacyLedger:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
-        """Return the ledger of an existing file, with the limits of the file.
+        """Return the ledger of an existing file, with the file's limits.
 
         Parameters
         ----------
@@ -156,7 +154,7 @@ class PrivacyLedger:
         Raises
         ------
         FileNotFoundError
-            If there is no such file; none is created, as it would have no limits.
+            If the file does not exist; none is created because it would have no limits.
 
         ValueError
             If it is damaged, or ``path`` is not a path.
@@ -186,19 +184,19 @@ class PrivacyLedger:
                 ledger._limits, ledger._entries = file.read()
         except FileNotFoundError as error:
             raise FileNotFoundError(
-                f"There is no ledger {str(file.path)!r}. Create it once, with the limits of its "
-                "data: PrivacyLedger(epsilon=..., path=...). If it was deleted, restore it: its "
+                f"The ledger {str(file.path)!r} does not exist. Create it once with its limits: "
+                "PrivacyLedger(epsilon=..., path=...). If it was deleted, restore it: its "
                 "budget remains spent."
             ) from error
         if set(ledger._limits.values()) == {None}:
             warn(
-                f"The ledger {str(file.path)!r} has no limits: it adds up what is released and "
-                "refuses nothing. Set them once: PrivacyLedger(epsilon=..., delta=..., path=...)."
+                f"The ledger {str(file.path)!r} has no limits and refuses nothing. Set them once: "
+                "PrivacyLedger(epsilon=..., delta=..., path=...)."
             )
         return ledger
 
     def _continue(self, file):
-        """Continue the account of the file, or begin one."""
+        """Continue the account in the file, or start one."""
         given = self._limits
         try:
             written, self._entries = file.read()
@@ -209,7 +207,7 @@ class PrivacyLedger:
             if None not in (limit, written[name]) and limit != written[name]:
                 raise ValueError(
                     f"The {name!r} parameter of PrivacyLedger is {limit:g}, but the file "
-                    f"{str(file.path)!r} has {written[name]:g}. Leave it out: the limits "
+                    f"{str(file.path)!r} has {written[name]:g}. Omit it: the limits "
                     "of an account cannot be changed."
                 )
         self._limits = {k: given[k] if v is None else v for k, v in written.items()}
@@ -233,7 +231,7 @@ class PrivacyLedger:
 
     @property
     def dates(self) -> list[str | None]:
-        """When each entry was charged, in UTC; None if an older version of skdp wrote it."""
+        """When each entry was charged, in UTC; None in files of older versions of skdp."""
         return [date for *_, date in self._current_entries()]
 
     @property
@@ -263,13 +261,13 @@ class PrivacyLedger:
             If the total would exceed the budget; the release is not charged.
 
         ValueError
-            If the guarantee is about other neighbors than the entries, or the file is damaged.
+            If the guarantee has other neighbors than the entries, or the file is damaged.
 
         FileNotFoundError
             If the file has disappeared.
 
         RuntimeError
-            If the ledger has no file, and was created by another process.
+            If the ledger has no file and was created by another process.
 
         Examples
         --------
@@ -315,18 +313,17 @@ class PrivacyLedger:
     ) -> Any:
         """Charge a release, and make it.
 
-        The guarantee of the estimator is determined and charged before any noise is drawn. A
-        source charges by itself, when all that can be refused has been refused. If fitting fails
-        afterwards, the budget remains spent, since the failure may already have revealed
-        something about the data.
+        The guarantee of the estimator is charged before noise is drawn; a source charges it
+        itself, after all checks. If fitting fails afterwards, the budget remains spent, because
+        the failure may already have revealed something about the data.
 
         Parameters
         ----------
         estimator : object
             With a method ``guarantee_for(X, y)`` that returns the guarantee of ``fit(X, y)``
             without drawing noise: a noise transformer, :class:`~skdp.RandomizedResponse` (with
-            labels in place of X), :class:`~skdp.DPStatisticsSource`, or :class:`~skdp.DPSource`,
-            which with ``label_noise`` states the guarantee of a record with its label.
+            labels in place of X), :class:`~skdp.DPStatisticsSource`, or :class:`~skdp.DPSource`
+            (with ``label_noise``, for records with their labels).
 
         X : array-like of shape (n_samples, n_features)
             The data of this ledger.
@@ -343,8 +340,8 @@ class PrivacyLedger:
         Returns
         -------
         result : object
-            The noisy copy that ``fit_transform`` returns; if the estimator does not
-            transform, the fitted estimator.
+            The noisy copy from ``fit_transform``, or the fitted estimator if it does not
+            transform.
 
         Raises
         ------
@@ -352,7 +349,7 @@ class PrivacyLedger:
             If the total would exceed the budget; nothing is charged and no noise is drawn.
 
         ValueError
-            If the estimator cannot state its guarantee in advance, has a ledger of its own, or
+            If the estimator cannot state its guarantee in advance or has its own ledger, or
             as for :meth:`spend`.
 
         Examples
@@ -371,18 +368,18 @@ class PrivacyLedger:
         if state is None:
             raise ValueError(
                 "The 'estimator' parameter of PrivacyLedger.release, a "
-                f"{type(estimator).__name__}, has no guarantee_for(X, y): its cost is unknown "
-                "before noise is drawn. Charge its guarantee by spend() before you fit it."
+                f"{type(estimator).__name__}, has no guarantee_for(X, y), so its cost is unknown "
+                "before fitting. Charge its guarantee with spend() first."
             )
         if getattr(estimator, "ledger", None) is not None:
             raise ValueError(
                 "The 'estimator' parameter of PrivacyLedger.release, a "
-                f"{type(estimator).__name__}, has a 'ledger' of its own, to which it charges "
-                "each fit: it would be charged twice. Call its fit, or omit that 'ledger'."
+                f"{type(estimator).__name__}, has its own 'ledger' and would be charged twice. "
+                "Call its fit, or omit that 'ledger'."
             )
         if isinstance(y, str):
             raise ValueError(
-                "The 'y' parameter of PrivacyLedger.release must hold labels, got one text. Pass "
+                "The 'y' parameter of PrivacyLedger.release must be labels, got one string. Pass "
                 "the name of the release as name=..."
             )
         X = as_frame(X)  # read once, for the guarantee and the fit
@@ -399,12 +396,12 @@ class PrivacyLedger:
         return (estimator.fit_transform if transforms else estimator.fit)(*data, **grouping)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the entries, with running totals, as a table.
+        """Return the entries and running totals as a table.
 
         Returns
         -------
         frame : pandas.DataFrame
-            One row for each entry; ``date`` is in UTC, and empty where none was recorded.
+            One row per entry; ``date`` is in UTC, and empty if not recorded.
 
         Examples
         --------
@@ -429,7 +426,7 @@ class PrivacyLedger:
         return pd.DataFrame(rows)
 
     def _current_entries(self):
-        """Return name, guarantee and date of each entry, in the current state of the account."""
+        """Return name, guarantee and date of each entry of the current account."""
         with self._own_lock():
             self._read()
             return list(self._entries)
@@ -437,26 +434,26 @@ class PrivacyLedger:
     def _own_lock(self):
         """Return the lock among threads of this process."""
         if self._lock_process != os.getpid():
-            # Another thread of the parent may have held it when the process forked. The account
-            # remains that of the process that created it.
+            # Another thread of the parent may have held it during the fork. The account still
+            # belongs to the process that created it.
             self._lock_process, self._lock = os.getpid(), threading.Lock()
         return self._lock
 
     @contextmanager
     def _account(self):
-        """Hold the account exclusively, in its current state."""
+        """Hold the current account exclusively."""
         if self._process != os.getpid() and self._file is None:
             raise RuntimeError(
-                f"This PrivacyLedger was created in process {self._process} and is used in "
-                f"{os.getpid()}, a copy that would spend the same budget again. Create it with "
-                "path=, so that all processes share one account."
+                f"This PrivacyLedger was created in process {self._process}; in process "
+                f"{os.getpid()} it is a copy that would spend the same budget again. Create it "
+                "with path=, so that all processes share one account."
             )
         with self._own_lock(), nullcontext() if self._file is None else self._file.lock():
             self._read()
             yield
 
     def _read(self):
-        """Update the account from its file, in which no known entry may be missing."""
+        """Update the account from its file, which must contain all known entries."""
         if self._file is None:
             return
         path = str(self._file.path)
@@ -470,8 +467,8 @@ class PrivacyLedger:
         changed = any(limit not in (None, limits[k]) for k, limit in self._limits.items())
         if changed or entries[: len(self._entries)] != self._entries:
             raise ValueError(
-                f"The ledger file {path!r} is not the one that this ledger knows: entries are "
-                "missing or limits have changed. Restore the newest copy."
+                f"The ledger file {path!r} was replaced: entries are missing or limits have "
+                "changed. Restore the newest copy."
             )
         self._limits, self._entries = limits, entries
 
@@ -515,13 +512,13 @@ class PrivacyLedger:
         if self._file is not None:
             return PrivacyLedger.open, (str(self._file.path),)
         raise TypeError(
-            "A PrivacyLedger cannot be pickled: the copy would spend the same budget again. Use "
-            "path= to keep it between processes."
+            "A PrivacyLedger without a file cannot be pickled: the copy would spend the same "
+            "budget again. Create it with path=."
         )
 
 
 class _NamedLedger(PrivacyLedger):
-    """The account of a ledger, for one entry of a given name."""
+    """The account of a ledger with a fixed name for its entries."""
 
     def __init__(self, ledger, name):
         vars(self).update(vars(ledger))
@@ -532,8 +529,8 @@ class _NamedLedger(PrivacyLedger):
 
 
 def _sum(guarantees):
-    """Return the joint guarantee, of replaced records if any is; None if there are none."""
-    # Those of Gaussian noise are added first, as their sum is smaller.
+    """Return the joint guarantee, of replaced records if any are; None for no guarantees."""
+    # Gaussian ones are added first, as their sum is smaller.
     guarantees = list(guarantees)
     if len({g.relation for g in guarantees}) > 1:
         guarantees = [g.to_replace_one() for g in guarantees]
@@ -542,7 +539,7 @@ def _sum(guarantees):
 
 
 class _LedgerFile:
-    """Limits and entries of a ledger, on disk."""
+    """Limits and entries of a ledger on disk."""
 
     def __init__(self, path):
         try:
@@ -555,7 +552,7 @@ class _LedgerFile:
 
     @contextmanager
     def lock(self):
-        """Hold the account exclusively, among all processes and threads, or raise an OSError."""
+        """Hold the account exclusively among all processes and threads, or raise an OSError."""
         file = self.path.with_name(self.path.name + ".lock")
         with ExitStack() as stack:
             with self._named():
@@ -572,8 +569,8 @@ class _LedgerFile:
         except OSError as error:
             raise type(error)(
                 f"The 'path' parameter of PrivacyLedger, {str(self.path)!r}, cannot be used: "
-                f"{error.strerror or error}. Name a file in an existing folder, with permission "
-                "to read and write."
+                f"{error.strerror or error}. Name a readable and writable file in an existing "
+                "folder."
             ) from error
 
     def read(self):
@@ -584,7 +581,7 @@ class _LedgerFile:
         if shared:
             raise ValueError(
                 f"The ledger file {str(self.path)!r} has another name (a hard link), which would "
-                "keep the old account when a new one is written. Delete one of the two."
+                "keep the old account when a new one is written. Delete one of them."
             )
         try:
             return _parse(text, f"The ledger file {str(self.path)!r}")
@@ -597,14 +594,14 @@ class _LedgerFile:
             state = "damaged" if text.strip() else "empty"
             raise ValueError(
                 f"The ledger file {str(self.path)!r} is {state} ({error}). Its budget remains "
-                "spent: restore it from a backup. For data that were never released, name a file "
-                "that does not exist."
+                "spent: restore it from a backup. For data never released before, name a new "
+                "file."
             ) from error
 
     def write(self, limits, entries):
-        """Replace the file; when this returns, the new account is on disk.
+        """Replace the file; the new account is on disk when this returns.
 
-        A new file is readable by its owner only; one that is replaced keeps its permissions.
+        A new file is readable by its owner only; a replaced one keeps its permissions.
         """
         content = {
             "format": "skdp ledger",
@@ -637,9 +634,9 @@ def _parse(text, what):
     """Return limits and entries of a file; raise if it holds anything else."""
     content = json.loads(text)
     if not isinstance(content, dict):
-        raise ValueError("it is no ledger of skdp")
+        raise ValueError("it is not a ledger of skdp")
     if content["format"] != "skdp ledger":
-        raise ValueError("it is no ledger of skdp")
+        raise ValueError("it is not a ledger of skdp")
     if content["version"] not in (1, 2):
         raise OtherVersionError(what, content["version"], "1 and 2")
     stated = content.pop("sha256")

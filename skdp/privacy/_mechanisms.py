@@ -1,4 +1,4 @@
-"""The mechanisms of a guarantee: the ε and δ that each states, and its privacy loss."""
+"""Mechanisms of guarantees: their stated ε and δ, and their privacy loss."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,51 +15,49 @@ KINDS = {
     "any": {"count"},
     "gaussian": {"squared_distance", "slack", "cut"},
 }
-# Largest number of uses of one mechanism. Numbers of uses are float64 in later arithmetic, which
-# represents integers exactly up to here.
+# Largest number of uses of one mechanism: later arithmetic represents them as float64, exact up
+# to here.
 MOST_USES = 2**53
 
 
 @dataclass(frozen=True)
 class Mechanism:
-    r"""One mechanism, as needed for accounting: the ε and δ that it states, and its privacy loss.
+    r"""A mechanism for accounting: its stated ε and δ, and its privacy loss.
 
     Parameters
     ----------
     kind : {"laplace", "gaussian", "pure", "any"}
-        Family of the privacy loss. "pure" stands for any mechanism that is ε-private, except for
-        a point mass δ, and treats elements independently; "any" for every (ε, δ)-private
-        mechanism, without assumptions on its treatment of elements. Both are composed as the worst
-        such mechanism: two answers, one e^ε times as likely, and the data themselves with
-        probability δ.
+        Family of the privacy loss. "pure": any mechanism that is ε-private, except for a point
+        mass δ, and treats elements independently. "any": every (ε, δ)-private mechanism. Both are
+        composed as the worst such mechanism: two answers, one e^ε times as likely, and the data
+        themselves with probability δ.
 
     epsilon : float
-        ε that it states for one use.
+        Stated ε for one use.
 
     delta : float, default=0.0
-        δ at that ε; except for Gaussian noise, the probability that the data are shown instead.
+        δ at this ε; except for Gaussian noise, the probability that the data are shown instead.
 
     count : int, default=1
-        Number of uses on the same data. It is 1 for Gaussian noise, for which several uses equal
+        Number of uses on the same data; 1 for Gaussian noise, for which several uses equal
         one use with a larger distance.
 
     n_elements : int, default=1
-        Number of elements of a record among which ε and δ are divided evenly, with independent
-        noise.
+        Number of elements of a record that share ε and δ evenly, with independent noise.
 
     squared_distance : float, default=None
-        For Gaussian noise, (sensitivity/σ)². By default the value that has exactly this ε and δ.
-        A larger value is refused. A much smaller one is raised, unless it is as large as in the
-        classical calibration, so that no composition has less than what is stated.
+        For Gaussian noise, (sensitivity/σ)². Default: the value for this ε and δ. A larger value
+        is refused. A much smaller one is raised, unless it is as large as in the classical
+        calibration, so that no composition has less than what is stated.
 
     slack, cut : float, default=0.0
-        Deviation of a sampler of Gaussian noise from its distribution: ratios of probabilities
-        are within e^slack, except for a set of outputs of probability ``cut``.
+        Deviation of a Gaussian sampler from its distribution: ratios of probabilities are within
+        e^slack, except for outputs of probability ``cut``.
 
     Raises
     ------
     ValueError
-        If a parameter is invalid, or the noise has a larger privacy loss than is stated.
+        If a parameter is invalid, or the noise has a larger privacy loss than stated.
 
     Examples
     --------
@@ -109,14 +107,13 @@ class Mechanism:
             object.__setattr__(self, "squared_distance", self._sound_squared_distance())
 
     def _sound_squared_distance(self):
-        """Return a squared distance whose ε and δ are those stated, and not less."""
+        """Return a squared distance that has at least the stated ε and δ."""
         epsilon, delta = self.epsilon, self.delta
         if self.squared_distance is None or (delta == 0 and epsilon < inf):
             return self._stated_squared_distance()
         if epsilon == inf or delta == 1:
             return self.squared_distance
-        # A stated ε and δ may be below those of Gaussian noise by rounding: relatively, δ
-        # absolutely too.
+        # A stated ε and δ may be below the actual ones by rounding: relatively, δ absolutely too.
         distance, left = self.parameter, epsilon * (1 + 1e-9) - self.slack
         amount = 1.0
         if distance < inf and left >= 0:
@@ -125,10 +122,10 @@ class Mechanism:
         if amount > delta * (1 + 1e-6) + 2.3e-16:
             raise ValueError(
                 "The 'squared_distance' of Mechanism amounts to more than "
-                f"epsilon={epsilon:g} and delta={delta:g}. State what it has."
+                f"epsilon={epsilon:g} and delta={delta:g}. State its actual ε and δ."
             )
-        # From this relative excess of a stated ε on, that ε is composed and not the noise: more
-        # than solvers and samplers usually leave (rule of thumb).
+        # From this relative excess on, the stated ε is composed instead of the noise: more than
+        # solvers and samplers usually leave (rule of thumb).
         most = 1e-3
         classical = epsilon / sqrt(2 * (log(1.25) - log(delta)))
         if distance * (1 + most) >= classical:
@@ -143,7 +140,7 @@ class Mechanism:
         if not 0 < self.delta < 1:
             raise ValueError(
                 "The 'delta' of Mechanism must be in (0, 1) with kind='gaussian', got "
-                f"{self.delta:g}: no Gaussian noise has that. State a small one, such as 1e-5."
+                f"{self.delta:g}. Use a small number, such as 1e-5."
             )
         # Subtract the deviation of the sampler.
         epsilon = self.epsilon - self.slack
@@ -167,7 +164,7 @@ class Mechanism:
 
     @property
     def uses(self) -> int:
-        """Number of mechanisms of this parameter and point mass that are composed."""
+        """Number of composed mechanisms with this parameter and point mass."""
         return self.count * self.n_elements
 
     @property
@@ -195,7 +192,7 @@ class Mechanism:
         return _gaussian(self.epsilon, self.delta, squared, k * self.slack, k * self.cut)
 
     def double(self) -> "Mechanism":
-        """Return Gaussian noise whose sensitivity is twice as large.
+        """Return Gaussian noise with twice the sensitivity.
 
         Examples
         --------
@@ -209,7 +206,7 @@ class Mechanism:
         return _gaussian(self.epsilon, self.delta, squared, 2 * self.slack, self.cut)
 
     def merge(self, other: "Mechanism") -> "Mechanism":
-        """Return the one Gaussian mechanism that is equivalent to two of them.
+        """Return the Gaussian mechanism that is equivalent to both.
 
         Examples
         --------
@@ -218,7 +215,7 @@ class Mechanism:
         >>> round(gaussian.merge(gaussian).squared_distance / gaussian.squared_distance, 12)
         2.0
         """
-        # At the larger δ, one of them alone may have a smaller ε than it states at its own.
+        # At the larger δ, one of them alone may have a smaller ε than it states at its own δ.
         return _gaussian(
             max(self.epsilon, other.epsilon),
             max(self.delta, other.delta),
@@ -236,7 +233,7 @@ def _gaussian(least_epsilon, delta, squared_distance, slack, cut):
 
 
 def check_real(owner, name, value, low, high, *, open_low=False, open_high=False):
-    """Return a real number of an interval, of which an end may be excluded, as a float."""
+    """Return a real number in an interval with open or closed ends, as a float."""
     try:
         number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else None
     except OverflowError:
@@ -273,19 +270,19 @@ def check_choice(owner, name, value, choices):
 
 def check_text(owner, name, value):
     """Return a string without control characters."""
-    # In a terminal these can hide or overwrite the numbers that are printed with it.
+    # Control characters can hide or overwrite printed numbers in a terminal.
     if not isinstance(value, str):
-        raise ValueError(f"The {name!r} of {owner} must be a text, got {_short(value)}.")
+        raise ValueError(f"The {name!r} of {owner} must be a string, got {_short(value)}.")
     if not value.isprintable():
         raise ValueError(
-            f"The {name!r} of {owner} must be a text of printable characters, got "
+            f"The {name!r} of {owner} must be printable, got "
             f"{_short(value)}. Remove control characters and line breaks."
         )
     return value
 
 
 def _short(value):
-    """Return a value for a message, shortened, as a file may hold very long ones."""
+    """Return a value for a message, shortened, because a file may hold very long ones."""
     try:
         text = repr(value)
     except ValueError:  # Python refuses to print integers of thousands of digits

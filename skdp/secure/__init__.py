@@ -1,4 +1,4 @@
-"""Combining local models by a server that sees only ciphertexts."""
+"""Combination of local models by a server that sees only ciphertexts."""
 
 from skdp.secure._identity import Identity, PublicIdentity
 from skdp.secure._roles import KeyHolder, Participant, SecureCombination, Server

@@ -1,13 +1,13 @@
-"""What encrypts: one small protocol, and its implementations, with encryption and in clear.
+"""Encryption backends: one small protocol, with an encrypted and a plain implementation.
 
-A backend specifies a circuit, generates keys, and returns who works with them: a client with the
-secret key, which encrypts the scores of a participant and decrypts classes, and an evaluator with
-the evaluation keys alone.
+A backend specifies a circuit, generates keys, and returns two workers: a client with the secret
+key, which encrypts the scores of a participant and decrypts classes, and an evaluator with the
+evaluation keys only.
 
-That in clear protects nothing: the other is tested by it. That which encrypts is TFHE by
-concrete-python, which is imported where it is used. No code comes from files: each server compiles
-the circuit itself, and compares what the compiler chose with what the session's file says. The
-library's encryption is symmetric: who encrypts can decrypt.
+The plain backend protects nothing; it tests the other, which is TFHE by concrete-python, imported
+when used. No code comes from files: each server compiles the circuit itself and compares the
+compiler's choices with the session's file. The library's encryption is symmetric: whoever
+encrypts can decrypt.
 """
 
 import inspect
@@ -22,9 +22,9 @@ import numpy as np
 from skdp.secure._circuit import encode, examples, make_circuit
 from skdp.secure._scale import combine_scores
 
-# How a class index is written.
+# Format of a class index.
 _INDEX = np.dtype("<u4")
-# Probability that a query's class comes out wrong, at most. 2**-40 costs 7 % more than the
+# Largest probability that a query's class comes out wrong. 2**-40 costs 7% more than the
 # library's default of 1e-5 (the compiler's estimate for 3 participants and 10 classes).
 ERROR_PROBABILITY = 2.0**-40
 
@@ -41,11 +41,11 @@ class PlainBackend:
         return b"", b""
 
     def client(self, circuit, secret):
-        """Return who would encrypt and decrypt."""
+        """Return the client, without encryption."""
         return PlainClient()
 
     def evaluator(self, circuit, evaluation):
-        """Return who computes, in clear."""
+        """Return the evaluator, without encryption."""
         return PlainEvaluator(json.loads(circuit)["classes"])
 
 
@@ -59,7 +59,7 @@ class PlainClient:
     def decrypt(self, results):
         """Return the class index of each query."""
         if any(len(result) != _INDEX.itemsize for result in results):
-            raise RuntimeError("a result is no class index")
+            raise RuntimeError("a result is not a class index")
         indices = [np.frombuffer(result, _INDEX) for result in results]
         return [int(index[0]) for index in indices]
 
@@ -84,8 +84,8 @@ def import_fhe():
         from concrete import fhe
     except ImportError as error:
         raise ImportError(
-            "The backend 'fhe' needs concrete-python 2.11, which runs on Python 3.11 with numpy<2 "
-            "and setuptools<80: pip install 'skdp[secure]' in an environment of its own. "
+            "The backend 'fhe' needs concrete-python 2.11, which needs Python 3.11, numpy<2 and "
+            "setuptools<80. Install it (pip install 'skdp[secure]') in a separate environment. "
             f"({error})"
         ) from error
     return fhe
@@ -113,11 +113,11 @@ class FHEBackend:
         return _secret_part(circuit, keys), keys.get_server_keys().serialize()
 
     def client(self, circuit, secret):
-        """Return who encrypts and decrypts."""
+        """Return the client."""
         return FHEClient(circuit, secret)
 
     def evaluator(self, circuit, evaluation):
-        """Return who computes."""
+        """Return the evaluator."""
         return FHEEvaluator(circuit, evaluation)
 
 
@@ -158,8 +158,8 @@ class FHEEvaluator:
         server = _compile(described["participants"], described["classes"])
         if json.loads(server.client_specs.serialize()) != described["specs"]:
             raise ValueError(
-                "The circuit compiled here, by concrete-python "
-                f"{version('concrete-python')}, has other parameters than the session's, by "
+                "The circuit compiled here, with concrete-python "
+                f"{version('concrete-python')}, has other parameters than the session's, from "
                 f"{described.get('library')!r}. Install the same version everywhere."
             )
         return server

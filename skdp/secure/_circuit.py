@@ -22,9 +22,9 @@ import numpy as np
 
 from skdp.secure._scale import LARGEST
 
-# Bases of the digits, the most significant first; their product is at least 256. Largest bases
-# whose tables take 4 bits; (18, 15) with tables of 5 bits costs 40 % more, and (10, 3, 3, 3) 20 %
-# (the compiler's estimate for 3 participants and 10 classes).
+# Bases of the digits, the most significant first; their product is at least 256. They are the
+# largest bases whose tables take 4 bits; (18, 15) with tables of 5 bits costs 40% more, and
+# (10, 3, 3, 3) 20% (the compiler's estimate for 3 participants and 10 classes).
 BASES = (6, 7, 7)
 
 

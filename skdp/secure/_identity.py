@@ -100,7 +100,7 @@ class PublicIdentity:
 def _is_key(raw):
     """Return whether bytes are a point of the curve, of an order above 8.
 
-    The library takes any 32 bytes, and with points of low order forged signatures are valid.
+    The library accepts any 32 bytes, and with points of low order forged signatures are valid.
     """
     y = int.from_bytes(raw, "little") & (2**255 - 1)
     numerator, denominator = y * y - 1, _D * y * y + 1  # of x²
@@ -114,7 +114,7 @@ class Identity:
     """Private signing key of a party, which must not be shared.
 
     It signs files and does not encrypt. ``generate`` creates a new one; ``save`` and ``load``
-    store it in a file that only its owner can read.
+    use a file that only its owner can read.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class Identity:
         The party's name.
 
     public : PublicIdentity
-        Name and public key, to be shared.
+        Name and public key, to share.
 
     Raises
     ------
@@ -259,6 +259,6 @@ class Identity:
             return cls(key[32:].decode(), key[:32])
         except ValueError as error:
             raise ValueError(
-                f"{str(path)!r} holds no identity: it is truncated, or another file. Load a file "
-                "that Identity.save wrote."
+                f"{str(path)!r} is not an intact identity: it is truncated, or another file. Load "
+                "a file that Identity.save wrote."
             ) from error

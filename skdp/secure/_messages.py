@@ -1,8 +1,7 @@
 """Signed bytes that go from one party to another: a header, parts, and a signature.
 
-Nothing of a message is given to the encryption library before its signature, its kind, its
-sender's role and its session were checked. The signature says who sent the bytes, not that what
-they hold is right.
+The encryption library receives a message only after checks of its signature, kind, sender's role
+and session. The signature shows who sent the bytes, not that their content is right.
 """
 
 import json
@@ -15,11 +14,11 @@ from skdp.utils._files import OtherVersionError, to_json
 _MAGIC = b"skdp-sec"
 # Magic, version, and the lengths of the header and of all parts.
 _START = struct.Struct("<8sIIQ")
-# Bytes of a header at most (rule of thumb): it is parsed before its signature can be checked, and
-# parsed text takes up to thirty times its size. It has room for 50 000 queries with ids of 64
+# Largest header in bytes (rule of thumb): it is parsed before its signature can be checked, and
+# parsed text takes up to thirty times its size. It has room for 50,000 queries with ids of 64
 # characters.
 _MOST_HEADER = 2**22
-# Fields of a header that are texts.
+# Text fields of a header.
 _TEXTS = ("kind", "sender", "session", "key_id")
 # Which role may send what.
 SENDERS = {
@@ -35,7 +34,7 @@ SENDERS = {
 
 
 class Message(NamedTuple):
-    """What a message holds, once everything about it was checked."""
+    """The checked content of a message."""
 
     sender: str
     parts: list[bytes]
@@ -44,9 +43,9 @@ class Message(NamedTuple):
 
 
 def write_message(kind, session, identity, parts, query_ids=(), *, key_id):
-    """Return signed bytes with parts of a kind, for a session and the queries that they belong to.
+    """Return signed bytes with parts of a kind, for a session and its queries.
 
-    The ``key_id`` is of the keys that the parts are, or were made with.
+    The ``key_id`` identifies the keys in the parts or behind them.
     """
     # Keys that were made twice for one session do not fit together, and decryption would give
     # arbitrary classes.
@@ -62,7 +61,7 @@ def write_message(kind, session, identity, parts, query_ids=(), *, key_id):
     if len(text) > _MOST_HEADER:
         raise ValueError(
             f"A message of {len(header['query_ids'])} queries has a header of {len(text)} bytes, "
-            f"more than {_MOST_HEADER}. Ask fewer queries at a time, or give them shorter "
+            f"more than {_MOST_HEADER}. Ask fewer queries at a time, or use shorter "
             "'query_ids'."
         )
     start = _START.pack(_MAGIC, 1, len(text), sum(header["lengths"]))
@@ -71,9 +70,9 @@ def write_message(kind, session, identity, parts, query_ids=(), *, key_id):
 
 
 def read_message(message, kind, session, key_id=None):
-    """Return what a message holds, once everything about it was checked.
+    """Return the checked content of a message.
 
-    ``key_id`` is of the keys that it must belong to, None where it brings the keys.
+    ``key_id`` identifies the keys that it must belong to, None if it contains the keys.
     """
     header, start = _header(message, kind)
     if header["kind"] != kind:
@@ -96,13 +95,13 @@ def read_message(message, kind, session, key_id=None):
         )
     if not sender.verifies(message[-SIGNATURE_BYTES:], message[:-SIGNATURE_BYTES]):
         raise ValueError(
-            f"The signature of the message with {kind!r} is not that of {sender.name!r}: it was "
+            f"The signature of the message with {kind!r} is not from {sender.name!r}: it was "
             f"altered, or signed by another party. Ask {sender.name!r} for a new copy."
         )
     if key_id not in (None, header["key_id"]):
         raise ValueError(
             f"The message with {kind!r} of {sender.name!r} was made with other keys of this "
-            "session than the other messages. Use those that all parties have used."
+            "session than the other messages. Use the keys that all parties have used."
         )
     parts = []
     for length in header["lengths"]:
@@ -112,9 +111,9 @@ def read_message(message, kind, session, key_id=None):
 
 
 def split_messages(content):
-    """Yield kind and bytes of each message of several that follow each other.
+    """Yield kind and bytes of each of several consecutive messages.
 
-    A kind is what a message says, which :func:`read_message` checks.
+    The kind is what a message states; :func:`read_message` checks it.
     """
     if not isinstance(content, bytes):
         _header(content, "an answer")
@@ -133,7 +132,7 @@ def split_messages(content):
 def _header(message, kind):
     """Return the parsed header, and where the parts start."""
     foreign = (
-        f"The message that should hold {kind!r} is no intact one of skdp.secure: it is truncated, "
+        f"The message that should hold {kind!r} is not intact: it is truncated, "
         "altered, or was written by another program. Ask its sender for a new copy."
     )
     ours = isinstance(message, bytes) and message.startswith(_MAGIC)
@@ -156,7 +155,7 @@ def _header(message, kind):
 
 
 def _is_sound(header, n_parts):
-    """Return whether a header has all that it must have, in the types that it must have."""
+    """Return whether a header has all required fields, in the required types."""
     if not isinstance(header, dict) or set(header) != {*_TEXTS, "query_ids", "lengths"}:
         return False
     ids, lengths = header["query_ids"], header["lengths"]

@@ -31,8 +31,8 @@ class _Role:
     def __init__(self, session: Session, identity: Identity):
         if identity.public not in session.parties(self._role):
             raise ValueError(
-                f"The 'identity' of {type(self).__name__}, {identity.name!r}, is no {self._role} "
-                f"of this session. Its name and key must be those of the session."
+                f"The 'identity' of {type(self).__name__}, {identity.name!r}, is not a "
+                f"{self._role} of this session. Use the name and key in the session."
             )
         self.session = session
         self.identity = identity
@@ -44,16 +44,16 @@ class _Role:
 class KeyHolder(_Role):
     """Role that generates the keys and decrypts only the class of each query.
 
-    It must not receive the participants' ciphertexts, which it could decrypt, and the server must
-    not receive the secret key.
+    Never send it the participants' ciphertexts, which it could decrypt, and never send the secret
+    key to the server.
 
     Parameters
     ----------
     session : Session
-        The session that all parties agreed on.
+        The agreed session.
 
     identity : Identity
-        The key holder's.
+        The key holder's identity.
 
     Examples
     --------
@@ -77,11 +77,11 @@ class KeyHolder(_Role):
         -------
         secret_key : bytes
             Signed, **not encrypted**. Send it to the participants over confidential channels, and
-            never to the server; write it to a file by :meth:`save_secret_key`, which other users
+            never to the server. :meth:`save_secret_key` writes it to a file that other users
             cannot read.
 
         evaluation_keys : bytes
-            Signed; for the server. With them it can compute but not decrypt.
+            Signed; for the server, which can compute but not decrypt with them.
 
         Examples
         --------
@@ -189,8 +189,8 @@ class KeyHolder(_Role):
         answer = read_message(result, "classes", self.session, key_id)
         if answer.query_ids != query_ids or len(answer.parts) != len(query_ids):
             raise ValueError(
-                "The server's message answers other queries than those in 'query_ids', or in "
-                "another order. Ask the server for the answer to these."
+                "The server's message answers other queries than 'query_ids', or in another "
+                "order. Ask the server for the answer to these."
             )
         classes = np.array(self.session.classes)
         with _library_faults(answer.sender):
@@ -204,20 +204,19 @@ class KeyHolder(_Role):
 
 
 class Participant(_Role):
-    """Role that rounds the scores of a local model to the public scale, and encrypts them.
+    """Role that rounds the scores of a local model to the public scale and encrypts them.
 
     Parameters
     ----------
     session : Session
-        The session that all parties agreed on.
+        The agreed session.
 
     identity : Identity
-        The participant's.
+        The participant's identity.
 
     secret_key : bytes
-        From :meth:`KeyHolder.generate_keys`. The encryption is symmetric: a participant could
-        decrypt the ciphertexts of another one, so that channels to the server must be
-        confidential.
+        From :meth:`KeyHolder.generate_keys`. The encryption is symmetric: participants could
+        decrypt each other's ciphertexts, so channels to the server must be confidential.
 
     Examples
     --------
@@ -247,11 +246,11 @@ class Participant(_Role):
             Scores, for instance from :func:`class_scores`.
 
         classes : array-like of shape (n_classes,)
-            Labels of the columns of the scores, the ``classes_`` of the local model; they must be
-            those of the session, in the same order.
+            Labels of the columns of the scores, the ``classes_`` of the local model; they must
+            be the session's, in the same order.
 
         query_ids : sequence of str
-            One ID for each query, never used before in this session, and the same for all
+            One ID per query, never used before in this session, and the same for all
             participants. The server sees them.
 
         Returns
@@ -283,8 +282,8 @@ class Participant(_Role):
         if np.asarray(classes).tolist() != self.session.classes:
             raise ValueError(
                 f"The classes of participant {self.identity.name!r} are not the session's "
-                f"{self.session.classes!r} in that order. Fit all local models on the same "
-                "classes, and put their scores in the session's order."
+                f"{self.session.classes!r} in this order. Fit all local models on these classes, "
+                "and put their scores in this order."
             )
         dissimilarities = self.session.scale.dissimilarities(scores)
         if dissimilarities.shape != (len(query_ids), len(self.session.classes)):
@@ -305,10 +304,10 @@ class Server(_Role):
     Parameters
     ----------
     session : Session
-        The session that all parties agreed on.
+        The agreed session.
 
     identity : Identity
-        The server's.
+        The server's identity.
 
     evaluation_keys : bytes
         From :meth:`KeyHolder.generate_keys`.
@@ -410,7 +409,7 @@ class Server(_Role):
         missing = [name for name in names if name not in received]
         if missing:
             raise ValueError(
-                f"There is no message of {len(missing)} participants, such as "
+                f"Messages of {len(missing)} participants are missing, such as "
                 f"{missing[:5]}. Pass one of each."
             )
         if any(query_ids != ids[0] for query_ids in ids):
@@ -429,8 +428,8 @@ class Server(_Role):
         n_jobs = min(effective_n_jobs(self.n_jobs), len(columns))
         if n_jobs < 2:
             return [self._evaluator.evaluate(column) for column in columns]
-        # The library holds the interpreter's lock while it computes, so that threads would not run
-        # in parallel. Each process receives the keys once.
+        # The library holds the interpreter's lock while it computes, so threads would not run in
+        # parallel. Each process receives the keys once.
         shares = [columns[start::n_jobs] for start in range(n_jobs)]
         answers = Parallel(n_jobs=n_jobs)(
             delayed(_evaluate_share)(self.session.backend, self.session.circuit, self._keys, share)
@@ -463,7 +462,7 @@ def _client(session, secret_key):
 def _read_keys(message, kind, session):
     """Return the keys in a message, and their ID.
 
-    ``read_message`` refuses messages that are not signed, for this session, by the right party.
+    ``read_message`` refuses messages that are unsigned, of another session or the wrong party.
     """
     sender, parts, _, key_id = read_message(message, kind, session)
     if len(parts) != 1:
@@ -491,7 +490,7 @@ def _check_ids(query_ids):
     texts = bool(ids) and all(isinstance(query_id, str) for query_id in ids)
     if not texts or len(set(ids)) < len(ids):
         raise ValueError(
-            "The 'query_ids' parameter must be a sequence of different texts, one for each query."
+            "The 'query_ids' parameter must be a sequence of different strings, one per query."
         )
     return ids
 
@@ -500,19 +499,19 @@ class SecureCombination(ClassifierMixin, BaseEstimator):
     """Simulate the secure combination of fitted local models in one process.
 
     The estimator generates keys, encrypts, combines and decrypts with the messages of a real
-    session. It **protects nothing**, since one process has all models and keys. Use it to evaluate
-    the accuracy and the cost of a combination before setting up :class:`Session`,
+    session. It **protects nothing**, because one process has all models and keys. Use it to
+    measure the accuracy and the cost of a combination before setting up :class:`Session`,
     :class:`KeyHolder`, :class:`Participant` and :class:`Server`.
 
     Parameters
     ----------
     estimators : list of object
-        Fitted classifiers on the same classes, at least two. :func:`sklearn.base.clone`, and
+        At least two fitted classifiers on the same classes. :func:`sklearn.base.clone`, and
         hence cross-validation, resets their fit unless each is wrapped in a
         :class:`~sklearn.frozen.FrozenEstimator`.
 
     scale : tuple of (float, float), default=(0.0, 1.0)
-        Public range of the scores, of which larger ones are likelier; see :class:`ScoreScale`.
+        Public range of the scores; larger ones are likelier. See :class:`ScoreScale`.
 
     method : {"auto", "decision_function", "predict_proba"}, default="auto"
         Method that computes the scores; see :func:`class_scores`.
@@ -532,7 +531,7 @@ class SecureCombination(ClassifierMixin, BaseEstimator):
         The simulated session.
 
     n_features_in_ : int
-        Number of features of the local models. Defined only if these have it.
+        Number of features of the local models. Defined only if they have it.
 
     Examples
     --------
@@ -573,7 +572,7 @@ class SecureCombination(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X, y : object, default=None
-            Ignored, present for API consistency: the estimators are fitted already.
+            Ignored, present for API consistency: the estimators are already fitted.
 
         Returns
         -------
@@ -635,7 +634,7 @@ class SecureCombination(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Return the class of each query, by the messages of all roles.
+        """Return the class of each query, with the messages of all roles.
 
         Parameters
         ----------

@@ -18,17 +18,17 @@ LARGEST = 255
 class ScoreScale:
     """Public scale on which participants round their scores to 8 bits.
 
-    Its ends are agreed before any query, from the possible range of scores or from public rows.
-    They must not be computed from private rows, since they are not encrypted.
+    Agree on its ends before any query, from the possible range of scores or from public rows.
+    Never compute them from private rows, because they are not encrypted.
 
     Parameters
     ----------
     low, high : float
-        Ends of the scale, ``low < high``. Scores beyond them are clipped, with a warning, which
-        contains no values, if that changes a score by more than rounding.
+        Ends of the scale, ``low < high``. Scores beyond them are clipped, with a warning without
+        values if that changes a score by more than rounding.
 
     larger_is_likelier : bool, default=True
-        Whether a larger score is evidence for a class, as a probability, or against it, as a
+        Whether a larger score is evidence for a class, like a probability, or against it, like a
         distance.
 
     Raises
@@ -54,8 +54,8 @@ class ScoreScale:
         if not _is_range(*ends):
             raise ValueError(
                 f"The 'low' and 'high' parameters of ScoreScale must be finite numbers with low < "
-                f"high, got {self.low!r} and {self.high!r}. Agree on a range that all scores can "
-                "have."
+                f"high, got {self.low!r} and {self.high!r}. Agree on a range that contains all "
+                "possible scores."
             )
         if not isinstance(self.larger_is_likelier, bool):
             raise ValueError(
@@ -99,8 +99,8 @@ class ScoreScale:
         half_a_step = (self.high - self.low) / LARGEST / 2
         if (np.abs(scores - clipped) > half_a_step).any():
             warn(
-                "Some scores lie beyond the public scale and were clipped to its ends. Agree on a "
-                "wider scale for the next session, from public rows.",
+                "Some scores were clipped to the ends of the public scale. Agree on a wider scale "
+                "for the next session, from public rows.",
             )
         share = (clipped - self.low) / (self.high - self.low)
         if self.larger_is_likelier:
@@ -122,8 +122,8 @@ def class_scores(estimator: Any, X: ArrayLike, method: str = "auto") -> np.ndarr
     method : {"auto", "decision_function", "predict_proba"}, default="auto"
         Method to call. "auto" uses ``predict_proba`` if there is one. It must return a score for
         each class, not for each pair of classes as :class:`~sklearn.svm.SVC` does with
-        ``decision_function_shape="ovo"``: for three classes, which have three pairs, the shape
-        does not reveal the difference.
+        ``decision_function_shape="ovo"``: with three classes the shape does not show the
+        difference.
 
     Returns
     -------
@@ -147,7 +147,7 @@ def class_scores(estimator: Any, X: ArrayLike, method: str = "auto") -> np.ndarr
     if method not in ("auto", *methods):
         raise ValueError(
             f"The 'method' parameter must be 'auto' or one of {methods}, got {method!r}. Only "
-            "these are scores of classes."
+            "these return scores of classes."
         )
     names = methods if method == "auto" else (method,)
     chosen = next((name for name in names if callable(getattr(estimator, name, None))), None)
@@ -161,7 +161,7 @@ def class_scores(estimator: Any, X: ArrayLike, method: str = "auto") -> np.ndarr
 
 
 def combine_scores(dissimilarities: ArrayLike) -> np.ndarray:
-    r"""Return the class with the least dissimilarity to any participant, without encryption.
+    r"""Return the class with the smallest dissimilarity to any participant, without encryption.
 
     This is the function that the server computes under encryption (SERUMS D3.3, 2022, chapter 2;
     the strongest rule of SERUMS D3.1, 2019, equation (2.166)):
@@ -204,7 +204,7 @@ def _finite_matrix(scores):
     if values.ndim != 2 or not np.isfinite(values).all():
         # Raised here and not in the handler: NumPy's own errors quote what they cannot convert.
         raise ValueError(
-            "The 'scores' parameter must be a matrix of finite numbers with a row for each "
+            "The 'scores' parameter must be a matrix of finite numbers with one row per "
             "query. Check the local model."
         )
     return values

@@ -1,4 +1,4 @@
-"""Agreements of all parties of a protocol, each in one public file that is known by its digest."""
+"""Agreements of all parties of a protocol: public files identified by their digests."""
 
 import json
 import os
@@ -18,22 +18,22 @@ from skdp.secure._scale import ScoreScale
 from skdp.utils._files import OtherVersionError, checksum, to_json, write_whole
 
 # Largest size of a file in bytes (rule of thumb): parsed text takes up to thirty times its size,
-# and a session of 100 participants and 100 classes has less than a twentieth.
+# and a session of 100 participants and 100 classes has less than a twentieth of this size.
 _MOST_BYTES = 2**22
-# What fields of any type and size can raise; numbers beyond floats are arithmetic errors.
+# Errors that fields of any type and size can raise; numbers beyond floats are arithmetic errors.
 _UNREADABLE = (
     *(ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError),
 )
 
 
 class Agreement:
-    """Base of frozen dataclasses that all parties have in common, stored as JSON.
+    """Base of frozen dataclasses that all parties share, stored as JSON.
 
-    A file is not signed, since it defines whose signatures are valid: all parties compare
+    A file is not signed, because it defines whose signatures are valid: all parties compare
     ``digest`` over another channel. Every message contains it.
     """
 
-    # What a file is, as in its field "format".
+    # Kind of the file, as in its field "format".
     _format: ClassVar[str]
 
     @cached_property
@@ -56,7 +56,7 @@ class Agreement:
 
     @classmethod
     def _read(cls, fields: dict[str, Any]) -> Self:
-        """Return the agreement of the fields of a file; may raise what such a lookup raises."""
+        """Return the agreement of the fields of a file; may raise errors of such a lookup."""
         raise NotImplementedError
 
     @classmethod
@@ -88,8 +88,8 @@ class Agreement:
         True
         """
         foreign = (
-            f"The bytes are no {cls._format}: they are truncated, altered, or another program's. "
-            "Ask whoever made it for a new copy."
+            f"The bytes are not an intact {cls._format}: they are truncated, altered, or from "
+            "another program. Ask its maker for a new copy."
         )
         if not isinstance(content, bytes) or len(content) > _MOST_BYTES:
             raise ValueError(foreign)
@@ -126,7 +126,7 @@ class Agreement:
             The file.
 
         digest : str or None, default=None
-            The expected ``digest``, obtained over another channel from whoever made it. With
+            The expected ``digest``, obtained from its maker over another channel. With
             ``None``, compare it yourself.
 
         Returns
@@ -158,7 +158,7 @@ class Agreement:
         if digest is not None and agreement.digest != digest:
             raise ValueError(
                 f"{str(path)!r} holds the {cls._format} {agreement.digest}, not {digest}. Ask "
-                "whoever made it for the file, and for its digest over another channel."
+                "its maker for the file, and for its digest over another channel."
             )
         return agreement
 
@@ -168,13 +168,13 @@ def check_distinct(owner: str, parties: Sequence[PublicIdentity]) -> None:
     for what in ("name", "key"):
         if len({getattr(party, what) for party in parties}) < len(parties):
             raise ValueError(
-                f"The parties of a {owner} must have a {what} each that no other has, got "
-                f"{[party.name for party in parties]}. Give each an Identity of its own."
+                f"The parties of a {owner} must have different {what}s, got "
+                f"{[party.name for party in parties]}. Give each its own Identity."
             )
 
 
 def check_nonce(owner: str, nonce: Any) -> None:
-    """Raise ValueError unless a nonce may make each agreement one of its own."""
+    """Raise ValueError unless a nonce can make each agreement unique."""
     if not isinstance(nonce, str) or not re.fullmatch("[0-9a-f]{32}", nonce):
         raise ValueError(
             f"The 'nonce' of a {owner} must be 32 hexadecimal digits, got {nonce!r:.100}. Make it "
@@ -186,10 +186,9 @@ def check_nonce(owner: str, nonce: Any) -> None:
 class Session(Agreement):
     """Agreement of all parties on classes, scale and circuit: public, and equal for all.
 
-    The key holder creates it with ``create`` and distributes the file. It is not signed, since it
+    The key holder makes it with ``create`` and distributes the file. It is not signed, because it
     defines whose signatures are valid: **all parties must compare** ``digest`` over another
-    channel before they use it. Every message contains that digest, and is refused in any other
-    session.
+    channel before they use it. Every message contains this digest, and other sessions refuse it.
 
     Parameters
     ----------
@@ -203,11 +202,11 @@ class Session(Agreement):
         The party that generates keys and decrypts, and the party that computes.
 
     participants : list of PublicIdentity
-        The parties with local models, at least two; their order is that of the circuit's inputs.
+        At least two parties with local models, in the order of the circuit's inputs.
 
     backend : {"plain", "fhe"}, default="fhe"
-        "fhe" encrypts. "plain" has the same roles and files but **protects nothing**; it is meant
-        for tests.
+        "fhe" encrypts. "plain" has the same roles and files but **protects nothing**; it is for
+        tests.
 
     circuit : str
         Public description of the circuit by the backend's library, made by ``create``.
@@ -223,7 +222,7 @@ class Session(Agreement):
     Raises
     ------
     ValueError
-        If the parameters do not fit together.
+        If the parameters contradict each other.
 
     Examples
     --------
@@ -255,7 +254,7 @@ class Session(Agreement):
         members = [self.key_holder, self.server, *self.participants]
         if len(self.participants) < 2:
             raise ValueError(
-                "The 'participants' parameter of Session must hold at least two, got "
+                "The 'participants' parameter of Session must have at least two, got "
                 f"{len(self.participants)}. One model needs no combination."
             )
         check_distinct("Session", members)
@@ -308,7 +307,7 @@ class Session(Agreement):
             If the backend's library is not installed.
 
         ValueError
-            If the parameters do not fit together.
+            If the parameters contradict each other.
 
         Examples
         --------

@@ -1,6 +1,6 @@
-"""Tables of mixed columns: a public schema, and the numbers in [0, 1] that it makes of rows.
+"""Tables of mixed columns: public schemas, and the encoding of rows as numbers in [0, 1].
 
-Everything here depends on the schema and on one row at a time, never on other rows: the bounds and
+Everything here depends on the schema and one row at a time, never on other rows: bounds and
 categories of private rows are private themselves.
 """
 

@@ -8,13 +8,13 @@ from skdp.tabular._values import canonical
 
 
 def shortened(values, shown=5):
-    """Return the first values as text, each with control characters made visible."""
+    """Return the first values as text, with visible control characters."""
     more = f", … ({len(values)})" if len(values) > shown else ""
     return ", ".join(f"{value!r:.50}" for value in values[:shown]) + more
 
 
 def column_texts(column, shown=5):
-    """Return the kind of a column, its values, and notes, as texts."""
+    """Return the kind of a column, its values and notes as texts."""
     missing = "; may be missing" * column.missing + "; noisy" * column.noisy
     if isinstance(column, NumericColumn):
         values = f"{_number(column.low)} to {_number(column.high)}"
@@ -25,7 +25,7 @@ def column_texts(column, shown=5):
 
 
 def column_text(column, shown=5):
-    """Return the description of a column, or of one that a schema lacks (None), as a text."""
+    """Return the description of a column as text; None is a column that a schema lacks."""
     if column is None:
         return "no such column"
     kind, values, notes = column_texts(column, shown)
@@ -33,7 +33,7 @@ def column_text(column, shown=5):
 
 
 def column_difference(first, second):
-    """Return both descriptions of a column, of which one may be None, as a text."""
+    """Return both descriptions of a column as text; one may be None."""
     text = f"{column_text(first)} here; {column_text(second)} there"
     if not (isinstance(first, CategoryColumn) and isinstance(second, CategoryColumn)):
         return text
@@ -41,7 +41,7 @@ def column_difference(first, second):
 
 
 def classes_difference(first, second):
-    """Return both lists of classes, of which one may be None, as a text; "" where they agree."""
+    """Return both lists of classes as text; "" if they agree. One may be None."""
     # In Python 1 equals True, but labels distinguish them.
     if [*map(repr, first or ())] == [*map(repr, second or ())]:
         return ""
@@ -51,9 +51,9 @@ def classes_difference(first, second):
 
 
 def common_column(columns):
-    """Return the column that covers the columns of one name of several owners.
+    """Return the column that covers the columns of the same name of several owners.
 
-    Raise ValueError, with two descriptions, where they differ in type, scale or order.
+    Raise ValueError with two descriptions if they differ in type, scale or order.
     """
     first, *others = columns.values()
     for column in others:
@@ -81,7 +81,7 @@ def common_column(columns):
 
 
 def _common_step(low, columns):
-    """Return the finest step, if the values of all are a whole number of it above a bound."""
+    """Return the finest step if it divides the distance of all values from a bound, or None."""
     steps = [column.step for column in columns]
     if None in steps:
         return None
@@ -92,7 +92,7 @@ def _common_step(low, columns):
 
 
 def common_classes(classes):
-    """Return the classes that all owners list, in the order of the first; None where none does."""
+    """Return the classes that all owners list, in the order of the first, or None."""
     listed = {owner: labels for owner, labels in classes.items() if labels is not None}
     if not listed:
         return None
@@ -101,8 +101,8 @@ def common_classes(classes):
         if set(map(repr, these)) != set(map(repr, those)):
             raise ValueError(
                 f"The classes are {shortened(these)} in {first} and {shortened(those)} in "
-                f"{owner}{_note(these, those)}; releases that are used together need the same "
-                "classes, so list in each what the label can be anywhere, in one spelling."
+                f"{owner}{_note(these, those)}, but must agree. In each schema, list all possible "
+                "labels in one spelling."
             )
     return these
 
@@ -124,7 +124,7 @@ def _one_order(columns):
         ready = sorter.get_ready()
         if len(ready) > 1:
             raise _disagreement(
-                columns, "nothing says which order all its categories have; list all in one schema"
+                columns, "the order of all its categories is unknown; list all in one schema"
             )
         order += ready
         sorter.done(*ready)
@@ -143,7 +143,7 @@ def _disagreement(columns, remedy):
 
 
 def _note(first, second):
-    """Return the differences of two lists, which texts of long lists do not show."""
+    """Return the differences of two lists, for lists too long to show."""
     if first == second or max(len(first), len(second)) <= 5:
         return ""
     more = {
@@ -155,6 +155,6 @@ def _note(first, second):
 
 
 def _number(value):
-    """Return a number as a short text that is exact."""
+    """Return a number as a short, exact text."""
     text = f"{value:g}"
     return text if float(text) == value else repr(value)

@@ -1,7 +1,6 @@
 """A check of a private table against its schema before a release, for its owner only.
 
-Findings are computed from private rows without noise: they may be shown on the owner's screen and
-nowhere else.
+Findings are exact: show them on the owner's screen only.
 """
 
 import os
@@ -45,7 +44,7 @@ from skdp.utils._frames import as_elements, as_frame
 from skdp.utils._text import named_like, text_width
 from skdp.utils._validation import listed
 
-# Kinds of findings, by which stops are accepted: of a column, and of the whole table.
+# Kinds of findings by which stops are accepted: of a column, and of the whole table.
 COLUMN_KINDS = (
     *("codes", "clipped", "decimals", "unread", "spelling", "unlisted"),
     *("missing", "constant", "classes", "bound", "ids", "negative", "events", "leak"),
@@ -54,12 +53,12 @@ TABLE_KINDS = ("duplicates", "people", "totals", "few-rows")
 # Rows of a class below which noise at ε = 1, about 4 in a count, hides its existence, and
 # below which hardly anything can be learned about it (rules of thumb).
 _NO_CLASS, _SMALL_CLASS = 5, 30
-# Share of the horizon below which nearly all times may be in another unit, and share of times that
-# may be below it where the others are beyond; the quantile for "nearly all" (rules of thumb).
+# Share of the horizon below which nearly all times suggest another unit, and share of times that
+# may be below it if the others are beyond; the quantile for "nearly all" (rules of thumb).
 _EARLY, _NEARLY = 0.05, 0.995
-# Of lines of a report at most, in characters (rule of thumb).
+# Longest line of a report in characters (rule of thumb).
 _WIDTH = 90
-# Smallest number of different rows, or IDs, for which their frequencies are evidence.
+# Smallest number of different rows or IDs for which their frequencies are evidence.
 _DIFFERENT = 10
 
 
@@ -98,13 +97,13 @@ class TableFinding:
 
     @property
     def name(self) -> str:
-        """str: the name to accept it by, "column:kind", or the kind alone for the whole table."""
+        """str: the name to accept it by: "column:kind", or the kind for the whole table."""
         return self.kind if self.column is None else f"{self.column}:{self.kind}"
 
 
 @dataclass(frozen=True)
 class TableReport:
-    """The findings of :func:`~skdp.tabular.check_table`. They are private, and stay with the rows.
+    """Private findings of :func:`~skdp.tabular.check_table`; keep them with the rows.
 
     Parameters
     ----------
@@ -112,21 +111,21 @@ class TableReport:
         Number of rows.
 
     counts : tuple of tuple
-        For each column its name, and the numbers of cells that are missing, unreadable (no number,
-        or no category) and clipped to the bounds. The last is the label if it is a number.
+        For each column its name, and the numbers of cells that are missing, unreadable (not a
+        number or listed category) and clipped to the bounds. A numeric label is last.
 
     classes : tuple of tuple
-        Each class with its number of rows; empty where no labels were checked, or are numbers.
+        Each class with its number of rows; empty if labels are numbers or were not checked.
 
     findings : tuple of TableFinding
         Stops first, then remarks.
 
     outcome : str, default=""
-        What was checked where labels are numbers, or times.
+        Description of the outcome if it is a number or a time.
 
     See Also
     --------
-    check_table : Makes it.
+    check_table : Returns it.
 
     Examples
     --------
@@ -149,12 +148,12 @@ class TableReport:
 
     @property
     def stops(self) -> tuple[TableFinding, ...]:
-        """Tuple of TableFinding: what would silently ruin a release."""
+        """Tuple of TableFinding: mistakes that would silently ruin a release."""
         return tuple(finding for finding in self.findings if finding.is_stop)
 
     @property
     def remarks(self) -> tuple[TableFinding, ...]:
-        """Tuple of TableFinding: the others."""
+        """Tuple of TableFinding: all other findings."""
         return tuple(finding for finding in self.findings if not finding.is_stop)
 
     def __str__(self) -> str:
@@ -206,31 +205,31 @@ def check_table(
 ) -> TableReport:
     """Check a private table against a schema, for its owner, before any budget is spent.
 
-    A release does not report values that the schema does not allow: they are clipped or
-    count as missing silently, because a warning would leak information. A table in other units
-    thus ruins a release silently, and its budget is spent. This check shows it to the owner
-    beforehand. Nothing is perturbed: **the report is private** and stays where the rows are.
+    A release clips values outside the schema or counts them as missing, silently, because a
+    warning would leak information. A table in other units thus silently ruins the release and
+    wastes its budget. This check shows such mistakes to the owner beforehand. It adds no noise:
+    **the report is private** and must stay with the rows.
 
     A *stop* is a finding that would silently ruin a release. It needs at least five cells and a
-    share of the rows, so that a single record hardly ever decides. All other findings are remarks.
+    share of the rows, so that a single record hardly ever decides. Other findings are remarks.
 
     Parameters
     ----------
     frame : DataFrame
-        The columns of the schema, and that of the labels. Other columns are searched for
-        duplicates, and for IDs of people.
+        The columns of the schema and of the labels. Other columns are searched for duplicates
+        and for IDs of people.
 
     schema : Schema, mapping, str or path-like
-        The public description of the columns. A text that starts with a brace is JSON, any other a
-        path.
+        The public description of the columns. A string that starts with a brace is JSON, any
+        other a path.
 
     label : str or None, default=None
-        Name of the column with labels, which are checked against the classes of the schema, or
-        against the bounds of its outcome. None where the outcome is a time to an event: it names
-        its two columns, which are checked if the frame has them.
+        Column of labels, to check against the classes of the schema or the bounds of its
+        outcome. None if the outcome is a time to an event: its two columns are checked if the
+        frame has them.
 
     group : str or None, default=None
-        Name of the column with people's IDs, if people are to be protected.
+        Column of people's IDs, if people are to be protected.
 
     Returns
     -------
@@ -240,8 +239,8 @@ def check_table(
     Raises
     ------
     ValueError
-        When the frame lacks a column, or has one twice; when it has no rows; when labels are
-        given for a schema without classes and outcome, or with a time to an event.
+        If the frame has no rows, lacks a column or repeats it, or if labels are given for a
+        schema without classes and outcome, or with a time to an event.
 
     See Also
     --------
@@ -249,10 +248,9 @@ def check_table(
 
     Notes
     -----
-    Correct the table by the report, not the schema: bounds and categories that were changed until
-    private rows fit them reveal these rows. The existence of a release tells its readers
-    that its owner found the table in order, or accepted the findings. No guarantee covers what
-    an owner does to a table beforehand.
+    Correct the table, not the schema: bounds and categories that were adapted to private rows
+    reveal these rows. A release tells its readers that its owner found the table in order or
+    accepted the findings. No guarantee covers what an owner does to a table beforehand.
 
     Examples
     --------
@@ -288,8 +286,8 @@ def check_table(
         findings += [*of_column, *_absence_findings(column, missing)]
         if of_outcome and is_known_after(column.name):
             text = (
-                "By its name this is known only with the outcome, as the time of follow-up or the "
-                "length of a stay: it leaks the outcome. If so, delete the column from the schema."
+                "Its name suggests that it is known only with the outcome, as a time of follow-up "
+                "or length of stay, and leaks it. If so, delete the column from the schema."
             )
             findings.append(TableFinding(column.name, "leak", text, False))
         if not of_column and not clipped:
@@ -309,21 +307,21 @@ def check_table(
 
 
 def _require_columns(frame, needed, schema, label, group):
-    """Raise ValueError unless what is to be checked is there, once."""
+    """Raise ValueError unless each column to check exists exactly once."""
     names = list(getattr(frame, "columns", []))
     for name in (*needed, *filter(None, (label, group))):
         if names.count(name) != 1:
             raise ValueError(
                 f"The 'frame' parameter of check_table must have one column {name!r:.100}, got "
-                f"{names.count(name)}. Pass a DataFrame with the columns of the schema, and name "
-                "those of labels and IDs as in the DataFrame."
+                f"{names.count(name)}. Pass a DataFrame with the columns of the schema, the "
+                "labels and the IDs."
             )
     if not len(frame):
         raise ValueError("The 'frame' parameter of check_table has no rows. Pass some.")
     if label is not None and not schema.outcome.is_complete:
         raise ValueError(
-            "The schema lists no classes, against which labels are checked, and has no outcome "
-            "that is a number. Add them."
+            "The 'schema' parameter of check_table has neither classes nor a numeric outcome, "
+            "but 'label' is given. Add the classes to the schema."
         )
 
 
@@ -332,12 +330,12 @@ def _of(count, total, what="values"):
 
 
 def _is_many(count, total, share):
-    """Tell whether cells are so many that they stop a release."""
+    """Return whether there are enough cells to stop a release."""
     return count >= LEAST and count > share * total
 
 
 def _numeric_findings(column, values, cells, n_given):
-    """Return the number of values that are clipped, and what is wrong with a column of numbers."""
+    """Return the number of clipped values and the findings about a numeric column."""
     given = numbers(values)
     given = given[~np.isnan(given)]
     outside = values_outside(given, column.low, column.high)
@@ -350,18 +348,18 @@ def _numeric_findings(column, values, cells, n_given):
 
 
 def _number_findings(name, values):
-    """Yield what is to be said of record numbers; no stop, as one record that repeats decides."""
+    """Yield remarks on record numbers; not stops, because one repeated record decides."""
     if is_record_number(name, values):
         text = (
-            "All values are different whole numbers, as record numbers and IDs are. These are no "
-            "features, and mislead where the order of the records depends on the labels: delete "
-            "the column from the schema."
+            "All values are different whole numbers, like record numbers or IDs. Those are not "
+            "features and mislead if records are sorted by label: delete the column from the "
+            "schema."
         )
         yield TableFinding(name, "ids", text, False)
 
 
 def _code_findings(name, values):
-    """Yield what is to be said of numbers of nines that lie apart."""
+    """Yield findings about numbers of nines far from all others."""
     if found := nines(values):
         text = (
             f"{listed(found, show=str)} lies apart from all other values: if this is a code for "
@@ -371,7 +369,7 @@ def _code_findings(name, values):
 
 
 def _clipped_finding(column, values, outside):
-    """Return a finding that says why values may lie outside the bounds of a column."""
+    """Return a finding that explains values outside the bounds of a column."""
     low, high, n, count = column.low, column.high, len(values), len(outside)
     text = f"{_of(count, n)} lie outside {low:g} to {high:g}."
     distinct, times = np.unique(outside, return_counts=True)
@@ -388,19 +386,19 @@ def _clipped_finding(column, values, outside):
 
 
 def _unread_findings(name, cells, n):
-    """Yield what is wrong with cells of a column of numbers that are no numbers."""
+    """Yield findings about cells of a numeric column that are not numbers."""
     signs, within, advice = number_forms(cells)
     if signs:
         text = (
-            f"{_of(signs, n)} have a decimal comma or signs between thousands, and count as "
-            f"missing. Write them with a decimal point alone, or read them by {advice}."
+            f"{_of(signs, n)} have a decimal comma or thousands separators, and count as "
+            f"missing. Write them with a decimal point only, or add {advice}."
         )
         yield TableFinding(name, "decimals", text, _is_many(signs, n, FEW))
     if len(cells) > signs:
-        some = f", {within:,} of them numbers with something around" if within else ""
+        some = f", {within:,} of them numbers with extra characters" if within else ""
         text = (
-            f"{_of(len(cells) - signs, n)} are no numbers{some}, and count as missing. The most "
-            f"frequent of all that are none: {most_frequent(cells)}.{_date_hint(cells)}"
+            f"{_of(len(cells) - signs, n)} are not numbers{some}, and count as missing. The most "
+            f"frequent: {most_frequent(cells)}.{_date_hint(cells)}"
         )
         yield TableFinding(name, "unread", text, _is_many(len(cells) - signs, n, MANY))
 
@@ -411,7 +409,7 @@ def _date_hint(cells):
 
 
 def _listing_findings(name, cells, n, listing, fate):
-    """Yield what is wrong with cells that are not listed as categories, or as classes."""
+    """Yield findings about cells that are not listed as categories or classes."""
     alike, other = spellings(cells, listing)
     n_alike, n_other = (sum(count for _, count, _ in texts) for texts in (alike, other))
     if n_alike:
@@ -428,36 +426,36 @@ def _listing_findings(name, cells, n, listing, fate):
 
 
 def _absence_findings(column, missing):
-    """Yield what is to be said of missing values."""
+    """Yield findings about missing values."""
     n, count = len(missing), int(missing.sum())
     if count == n:
-        text = "All values are missing: nothing can be learned of this column."
+        text = "All values are missing: nothing can be learned from this column."
         yield TableFinding(column.name, "missing", text, not column.missing)
     elif count and not column.missing:
         as_what = "no category" if column.is_one_hot else "the middle of the scale"
         text = (
-            f"{_of(count, n)} are missing, and count as {as_what}, for the schema does not say "
-            "that values may be missing."
+            f"{_of(count, n)} are missing and count as {as_what}, because the schema does not "
+            "allow missing values."
         )
         yield TableFinding(column.name, "missing", text, _is_many(count, n, MANY))
 
 
 def _constant_findings(column, values, absent):
-    """Yield what is to be said of a column with one value alone."""
+    """Yield a finding about a column with a single value."""
     if not absent.all() and np.ptp(column.positions(values)[~absent]) == 0:
-        text = "All values that are there are the same: nothing can be learned of this column."
+        text = "All values present are the same: nothing can be learned from this column."
         yield TableFinding(column.name, "constant", text, False)
 
 
 def _left_out_findings(name, count, n, what="labels"):
-    """Yield what is to be said of missing outcomes."""
+    """Yield a finding about missing outcomes."""
     if count:
         text = f"{_of(count, n, what)} are missing, and their rows are left out."
         yield TableFinding(name, "missing", text, _is_many(count, n, MOST))
 
 
 def _label_findings(frame, outcome, label):
-    """Return the classes with their sizes, no counts, and what is wrong with the labels."""
+    """Return the classes with their sizes, no counts, and findings about the labels."""
     values = frame[label]
     codes, missing = outcome.codes(values), missing_values(values)
     sizes = np.bincount(codes[codes >= 0], minlength=outcome.n_cells).tolist()
@@ -468,8 +466,8 @@ def _label_findings(frame, outcome, label):
     findings = [*_listing_findings(label, cells, n - count, outcome.classes, fate)]
     findings += _left_out_findings(label, count, n)
     for least, most, so_many, is_stop in (
-        (0, _NO_CLASS, "so few rows cannot be told from noise", True),
-        (_NO_CLASS, _SMALL_CLASS, "of so few rows little can be learned", False),
+        (0, _NO_CLASS, "noise hides so few rows", True),
+        (_NO_CLASS, _SMALL_CLASS, "so few rows teach little", False),
     ):
         small = [f"{str(c)!r:.40} ({size:,})" for c, size in classes if least <= size < most]
         if small:
@@ -479,7 +477,7 @@ def _label_findings(frame, outcome, label):
 
 
 def _outcome_findings(frame, outcome, label):
-    """Return no classes, the counts of labels that are numbers, and what is wrong with them."""
+    """Return no classes, the counts of numeric labels, and findings about them."""
     values, column = frame[label], outcome.column(label)
     missing, unread = cells_without_value(column, values)
     n, count = len(missing), int(missing.sum())
@@ -490,26 +488,26 @@ def _outcome_findings(frame, outcome, label):
     findings += _left_out_findings(label, count, n)
     absent = missing | unread
     if absent.all():
-        text = "No label is a number: nothing can be learned of the outcome."
+        text = "No label is a number: nothing can be learned about the outcome."
         findings.append(TableFinding(label, "unread", text, True))
     elif np.ptp(places := column.positions(values)[~absent]) == 0:
-        text = "All labels are the same within the bounds: nothing can be learned of the outcome."
+        text = "All labels are the same within the bounds: the outcome cannot be learned."
         findings.append(TableFinding(label, "constant", text, True))
     else:
         at_ends = {outcome.low: int((places == 0).sum()), outcome.high: int((places == 1).sum())}
         bound, at_bound = max(at_ends.items(), key=lambda pair: pair[1])
         if at_bound > MOST * len(places):
             text = (
-                f"{_of(at_bound, len(places), 'labels')} are at the bound {bound:g}, or beyond. "
-                "Little can be learned of how such rows differ: are the bounds too narrow, or is "
-                "the outcome rather one of two classes?"
+                f"{_of(at_bound, len(places), 'labels')} are at or beyond the bound {bound:g}. "
+                "Such rows cannot be distinguished: are the bounds too narrow, or is the outcome "
+                "rather one of two classes?"
             )
             findings.append(TableFinding(label, "bound", text, False))
     return (), [(label, count, int(unread.sum()), clipped)], findings
 
 
 def _exit_findings(frame, outcome, name, time):
-    """Return no classes, the counts of events and times, and what is wrong with them."""
+    """Return no classes, the counts of events and times, and findings about them."""
     n = len(frame)
     cells = [as_elements(frame[column]) for column in (name, time)]
     happened, times = outcome.events(cells[0]), numbers(cells[1])
@@ -533,8 +531,8 @@ def _exit_findings(frame, outcome, name, time):
     if (start := start_of(frame, outcome.time)) is not None:
         text = (
             f"Rows begin, by {start!r:.100}, where the row before ended, as of people with several"
-            " rows. Each would count as followed from 0: keep one row of each person, with the "
-            "columns at the start and the last time and event."
+            " rows. Each would count as followed from 0: keep one row per person, with the first "
+            "values of the columns and the last time and event."
         )
         findings.append(TableFinding(None, "people", text, True))
     negative = int((times < 0).sum())
@@ -558,7 +556,7 @@ _OUTCOME_FINDINGS: dict[str, Callable[..., Any]] = {
 
 
 def _horizon_findings(outcome, times, of_events):
-    """Yield what is wrong with times of which all are far from the horizon, or beyond it."""
+    """Yield findings about times that are far below the horizon or beyond it."""
     if len(times) < LEAST:
         return
     horizon, (first, last) = outcome.horizon, np.quantile(times, [_EARLY, _NEARLY])
@@ -568,26 +566,26 @@ def _horizon_findings(outcome, times, of_events):
         yield TableFinding(outcome.time, "bound", text, True)
     elif late := int((of_events > horizon).sum()):
         text = (
-            f"{_of(late, len(of_events), 'events')} are after the horizon {horizon:g}: their rows "
-            "count as being without the event there."
+            f"{_of(late, len(of_events), 'events')} are after the horizon {horizon:g}: these rows "
+            "count as without the event there."
         )
         yield TableFinding(outcome.time, "bound", text, False)
 
 
 def _event_findings(name, times, known, with_event, horizon):
-    """Yield what is to be said of how many rows have the event up to the horizon."""
+    """Yield findings about how many rows have the event up to the horizon."""
     n, count = int(known.sum()), int((with_event & (times <= horizon)).sum())
     if count and with_event.sum() == n:
         text = "All rows have the event: does the table lack those who left without it?"
         yield TableFinding(name, "constant", text, False)
     elif count < _SMALL_CLASS:
-        what = "so few cannot be told from noise" if count < _NO_CLASS else "little can be learned"
+        what = "noise hides so few" if count < _NO_CLASS else "this teaches little"
         text = f"{_of(count, max(n, 1), 'rows')} have the event up to the horizon: {what}."
         yield TableFinding(name, "events", text, count < _NO_CLASS)
 
 
 def _person_findings(frame, schema, label, group):
-    """Yield what is wrong with ids of people, or with having named none."""
+    """Yield findings about IDs of people, or about missing ones."""
     if group is None:
         names = [name for name in frame.columns if name != label and list(frame).count(name) == 1]
         theirs = {name: text for name in names if (text := said_of_ids(name, frame[name]))}
@@ -596,9 +594,9 @@ def _person_findings(frame, schema, label, group):
         for name in schema.names:
             if name not in theirs and repeats_like_people(frame[name]):
                 text = (
-                    "Equal values stand together, or all are equally frequent, as IDs of people "
-                    "with several rows. If these are IDs, name the column by --group, and delete "
-                    "it from the schema."
+                    "Equal values are adjacent, or equally frequent, like IDs of people with "
+                    "several rows. If these are IDs, name the column with --group and delete it "
+                    "from the schema."
                 )
                 yield TableFinding(name, "ids", text, False)
         return
@@ -618,14 +616,14 @@ def _person_findings(frame, schema, label, group):
         yield TableFinding(group, "ids", text, False)
     elif len(counts) >= _DIFFERENT and _is_many(counts.iloc[0], len(ids), MANY):
         text = (
-            f"One id, {str(counts.index[0])!r:.40}, has {_of(counts.iloc[0], len(ids), 'rows')}, "
-            "which count as one person. Does it mean that the person is not known?"
+            f"One id, {str(counts.index[0])!r:.40}, has {_of(counts.iloc[0], len(ids), 'rows')} "
+            "and counts as one person. Does it mean that the person is unknown?"
         )
         yield TableFinding(group, "ids", text, True)
 
 
 def _comparable(values):
-    """Return a column in which cells are equal that are the same whatever read them."""
+    """Return a column whose cells are equal if any reader could make them equal."""
     if is_numeric_dtype(values.dtype):
         return numbers(values)
     elements = as_elements(values)
@@ -634,23 +632,23 @@ def _comparable(values):
 
 
 def _row_findings(frame, schema):
-    """Yield what is wrong with the rows as wholes: copies, and how many they are."""
+    """Yield findings about whole rows: copies, and their number."""
     cells = [_comparable(frame.iloc[:, i]) for i in range(frame.shape[1])]
     rows = pd.DataFrame(dict(enumerate(cells)))
     hashes = pd.util.hash_pandas_object(rows, index=False).to_numpy()
     n, different = len(frame), len(np.unique(hashes))
     copies = n - different
     if copies > MANY * n:
-        # Copies are no chance where a column distinguishes nearly all rows, as IDs and
-        # measurements of many digits do, or where most lie equally far behind the row that they
-        # repeat, as in a table that was pasted twice (rules of thumb).
+        # Copies are not chance if a column distinguishes nearly all rows, as IDs and measurements
+        # of many digits do, or if most copies lie equally far behind their originals, as in a
+        # table that was pasted twice (rules of thumb).
         distinct = max(rows[i].nunique() for i in rows)
         apart = pd.Series(np.arange(n)).groupby(hashes).diff()
         pasted = apart[apart > 1].value_counts().max() > MOST * copies
         stop = different >= _DIFFERENT and (pasted or distinct > 0.9 * different)
         text = (
-            f"{_of(copies, n, 'rows')} are copies of others in all columns. Whoever is in the "
-            "table twice is protected half as well, and counts twice."
+            f"{_of(copies, n, 'rows')} are copies of others in all columns. A person who is in "
+            "the table twice counts twice and is protected half as well."
         )
         yield TableFinding(None, "duplicates", text, bool(stop and copies >= LEAST))
     text, is_stop = odd_rows(frame)
@@ -660,7 +658,7 @@ def _row_findings(frame, schema):
     wanted = 10 * len(schema.encoded_names)
     if n < wanted:
         text = (
-            f"{n:,} rows are few for {len(schema.encoded_names)} encoded columns. A rule of thumb "
-            f"asks for ten each, {wanted:,}, at ε = 1. Leave out columns, or spend more."
+            f"{n:,} rows are few for {len(schema.encoded_names)} encoded columns: a rule of thumb "
+            f"is ten per column, {wanted:,}, at ε = 1. Leave out columns, or spend more."
         )
         yield TableFinding(None, "few-rows", text, False)

@@ -1,4 +1,4 @@
-"""The two kinds of columns: public description, encoding, decoding, and values that do not fit."""
+"""Numeric and categorical columns: description, encoding, decoding, and values outside them."""
 
 import re
 from collections.abc import Mapping
@@ -13,14 +13,14 @@ from skdp.tabular._values import Vocabulary, ambiguity, as_number, missing_value
 from skdp.utils._frames import as_elements
 from skdp.utils._text import composed
 
-# A value of 1 % of the upper bound is about half way up a logarithmic scale that starts at zero.
+# A value of 1% of the upper bound is about half way up a logarithmic scale that starts at zero.
 # Of 30 to 10,000, 30 and 100 gave the best logistic regressions of the logarithmic columns of four
 # medical and economic tables (adult, flchain, actg320, actg175).
 _LOG_RESOLUTION = 100.0
-# Distance of a value beyond its public bounds, in widths of these, and share of such rows: where
-# both are exceeded, the column is probably in other units (rules of thumb).
+# Distance of a value beyond its public bounds, in widths of these, and share of such rows: if both
+# are exceeded, the column is probably in other units (rules of thumb).
 _FAR, MOST = 0.1, 0.5
-# A finding rests on so many cells at least, so that a single record hardly ever decides.
+# Smallest number of cells of a finding, so that a single record hardly ever decides.
 LEAST = 5
 # Longest name of a column or category: a rule of thumb, far beyond any real one.
 _MAX_TEXT = 1000
@@ -37,20 +37,20 @@ class NumericColumn:
     Parameters
     ----------
     name : str
-        Its name in the frame.
+        Name in the frame.
 
     low, high : float
-        Public bounds, finite, low < high; in the column's own unit.
+        Public bounds, finite, low < high, in the unit of the column.
 
     log : bool, default=False
-        Whether the scale is logarithmic, which needs low >= 0.
+        Whether the scale is logarithmic; this needs low >= 0.
 
     missing : bool, default=False
-        Whether values may be missing, which adds an indicator. Without it, a missing
+        Whether values may be missing; if so, an indicator is added. Otherwise a missing
         value is encoded as 0.5, like the middle of the scale.
 
     step : float or None, default=None
-        Distance of the possible values: low, low + step, and so on, such as 1 for whole numbers.
+        Distance of the possible values low, low + step, and so on, such as 1 for whole numbers.
         Synthetic rows have such values; encoding does not depend on it. None: any number.
 
     noisy : bool, default=False
@@ -60,7 +60,7 @@ class NumericColumn:
     Raises
     ------
     ValueError
-        Naming the column and the remedy.
+        The message names the column and the remedy.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class NumericColumn:
 
     @property
     def kinds(self) -> tuple[int, ...]:
-        """Tuple of int: 0 for the value, and 1 for the indicator of a missing one."""
+        """Tuple of int: 0 for the value, and 1 for the indicator of a missing value."""
         return (0, 1) if self.missing else (0,)
 
     @property
@@ -148,7 +148,7 @@ class NumericColumn:
         Returns
         -------
         block : ndarray of shape (n_samples, n_encoded)
-            In [0, 1]; 0.5 stands for the position of a missing value.
+            In [0, 1]; 0.5 is the position of a missing value.
 
         Examples
         --------
@@ -198,30 +198,30 @@ class NumericColumn:
 
 @dataclass(frozen=True)
 class CategoryColumn:
-    """A column of categories that are public.
+    """A column of public categories.
 
-    Values are compared one by one, independently of the type of their column: 7, 7.0, "7" and
+    Values are compared one by one, whatever the type of their column: 7, 7.0, "7" and
     "007" are the same category, and so are 1, True and "TRUE"; see the guide,
-    :doc:`/howto/tables`. Text that is no number is compared unchanged.
-    Three or more categories become one indicator each; two become one binary column; ordered ones
-    become one column, rank/(number of categories − 1).
+    :doc:`/howto/tables`. Text that is not a number is compared unchanged.
+    Three or more categories become one indicator each, two become one binary column, and ordered
+    ones become one column, rank/(number of categories − 1).
 
     Parameters
     ----------
     name : str
-        Its name in the frame.
+        Name in the frame.
 
     categories : tuple of str
-        At least two different ones, in their order. Numbers and booleans are turned into text.
-        Two spellings of one number, or a mark of missing values such as "NA", are refused.
+        At least two different categories, in their order. Numbers and booleans become text.
+        Two spellings of one number and marks of missing values such as "NA" are refused.
 
     ordered : bool, default=False
-        Whether the order means something.
+        Whether the order has a meaning.
 
     missing : bool, default=False
-        Whether values may be missing or none of the categories, which is then a separate
-        category, or an indicator where categories are ordered. Without it, such a value
-        is encoded as 0.5 in a binary or ordered column, and as zeros among indicators.
+        Whether values may be missing or unlisted; if so, they get a separate category, or an
+        indicator if categories are ordered. Otherwise such a value is encoded as 0.5 in a
+        binary or ordered column, and as zeros among indicators.
 
     noisy : bool, default=False
         Whether the categories were found in private rows with noise, as by
@@ -230,7 +230,7 @@ class CategoryColumn:
     Raises
     ------
     ValueError
-        Naming the column and the remedy.
+        The message names the column and the remedy.
 
     Examples
     --------
@@ -270,7 +270,7 @@ class CategoryColumn:
 
     @property
     def kinds(self) -> tuple[int, ...]:
-        """Tuple of int: number of indicators for each of them, 1 for a binary one, 0 for ranks."""
+        """Tuple of int: the number of indicators for each, 1 if binary, 0 for ranks."""
         if self.is_one_hot:
             n = len(self.categories) + self.missing
             return (n,) * n
@@ -279,7 +279,7 @@ class CategoryColumn:
 
     @property
     def encoded_names(self) -> tuple[str, ...]:
-        """Tuple of str: names of the encoded columns, those of scikit-learn's OneHotEncoder."""
+        """Tuple of str: names of the encoded columns, as in scikit-learn's OneHotEncoder."""
         if self.is_one_hot:
             names = [f"{self.name}_{category}" for category in self.categories]
         else:
@@ -292,7 +292,7 @@ class CategoryColumn:
         return 1.25 if self.missing and not self.is_one_hot else 1.0
 
     def codes(self, values: ArrayLike) -> np.ndarray:
-        """Return values as numbers of categories.
+        """Return values as indices of categories.
 
         Parameters
         ----------
@@ -302,8 +302,8 @@ class CategoryColumn:
         Returns
         -------
         codes : ndarray of shape (n_samples,)
-            From 0. A value that is missing or no category has the number after the last one if
-            values may be missing, and −1 otherwise.
+            From 0. A missing or unlisted value has the index after the last one if values may
+            be missing, and −1 otherwise.
         """
         other = len(self.categories) if self.missing else -1
         return Vocabulary(self.categories).codes(values, other)
@@ -319,7 +319,7 @@ class CategoryColumn:
         Returns
         -------
         positions : ndarray of shape (n_samples,)
-            In [0, 1], or NaN where missing or no category.
+            In [0, 1], or NaN if missing or unlisted.
         """
         codes, last = self.codes(values), len(self.categories) - 1
         return np.where((codes < 0) | (codes > last), np.nan, codes / last)
@@ -363,8 +363,8 @@ class CategoryColumn:
         Returns
         -------
         values : ndarray of shape (n_samples,)
-            Categories: that of the largest indicator or of the nearest rank; None where the
-            category of missing values is largest, or its indicator above 0.5.
+            The category of the largest indicator or the nearest rank; None if the indicator of
+            missing values is largest or above 0.5.
         """
         last = len(self.categories) - 1
         if self.is_one_hot:
@@ -377,7 +377,7 @@ class CategoryColumn:
 
 
 def values_outside(values, low, high):
-    """Return values outside bounds, infinite ones included, without missing ones."""
+    """Return values outside the bounds, including infinite ones, without missing ones."""
     return values[(values < low) | (values > high)]
 
 
@@ -391,7 +391,7 @@ def mostly_far_outside(values, low, high):
 
 
 def cells_without_value(column, values):
-    """Return which cells of a column of a schema are missing, and which others are unreadable."""
+    """Return which cells of a column are missing, and which others are unreadable."""
     unread = np.isnan(column.positions(values))
     missing = np.zeros_like(unread)
     missing[unread] = missing_values(as_elements(values)[unread])
@@ -401,7 +401,7 @@ def cells_without_value(column, values):
 def column_from(name, description):
     """Return the column that a mapping of a schema describes.
 
-    ``missing`` may also be a share, as "17 %". Errors name the column, the fault and the remedy.
+    ``missing`` may also be a share, such as "17%". Errors name the column and the remedy.
     """
     _require(
         isinstance(description, Mapping), name, "is not described by a mapping", "give it a 'type'"
@@ -423,14 +423,14 @@ def column_from(name, description):
         _require(key in given, name, f"has no key {key!r}", f"add {key!r}")
     if isinstance(given.get("missing"), str):
         share = re.fullmatch(r"(\d+(?:\.\d+)?) ?%", given["missing"])
-        remedy = "write true, false or a share like '17 %'"
-        _require(share is not None, name, "has a 'missing' that says nothing", remedy)
+        remedy = "write true, false or a share like '17%'"
+        _require(share is not None, name, "has an invalid 'missing'", remedy)
         given["missing"] = share is not None and float(share[1]) > 0
     return make(name, **given)
 
 
 def description_of(column):
-    """Return what :func:`column_from` needs to make the column, without what is the default."""
+    """Return the mapping for :func:`column_from`, without default values."""
     kind = "numeric" if isinstance(column, NumericColumn) else "category"
     _, required, optional = _KINDS[kind]
     stated = [*required, *(key for key in optional if getattr(column, key))]
@@ -438,7 +438,7 @@ def description_of(column):
     return {"type": kind} | {k: list(v) if isinstance(v, tuple) else v for k, v in values}
 
 
-# Of each type: what makes the column, the keys that it needs, and those that it may have.
+# By type: the class, the required keys, and the optional keys.
 _KINDS = {
     "numeric": (NumericColumn, ("low", "high"), ("step", "log", "missing", "noisy")),
     "category": (CategoryColumn, ("categories",), ("ordered", "missing", "noisy")),
@@ -446,12 +446,12 @@ _KINDS = {
 
 
 def plain(value):
-    """Return a scalar of NumPy as that of Python, and anything else unchanged."""
+    """Return a NumPy scalar as a Python one, and anything else unchanged."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def is_text(value):
-    """Tell whether a value is text that can be written to a file and is not absurdly long."""
+    """Return whether a value is text that can be written to a file and is not absurdly long."""
     if not isinstance(value, str) or not 0 < len(value) <= _MAX_TEXT:
         return False
     # JSON can hold halves of characters, which UTF-8 cannot.
@@ -465,11 +465,11 @@ def _require(holds, name, fault, remedy):
 
 def _check_name_and_flags(column, *flags):
     name, remedy = column.name, f"use text of 1 to {_MAX_TEXT} characters"
-    _require(is_text(name), name, "has no proper name", remedy)
+    _require(is_text(name), name, "has an invalid name", remedy)
     object.__setattr__(column, "name", composed(name))
     for flag in flags:
         boolean = isinstance(getattr(column, flag), bool)
-        _require(boolean, name, f"has a {flag!r} that is no boolean", "write true or false")
+        _require(boolean, name, f"has a {flag!r} that is not a boolean", "write true or false")
 
 
 def _finite(name, bound, value):
@@ -490,14 +490,14 @@ def _category(name, value):
     if isinstance(value, str | Real):
         with suppress(ValueError):  # Python turns no whole number of many digits into text
             text = str(value)
-    fault = "has a category that is no text or number, or too long or empty"
+    fault = "has a category that is empty, too long, or neither text nor a number"
     remedy = f"list text of 1 to {_MAX_TEXT} characters, and use 'missing' for missing values"
     _require(is_text(text), name, fault, remedy)
     return composed(text)
 
 
 def _decimals(number):
-    """Return with how many decimals a number is exact, 12 at most."""
+    """Return the number of decimals at which a number is exact, at most 12."""
     return next(
         (d for d in range(12) if np.isclose(round(number, d), number, rtol=1e-12)),
         12,
@@ -505,7 +505,7 @@ def _decimals(number):
 
 
 def _on_scale(positions, missing):
-    """Return positions, NaN where missing, as a block; with an indicator where there is one."""
+    """Return positions, NaN where missing, as a block, with the indicator if there is one."""
     unknown = np.isnan(positions)
     positions = np.where(unknown, 0.5, positions)  # the middle, independent of the rows
     return np.column_stack([positions, unknown] if missing else [positions])

@@ -1,4 +1,4 @@
-"""A first draft of a schema from public rows, and what in these rows it should not be made of."""
+"""Drafts of schemas from public rows, and warnings about these rows."""
 
 from dataclasses import replace
 
@@ -25,9 +25,9 @@ from skdp.utils._warnings import warn
 # Largest number of decimals for which a step is drafted, as more are hardly rounded by hand; and
 # the largest distance of a number from a multiple of the step, in steps (rules of thumb).
 _MOST_DECIMALS, _TO_A_STEP = 3, 1e-6
-# Most different whole numbers that are drafted as classes rather than as bounds (rule of thumb).
+# Most different whole numbers that become classes rather than bounds (rule of thumb).
 _MOST_CLASSES = 20
-# Findings of a check that are of the rows rather than of the schema.
+# Findings of a check about the rows rather than the schema.
 _OF_ROWS = ("totals", "people", "ids", "leak")
 
 
@@ -41,39 +41,38 @@ def schema_from(
     horizon: float | None = None,
     event_value: str | int | None = None,
 ) -> Schema:
-    """Draft a schema from rows that are public, or the target's own.
+    """Draft a schema from rows that are public or the target's own.
 
-    Bounds and categories that come from private rows are private: a release that contains them
-    reveals single rows, outside every guarantee. No program can distinguish private rows from
-    public ones, so the caller must. Read the draft, widen its bounds to what the instruments
-    and code books allow, mark logarithmic scales and ordered categories, and save it with
-    ``to_json()``.
+    Bounds and categories of private rows are private: a release that contains them reveals single
+    rows, outside every guarantee. No program can distinguish private rows from public ones, so
+    you must. Read the draft, widen its bounds to what the instruments and code books allow, mark
+    logarithmic scales and ordered categories, and save it with ``to_json()``.
 
     Parameters
     ----------
     frame : DataFrame of shape (n_samples, n_columns)
-        Columns of numbers get bounds, rounded outwards; those of text, categories, booleans or
-        objects get their values as categories, in sorted order or in that of their dtype. Numbers
-        of up to three decimals get their step. Columns with only two whole numbers, such as 0 and
-        1, become categories too: as numbers they would need much more budget.
+        Numeric columns get bounds, rounded outwards, and numbers of up to three decimals get
+        their step. Text, categories, booleans and objects get their values as categories, sorted
+        or in the order of their dtype. Columns of only two whole numbers, such as 0 and 1, become
+        categories too: as numbers they would need much more budget.
 
     public : bool
         True states that the rows are public or the target's own. Anything else is refused.
 
     label : str or None, default=None
-        Name of the column with labels, whose values become the classes; of broken numbers, or
-        more than 20 different ones, the rounded bounds of an ``outcome`` that is a number.
+        Column of labels, whose values become the classes. Fractions, or more than 20
+        different numbers, become the rounded bounds of a numeric ``outcome``.
 
     event, time : str or None, default=None
-        In place of ``label``, names of two columns: whether a row had an event, and when, or when
-        it left without it. They become an ``outcome`` that is a time.
+        Instead of ``label``, two columns: whether a row had an event, and the time of the event
+        or of censoring. They become an ``outcome`` that is a time.
 
     horizon : float or None, default=None
         The time up to which rows are followed; None: the largest time, rounded upwards.
 
     event_value : str, int or None, default=None
-        How the event is written, such as 2 or "dead"; all other values are without it. None: as
-        1, true or yes.
+        Value of an event, such as 2 or "dead"; all other values are censored. None: 1, true or
+        yes.
 
     Returns
     -------
@@ -82,10 +81,9 @@ def schema_from(
     Raises
     ------
     ValueError
-        Unless ``public`` is True; when there is no such ``label``, ``event`` or ``time``; when
-        events are neither 0 and 1 nor true and false nor yes and no nor have an ``event_value``;
-        or when a column has no
-        values, as many different ones as names or IDs, or record numbers, naming it.
+        If ``public`` is not True; if ``label``, ``event`` or ``time`` is not a column; if events
+        cannot be read; or if a column has no values, record numbers, or as many different values
+        as names or IDs.
 
     Examples
     --------
@@ -99,9 +97,9 @@ def schema_from(
     """
     if public is not True:
         raise ValueError(
-            "The 'public' parameter of schema_from must be True: bounds and categories of private "
-            "rows are private, and a release would reveal them. Draft from public rows or "
-            "the target's own, or write the schema from units, instruments and code books."
+            "The 'public' parameter of schema_from must be True: a release would reveal bounds "
+            "and categories of private rows. Draft from public rows or the target's own, or write "
+            "the schema from units, instruments and code books."
         )
     frame = as_frame(frame, "frame", text_as_categories=False)
     frame = frame.rename(columns=composed)
@@ -110,7 +108,7 @@ def schema_from(
     names = [name for name in frame.columns if name not in {label, event, time} - {None}]
     for name in names:
         if not isinstance(name, str):
-            raise ValueError(f"Column {name!r} has no text as its name; rename it.")
+            raise ValueError(f"Column {name!r} has a name that is not text; rename it.")
     faults = unfit_columns(frame[names])
     if faults:
         raise ValueError(" ".join([*faults.values(), odd_rows(frame)[0]]).rstrip())
@@ -119,11 +117,11 @@ def schema_from(
     single = [name for name in numeric if frame[name].nunique() == 1]
     if single:
         warn(
-            f"The columns {single!r:.300} have one value only in these rows, which says nothing "
-            "of their bounds. Write these by hand, or leave the columns out."
+            f"The columns {single!r:.300} have only one value in these rows, so their bounds are "
+            "unknown. Write them by hand, or leave the columns out."
         )
     if label is not None and is_record_number(label, frame[label]):
-        warn(f"Column {label!r} seems to number the records. Is it the one with the labels?")
+        warn(f"Column {label!r} seems to number the records. Name the column of labels.")
     outcome: Outcome = ClassOutcome()
     if event is not None:
         outcome = _times(frame, event, time, horizon, event_value)
@@ -137,7 +135,7 @@ def schema_from(
 
 
 def _warn_of_rows(frame, schema, label):
-    """Warn of what a draft was made of, where it should not have been."""
+    """Warn of rows that a draft should not have been made from."""
     for finding in check_table(frame, schema, label=label).findings:
         if finding.kind in _OF_ROWS:
             warn(
@@ -149,25 +147,25 @@ def _warn_of_rows(frame, schema, label):
     for name, listing in (listings | {label: schema.outcome.groups}).items():
         if alike := respelled(listing):
             warn(
-                f"Column {name!r:.100} has {alike!r:.200}, which differ in case, white space or "
-                "punctuation alone. Write each in one way, or they are different categories."
+                f"Column {name!r:.100} has {alike!r:.200}, which differ only in case, white space "
+                "or punctuation. Spell each in one way, or they are different categories."
             )
 
 
 def _check_outcome_names(frame, label, event, time, horizon, event_value):
-    """Raise ValueError unless names are of one outcome, and of columns."""
+    """Raise ValueError unless names are columns and describe one outcome."""
     for name, value in (("label", label), ("event", event), ("time", time)):
         if value is not None and value not in frame.columns:
-            raise ValueError(f"The frame has no column {name!r}={value!r}; name one that it has.")
+            raise ValueError(f"The {name!r} parameter, {value!r}, is not a column; name one.")
         if value is not None and are_dates(frame[value]):
             raise ValueError(
-                f"Column {value!r} has dates, which are no outcome; turn them into the time since "
-                f"the row entered, such as days since admission, or name another by {name!r}."
+                f"Column {value!r} has dates, which cannot be outcomes; convert them to the time "
+                f"since a row entered, such as days since admission, or name another by {name!r}."
             )
     if (event is None) != (time is None):
         raise ValueError(
-            "The 'event' and 'time' parameters of schema_from must both be names of columns, or "
-            f"neither, got {event!r:.100} and {time!r:.100}."
+            "The 'event' and 'time' parameters of schema_from must both be names of columns or "
+            f"both be None, got {event!r:.100} and {time!r:.100}."
         )
     if label is not None and event is not None:
         raise ValueError(
@@ -177,13 +175,13 @@ def _check_outcome_names(frame, label, event, time, horizon, event_value):
     for name, value in (("horizon", horizon), ("event_value", event_value)):
         if value is not None and event is None:
             raise ValueError(
-                f"The {name!r} parameter of schema_from is {value!r:.100}, of a time to an event. "
+                f"The {name!r} parameter of schema_from is {value!r:.100}, for events only. "
                 "Name 'event' and 'time' too, or leave it out."
             )
 
 
 def _times(frame, event, time, horizon, event_value):
-    """Return the outcome of events and times, with the largest time, rounded, as its horizon."""
+    """Return the outcome of events and times; its horizon is the largest time, rounded."""
     outcome = EventOutcome(1.0 if horizon is None else horizon, event, time, event_value)
     for name, strange in zip(
         (event, time), outcome.unread(frame[event], frame[time]), strict=True
@@ -191,10 +189,9 @@ def _times(frame, event, time, horizon, event_value):
         if strange.any():
             what = "events" if name == event else "times, which are numbers"
             raise ValueError(
-                f"Column {name!r} has values that are no {what}, such as "
+                f"Column {name!r} has values that are not {what}, such as "
                 f"{plain(frame[name][strange].iloc[0])!r:.50}; write events as 1 and 0, true and "
-                "false, or yes and no, or name how the event is written by 'event_value', and "
-                "leave missing values empty."
+                "false, or yes and no, or pass 'event_value', and leave missing values empty."
             )
     if event_value is not None and not (outcome.events(frame[event]) == 1).any():
         raise ValueError(
@@ -212,7 +209,7 @@ def _times(frame, event, time, horizon, event_value):
 
 
 def _is_measured(labels):
-    """Tell whether labels are measurements rather than numbers of classes."""
+    """Return whether labels are measurements rather than numbers of classes."""
     if not is_numeric_dtype(labels.dtype) or is_bool_dtype(labels.dtype):
         return False
     different = _finite_numbers(labels)
@@ -220,12 +217,12 @@ def _is_measured(labels):
 
 
 def _classes(labels):
-    """Return the sorted labels, as JSON has them, each in one spelling."""
+    """Return the sorted labels in JSON types, each in one spelling."""
     return tuple(_different(np.unique(labels.dropna().to_numpy()).tolist()))
 
 
 def _different(values):
-    """Return values of which the first of several spellings of one remains, and no missing one."""
+    """Return different values: the first spelling of each, without missing ones."""
     spelled: dict = {}
     for value in values:
         spelled.setdefault(canonical(value), value)
@@ -234,16 +231,16 @@ def _different(values):
 
 
 def unfit_columns(frame):
-    """Return why columns of public rows cannot be drafted: what to say of each, by its name."""
+    """Return by name why columns of public rows cannot be drafted."""
     faults = {name: _fault(name, frame[name]) for name in frame.columns}
     return {name: f"Column {name!r} {fault}." for name, fault in faults.items() if fault}
 
 
 def _fault(name, values):
-    """Return what keeps a column from being described by its values, None where nothing does."""
+    """Return why a column cannot be described by its values, or None."""
     if are_dates(values):
         return (
-            "has dates or durations; turn them into numbers, such as an age or days since a "
+            "has dates or durations; convert them to numbers, such as an age or days since a "
             "public date, or leave it out"
         )
     if odd := odd_numbers(values):
@@ -255,7 +252,7 @@ def _fault(name, values):
         if not np.isfinite(numbers(values)).any():
             return "has no finite number; leave it out"
         return is_record_number(name, values) and (
-            "has a different whole number in each row, as record numbers and IDs have; leave it "
+            "has a different whole number in each row, like record numbers or IDs; leave it "
             "out, or describe it by hand if it is a measurement"
         )
     if len(_categories(values)[0]) < 2:
@@ -267,7 +264,7 @@ def _fault(name, values):
     # are names or IDs (rules of thumb).
     n = len(_different(values.unique().tolist()))
     return (n > 100 or n > max(20, len(values) / 2)) and (
-        f"has {n} different values in {len(values)} rows, as names or IDs have; leave it out, or "
+        f"has {n} different values in {len(values)} rows, like names or IDs; leave it out, "
         "merge values, or describe its categories by hand"
     )
 
@@ -285,19 +282,19 @@ def _drafted(name, values):
 
 
 def _numeric(name, different, missing=False):
-    """Return the column of numbers, of which these are the different ones, in rounded bounds."""
+    """Return the numeric column of these different values, with rounded bounds."""
     low, high = rounded_bounds(different[0], different[-1])
     return NumericColumn(name, low, high, missing=missing, step=_step(different, low, high))
 
 
 def _finite_numbers(values):
-    """Return the different numbers of a column, in ascending order, without infinite ones."""
+    """Return the different finite numbers of a column in ascending order."""
     given = numbers(values)
     return np.unique(given[np.isfinite(given)])
 
 
 def _step(values, low, high):
-    """Return the power of ten, 1 at most, that values and the lower bound are multiples of.
+    """Return the power of ten, at most 1, that divides the values and the lower bound.
 
     None without one, and for two values, which show no step.
     """
@@ -310,7 +307,7 @@ def _step(values, low, high):
 
 
 def _categories(values):
-    """Return the categories of a column, and whether their order means something."""
+    """Return the categories of a column, and whether their order has a meaning."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         return tuple(_different(values.cat.categories.tolist())), bool(values.cat.ordered)
     given = sorted(values.dropna().unique().tolist(), key=lambda v: (str(type(v)), v))

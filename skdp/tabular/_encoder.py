@@ -1,4 +1,4 @@
-"""Rows of mixed columns as numbers in [0, 1], by a public schema alone."""
+"""Encoding of rows of mixed columns as numbers in [0, 1] by a public schema."""
 
 import os
 from collections.abc import Mapping
@@ -25,28 +25,28 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
     """Encode rows of mixed columns as numbers in [0, 1], by a public schema.
 
     ``fit`` learns nothing from the rows; it reads the schema and checks that the frame has its
-    columns. Each encoded row depends on one row and on the schema, so a guarantee for
-    encoded rows is one for the rows. Values are never refused, because a refusal would reveal
-    them: numbers are clipped to their public bounds; text that is no number, and values that are
-    no listed category, count as missing.
+    columns. Each encoded row depends on one row and on the schema only, so a guarantee for
+    encoded rows holds for the rows. Values are never refused, because a refusal would reveal
+    them: numbers are clipped to their public bounds; text that is not a number, and values that
+    are not listed, count as missing.
 
-    A numeric column becomes a position between its bounds, on a linear or logarithmic scale; two
-    categories become one binary column, more become an indicator each; ordered categories become
-    one column of ranks. Where the schema allows missing values, there is an
-    indicator of them, and the position is 0.5 then, as it is without an indicator. See
+    A numeric column becomes a position between its bounds, on a linear or logarithmic scale. Two
+    categories become one binary column, more become one indicator each, and ordered categories
+    become one column of ranks. A missing value has the position 0.5, and an indicator if the
+    schema allows missing values. See
     :class:`~skdp.tabular.NumericColumn` and :class:`~skdp.tabular.CategoryColumn`.
 
     Parameters
     ----------
     schema : Schema, mapping, str, path-like or None, default=None
-        The public schema, in any form: :class:`~skdp.tabular.Schema`, a mapping (see
-        :meth:`Schema.from_mapping() <skdp.tabular.Schema.from_mapping>`), a JSON text or the
-        path of a JSON file. None means numeric columns in [0, 1], as many as are given.
+        The public schema: a :class:`~skdp.tabular.Schema`, a mapping (see
+        :meth:`Schema.from_mapping() <skdp.tabular.Schema.from_mapping>`), a JSON string or the
+        path of a JSON file. None means numeric columns in [0, 1], however many are given.
 
     Attributes
     ----------
     schema_ : Schema
-        The validated schema; ``schema_.classes`` are the label's classes.
+        The validated schema; ``schema_.classes`` are the classes of the label.
 
     column_kinds_ : ndarray of shape (n_encoded,)
         For each encoded column 0 if it is numeric, 1 if it is binary or the indicator of a
@@ -59,9 +59,9 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
         Largest Euclidean norm that an encoded row can have.
 
     elements_per_change_ : int
-        Largest number of elements of an encoded row that the change of one value moves: 2 with
-        indicators, otherwise 1. An element-wise guarantee for the encoded rows covers one value of
-        the frame only through as many elements.
+        Largest number of elements of an encoded row that change with one value: 2 with
+        indicators, otherwise 1. An element-wise guarantee for the encoded rows covers one value
+        of the frame only as a guarantee for so many elements.
 
     n_features_in_ : int
         Number of columns of the schema.
@@ -125,12 +125,12 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            When the schema is invalid, or the frame lacks columns.
+            If the schema is invalid, or the frame lacks columns.
 
         Warns
         -----
         UserWarning
-            When the frame has columns that the schema does not describe.
+            If the frame has columns that the schema does not describe.
         """
         if self.schema is None:
             n_features = _validated(self, X).shape[1]
@@ -166,12 +166,12 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            When the frame lacks columns.
+            If the frame lacks columns.
 
         Warns
         -----
         UserWarning
-            When the frame has columns that the schema does not describe.
+            If the frame has columns that the schema does not describe.
 
         Examples
         --------
@@ -192,14 +192,14 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
         return _encoded(columns, self.schema_).astype(np.float32 if single else np.float64)
 
     def inverse_transform(self, X: ArrayLike | pd.DataFrame) -> pd.DataFrame:
-        """Decode encoded rows, or synthetic ones like them, to values that the schema allows.
+        """Decode encoded or synthetic rows to values that the schema allows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_encoded)
             Any finite numbers: they are clipped to [0, 1], the largest indicator decides the
-            category, and an indicator above 0.5 makes a value missing. A missing value of a column
-            without an indicator is decoded to a valid one.
+            category, and an indicator above 0.5 makes a value missing. Without an indicator, a
+            missing value is decoded to a valid one.
 
         Returns
         -------
@@ -209,7 +209,7 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            When X has another number of columns, or contains anything but finite numbers.
+            If X has another number of columns, or contains anything but finite numbers.
 
         Examples
         --------
@@ -227,7 +227,7 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
         if X.shape[1] != n_encoded:
             raise ValueError(
                 f"X has {X.shape[1]} columns, but {n_encoded} encoded ones are expected; pass "
-                "rows in the columns of get_feature_names_out()."
+                "the columns of get_feature_names_out()."
             )
         places = zip(self.schema_.columns, self.schema_.encoded_slices, strict=True)
         values = {column.name: column.decode(X[:, place]) for column, place in places}
@@ -239,7 +239,7 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         input_features : array-like of str or None, default=None
-            Names of the columns, if they have none; otherwise checked.
+            Names of the columns if they have none; otherwise checked.
 
         Returns
         -------
@@ -248,7 +248,7 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            When the names are not those of :meth:`fit`.
+            If the names differ from :meth:`fit`.
 
         Examples
         --------
@@ -274,20 +274,20 @@ class TabularEncoder(TransformerMixin, BaseEstimator):
 
 
 def fitted_encoder(schema):
-    """Return an encoder fitted to a schema of any form alone, without rows."""
+    """Return an encoder fitted to a schema of any form, without rows."""
     schema = as_schema(schema)
     return TabularEncoder(schema).fit(pd.DataFrame(columns=list(schema.names)))
 
 
 def encode_table(schema, X):
-    """Return rows encoded by a schema; each depends on its row and the schema alone."""
-    # As :meth:`TabularEncoder.transform`, but independently of the types of the columns, and of
-    # the output that scikit-learn is configured to return.
+    """Return rows encoded by a schema; each depends on its row and the schema only."""
+    # As :meth:`TabularEncoder.transform`, but independent of the types of the columns and of
+    # scikit-learn's configured output.
     return _encoded(_columns(X, schema), schema)
 
 
 def _encoded(columns, schema):
-    """Return columns, in the order of a schema, as it encodes them."""
+    """Return encoded columns, given in the order of the schema."""
     # Filled column by column.
     encoded = np.empty((len(columns[0]), len(schema.encoded_names)), order="F")
     for column, place, values in zip(schema.columns, schema.encoded_slices, columns, strict=True):
@@ -296,7 +296,7 @@ def _encoded(columns, schema):
 
 
 def _columns(X, schema):
-    """Return the columns of the schema, in its order, with the types that they have."""
+    """Return the columns of the schema, in its order, with their own types."""
     X = as_frame(X)
     columns = _by_name(X, schema) if hasattr(X, "columns") else _by_position(X, schema)
     refuse_other_types(dict(zip(schema.names, columns, strict=True)))
@@ -304,12 +304,12 @@ def _columns(X, schema):
 
 
 def refuse_other_types(columns):
-    """Raise ValueError where columns, by name, hold dates, durations or complex numbers."""
+    """Raise ValueError if columns hold dates, durations or complex numbers."""
     others = [name for name, values in columns.items() if _is_other(values)]
     if others:
         raise ValueError(
-            f"X has dates, durations or complex numbers in the columns {listed(others)}. Turn "
-            "them into real numbers, as days since a public date."
+            f"X has dates, durations or complex numbers in the columns {listed(others)}. Convert "
+            "them to real numbers, such as days since a public date."
         )
 
 
@@ -326,8 +326,8 @@ def _by_name(X, schema):
     lacking = [name for name in schema.names if name not in given]
     if lacking:
         raise ValueError(
-            f"X lacks the columns {listed(lacking)} of the schema. Add or rename them, or leave "
-            "them out of the schema."
+            f"X lacks the columns {listed(lacking)} of the schema. Add or rename them, or remove "
+            "them from the schema."
         )
     twice = [name for name in schema.names if given.count(name) > 1]
     if twice:
@@ -335,12 +335,12 @@ def _by_name(X, schema):
     extra = [name for name in given if name not in set(schema.names)]
     if extra:
         warn(f"X has columns that the schema does not describe, {listed(extra)}; left out.")
-    # Without methods that only pandas has, so that a frame of polars works without pyarrow too.
+    # Only methods that all libraries have, so that a frame of polars works without pyarrow too.
     return [X[name] for name in schema.names]
 
 
 def _by_position(X, schema):
-    """Return the columns of an array, which are those of the schema."""
+    """Return the columns of an array in the order of the schema."""
     if not all(isinstance(column, NumericColumn) for column in schema.columns):
         raise ValueError(
             "X must be a DataFrame with named columns, because the schema has categories. Pass "
@@ -370,6 +370,6 @@ def _validated(encoder, X, reset=True):
         if "could not convert" not in str(error):
             raise
     raise ValueError(
-        "Input X contains text that is no number, and TabularEncoder has no schema. Describe the "
-        "columns in the 'schema' parameter."
+        "Input X contains text that is not a number, and TabularEncoder has no schema. Describe "
+        "the columns in the 'schema' parameter."
     )

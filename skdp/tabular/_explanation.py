@@ -1,4 +1,4 @@
-"""Explanations of a prediction: each column is varied alone over its public values."""
+"""Explanations of predictions: each column is varied over its public values."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from skdp.utils._frames import as_frame
 from skdp.utils._html import as_html, grid
 from skdp.utils._validation import inline
 
-# Columns that the text of an explanation names, those of the largest effects.
+# Number of columns that the text of an explanation names, by size of their effects.
 _SHOWN = 5
 
 
@@ -23,13 +23,13 @@ _SHOWN = 5
 class ColumnEffect:
     """The effect of one column of a row on its prediction, with the other columns fixed.
 
-    Of a class it is on the log-odds of the predicted class against the runner-up, which is
-    predicted instead below zero; of a time on the log-hazard.
+    The effect on a class is on the log-odds of the predicted class against the runner-up, which
+    is predicted below zero. The effect on a time is on the log-hazard.
 
     Parameters
     ----------
     name : str
-        Of the column.
+        Name of the column.
 
     value : float, str or None
         The row's value, in the unit of the schema; None if it is missing or unknown.
@@ -64,28 +64,28 @@ class ColumnEffect:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What the columns of a row contribute to its prediction.
+    """The contributions of the columns of a row to its prediction.
 
     Parameters
     ----------
     prediction : object
-        The predicted class or number; of a time the log-hazard.
+        The predicted class or number, or the log-hazard of a time.
 
     probability : float or None
-        That of the class; None of a number.
+        Probability of the class; None for numbers.
 
     runner_up : object
-        The second most probable class; None if there is only one class, and of a number.
+        The second most probable class; None for numbers or if there is only one class.
 
     deviation : float
-        Standard deviation of the number about its prediction; NaN where it is not known.
+        Standard deviation of the number about its prediction; NaN if unknown.
 
     columns : tuple of ColumnEffect
         All columns, sorted by the size of their effects.
 
     See Also
     --------
-    skdp.tabular.explain_prediction : Finds it.
+    skdp.tabular.explain_prediction : Returns it.
 
     Examples
     --------
@@ -103,12 +103,12 @@ class Explanation:
     columns: tuple[ColumnEffect, ...]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table with one row for each column.
+        """Return a table with one row per column.
 
         Returns
         -------
         frame : DataFrame of shape (n_columns, 4)
-            By name: ``value``, ``effect``, ``least``, ``most``, see :class:`ColumnEffect`.
+            By name: ``value``, ``effect``, ``least``, ``most``; see :class:`ColumnEffect`.
 
         Examples
         --------
@@ -155,40 +155,40 @@ def explain_prediction(
     names: ArrayLike | None = None,
     deviation: float = np.nan,
 ) -> Explanation:
-    r"""Find what the columns of a row contribute to its prediction.
+    r"""Compute the contributions of the columns of a row to its prediction.
 
-    Every column is varied alone over its public values, with the others fixed. This needs neither
-    training rows nor more of the model than its predictions. The effect of a column is the
+    Every column is varied over its public values, with the others fixed. This needs no
+    training rows, and only predictions of the model. The effect of a column is the
     difference between the prediction and its mean over these values (Robnik-Šikonja and Kononenko
     2008),
 
     .. math:: f(x) - \mathrm{mean}_v f(x_{j=v}),
 
-    v evenly spread over the scale of a number, or the categories; f is the predicted number, or
-    the log-odds of the predicted class against the runner-up. Where f is a sum of functions of
+    with v evenly spread over the scale of a number, or the categories. f is the predicted number,
+    or the log-odds of the predicted class against the runner-up. If f is a sum of functions of
     single columns, so are the effects.
 
     Parameters
     ----------
     predict : callable
-        ``predict(X)`` returns, for encoded rows X, numbers of shape (n_samples,); with ``classes``
-        their log-probabilities, up to a constant in each row, of shape (n_samples, n_classes).
+        ``predict(X)`` returns, for encoded rows X, numbers of shape (n_samples,); with
+        ``classes``, log-probabilities up to a constant per row, of shape (n_samples, n_classes).
 
     x : array-like of shape (n_encoded,)
         The encoded row.
 
     classes : array-like of shape (n_classes,) or None, default=None
-        Labels; None of a number.
+        Labels; None for numbers.
 
     schema : Schema, mapping, str, path-like or None, default=None
         The schema that encoded the row, in any form that :class:`~skdp.TabularEncoder` takes. None
-        means numbers in [0, 1], or up to the row's own value where it lies beyond.
+        means numbers in [0, 1], or up to the row's own value if it lies beyond.
 
     names : array-like of shape (n_encoded,) or None, default=None
-        Names of the encoded columns: used without a schema, otherwise checked.
+        Names of the encoded columns, needed without a schema; otherwise checked.
 
     deviation : float, default=nan
-        Standard deviation of the number about its prediction, which is only passed on.
+        Standard deviation of the number about its prediction; it is passed on.
 
     Returns
     -------
@@ -197,7 +197,7 @@ def explain_prediction(
     Raises
     ------
     ValueError
-        When the schema has other encoded columns than the row.
+        If the schema has other encoded columns than the row.
 
     Examples
     --------
@@ -240,7 +240,7 @@ def _effect(column, predict, x):
     """Return the effect of one column."""
     places = column.encoded(column.positions)
     block, n = x[column.place], len(places)
-    # In the same batch, the row itself differs by no rounding.
+    # In the same batch the row itself has the same rounding.
     blocks = np.vstack([places, column.others, block])
     *of_values, own = predict(column.rows(x, blocks))
     values = np.array(of_values[:n] if n else of_values)

@@ -1,6 +1,6 @@
 """Causes of values that a schema does not allow: decimal signs, dates, IDs, spelling.
 
-Each function reads private values and returns text for their owner, which must stay private.
+Each function reads private values and returns text for their owner; keep it private.
 """
 
 import re
@@ -17,10 +17,10 @@ from skdp.tabular._values import canonical, missing_values, numbers, person_ids
 from skdp.utils._frames import as_elements
 from skdp.utils._validation import listed
 
-# Share of unreadable values from which they are probably written in another way, rather than rare
+# Share of unreadable values from which they are probably written differently, rather than rare
 # categories that the source does not list (rule of thumb).
 MANY = 0.1
-# And of those that are mistakes for sure.
+# Share of values that are certainly mistakes.
 FEW = 0.01
 # Number of values that a text names.
 _SHOWN = 5
@@ -43,7 +43,7 @@ _AFTER = re.compile(
     r"|(?:time|days|months|years)(?:to|until|survived).*|(?:date|time|cause)(?:of|at)?death"
     r"|lengthofstay|discharge.*"
 )
-# Cells of rows that are no records.
+# Cells of rows that are not records.
 _TOTALS = {
     "total",
     "totals",
@@ -115,10 +115,9 @@ def is_record_number(name, values):
 
 
 def number_forms(values):
-    """Count texts that people read as numbers, but programs do not, and say how commands do.
+    """Count texts that only people read as numbers, and name the options to read them.
 
-    Those with a decimal comma or signs between thousands, those with a unit or "<" around; and the
-    options by which most of the first are read.
+    Counts texts with a decimal comma or thousands separators, then texts with a unit or "<".
     """
     texts = Counter(value for value in as_elements(values).tolist() if isinstance(value, str))
     others = {text: n for text, n in texts.items() if not _PLAIN.fullmatch(text)}
@@ -145,9 +144,9 @@ def missing_marks(values):
 
 
 def nines(values):
-    """Return numbers of nines at an end of a column that lie apart from all others: 9, -99."""
-    # Farther than these reach; or repeated, and alone below 0 or twice as far as any two of them
-    # (rules of thumb).
+    """Return numbers of nines at an end of a column, far from all others: 9, -99."""
+    # Farther than the range of the others; or repeated, and alone below 0 or twice as far as any
+    # two of them (rules of thumb).
     given = numbers(values)
     known, times = np.unique(given[np.isfinite(given)], return_counts=True)
     gaps, found = np.diff(known), []
@@ -160,7 +159,7 @@ def nines(values):
 
 
 def odd_numbers(values):
-    """Return texts such as '<5', '12 %' and '#DIV/0!' among numbers, or in place of many."""
+    """Return texts such as '<5', '12%' and '#DIV/0!' among numbers, or instead of many."""
     cells = as_elements(values)[~missing_values(values)]
     is_number = ~np.isnan(numbers(cells))
     texts = {str(v).strip() for v in cells[~is_number].tolist()}
@@ -169,18 +168,18 @@ def odd_numbers(values):
 
 
 def respelled(listing):
-    """Return listed texts that differ from others in case, white space or punctuation alone."""
+    """Return listed texts that differ from others only in case, white space or punctuation."""
     forms = Counter(map(same_spelling, listing))
     return [value for value in listing if forms[same_spelling(value)] > 1]
 
 
 def is_known_after(name):
-    """Return whether a column is named like the time of follow-up, or the length of a stay."""
+    """Return whether a column is named like a time of follow-up or a length of stay."""
     return _AFTER.fullmatch(letters(name)) is not None
 
 
 def said_of_ids(name, values):
-    """Return why a column, by its name, may hold IDs of people with several rows; "" where not."""
+    """Return why a column's name suggests IDs of people with several rows, or ""."""
     if not _PERSON_ID.fullmatch(letters(name)):
         return ""
     ids = id_texts(values)
@@ -190,20 +189,20 @@ def said_of_ids(name, values):
         return ""
     return (
         f"The column {name!r:.100} has {people:,} different values in {n:,} rows. If these "
-        "are people, a release protects single rows of theirs, not them: name the column as that "
-        "of the groups (--group), and leave it out of the schema."
+        "are people, the release protects their single rows only: name the column as "
+        "groups (--group), and remove it from the schema."
     )
 
 
 def id_texts(values):
-    """Return the IDs in a column that are there, as text."""
+    """Return the IDs in a column, as text, without missing ones."""
     values = as_elements(values)
     given = values[~missing_values(values)]
     return pd.Series(person_ids(np.asarray(given, dtype=object)), dtype=object).map(str)
 
 
 def repeats_like_people(values):
-    """Return whether values stand together, or are equally frequent, as IDs in several rows."""
+    """Return whether equal values are adjacent or equally frequent, like IDs in several rows."""
     given = as_elements(values)[~missing_values(values)]
     x = numbers(given)
     if np.isfinite(x).all() and (x % 1).any():
@@ -216,7 +215,7 @@ def repeats_like_people(values):
 
 
 def start_of(frame, stop):
-    """Return the column in which rows begin where the row before ended; None without one."""
+    """Return the column in which rows begin where the row before ended, or None."""
     ends = numbers(frame[stop])
     for name in frame.columns:
         starts = np.full(len(ends), np.nan) if name == stop else numbers(frame[name])
@@ -227,9 +226,9 @@ def start_of(frame, stop):
 
 
 def odd_rows(frame):
-    """Return what is to be said of rows that are no records, and whether some surely are none.
+    """Return a text about rows that are not records, and whether some certainly are not.
 
-    Totals, names of columns, and rows with one cell at most, as headings and footnotes.
+    These are totals, names of columns, and rows with at most one cell, such as headings.
     """
     (n, p), columns = frame.shape, [frame.iloc[:, k] for k in range(frame.shape[1])]
     filled = np.sum([~missing_values(column) for column in columns], axis=0)
@@ -259,7 +258,7 @@ def odd_rows(frame):
 
 
 def are_dates(values):
-    """Return whether most values that are there are dates, as a type or as text."""
+    """Return whether most values are dates, by type or as text."""
     values = as_elements(values)
     if values.dtype.kind in "biufmM":
         return values.dtype.kind in "mM"
@@ -280,8 +279,8 @@ def same_spelling(text):
 def spellings(values, listing):
     """Return values that are not listed, with their counts, in two lists.
 
-    Those that differ from a listed one in case, white space and punctuation alone, with that one;
-    and the others.
+    First those that differ from a listed value only in case, white space and punctuation, with
+    this value; then the others.
     """
     by_form: dict = {}  # None where several agree
     for value in listing:
@@ -299,7 +298,7 @@ def most_frequent(values):
 
 
 def described(counted):
-    """Return the first values with their counts and the listed values that may be meant."""
+    """Return the first values with their counts and the listed values probably meant."""
 
     def show(value):
         text, count, near = value

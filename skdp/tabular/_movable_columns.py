@@ -1,4 +1,4 @@
-"""The columns of one row, and what else each of them may be: its public values."""
+"""The columns of one row and their other public values."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 from skdp.tabular._columns import CategoryColumn, NumericColumn
 from skdp.tabular._schema import as_schema
 
-# Number of positions on a scale at which a number is tried: a rule of thumb. Changes between two
+# Number of positions on a scale at which a number is tried (rule of thumb); changes between two
 # neighboring positions are not seen.
 _N_POSITIONS = 101
 
@@ -31,7 +31,7 @@ class MovableColumn:
         return blocks
 
     def index_of(self, block):
-        """Return the number of the label that a block encodes, None if it encodes none."""
+        """Return the index of the label that a block encodes, or None."""
         [same] = np.nonzero(np.isclose(self.others, block).all(axis=1))
         return int(same[0]) if len(same) else None
 
@@ -43,14 +43,14 @@ class MovableColumn:
         return self.decode(block[:1]).tolist()[0] if len(self.positions) else None
 
     def rows(self, x, blocks):
-        """Return the row with each of the blocks in its place, (n_blocks, n_encoded)."""
+        """Return the row with each block in its place, (n_blocks, n_encoded)."""
         rows = np.repeat(x[np.newaxis], len(blocks), axis=0)
         rows[:, self.place] = blocks
         return rows
 
 
 def movable_columns(x, schema, names):
-    """Return the columns of a row, of each what it may be."""
+    """Return the columns of a row with their possible values."""
     if schema is None:
         names = [f"x{j}" for j in range(len(x))] if names is None else list(names)
         return [_number_column(name, j, x[j]) for j, name in enumerate(names)]
@@ -60,7 +60,7 @@ def movable_columns(x, schema, names):
         other = "" if len(expected) != len(x) else " of other names"
         raise ValueError(
             f"The 'schema' parameter has {len(expected)} encoded columns, the row has {len(x)}"
-            f"{other}. Pass the schema by which the model's rows were encoded."
+            f"{other}. Pass the schema that encoded the model's rows."
         )
     return list(map(_schema_column, schema.columns, schema.encoded_slices))
 
@@ -86,7 +86,7 @@ def _schema_column(column, place):
 
 
 def bounded_columns(names, bounds, row):
-    """Return numeric columns within bounds, which are extended to contain a row."""
+    """Return numeric columns within bounds, extended to contain a row."""
     low, high = np.minimum(bounds[0], row), np.maximum(bounds[1], row)
     high = np.where(high > low, high, low + 1)
     limits = zip(names, low.tolist(), high.tolist(), strict=True)

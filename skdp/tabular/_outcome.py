@@ -1,4 +1,4 @@
-"""The interface of outcomes: what everything asks of one, whichever it is."""
+"""The common interface of outcomes."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
@@ -7,7 +7,7 @@ import numpy as np
 
 from skdp.tabular._agreement import classes_difference
 
-# Names of the kinds of labels that are no text.
+# Names of the kinds of labels other than text.
 KINDS_OF_LABELS = {
     "b": "booleans",
     "i": "numbers",
@@ -19,26 +19,25 @@ KINDS_OF_LABELS = {
 
 
 class Outcome:
-    """What a table predicts. The documented ones are its subclasses.
+    """What a table predicts. The documented classes are its subclasses.
 
-    ``labels`` are in what follows the columns of y, as :meth:`parts` returns them: one, or two of
-    a time to an event.
+    ``labels`` are the columns of y from :meth:`parts`: one, or two for a time to an event.
     """
 
     # Keys of tables by kind: "class", "number" or "event".
     kind: ClassVar[str]
-    # Columns of a table that hold it, where it names them itself.
+    # Columns of a table that hold it, if it names them.
     columns: tuple[str, ...] = ()
-    # Whether all that a release needs to know of it is public.
+    # Whether all public facts that a release needs are known.
     is_complete: bool = True
-    # Groups of rows that are described apart: the classes.
+    # Groups of rows that are described separately: the classes.
     groups: tuple[Any, ...] = ()
-    # Whether sums over rows hold the squares of their numbers too.
+    # Whether sums over rows include squares of the numbers.
     has_squares: bool = False
-    # Groups to which sums of rows belong, and in which exact sums count each row.
+    # Groups of sums of rows, in which exact sums count each row.
     n_sums: int = 2
     n_cells: int
-    # A few words for messages: what it is, what is public of it, and what effects are added to.
+    # A few words for messages: what it is, what is public about it, and what effects add to.
     about: str
     public: str
     effect_unit: str
@@ -46,16 +45,16 @@ class Outcome:
     @property
     def classes(self) -> tuple[Any, ...]:
         """Labels of classes."""
-        raise AttributeError("A number and a time to an event have no classes.")
+        raise AttributeError("A numeric or time outcome has no classes.")
 
     @property
     def curve_times(self) -> np.ndarray:
         """Times at which curves of survival step."""
-        raise AttributeError("Only a time to an event has curves of survival.")
+        raise AttributeError("Only a time to an event has survival curves.")
 
     @property
     def exits(self) -> Any:
-        """What counts rows by the way they leave, of a time to an event."""
+        """Counts rows by the way they leave, for a time to an event."""
         return None
 
     def label_columns(self, label: str | None, owner: str) -> list[str]:
@@ -63,11 +62,11 @@ class Outcome:
         return [] if label is None else [label]
 
     def parts(self, y: Any) -> tuple[Any, ...] | None:
-        """Return what ``read`` makes numbers of, as it is; None where y is of another form."""
+        """Return the raw columns of y for ``read``; None if y has another form."""
         return (y,)
 
     def with_columns(self, *names: str) -> "Outcome":
-        """Return it in other columns of a table, where it names its own."""
+        """Return it with other columns of a table, if it names its own."""
         return self
 
     def values(self, columns: Any) -> Any:
@@ -75,22 +74,22 @@ class Outcome:
         return columns.iloc[:, 0]
 
     def readable(self, y: Any) -> Any:
-        """Return y without what cannot be read, as None."""
+        """Return y with unreadable values as None."""
         return y
 
     def refusal(self, y: Any, *labels: Any) -> str | None:
-        """Return why labels cannot be of this outcome, or None; the text quotes no value."""
+        """Return why labels cannot have this outcome, or None; the text quotes no value."""
         raise NotImplementedError
 
     def codes(self, *labels: Any, steps: int) -> np.ndarray:
         """Return whole numbers by which rows are summed, −1 for a row that is left out.
 
-        The class, the place of a number between its bounds in ``steps``, or the way to leave.
+        They are the class, the position of a number in ``steps``, or the way to leave.
         """
         raise NotImplementedError
 
     def with_classes(self, classes: Any, owner: str) -> "Outcome":
-        """Return it with a list of classes, which only classes may have."""
+        """Return it with a list of classes; refused unless it is a class."""
         raise ValueError(
             f"The 'classes' parameter of {owner} cannot be combined with an outcome that is a "
             "number or a time. Leave one of them out."
@@ -101,7 +100,7 @@ class Outcome:
         return self
 
     def in_order(self) -> "Outcome":
-        """Return it with sorted classes, as a release has them."""
+        """Return it with sorted classes, as in a release."""
         return self
 
     def unlisted(self) -> "Outcome":
@@ -113,7 +112,7 @@ class Outcome:
         return self == other
 
     def difference(self, other: "Outcome") -> list[str]:
-        """Return the differences from another outcome, a line each."""
+        """Return the differences from another outcome, one per line."""
         lists = [getattr(outcome, "classes", None) for outcome in (self, other)]
         classes = classes_difference(*lists)
         lines = [f"classes: {classes}"] if classes else []
@@ -124,53 +123,53 @@ class Outcome:
         return lines
 
     def mismatch(self, other: "Outcome") -> str:
-        """Return why sums about both may not be added, or ""; they do not depend on names."""
+        """Return why sums about both may not be added, or ""; names do not matter."""
         if self == other:
             return ""
         return f"their outcomes are different: {self.named} here; {other.named} there"
 
     @property
     def details(self) -> str:
-        """All that is public of it, as a text."""
+        """All public facts about it, as text."""
         raise NotImplementedError
 
-    # A few words about it, of a number or a time.
+    # A few words about a number or a time.
     text: str
 
     @property
     def in_schema(self) -> str:
-        """What a schema says of it."""
+        """Its description in a schema."""
         return f"outcome {self.text}"
 
     @property
     def contents(self) -> str:
-        """What a release says is public of it, in a sentence."""
+        """What a release says is public about it, in a phrase."""
         raise NotImplementedError
 
     def checked(self, columns: list[str]) -> str:
-        """Return what a check of a table says of its columns."""
+        """Return what a check of a table says about its columns."""
         return f"outcome {' and '.join(f'{name!r:.40}' for name in columns)}, {self.text}"
 
     @property
     def named(self) -> str:
-        """What it is compared by with one of another kind."""
+        """What it is compared by with an outcome of another kind."""
         return self.details
 
     def fault(self) -> str:
-        """Return what is wrong with it in a release, or ""."""
+        """Return why a release cannot have it, or ""."""
         return ""
 
     def common(self, outcomes: Mapping[str, "Outcome"]) -> "Outcome":
-        """Return the outcome of all owners, of whom the first has this one."""
+        """Return the common outcome of all owners, the first of whom has this one."""
         raise NotImplementedError
 
     def description(self) -> dict[str, Any]:
-        """Return what a schema, or the header of a file, says of it: see :func:`outcome_of`."""
+        """Return its description for a schema or file header: see :func:`outcome_of`."""
         raise NotImplementedError
 
 
 def refused_kind(labels, kinds, problem):
-    """Return a text where the type of labels is one of these kinds of NumPy, or None."""
+    """Return a text if labels have one of these NumPy kinds, or None."""
     kind = getattr(getattr(labels, "dtype", None), "kind", "O")
     if kind not in KINDS_OF_LABELS or kind not in kinds or not len(labels):
         return None
@@ -178,13 +177,13 @@ def refused_kind(labels, kinds, problem):
 
 
 def require_alike(outcomes, is_alike):
-    """Raise ValueError, with two texts, unless the outcomes of all owners are of one kind."""
+    """Raise ValueError with two texts unless the outcomes of all owners are of one kind."""
     (owner, first), *others = outcomes.items()
     for other, outcome in others:
         if not is_alike(outcome):
             raise ValueError(
                 f"The outcome is {first.details} in {owner} and {outcome.details} "
-                f"in {other}; releases that are used together need one kind of outcome with one "
-                "horizon, in one unit of time, and one value of the event, so agree on a time up "
+                f"in {other}, but must agree. Choose one kind of outcome, horizon, unit of time "
+                "and value of the event."
                 "to which all follow rows, and on how events are written."
             )

@@ -1,7 +1,7 @@
-"""What is predicted: one of several classes, a number between bounds, or a time to an event.
+"""Outcomes: one of several classes, a number between bounds, or a time to an event.
 
-Each outcome knows how it is read, what is public about it, and what it is called; no other file
-asks which one it is. What needs sums, models or options stands in tables by ``kind``.
+Each outcome knows how to read y, what is public about it, and its description; no other file
+asks which one it is. Sums, models and options per outcome stand in tables by ``kind``.
 """
 
 from collections.abc import Mapping
@@ -35,8 +35,8 @@ from skdp.utils._frames import as_elements, as_frame
 from skdp.utils._text import composed
 from skdp.utils._validation import inline
 
-# Intervals up to the horizon, and the power of their place at which they end: events are usually
-# dense at first.
+# Number of intervals up to the horizon, and the power of their index at which they end: events are
+# usually dense at first.
 N_INTERVALS, _POWER = 20, 1.5
 # In units of the horizon.
 INTERVAL_ENDS = (np.arange(1, N_INTERVALS + 1) / N_INTERVALS) ** _POWER
@@ -53,7 +53,7 @@ class ClassOutcome(Outcome):
     Parameters
     ----------
     classes : tuple of str, bool, int or float, or None, default=None
-        Public: the labels, of one type. None where they are not listed.
+        Public labels of one type. None if they are not listed.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class ClassOutcome(Outcome):
 
     @property
     def groups(self) -> tuple[Any, ...]:  # type: ignore[override]
-        """The classes; none where they are not listed."""
+        """The classes; empty if they are not listed."""
         return self.classes or ()
 
     @property
@@ -96,7 +96,7 @@ class ClassOutcome(Outcome):
         return f"{self.n_sums} classes"
 
     def refusal(self, y: Any, *labels: Any) -> str | None:
-        """Return why no label can be a class, by types alone; or None. Text may be numbers."""
+        """Return why no label can be a class, by types only, or None. Text may be numbers."""
         kind = getattr(getattr(y, "dtype", None), "kind", "O")
         forms = set(map(canonical, self.groups))
         possible = {"b": {0.0, 1.0}, "m": set(), "M": set()}.get(kind, forms)
@@ -104,8 +104,8 @@ class ClassOutcome(Outcome):
         return refused_kind(
             y,
             kinds,
-            "and no class of the 'classes' parameter or schema is one of these, so that no "
-            "label is one of the classes. Write them in one way, as in classes=[0, 1] for "
+            "but no class of the 'classes' parameter or schema does, so no label would match. "
+            "Write labels and classes alike, such as classes=[0, 1] for "
             "y = [0, 1, 0].",
         )
 
@@ -141,11 +141,11 @@ class ClassOutcome(Outcome):
 
     @property
     def named(self) -> str:
-        """What it is compared by with one of another kind."""
+        """What it is compared by with an outcome of another kind."""
         return "classes"
 
     def mismatch(self, other: Outcome) -> str:
-        """Return why sums may not be added, or "" where the classes are the same."""
+        """Return why sums may not be added, or "" if the classes are the same."""
         if not isinstance(other, ClassOutcome) or self == other:
             return super().mismatch(other)
         return f"their classes are {list(self.groups)!r:.200} and {list(other.groups)!r:.200}"
@@ -197,15 +197,15 @@ class NumberOutcome(Outcome):
     Parameters
     ----------
     low, high : float
-        Public bounds, low < high; numbers beyond count as the bounds.
+        Public bounds, low < high; numbers beyond are clipped to them.
 
     log, step, noisy : default=False, None and False
-        As of a :class:`~skdp.tabular.NumericColumn`.
+        As for a :class:`~skdp.tabular.NumericColumn`.
 
     Raises
     ------
     ValueError
-        When a column of numbers could not be so.
+        If a numeric column could not have these bounds and steps.
 
     Examples
     --------
@@ -217,7 +217,7 @@ class NumberOutcome(Outcome):
     kind = "number"
     about = "a number"
     public = "the bounds of the outcome"
-    # Each row counts in both bounds, by how near it is to each.
+    # Each row counts in both bounds, by its distance from each.
     n_cells = 2
     has_squares = True
 
@@ -233,7 +233,7 @@ class NumberOutcome(Outcome):
 
     @cached_property
     def scale(self) -> NumericColumn:
-        """The column that has these bounds and this scale."""
+        """A column with these bounds and this scale."""
         return self.column("outcome")
 
     def column(self, name: str) -> NumericColumn:
@@ -247,31 +247,31 @@ class NumberOutcome(Outcome):
 
     @property
     def width(self) -> float:
-        """Distance of the bounds, on a logarithmic scale of their logarithms."""
+        """Distance of the bounds, or of their logarithms on a logarithmic scale."""
         if not self.log:
             return self.high - self.low
-        # Near zero the scale is no logarithm: 1 is the whole of it.
+        # Near zero the scale is not a logarithm: 1 is all of it.
         return float(np.log(self.high / self.low)) if self.low > 0 else 1.0
 
     def positions(self, values: ArrayLike) -> np.ndarray:
-        """Return values as places on the scale, 0 to 1; NaN where they are no numbers."""
+        """Return values as positions on the scale, 0 to 1; NaN if they are not numbers."""
         return self.scale.positions(values)
 
     def decode(self, places: np.ndarray) -> np.ndarray:
-        """Return the values at places, (n_samples, 1), in steps where there are any."""
+        """Return the values at positions, (n_samples, 1), rounded to steps if there are any."""
         return self.scale.decode(places)
 
     def refusal(self, y: Any, *labels: Any) -> str | None:
-        """Return why labels can be no numbers, by their type alone; or None."""
+        """Return why labels cannot be numbers, by their type only, or None."""
         return refused_kind(
             y,
             "bmM",
-            "and the outcome is a number. Convert it: a duration to days, for instance, and two "
-            "classes to 'classes' instead of an outcome.",
+            "but the outcome is a number. Convert it: a duration to days, for instance, or use "
+            "'classes' for two classes.",
         )
 
     def codes(self, *labels: Any, steps: int) -> np.ndarray:
-        """Return places between the bounds in steps."""
+        """Return positions between the bounds in steps."""
         values = numbers(labels[0])
         missing = np.isnan(values)
         places = np.rint(self.positions(np.where(missing, self.low, values)) * steps)
@@ -311,25 +311,25 @@ class NumberOutcome(Outcome):
 
 @dataclass(frozen=True)
 class EventOutcome(Outcome):
-    """An outcome that is a time to an event, which is not seen in rows that leave before.
+    """An outcome that is a time to an event, unknown in rows that leave before it.
 
-    Rows leave with the event or without it (censored), in one of 20 intervals between 0 and the
-    horizon, or are there at the horizon.
+    Rows leave with the event or without it (censored) in one of 20 intervals between 0 and the
+    horizon, or are still under observation at the horizon.
 
     Parameters
     ----------
     horizon : float
-        Public: the time up to which rows are followed, above 0. Rows that are there at this time
-        leave without the event.
+        Public end of the follow-up, above 0. Rows still under observation at this time are
+        censored there.
 
     event, time : str, default="event" and "time"
-        Names of the two columns of a table that say whether a row had the event, and when it left.
-        Events are 1 and 0, true and false, or yes and no, in any case. In other cells they are
-        missing, unless ``event_value`` says how they are written.
+        Two columns of a table: whether a row had the event, and when it left. Events are 1 and 0,
+        true and false, or yes and no, in any case. Other cells are missing, unless
+        ``event_value`` is given.
 
     event_value : str, int or None, default=None
-        Public: how the event is written, such as 2 where 1 is censored and 2 dead, or "dead". All
-        other values, of numbers or of text as this one is, are without the event (censored).
+        Public value of an event, such as 2 if 1 is censored and 2 dead, or "dead". All other
+        values of its type, numbers or text, are censored.
 
     Attributes
     ----------
@@ -337,13 +337,13 @@ class EventOutcome(Outcome):
         Ends of the intervals, in the unit of the horizon. The last one is the horizon.
 
     n_cells : int
-        Of the ways to leave: intervals with the event, then intervals without, then the horizon.
+        Number of ways to leave: intervals with the event, intervals without, and the horizon.
 
     Raises
     ------
     ValueError
-        When the horizon is no finite number above 0, the names are no different texts, or the
-        value of the event is no text and no whole number.
+        If the horizon is not a finite number above 0, the names are not different strings, or
+        the value of the event is neither text nor a whole number.
 
     Examples
     --------
@@ -376,8 +376,8 @@ class EventOutcome(Outcome):
         if not (number and 1e-12 < self.horizon < 1e12):
             raise ValueError(
                 "The 'horizon' of an outcome must be a finite number above 0, got "
-                f"{self.horizon!r:.100}. It is the public time up to which rows are followed, in "
-                "the unit of the times, such as 1825 days."
+                f"{self.horizon!r:.100}. Use the public end of the follow-up, in the unit of the "
+                "times, such as 1825 days."
             )
         object.__setattr__(self, "horizon", float(self.horizon))
         if not (is_text(self.event) and is_text(self.time)) or self.event == self.time:
@@ -392,7 +392,7 @@ class EventOutcome(Outcome):
         ):
             raise ValueError(
                 "The 'event_value' of an outcome must be text or a whole number, as 2 or 'dead', "
-                f"got {value!r:.100}. It is how the table writes the event."
+                f"got {value!r:.100}. Use the value that the table has for events."
             )
         object.__setattr__(
             self, "event_value", form if isinstance(form, str | None) else int(form)
@@ -420,28 +420,28 @@ class EventOutcome(Outcome):
 
     @property
     def curve_times(self) -> np.ndarray:
-        """Times at which curves of survival step, ten in each interval."""
+        """Times at which survival curves step, ten per interval."""
         places = np.arange(1, 10 * N_INTERVALS + 1) / 10
         return np.interp(places, np.arange(N_INTERVALS + 1), np.append(0.0, self.ends))
 
     def events(self, column: Any) -> np.ndarray:
-        """Return events as 1 and 0, NaN where a cell is missing or no event."""
+        """Return events as 1 and 0, NaN if a cell is missing or unreadable."""
         if self.event_value is not None:
             return coded(column, self.event_value)
         events = truths(column)
         return np.where(np.isin(events, (0.0, 1.0)), events, np.nan)
 
     def unread(self, events: Any, times: Any) -> np.ndarray:
-        """Return which events, and which times, are not missing and cannot be read: (2, n)."""
+        """Return which events and which times are neither missing nor readable: (2, n)."""
         read = self.events(events), numbers(times)
         cells = zip(read, (events, times), strict=True)
         return np.array([np.isnan(part) & ~missing_values(given) for part, given in cells])
 
     def states(self, events: Any, times: Any, at: Any) -> np.ndarray:
-        """Return where each row is at some times, of shape (n_times, n_samples).
+        """Return the state of each row at some times, of shape (n_times, n_samples).
 
-        0: there, 1: it has had the event by then, 2: it left before without it; −1 where its time
-        or event is missing or negative.
+        0: under observation, 1: had the event by then, 2: censored before; −1 if its time or
+        event is missing or negative.
         """
         events, times, known = self._known(events, times)
         left = times < np.asarray(at, dtype=np.float64)[:, np.newaxis]
@@ -450,25 +450,24 @@ class EventOutcome(Outcome):
         return np.where(known, state, -1)
 
     def cells(self, events: Any, times: Any) -> np.ndarray:
-        """Return in which cell each row leaves; −1 where time or event is missing or negative."""
+        """Return the cell in which each row leaves; −1 if time or event is missing or negative."""
         events, times, known = self._known(events, times)
         interval = np.searchsorted(self.ends, np.where(known, times, 0.0), side="left")
         cell = np.where(events == 1.0, interval, N_INTERVALS + interval)
-        # An event at the horizon itself is in the last interval; what comes later is not seen.
+        # An event at the horizon is in the last interval; later ones are not seen.
         there = (times > self.horizon) | ((events == 0.0) & (times == self.horizon))
         return np.where(known, np.where(there, 2 * N_INTERVALS, cell), -1)
 
     def read(self, y: Any) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return events and times of a structured array, or of a table with the two columns.
+        """Return events and times of a structured array or a table, as numbers.
 
-        As numbers, NaN where they are none; the columns of a table are found by name. None where
-        y is neither.
+        NaN if they are not numbers; columns of a table are found by name. None if y is neither.
         """
         given = self.parts(y)
         return None if given is None else (self.events(given[0]), numbers(given[1]))
 
     def parts(self, y: Any) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return what :meth:`read` makes numbers of, as it is."""
+        """Return the raw columns that :meth:`read` converts to numbers."""
         y = as_frame(y, "y")
         if isinstance(y, pd.DataFrame):
             if not {self.event, self.time} <= set(y.columns):
@@ -491,9 +490,9 @@ class EventOutcome(Outcome):
         refused = [kind for kind in kinds if kind in ("b", "m", "M")]
         if refused:
             return (
-                f"The 'y' parameter holds {KINDS_OF_LABELS[refused[0]]} where it should hold "
-                "times in numbers, and whether the event came. Convert durations to the unit of "
-                "the horizon, and dates to the time since a row was first seen."
+                f"The 'y' parameter holds {KINDS_OF_LABELS[refused[0]]} instead of numeric times "
+                "and events. Convert durations to the unit of the horizon, and dates to the time "
+                "since a row was first seen."
             )
         # By values, as no type tells 1 and 2 from 0 and 1; no single record decides.
         many = self.unread(events, times).sum(axis=1) >= LEAST
@@ -501,9 +500,8 @@ class EventOutcome(Outcome):
             return None
         return (
             f"The 'y' parameter holds cells in {self.columns[many.argmax()]!r} that cannot be "
-            "read: their rows would be left out. Times are numbers. Events are 1 and 0, true and "
-            "false, or yes and no; name another way to write the event in the outcome or schema, "
-            "as 'event_value': 2 or 'dead', and other values of its type are censored. Nothing "
+            "read: their rows would be left out. Use numeric times, and 1/0, true/false or "
+            "yes/no for events, or state 'event_value' in the outcome or schema. Nothing "
             "was charged."
         )
 
@@ -512,7 +510,7 @@ class EventOutcome(Outcome):
         return self.cells(*labels)
 
     def mismatch(self, other: Outcome) -> str:
-        """Return why sums may not be added, or "" where the horizons are the same."""
+        """Return why sums may not be added, or "" if the horizons are the same."""
         alike = isinstance(other, EventOutcome) and self.horizon == other.horizon
         return "" if alike else super().mismatch(other)
 
@@ -520,8 +518,8 @@ class EventOutcome(Outcome):
         """Return the names of its columns, which no label may replace."""
         if label is not None:
             raise ValueError(
-                f"The 'label' parameter of {owner} must be None where the outcome is a time to an "
-                "event, which names its two columns itself."
+                f"The 'label' parameter of {owner} must be None for a time to an event, whose "
+                "outcome names its two columns. Leave it out."
             )
         return [self.event, self.time]
 
@@ -531,7 +529,7 @@ class EventOutcome(Outcome):
         return replace(self, event=event, time=time)
 
     def values(self, columns: Any) -> Any:
-        """Return columns of event and time under the names that these have here."""
+        """Return columns of event and time under the names used here."""
         return columns.set_axis(list(self.columns), axis=1)
 
     def readable(self, y: Any) -> Any:
@@ -555,7 +553,7 @@ class EventOutcome(Outcome):
         return f"the horizon of the outcome, a {self.text}"
 
     def common(self, outcomes: Mapping[str, Outcome]) -> Outcome:
-        """Return this one, where all have its horizon and value of the event."""
+        """Return this outcome if all have its horizon and value of the event."""
         require_alike(
             outcomes,
             lambda other: not self.mismatch(other) and self.event_value == other.event_value,
@@ -584,10 +582,9 @@ def outcome_from(description: Any) -> Outcome:
     if kind == "event" and "horizon" in given and set(given) <= {"horizon", *_EVENT_KEYS}:
         return EventOutcome(**given)
     raise ValueError(
-        "The 'outcome' must be a mapping such as {'type': 'number', 'low': 0, 'high': 80}, with "
-        "'log' and 'step' where they apply, or {'type': 'event', 'horizon': 365}, with the names "
-        "of the columns 'event' and 'time' if they are others, and the 'event_value' if the event "
-        f"is not 1, true or yes, got "
+        "The 'outcome' must be a mapping such as {'type': 'number', 'low': 0, 'high': 80}, "
+        "optionally with 'log' and 'step', or {'type': 'event', 'horizon': 365}, optionally with "
+        "columns 'event' and 'time' and an 'event_value', got "
         f"{description!r:.200}."
     )
 
@@ -598,16 +595,14 @@ def outcome_of(described: Mapping[str, Any]) -> Outcome:
     if outcome is None:
         return ClassOutcome(classes)
     if classes is not None:
-        raise ValueError(
-            "The schema has both 'classes' and an 'outcome' that is none; leave one out."
-        )
+        raise ValueError("The schema has both 'classes' and another 'outcome'; leave one out.")
     return outcome_from(outcome)
 
 
 def common_outcome(outcomes: Mapping[str, Outcome]) -> Outcome:
-    """Return the outcome of all owners who say what it is; classes not listed if none does.
+    """Return the common outcome of all owners who state one; unlisted classes if none does.
 
-    Of times the columns are called as those of the first owner.
+    Columns of times have the names of the first owner.
     """
     stated = {owner: outcome for owner, outcome in outcomes.items() if outcome.is_complete}
     return next(iter(stated.values())).common(stated) if stated else ClassOutcome()
@@ -618,7 +613,7 @@ _EVENT_KEYS = "event", "time", "event_value"
 
 
 def _holds_dates(y, names):
-    """Tell whether a column of a table has a type of dates or periods that is pandas' own."""
+    """Return whether a column of a table has a date or period type of pandas."""
     dates = pd.DatetimeTZDtype | pd.PeriodDtype | pd.IntervalDtype
     held = names if isinstance(y, pd.DataFrame) else ()
     return any(isinstance(y[name].dtype, dates) for name in held)

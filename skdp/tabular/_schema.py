@@ -1,4 +1,4 @@
-"""The public schema of a table: a checked value, and its JSON form."""
+"""The public schema of a table: a validated value and its JSON form."""
 
 import json
 import os
@@ -23,7 +23,7 @@ from skdp.tabular._values import ambiguity
 from skdp.utils._html import as_html, grid
 from skdp.utils._validation import checked_subset
 
-# Of the JSON form; it increases when readers of the old form would misread the new one.
+# Version of the JSON form; it increases when old readers would misread the new form.
 _VERSION = 1
 # A schema may come from a file of another owner. These limits on memory and time are rules of
 # thumb, beyond any table whose moments can be released.
@@ -37,10 +37,10 @@ _UNLISTED: Outcome = ClassOutcome()
 class Schema:
     """The public description of a table: its columns with bounds or categories, and its classes.
 
-    Immutable and validated when it is made; two schemas are equal when all their parts are.
-    Bounds and categories must be known without a look at the private rows: from units,
-    instruments and code books. Names, categories and classes have their letters in Unicode's
-    composed form (NFC), and match the other forms in tables.
+    An immutable, validated value; schemas are equal if all their parts are. Bounds and
+    categories must come from units, instruments and code books, never from the private rows.
+    Names, categories and classes are in Unicode's composed form (NFC), and match other forms in
+    tables.
 
     Parameters
     ----------
@@ -48,27 +48,27 @@ class Schema:
         In the order in which they are encoded, at most 10,000 with at most 100,000 categories.
 
     outcome : ClassOutcome, NumberOutcome or EventOutcome, default=ClassOutcome()
-        What is predicted: one of two or more classes, which may be left unlisted, a number between
+        What is predicted: one of two or more classes, which may be unlisted, a number between
         public bounds, or a time to an event.
 
     Attributes
     ----------
     classes : tuple of str, bool, int or float, or None
-        Those of the outcome; None where they are not listed, and of a number or a time.
+        The classes of the outcome; None if they are not listed, and for a number or a time.
 
     names : tuple of str
-        Of the columns.
+        Names of the columns.
 
     encoded_names : tuple of str
-        Of the encoded columns.
+        Names of the encoded columns.
 
     noisy_names : tuple of str
-        Of the columns whose bounds or categories were found in private rows with noise.
+        Columns whose bounds or categories were found in private rows with noise.
 
     Raises
     ------
     ValueError
-        Naming the column and the remedy.
+        The message names the column and the remedy.
 
     See Also
     --------
@@ -114,7 +114,7 @@ class Schema:
 
     @property
     def noisy_names(self) -> tuple[str, ...]:
-        """Tuple of str: names of the columns whose description was found in rows with noise."""
+        """Tuple of str: columns whose description was found in private rows with noise."""
         return tuple(column.name for column in self.columns if column.noisy)
 
     @property
@@ -129,7 +129,7 @@ class Schema:
         return tuple(slice(*pair) for pair in pairwise(edges))
 
     def is_encoded(self, names: Iterable[str]) -> bool:
-        """Return whether these are the columns of a table that this schema has encoded.
+        """Return whether these are the encoded columns of this schema.
 
         Parameters
         ----------
@@ -157,10 +157,10 @@ class Schema:
         Parameters
         ----------
         mapping : mapping
-            With ``version`` (1), ``columns`` and, optionally, ``classes``, or an ``outcome`` of
-            the type "number" with ``low``, ``high`` and, optionally, ``log`` and ``step``, or of
-            the type "event" with ``horizon`` and, optionally, the names ``event`` and ``time``
-            and the ``event_value``; or the columns alone.
+            With ``version`` (1), ``columns`` and, optionally, ``classes`` or an ``outcome``; or
+            the columns only. An outcome of the type "number" has ``low``, ``high`` and,
+            optionally, ``log`` and ``step``; of the type "event", ``horizon`` and, optionally,
+            the names ``event`` and ``time`` and the ``event_value``.
             Each column is a mapping with ``type``: "numeric", with ``low``, ``high`` and,
             optionally, ``log``, ``missing``, ``step`` and ``noisy``; or "category", with
             ``categories`` and, optionally, ``ordered``, ``missing`` and ``noisy``.
@@ -172,7 +172,7 @@ class Schema:
         Raises
         ------
         ValueError
-            Naming the column and the remedy.
+            The message names the column and the remedy.
 
         Examples
         --------
@@ -183,7 +183,7 @@ class Schema:
         ('age',)
         """
         if not isinstance(mapping, Mapping):
-            raise ValueError("A schema must be a mapping of columns, got something else.")
+            raise ValueError("A schema must be a mapping of columns. Pass a dict.")
         columns, outcome = mapping, _UNLISTED
         if _is_document(mapping):
             for key in mapping:
@@ -210,7 +210,7 @@ class Schema:
         Parameters
         ----------
         text : str
-            The result of :meth:`to_json`, or columns alone. Nothing in it is executed.
+            The result of :meth:`to_json`, or columns only. Nothing in it is executed.
 
         Returns
         -------
@@ -219,7 +219,7 @@ class Schema:
         Raises
         ------
         ValueError
-            When it is no JSON or no schema, naming the column and the remedy.
+            If it is not JSON or not a schema, with the column and the remedy.
 
         Examples
         --------
@@ -235,7 +235,7 @@ class Schema:
         try:
             mapping = json.loads(text, object_pairs_hook=_distinct)
         except (json.JSONDecodeError, RecursionError) as error:
-            raise ValueError(f"The schema is no JSON ({error}); check the file.") from None
+            raise ValueError(f"The schema is not JSON ({error}); check the file.") from None
         return cls.from_mapping(mapping)
 
     @classmethod
@@ -245,7 +245,7 @@ class Schema:
         Parameters
         ----------
         path : str or path-like
-            A file in UTF-8, with a byte order mark or without.
+            A file in UTF-8, with or without a byte order mark.
 
         Returns
         -------
@@ -254,10 +254,10 @@ class Schema:
         Raises
         ------
         OSError
-            When there is no such file.
+            If the file does not exist.
 
         ValueError
-            When it contains no schema.
+            If it contains no schema.
 
         Examples
         --------
@@ -270,7 +270,7 @@ class Schema:
         True
         """
         with Path(path).open("rb") as file:
-            # Four bytes a character at most; what exceeds this is refused without being read.
+            # At most four bytes per character; longer files are refused without being read.
             content = file.read(4 * _MAX_CHARACTERS + 1)
         try:
             return cls.from_json(content.decode("utf-8-sig"))
@@ -293,7 +293,7 @@ class Schema:
         Raises
         ------
         ValueError
-            When there are no names, or unknown or repeated ones; the message lists them.
+            If there are no names, or unknown or repeated ones, which the message lists.
 
         Examples
         --------
@@ -311,24 +311,24 @@ class Schema:
     ) -> tuple[str, ...]:
         """Return the differences between this schema and another one.
 
-        The order of columns does not count, since ``Release.restrict`` can change it. The order
-        of categories does: it determines their codes.
+        The order of columns does not matter, since ``Release.restrict`` can change it. The order
+        of categories does, because it determines their codes.
 
         Parameters
         ----------
         other : Schema, mapping, str or path-like
-            A text that starts with a brace is JSON, any other a path.
+            A string that starts with a brace is JSON, any other a path.
 
         Returns
         -------
         lines : tuple of str
-            One for each column that differs, with its name and both descriptions, and one if
-            the classes or their order differ. Empty if the schemas agree.
+            One per differing column, with its name and both descriptions, and one if the
+            classes or their order differ. Empty if the schemas agree.
 
         Raises
         ------
         ValueError
-            When ``other`` is no schema.
+            If ``other`` is not a schema.
 
         See Also
         --------
@@ -355,19 +355,17 @@ class Schema:
     def common(
         cls, schemas: Sequence[Any] | Mapping[str, Any], *, columns: str = "shared"
     ) -> Self:
-        """Return a schema that several owners can use together, made of their schemas.
+        """Return a schema that several owners can use together.
 
-        Releases can be merged only if they have the same schema. Agree on it before any of them is
-        made: noisy sums under one schema cannot be converted to another one, and
-        their privacy budget is spent. No rows are read, and the schemas should not be derived
-        from private rows.
+        Releases can be merged only if they have the same schema. Agree on it before the first
+        release: noisy sums cannot be converted to another schema, and their budget is spent. No
+        rows are read; never derive the schemas from private rows.
 
-        Bounds become the lowest and the highest of all owners; categories those of all, in the
-        order and spelling of the first owner that lists them; a column may have missing values
-        if it may with any owner. Ordered categories need lists that leave one order only.
-        Whether a column is numeric, logarithmic or ordered, the classes, and the horizon of times
-        must agree: a difference there is probably another unit or spelling rather than another
-        range.
+        Bounds become the widest of all owners, and categories are the union, in the order and
+        spelling of the first owner that lists them. A column may have missing values if it may
+        with any owner. Ordered categories need lists that allow one order only. Owners must agree
+        on whether a column is numeric, logarithmic or ordered, on the classes and on the horizon:
+        a difference there is probably another unit or spelling.
 
         Parameters
         ----------
@@ -376,21 +374,20 @@ class Schema:
             of a dict, or by positions in a list.
 
         columns : {"shared", "all"}, default="shared"
-            The columns of all schemas, or those of any. With "all", a column that some
-            lack may have missing values, and those who lack it must add it, empty, to their
-            tables.
+            The columns of all schemas, or of any. With "all", a column that some lack may have
+            missing values, and owners who lack it must add it, empty, to their tables.
 
         Returns
         -------
         schema : Schema
-            With its columns in the order of the first schema, then of the others. Its classes
+            With columns in the order of the first schema, then of the others. Its classes
             are in the order of the first schema that lists them.
 
         Raises
         ------
         ValueError
-            When the descriptions of a column are incompatible, with each
-            description; when classes or horizons differ; when no column is shared.
+            If the descriptions of a column are incompatible, classes or horizons differ, or no
+            column is shared.
 
         See Also
         --------
@@ -419,8 +416,8 @@ class Schema:
             )
         if not isinstance(schemas, list | tuple | Mapping) or not schemas:
             raise ValueError(
-                "The 'schemas' parameter of Schema.common must be a list of one schema or more, "
-                "or a dict of these."
+                "The 'schemas' parameter of Schema.common must be a nonempty list of schemas, "
+                "or a dict of them."
             )
         if not isinstance(schemas, Mapping):
             schemas = {f"schema {k}": schema for k, schema in enumerate(schemas)}
@@ -441,7 +438,7 @@ class Schema:
         return cls(tuple(chosen), outcome)
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the schema as a mapping of version, columns and classes, of JSON's types.
+        """Return the schema as a mapping of version, columns and classes, in JSON types.
 
         Returns
         -------
@@ -459,7 +456,7 @@ class Schema:
         return {"version": _VERSION, "columns": columns} | self.outcome.description()
 
     def to_json(self) -> str:
-        """Return the schema as a JSON text, which :meth:`from_json` reads.
+        """Return the schema as JSON, which :meth:`from_json` reads.
 
         Returns
         -------
@@ -476,7 +473,7 @@ class Schema:
         return json.dumps(self.to_mapping(), indent=1, ensure_ascii=False, allow_nan=False)
 
     def summary(self) -> str:
-        """Return a text with one line for each column.
+        """Return a text with one line per column.
 
         Returns
         -------
@@ -516,7 +513,7 @@ class Schema:
 
 
 def as_schema(schema: Schema | Mapping[str, Any] | str | os.PathLike[str]) -> Schema:
-    """Return a schema that was given in any form; a text that starts with a brace is JSON."""
+    """Return a schema given in any form; a string that starts with a brace is JSON."""
     if isinstance(schema, Schema):
         return schema
     if isinstance(schema, str) and schema.lstrip().startswith("{"):
@@ -527,13 +524,13 @@ def as_schema(schema: Schema | Mapping[str, Any] | str | os.PathLike[str]) -> Sc
 
 
 def _is_document(mapping):
-    """Tell a whole schema from columns alone, of which one may be called 'columns'."""
+    """Return whether it is a schema, not columns only, one of which may be called 'columns'."""
     columns = mapping.get("columns")
     return isinstance(columns, Mapping) and not isinstance(columns.get("type"), str)
 
 
 def _distinct(pairs):
-    """Return pairs of a JSON object as a dictionary; JSON itself lets the last of equals win."""
+    """Return pairs of a JSON object as a dict; JSON itself keeps the last of equal keys."""
     mapping = {}
     for key, value in pairs:
         if key in mapping:
@@ -583,13 +580,13 @@ def _check_classes(classes):
     proper = proper and all(not isinstance(c, float) or np.isfinite(c) for c in classes)
     if not proper or not len(classes) == len(set(classes)) >= 2:
         raise ValueError(
-            "The 'classes' of the schema must be two or more different labels, all of them text "
-            "or all of them finite numbers of one type; list each class once."
+            "The 'classes' of the schema must be two or more different labels, all text or all "
+            "finite numbers of one type; list each class once."
         )
     broken = [c for c in classes if isinstance(c, float) and c % 1]
     if broken:
         raise ValueError(
-            f"The schema lists {broken[0]!r} as one of the 'classes', a broken number, which "
+            f"The schema lists the fraction {broken[0]!r} as one of the 'classes', which "
             "classifiers take for a measurement; write such classes as text."
         )
     fault = ambiguity(classes)

@@ -1,17 +1,17 @@
-"""The canonical form of a value: the meaning of a cell of a table, whatever the column's type.
+"""The canonical form of a value: the meaning of a cell, whatever the type of its column.
 
-Programs that read tables choose the type of a column by all its cells: one cell "X01" turns the
-numbers 7 and 0.1 of all other rows into text, "007" and "0.10" as they were written. The meaning
-of a cell must not depend on other rows, so values are equal if any reader may turn one into the
+Table readers choose the type of a column by all its cells: one cell "X01" turns the numbers 7 and
+0.1 of all other rows into text, "007" and "0.10" as they were written. The meaning of a cell must
+not depend on other rows, so values count as equal if a table reader could convert one into the
 other:
 
-- Numbers, truth values, and text that is one of these, are numbers: 7, 7.0, "7", "007", " 7" and
-  "7e0" are one value, 1, True and "TRUE" another. Whole numbers are compared as float64 ones,
-  which a missing value in their column makes of them, and fractions as float32 ones.
-- None, NaN, NA, NaT, blank text, and text by which readers mark a missing value, are missing.
-- Dates and times are their ISO text, "12:30" is "12:30:00"; bytes are the text in UTF-8.
-- All other text is compared as it is, white space and case included, but for Unicode's forms of
-  one letter: "ö" is one character or two.
+- Numbers, truth values, and text of these, are numbers: 7, 7.0, "7", "007", " 7" and "7e0" are
+  one value, 1, True and "TRUE" another. Whole numbers are compared as float64, which a missing
+  value in their column makes of them, and fractions as float32.
+- None, NaN, NA, NaT, blank text, and texts that readers take for missing values, are missing.
+- Dates and times are their ISO text: "12:30" is "12:30:00". Bytes are the text in UTF-8.
+- All other text is compared unchanged, including white space and case, except for Unicode's forms
+  of one letter: "ö" is one character or two.
 """
 
 import math
@@ -41,7 +41,7 @@ _HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
 
 
 def canonical(value):
-    """Return a float for a number or truth value, a text for others, None for a missing one."""
+    """Return a float for a number or truth value, text for others, None if missing."""
     if isinstance(value, bytes):
         value = _decoded(value)
     if value is None or value is pd.NA:
@@ -63,7 +63,7 @@ def canonical(value):
 
 
 def as_number(value):
-    """Return a value as a float, NaN if it is no number, truth value or text that is one."""
+    """Return a value as a float, NaN unless it is a number, truth value or text of one."""
     if isinstance(value, bytes):
         value = _decoded(value)
     try:
@@ -85,7 +85,7 @@ def as_number(value):
 
 
 def numbers(values):
-    """Return a column as float64, each cell on its own; NaN where it is no number."""
+    """Return a column as float64, each cell on its own; NaN if it is not a number."""
     if _is_numeric(values):
         with np.errstate(over="ignore"):  # of wider floats; a warning would reveal them
             if isinstance(values.dtype, np.dtype):
@@ -102,10 +102,10 @@ def truths(values):
 
 
 def coded(values, code):
-    """Return 1 where a cell is a code, 0 where it is another of this type, NaN elsewhere.
+    """Return 1 if a cell is the code, 0 if it is another value of its type, NaN otherwise.
 
-    Case and white space around text do not count. Truth values, "yes" and "no" are 1 and 0,
-    whatever the code is, unless it is one of these itself.
+    Case and white space around text do not matter. Truth values, "yes" and "no" are 1 and 0
+    unless the code is one of them.
     """
     form = _code(code)
     if _is_numeric(values) and not is_bool_dtype(values.dtype):
@@ -141,7 +141,7 @@ class Vocabulary:
 
 
 def spelled_as(labels, classes):
-    """Return labels as the classes spell them, 1 as "1"; unchanged if one is no class."""
+    """Return labels in the spelling of the classes, 1 as "1"; unchanged if one is not a class."""
     codes = Vocabulary(classes.tolist()).codes(labels)
     return classes[codes] if (codes >= 0).all() else labels
 
@@ -155,7 +155,7 @@ def ambiguity(values):
             return f"lists {value!r:.100}, which marks missing values in tables"
         if form in forms:
             return (
-                f"lists {forms[form]!r:.100} and {value!r:.100}, which programs that read tables "
+                f"lists {forms[form]!r:.100} and {value!r:.100}, which table readers "
                 "take for the same value"
             )
         forms[form] = value
@@ -171,7 +171,7 @@ def _as_truth(value):
 
 
 def _code(value):
-    """Return a cell as a truth value, a float, or text without case; None where it is missing."""
+    """Return a cell as a truth value, a float, or text without case; None if missing."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
     form = canonical(value)
@@ -181,7 +181,7 @@ def _code(value):
 
 
 def _is_code(value, form):
-    """Return 1.0 where a value is a code, 0.0 where it is another of its type, NaN elsewhere."""
+    """Return 1.0 if a value is the code, 0.0 if it is another of its type, NaN otherwise."""
     given = _code(value)
     if isinstance(given, bool):
         return float(given if isinstance(form, str) or form not in (0, 1) else given == form)
@@ -199,7 +199,7 @@ def _is_number(value):
 
 
 def _is_numeric(values):
-    """Return whether a column has numbers or truth values alone, by its type."""
+    """Return whether a column has only numbers or truth values, by its type."""
     dtype = getattr(values, "dtype", None)
     if isinstance(dtype, np.dtype):
         return dtype.kind in "biuf"
@@ -210,9 +210,9 @@ def _is_numeric(values):
 
 
 def _mapped(values, function, dtype, other):
-    """Return what a function makes of each value.
+    """Return the result of a function for each value.
 
-    ``other`` is the result for types that are refused in tables: dates, complex numbers.
+    ``other`` is the result for types that tables refuse: dates, complex numbers.
     """
     if isinstance(getattr(values, "dtype", None), pd.CategoricalDtype):
         column = pd.Series(values, copy=False).cat
@@ -244,7 +244,7 @@ def _decoded(value):
 
 
 def _as_iso(text):
-    """Return the ISO form of a date or time in text, None if it is none."""
+    """Return the ISO form of a date or time in text, or None."""
     if text[:1].isdigit() and (":" in text or "-" in text):
         for kind in (time, datetime):
             with suppress(ValueError):

@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 # Permissions of a new file, before the umask: the usual ones, and those of files that only their
 # owner can read. And those of an empty file that locks, of people who share a ledger.
 _USUAL, PRIVATE, _OF_GROUP = 0o666, 0o600, 0o660
-# Characters of a name of a file that every system takes, whatever they are.
+# Longest name of a file that every system accepts, whatever the characters are.
 _SHORT_NAME = 60
 # Bytes of an array that are hashed together; arrays in another order are copied block by block.
 _HASHED_AT_ONCE = 2**20
@@ -26,8 +26,8 @@ _HASHED_AT_ONCE = 2**20
 def write_whole(path, *, overwrite=True, mode=_USUAL):
     """Open a binary file that replaces its target, or the target of a link, once it is on disk.
 
-    Without ``overwrite`` no file is replaced, not even one that was created in the meantime. What
-    is an open binary file already is only written to.
+    Without ``overwrite`` no file is replaced, not even one that was created meanwhile. An open
+    binary file is only written to.
     """
     if hasattr(path, "write"):
         yield path
@@ -37,7 +37,7 @@ def write_whole(path, *, overwrite=True, mode=_USUAL):
     # the old file open or mapped into memory continues to read the old content.
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {str(target.parent)!r} to write to.")
+        raise FileNotFoundError(f"The folder {str(target.parent)!r} does not exist. Create it.")
     if not overwrite and os.path.lexists(path):
         raise _exists(path)
     old: Any = None
@@ -68,7 +68,7 @@ def write_whole(path, *, overwrite=True, mode=_USUAL):
 
 
 def _inherited(draft, old):
-    """Return the permissions of the old file, without those of its group if that changes."""
+    """Return the permissions of the old file, without its group's if the group changes."""
     mode = stat.S_IMODE(old.st_mode)
     if draft.stat().st_gid != old.st_gid:
         try:
@@ -79,7 +79,7 @@ def _inherited(draft, old):
 
 
 def _claim(draft, target):
-    """Rename a draft to its target, unless that exists by now."""
+    """Rename a draft to its target unless this exists by now."""
     try:
         os.link(draft, target)
     except FileExistsError:
@@ -113,8 +113,8 @@ def _sync_folder(folder):
 def locked(path, patience):
     """Hold a lock among all processes and threads that ask for it by the same path.
 
-    TimeoutError if it is held for longer than ``patience`` seconds. The empty file stays; that it
-    is there locks nothing.
+    TimeoutError if it is held for longer than ``patience`` seconds. The empty file stays; its
+    existence locks nothing.
     """
     os.stat(os.path.join(os.path.dirname(path), ""))  # which filelock would create
     try:
@@ -143,7 +143,7 @@ def to_json(content):
 
 
 def checksum(content, arrays=None):
-    """Return the SHA-256 of content and arrays; no signature, it detects accidents alone."""
+    """Return the SHA-256 of content and arrays; it detects accidents only, unlike a signature."""
     digest = hashlib.sha256(to_json(content))
     for name, array in sorted((arrays or {}).items()):
         digest.update(f"{name}{array.dtype.str}{array.shape}".encode())

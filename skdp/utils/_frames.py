@@ -1,4 +1,4 @@
-"""Tables and columns of any library, converted at this one place."""
+"""Conversion of tables and columns of any library."""
 
 from math import inf
 
@@ -9,9 +9,9 @@ from skdp.utils._text import text_width
 
 
 class WholeTable(pd.DataFrame):
-    """A table that prints all columns, in parts where they are too wide for the terminal.
+    """A table that prints all columns, in parts if they are too wide for the terminal.
 
-    What is computed from it is an ordinary DataFrame.
+    Results computed from it are ordinary DataFrames.
     """
 
     def __repr__(self):
@@ -21,7 +21,7 @@ class WholeTable(pd.DataFrame):
 def as_frame(X, name="X", *, text_as_categories=True):
     """Return a table in Arrow's format as a DataFrame of views, and anything else unchanged.
 
-    Columns become Series likewise. Errors name the parameter and quote no value.
+    Likewise columns become Series. Errors name the parameter and quote no value.
     """
     # These are tables and record batches of pyarrow, frames of polars, lazy ones too, and other
     # objects with the Arrow stream interface. Numbers without missing values are not copied;
@@ -48,7 +48,7 @@ def as_frame(X, name="X", *, text_as_categories=True):
 
 
 def as_column(values):
-    """Return labels or groups of any library as scikit-learn reads them without a change."""
+    """Return labels or groups of any library in a form that scikit-learn reads unchanged."""
     # It would convert whole numbers and booleans of pandas' own types to floats, and fails on NA,
     # which objects may hold too: these become objects, with None for missing values.
     values = as_frame(values, "y")
@@ -61,7 +61,7 @@ def as_column(values):
 
 
 def one_row(x):
-    """Return one row as a DataFrame, where it has names, or as an array (1, n_features)."""
+    """Return one row as a DataFrame if it has names, or as an array (1, n_features)."""
     is_row = isinstance(x, pd.Series)  # of a DataFrame, whose values have become objects
     x = as_frame(x, "x")
     if is_row:
@@ -94,7 +94,7 @@ def _read(X, text_as_categories):
 
 
 def _without_arrow_types(frame, text_as_categories):
-    """Return a frame of pandas with pandas' own types; itself where it has no others."""
+    """Return a frame of pandas with pandas' own types; unchanged if it has no others."""
     places = [i for i, dtype in enumerate(frame.dtypes) if isinstance(dtype, pd.ArrowDtype)]
     if not places:
         return frame
@@ -159,7 +159,7 @@ def as_elements(values):
     if hasattr(values, "__array__"):
         return np.asarray(values)
     if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
-        raise ValueError("A column must be an array or a list.")
+        raise ValueError("A column must be an array or a list. Convert it.")
     return _objects(list(values))
 
 

@@ -1,4 +1,4 @@
-"""Kernel regression around centers, as membership mappings and fuzzy models use it."""
+"""Kernel regression around centers, for membership mappings and fuzzy models."""
 
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
@@ -20,8 +20,8 @@ COUNT_OR_FRACTION: list = [
 ]
 # Parameter constraint for the argument of :func:`chosen_length_scale`.
 LENGTH_SCALE: list = [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")]
-# Widths of kernels among which "auto" chooses, in ranges of the coordinates, and the centers of
-# which it makes the choice: rules of thumb.
+# Widths of kernels among which "auto" chooses, in ranges of the coordinates, and the number of
+# centers for the choice (rules of thumb).
 LENGTH_SCALES = (0.1, 0.3, 1.0, 3.0)
 _CENTERS_OF_CHOICE = 200
 # Relative rounding error of the arithmetic.
@@ -44,8 +44,8 @@ def check_points(estimator, name, n_features):
     if points.shape[1] != n_features:
         raise ValueError(
             f"The {name!r} parameter of {type(estimator).__name__} must have {n_features} "
-            f"columns, one for each coordinate that the model reads, got {points.shape[1]}. "
-            "Pass points in that space, or None for k-means."
+            f"columns, one per coordinate of the model, got {points.shape[1]}. "
+            "Pass points in this space, or None for k-means."
         )
     return points
 
@@ -53,7 +53,7 @@ def check_points(estimator, name, n_features):
 def kmeans_centers(x, n_centers, random_state, weights=None):
     """Return at most n_centers cluster centroids of the rows of x, or all its distinct rows.
 
-    Distances are Euclidean, or those of a kernel with the given weights.
+    Distances are Euclidean, or of a kernel with the given weights.
     """
     # SERUMS D3.3 (2022), equation (1.51).
     # Centers are initialized with random rows. k-means++ spreads initial centers over outliers,
@@ -70,7 +70,7 @@ def kmeans_centers(x, n_centers, random_state, weights=None):
 
 
 def chosen_length_scale(length_scale, centers, left_out_error, candidates=LENGTH_SCALES):
-    """Return a width of the kernel; "auto" is the candidate of the least error of rows left out.
+    """Return a width of the kernel; "auto" is the candidate with the smallest held-out error.
 
     ``left_out_error(length_scale, centers)`` computes it with some of the centers.
     """
@@ -117,14 +117,14 @@ def squared_exponential(x, centers, weights):
 
 @dataclass(frozen=True)
 class Standardization:
-    """Mean and standard deviation of outputs, by which a model learns and predicts them."""
+    """Mean and standard deviation by which a model standardizes its outputs."""
 
     mean: np.ndarray
     scale: np.ndarray
 
     @classmethod
     def of(cls, Y, standardize):
-        """Return those of the columns of Y, or 0 and 1; a constant column has 1."""
+        """Return the mean and deviation of the columns of Y, or 0 and 1; 1 if constant."""
         mean, scale = np.zeros(Y.shape[1]), np.ones(Y.shape[1])
         if standardize:
             mean, deviation = Y.mean(axis=0), Y.std(axis=0)
@@ -144,7 +144,7 @@ class Standardization:
 def regularized(K):
     """Return K plus the smallest multiple of the identity that makes it well-conditioned.
 
-    Also returns the reciprocal condition number of that sum.
+    Also return the reciprocal condition number of the sum.
     """
     scale = np.trace(K) / len(K)
     # Rules of thumb: in units of the mean diagonal, from zero, or just above rounding, to a
@@ -164,7 +164,7 @@ def regularized(K):
 
 @dataclass(frozen=True)
 class DiagonalRegression:
-    """Bayesian regression on M features, written in coordinates where it is diagonal."""
+    """Bayesian regression on M features, in coordinates where it is diagonal."""
 
     eigenvalues: np.ndarray  # Λ, with BᵀΦB = Λ and BᵀKB = I
     basis: np.ndarray  # B
@@ -215,7 +215,7 @@ class DiagonalRegression:
         return max(0.0, self.energy - 2.0 * shrunk.sum() + (shrunk * kept).sum())
 
     def left_out_error(self, ridge, Psi, Y):
-        """Return the mean squared residual of each row if it were left out, at this ridge."""
+        """Return the mean squared held-out residual of each row, at this ridge."""
         # Outputs are linear in Y, so that residuals and the diagonal of the hat matrix give it.
         projected = Psi @ self.basis
         projected /= np.sqrt(self.eigenvalues + ridge)
@@ -227,9 +227,9 @@ class DiagonalRegression:
 
 
 def fixed_point(update, *, tol, max_iter):
-    """Return a precision from 1 on that an update changes by a fraction of ``tol`` or less.
+    """Return a precision, from 1 on, that an update changes by at most a fraction of ``tol``.
 
-    Also returns the number of updates, which is ``max_iter`` at most.
+    Also return the number of updates, which is at most ``max_iter``.
     """
     precision, n_iter, change = 1.0, 0, np.inf
     while n_iter < max_iter and change > tol:
@@ -250,7 +250,7 @@ def warn_of_no_convergence(estimator):
 
 
 def in_dtype(layer, dtype, *names):
-    """Return a layer with these of its arrays in another floating dtype."""
+    """Return a layer with some of its arrays in another floating dtype."""
     return replace(
         layer, **{name: getattr(layer, name).astype(dtype, copy=False) for name in names}
     )

@@ -1,4 +1,4 @@
-"""Labels: marks of unlabeled rows, by one rule, and folds."""
+"""Labels: marks of unlabeled rows, and folds."""
 
 from numbers import Real
 
@@ -45,7 +45,7 @@ def label_array(y, **settings):
 
 
 def natural_labels(y):
-    """Return labels in their own dtype, which marks may have turned into objects."""
+    """Return labels in their own dtype, which marks may have changed to objects."""
     return np.array(y.tolist()) if y.dtype.kind == "O" else y
 
 
@@ -55,7 +55,7 @@ def checked_labels(y, where):
     if y.dtype.kind == "O" and not any(all(isinstance(v, kind) for v in y) for kind in kinds):
         raise ValueError(
             f"Unknown label type: the 'y' parameter of {where} must hold labels that are all "
-            "numbers or all text, and one for each row."
+            "numbers or all text, one per row."
         )
     y = natural_labels(y)
     check_classification_targets(y)

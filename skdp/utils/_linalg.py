@@ -3,9 +3,9 @@
 import numpy as np
 from scipy.linalg import eigh
 
-# Added to what is divided by or whose logarithm is taken, where it may be zero.
+# Added to divisors and arguments of logarithms that may be zero.
 TINY = np.finfo(np.float64).tiny
-# Relative size of what rounding leaves of nothing, and least of what must keep quotients finite.
+# Relative size of rounding errors of zero, and smallest value that keeps quotients finite.
 NEGLIGIBLE = 1e-9
 # Rows of a block that is cast to double precision: 3 MiB of 784 features. Blocks of 4,096 are no
 # faster, and raise the peak memory of DPSource by a quarter of its rows.

@@ -1,8 +1,8 @@
 """Pools of tasks, never with more threads than cores.
 
-BLAS and OpenMP are limited to one thread inside a pool. That is faster (two BLAS threads on a
-busy core can be much slower than one), and makes results independent of ``n_jobs``, since the
-order of floating-point sums does not depend on it.
+BLAS and OpenMP use one thread inside a pool. This is faster (two BLAS threads on a busy core can
+be much slower than one), and makes results independent of ``n_jobs``, because the order of
+floating-point sums does not depend on it.
 """
 
 import sys

@@ -55,7 +55,7 @@ def _shape_and_types(X):
 
 
 def validate_private_data(estimator, X, *y, **settings):
-    """Validate rows as scikit-learn does, such that neighbors remain neighbors; quote no value."""
+    """Validate rows as scikit-learn does, so that neighbors remain neighbors; quote no value."""
     # float32 and float64 rows are not changed. Integers are clipped to ±2^53 before conversion to
     # float64, which does not increase the distance of any two of them and does not depend on the
     # data. Anything that is neither an array nor a DataFrame may contain integers among floats,
@@ -108,15 +108,15 @@ def _type_is_exact(dtype, values):
         if wrong:
             raise TypeError(
                 f"Input X holds objects of type {', '.join(wrong)}. Each element of the argument "
-                "must be a float of 64 bits or less or an integer, and never a string or "
-                "another kind of number, which float64 would round. Convert it by a rule that "
-                "does not depend on the data."
+                "must be a float of at most 64 bits or an integer, and never a string or "
+                "another number, which float64 would round. Convert it by a rule that does not "
+                "depend on the data."
             )
         return False
     if kind not in "biuf" or (kind == "f" and size > _FLOAT_BYTES):
         raise TypeError(
-            f"Input X is of type {_type_name(dtype)}, which float64 would round by more than a "
-            "sensitivity where values are large. Convert it to float64 by a rule that does not "
+            f"Input X is of type {_type_name(dtype)}; float64 would round large values by more "
+            "than a sensitivity. Convert it to float64 by a rule that does not "
             "depend on the data, such as hours since a public date."
         )
     return kind in "bf" or size <= _INTEGER_BYTES

@@ -1,7 +1,7 @@
-"""The one place that imports scikit-learn's private parts, or knows of them.
+"""The only module that imports scikit-learn's private parts.
 
-Everything else in skdp takes these names from here, so a scikit-learn release
-that moves one of them is mended in one line.
+Everything else in skdp takes these names from here, so that a scikit-learn release that moves one
+of them needs a change of one line.
 """
 
 from collections.abc import Callable

@@ -112,7 +112,7 @@ def require(condition, what):
 
 
 def stored_array(arrays, key, dtype, shape):
-    """Return an array of a file of finite numbers; None is any length except zero."""
+    """Return an array of finite numbers from a file; None is any length except zero."""
     array = arrays.get(key)
     if (
         not isinstance(array, np.ndarray)
@@ -130,7 +130,7 @@ def stored_array(arrays, key, dtype, shape):
 
 
 def stored_labels(labels):
-    """Return a list of finite numbers or of text of a file as an array that is not much larger."""
+    """Return a list of finite numbers or text from a file as an array of about its size."""
     require(isinstance(labels, list) and len({type(label) for label in labels}) == 1, "labels")
     longest = max((len(label) for label in labels if isinstance(label, str)), default=0)
     require(longest * len(labels) <= _MOST_CHARACTERS, "lengths of labels")
@@ -151,7 +151,7 @@ def restore_feature_names(estimator, names):
 def read_archive(file, mmap_mode=None):
     """Return all arrays of an archive in a file system, maybe mapped into memory.
 
-    Errors are of nearly any kind if the file is no such archive; callers say what they mean.
+    Errors can be of nearly any kind if the file is not such an archive; callers explain them.
     """
     return _arrays(file, _stored_members(file, os.fstat(file.fileno()).st_size), mmap_mode)
 
@@ -168,7 +168,7 @@ def _check_number_of_members(file, size):
     file.seek(max(0, size - _DIRECTORY_END.size))
     signature, n_members, n_comment = _DIRECTORY_END.unpack(file.read(_DIRECTORY_END.size))
     if signature != b"PK\x05\x06" or n_comment or n_members > 1 + size // _SMALLEST_MEMBER:
-        raise ValueError("the directory of the archive is not one of arrays")
+        raise ValueError("the directory of the archive does not list arrays")
 
 
 def _stored_members(file, size):
@@ -201,7 +201,7 @@ def _read_array(file, start, end, mmap_mode=None):
     version = np.lib.format.read_magic(file)
     shape, fortran_order, dtype = _HEADER_READERS[version](file)
     if dtype.kind not in "biufcU":
-        raise ValueError(f"an array of {dtype} holds no numbers and no text")
+        raise ValueError(f"an array of {dtype} holds neither numbers nor text")
     count = math.prod(shape)
     order: Literal["C", "F"] = "F" if fortran_order else "C"
     offset = file.tell()

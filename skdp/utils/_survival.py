@@ -1,4 +1,4 @@
-"""Curves of survival, and how well risks order times, by the conventions of scikit-survival."""
+"""Survival curves and concordance, with the conventions of scikit-survival."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ _CHUNK = 256
 class StepFunction:
     """A curve over time that is constant from each time to the next.
 
-    As of scikit-survival: its metrics and scorers read curves of either kind.
+    As in scikit-survival: its metrics and scorers read either kind of curve.
 
     Parameters
     ----------
@@ -36,17 +36,17 @@ class StepFunction:
 
     @property
     def domain(self) -> tuple[float, float]:
-        """Tuple of float: first and last time at which there is a value."""
+        """Tuple of float: first and last time with a value."""
         return float(self.x[0]), float(self.x[-1])
 
     def __call__(self, x):
-        """Return the values at some times; ValueError where one lies outside the domain."""
+        """Return the values at some times; ValueError if one is outside the domain."""
         times = np.asarray(x, dtype=np.float64)
         low, high = self.domain
         if not ((times >= low) & (times <= high)).all():
             raise ValueError(
-                f"The 'x' parameter of a StepFunction must be times from {low:g} to {high:g}, "
-                "where the curve ends: its horizon is public, and nothing is known beyond it."
+                f"The 'x' parameter of a StepFunction must be times from {low:g} to {high:g}. "
+                "Nothing is known beyond the horizon, where the curve ends."
             )
         return self.y[np.searchsorted(self.x, times, side="right") - 1]
 
@@ -54,8 +54,8 @@ class StepFunction:
 def concordance_index(event: np.ndarray, time: np.ndarray, risk: np.ndarray) -> float:
     """Return Harrell's concordance: how often the earlier event has the higher risk.
 
-    Of pairs whose order is known: one has an event before the other one leaves. Equal risks count
-    one half. NaN where there is no such pair.
+    Pairs count if one has an event before the other leaves. Equal risks count one half. NaN
+    without such a pair.
     """
     event, time, risk = np.asarray(event, dtype=bool), np.asarray(time), np.asarray(risk)
     right = pairs = 0.0

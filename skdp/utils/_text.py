@@ -1,4 +1,4 @@
-"""Text that differs only in how Unicode spells its letters, found to be equal; and its width.
+"""Text that differs only in how Unicode spells its letters, and the width of the terminal.
 
 macOS and some spreadsheets write "ö" as two characters, "o" and a mark (NFD), others as one (NFC).
 Names of columns, categories and classes that look alike are the same.
@@ -16,7 +16,7 @@ def text_width(most):
 
 
 def composed(text):
-    """Return text with each letter in one character where there is one (NFC); others unchanged."""
+    """Return text with each letter in one character if possible (NFC); others unchanged."""
     if not isinstance(text, str) or text.isascii():
         return text
     return unicodedata.normalize("NFC", text)

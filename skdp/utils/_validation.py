@@ -12,7 +12,7 @@ from skdp.utils._text import matched
 from skdp.utils._warnings import warn
 
 # Smallest and largest magnitude of data. Kernel weights are inverse squares of ranges, and
-# squares of squared errors are summed: with these bounds, rules of thumb, all of them stay
+# squares of squared errors are summed: within these bounds (rules of thumb) all of them stay
 # within double precision, and squares within single precision.
 SMALLEST = 1e-12
 LARGEST = 1e12
@@ -53,9 +53,9 @@ def validate_training_data(estimator, X, *y, **settings):
 
 
 def warn_of_scales(estimator, X):
-    """Warn where a few columns decide distances, so much larger are their values than others.
+    """Warn if a few columns decide distances because their values are much larger than others.
 
-    The text tells nothing of the rows, which may be private.
+    The text reveals nothing about the rows, which may be private.
     """
     deviations = X.std(axis=0, dtype=np.float64)
     varying = deviations[deviations > 0]
@@ -63,8 +63,8 @@ def warn_of_scales(estimator, X):
     if varying.size and np.median(varying) < 0.01 * varying.max():
         warn(
             f"{type(estimator).__name__} adds up squared errors of columns of very different "
-            "scales, so that those with the largest values decide alone. Scale the columns first, "
-            "by public bounds where rows are private, otherwise by a StandardScaler in a pipeline."
+            "scales, so the largest ones decide. Scale the columns first, by public bounds if "
+            "rows are private, otherwise by a StandardScaler in a pipeline."
         )
 
 
@@ -81,7 +81,7 @@ def forget_fit(estimator):
 
 
 def checked_subset(caller, names, available):
-    """Return chosen names as a tuple; refuse none, unknown and repeated ones."""
+    """Return chosen names as a tuple; refuse empty lists and unknown or repeated names."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise ValueError(
             f"The 'names' parameter of {caller} must be a list of names, got {names!r:.100}. "
@@ -108,7 +108,7 @@ def checked_subset(caller, names, available):
 
 
 def listed(names, shown=10, show="{!r:.100}".format):
-    """Return names as text, the first ones of many."""
+    """Return names as text, only the first ones of many."""
     more = f" and {len(names) - shown:,} more" if len(names) > shown else ""
     return ", ".join(map(show, names[:shown])) + more
 

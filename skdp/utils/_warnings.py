@@ -1,4 +1,4 @@
-"""Warnings with the location of the user's code, and warnings that wait."""
+"""Warnings located at the user's code, and deferred warnings."""
 
 import inspect
 import os
@@ -14,11 +14,11 @@ import sklearn
 _OWN_CODE = tuple(
     f"{folder}{os.sep}" for folder in (Path(__file__).parents[1], Path(sklearn.__file__).parent)
 )
-# Lists of recorded warnings by thread, and what was replaced while there are any.
+# Lists of recorded warnings by thread, and the replaced function while there are any.
 _recorders: dict[int, list] = {}
 _replaced: list = []
 _lock = threading.RLock()
-# Of warnings that were shown, so that filters show each of them once.
+# Warnings already shown, so that filters show each of them once.
 _registry: dict = {}
 
 

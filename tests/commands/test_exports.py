@@ -60,13 +60,13 @@ def test_each_mistake_names_the_option_that_mends_it(german, run):
     assert "is not in UTF-8. Save it as 'CSV UTF-8', or add --encoding" in said[0]
     assert "Are its cells separated by ';'? Add --sep ';', and --decimal ','" in said[1]
     for err in said[1:3]:
-        assert "Do lines stand above the names of the columns? Leave them out: --skip 3." in err
+        assert "Are there lines above the header? Skip them: --skip 3." in err
     assert "has no names for most of its columns in its first line" in said[2]
     assert "'-99', 'k.A.' in 'Puls', 'BMI', 'Herzschwäche' may mark missing cells" in said[3]
     assert said[3].count("--missing=-99,k.A.") == 1
     drop = ["--drop", "Fall-Nr", "--drop", "Patient", "--drop", "Aufnahme"]
-    assert said[4].splitlines()[-1] == f"Leave out what is not needed: {' '.join(drop)}"
-    assert "'Aufnahme' has dates or durations; turn them into numbers, such as an age" in said[4]
+    assert said[4].splitlines()[-1] == f"Leave out columns you do not need: {' '.join(drop)}"
+    assert "'Aufnahme' has dates or durations; convert them to numbers, such as an age" in said[4]
     code, out, err = draft(run, "export.csv", *GERMAN, MISSING, *drop)
     assert code == 0, err
     assert "warning" not in err
@@ -95,7 +95,7 @@ def test_blank_lines_above_the_names_are_no_obstacle(tmp_path):
 def test_lines_above_the_names_are_counted(tmp_path, lines):
     path = tmp_path / "t.csv"
     path.write_text(lines)
-    with pytest.raises(ValueError, match="Leave them out: --skip") as error:
+    with pytest.raises(ValueError, match="Skip them: --skip") as error:
         read_table(str(path))
     assert "Zaphod" not in str(error.value)
     skip = int(str(error.value).rstrip(".").split()[-1])
@@ -121,7 +121,10 @@ def test_signs_between_thousands(tmp_path, run, monkeypatch):
     frame.to_csv("us.csv", index=False)
     code, _, err = draft(run, "us.csv", label="died")
     assert code == 1
-    assert "Numbers in 'value', 'paid' have decimal commas or signs of thousands or money: " in err
+    assert (
+        "Numbers in 'value', 'paid' have decimal commas, thousands separators or currency signs: "
+        in err
+    )
     assert err.rstrip().endswith("add --thousands ','.")
     code, out, err = draft(run, "us.csv", "--thousands", ",", label="died")
     assert code == 0, err
@@ -143,7 +146,7 @@ def test_signs_between_thousands(tmp_path, run, monkeypatch):
 @pytest.mark.parametrize(
     ("outcome", "message"),
     [
-        (("--label", "day"), "Column 'day' has dates, which are no outcome"),
+        (("--label", "day"), "Column 'day' has dates, which cannot be outcomes"),
         (("--event", "died", "--time", "day"), "such as days since admission"),
         (("--label", "record"), "warning: Column 'record' seems to number the records."),
         (("--label", "code"), "warning: 'code' has 60 classes. Is it a label?"),

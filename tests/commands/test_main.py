@@ -48,8 +48,8 @@ def test_version(run):
         (OSError(28, "No space left", "x.skdp"), "error: 'x.skdp': No space left\n"),
         (TimeoutError("held by another process"), "error: held by another process\n"),
         (KeyboardInterrupt(), "error: interrupted\n"),
-        (KeyError("Zaphod"), "unexpected reason (KeyError). Details are not shown"),
-        (MemoryError("Zaphod"), "unexpected reason (MemoryError). Details are not shown"),
+        (KeyError("Zaphod"), "unexpected failure (KeyError). Details could quote rows"),
+        (MemoryError("Zaphod"), "unexpected failure (MemoryError). Details could quote rows"),
     ],
 )
 def test_faults_are_one_line_and_exit_code_1(run, monkeypatch, error, message):

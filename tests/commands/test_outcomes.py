@@ -139,16 +139,16 @@ PREDICT = "predict first.skdp test.csv -o none.csv "
         ("times", RELEASE + "--event dead --time days", "lacks the column 'dead' of --event"),
         ("times", RELEASE + "--event died --time hours", "lacks the column 'hours' of --time"),
         ("times", RELEASE + "--event smoking --time days", "'smoking' is also a column of"),
-        ("times", RELEASE + "--accept dyed:missing", "'dyed:missing' is nothing that can be"),
+        ("times", RELEASE + "--accept dyed:missing", "'dyed:missing' is not a stop"),
         ("times", PREDICT + "--class-prior a=1", "--class-prior is for classes"),
         ("times", PREDICT + "--label dead", "--label 'dead' is for classes"),
         ("times", PREDICT + "--event dead", "--event 'dead' needs --time"),
         ("times", PREDICT + "--event dead --time days", "lacks the column 'days' of --time"),
         ("times", PREDICT + "--id risk", "lacks the column 'risk'"),
         ("numbers", PREDICT + "--class-prior a=1", "--class-prior is for classes"),
-        ("numbers", PREDICT + "--label outcome", "leave it out where no outcome is known"),
+        ("numbers", PREDICT + "--label outcome", "omit it if no outcome is known"),
         ("numbers", PREDICT + "--id prediction", "lacks the column 'prediction'"),
-        ("numbers", RELEASE + "--event bp --time s1", "is for an outcome that is a time to an"),
+        ("numbers", RELEASE + "--event bp --time s1", "is for times to an"),
     ],
 )
 def test_wrong_columns_are_refused_before_anything_is_spent(request, run, world, command, message):
@@ -190,7 +190,7 @@ def test_common_schemas_need_one_horizon(times, done, failed):
     for option in ("event", "time", "horizon"):
         value = 7 if option == "horizon" else "a"
         _, err = failed(*common, "south.json", f"--{option}", value, "-o", "none.json")
-        assert f"--{option} is for a draft from rows" in err
+        assert f"--{option} is for drafts from rows" in err
 
 
 def test_predictions_are_risks_and_curves(times, done):
@@ -198,7 +198,7 @@ def test_predictions_are_risks_and_curves(times, done):
     out, _ = done(*predict, "--id", "followed")
     times = ["71.25", "142.5", "213.75", "285"]
     survival = [f"survival_{time}" for time in times]
-    assert f"followed, risk, {', '.join(survival)}, median_survival; one line for each" in out
+    assert f"followed, risk, {', '.join(survival)}, median_survival; one line per" in out
     found, rows = pd.read_csv("predictions.csv"), pd.read_csv("test.csv")
     release = Release.load("first.skdp")
     X = rows[list(HEART.data)]
@@ -255,7 +255,7 @@ def test_codes_of_events_are_those_of_the_schema(times, run, done):
         )
         rows.assign(s=rows["s"].map({"no": 1, "Yes": 2})).to_csv(f"{name}2.csv", index=False)
     draft = ("schema", "rows2.csv", "--public", "--event", "s", "--time", "t", "-o", "codes.json")
-    assert "'s' has values that are no events, such as 2" in run(*draft)[2]
+    assert "'s' has values that are not events, such as 2" in run(*draft)[2]
     assert "has no 'event_value' '3'" in run(*draft, "--event-value", 3)[2]
     assert run(*draft, "--event-value", 2)[0] == 0
     assert json.loads((times / "codes.json").read_text())["outcome"]["event_value"] == 2
@@ -275,7 +275,7 @@ def test_codes_of_events_are_those_of_the_schema(times, run, done):
     assert run("predict", "codes.skdp", "unknown.csv", "-o", "codes.csv")[0] == 0
     score = ("score", "codes.csv", "test2.csv")
     assert "lacks the column 'event' of --event" in run(*score)[2]
-    assert "name the --schema" in run(*score, "--event", "s", "--time", "t")[2]
+    assert "name a --schema" in run(*score, "--event", "s", "--time", "t")[2]
     risk, rows = pd.read_csv("codes.csv")["risk"], pd.read_csv("test2.csv")
     late = rows["t"] > 300
     expected = concordance_index(
@@ -287,7 +287,7 @@ def test_codes_of_events_are_those_of_the_schema(times, run, done):
     classes = {**HEART.schema, "classes": ["no", "Yes"]}
     del classes["outcome"]
     (times / "classes.json").write_text(json.dumps(classes))
-    assert "has no outcome that is a time" in run(*score, "--schema", "classes.json")[2]
+    assert "has an outcome that is not a time" in run(*score, "--schema", "classes.json")[2]
 
 
 def test_an_evaluation_gets_events_and_times(times, done, failed, monkeypatch):
@@ -313,8 +313,7 @@ def test_an_evaluation_gets_events_and_times(times, done, failed, monkeypatch):
     assert given["y"]["died"].tolist() == expected["dead"].tolist()
     _, err = failed(*command[:-1], "other.json")
     assert (
-        "lacks the column 'died' of --event (by default as in the release 'first.skdp'; name"
-        in err
+        "lacks the column 'died' of --event (default: as in the release 'first.skdp'; name" in err
     )
 
 
@@ -333,14 +332,14 @@ def test_synthetic_rows_have_events_and_times(times, done, failed):
     command = ("--schema", "schema.json", "--event", "dead", "--time", "t", "--epsilon", 8)
     done("release", "synthetic.csv", *command, "-o", "again.skdp", "--force")
     _, err = failed(*sample, "--event", "age", "--time", "t", "-o", "synthetic.csv")
-    assert "--event 'age' is a column of 'first.skdp' already" in err
+    assert "--event 'age' is already a column of 'first.skdp'" in err
 
 
 def test_a_draft_takes_many_numbers_for_an_outcome(numbers, done):
     draft = ("schema", "rows.csv", "--public", "--label", "progression", "-o", "draft.json")
     out, err = done(*draft, "--force")
     assert "outcome 0 to 350" in out
-    assert "labels are taken for a number from 0 to 350" in err
+    assert "labels are read as a number from 0 to 350" in err
     assert "lists no classes" not in err
     outcome = json.loads((numbers / "draft.json").read_text())["outcome"]
     assert outcome == {"type": "number", "low": 0.0, "high": 350.0, "step": 1.0}
@@ -363,7 +362,7 @@ def test_the_check_counts_the_outcome(numbers, done, failed):
 def test_predictions_have_deviations(numbers, done):
     predict = ("predict", "first.skdp", "test.csv", "-o", "predictions.csv", "--force")
     out, _ = done(*predict, "--id", "bmi")
-    assert "bmi, prediction, deviation; one line for each row" in out
+    assert "bmi, prediction, deviation; one line per row" in out
     found = pd.read_csv("predictions.csv")
     rows = pd.read_csv("test.csv")
     expected, deviations = Release.load("first.skdp").predict(rows, return_std=True)
@@ -390,7 +389,7 @@ def test_known_outcomes_and_several_releases_are_learned_from(numbers, done, fai
     rows["progression"] = "long"
     rows.to_csv("few.csv", index=False)
     _, err = failed(*predict, "-o", "learned.csv")
-    assert "has 142 cells that are no numbers" in err
+    assert "has 142 cells that are not numbers" in err
 
 
 def test_a_plan_tells_r2(numbers, done, failed):
@@ -400,7 +399,7 @@ def test_a_plan_tells_r2(numbers, done, failed):
     assert "R² 0.4: R² without noise" in out
     assert "An R² of 0.3 with effects 'R² 0.4' and 300 rows needs epsilon" in out
     for option, other in {
-        ("--auc", 0.8): "another outcome than that of",
+        ("--auc", 0.8): "another outcome than",
         ("--class-prior", "a=1"): "another outcome than that of the schema",
     }.items():
         _, err = failed(*plan, *option)

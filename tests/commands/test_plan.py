@@ -22,7 +22,7 @@ def test_a_plan_with_what_an_area_needs_and_a_picture(schema, done, folder):
     assert "AUC 0.9: AUC without noise 0." in out
     assert "An AUC of 0.8 with effects 'AUC 0.9' and 400 rows needs epsilon" in out
     assert "With epsilon 10 and effects 'AUC 0.9' it needs" in out
-    assert "One release with effects 'AUC 0.9' and 400 rows reaches it with a chance of" in out
+    assert "A release with effects 'AUC 0.9' and 400 rows reaches it with probability" in out
     assert "% at epsilon 10." in out
     assert (folder / "plan.png").read_bytes().startswith(b"\x89PNG")
     assert "nothing" not in err

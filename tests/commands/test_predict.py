@@ -58,7 +58,7 @@ def test_a_release_without_a_schema(tmp_path, monkeypatch, done, failed, domains
     )
     rows.astype(object).replace(rows.iloc[3, 10], "x").to_csv("target.csv", index=False)
     _, err = failed("predict", "digits.skdp", "target.csv", "-o", "p.csv", "--force")
-    assert "has cells that are no number in the column 'pixel" in err
+    assert "has cells that are not numbers in the column 'pixel" in err
 
 
 def test_cells_that_cannot_be_read_are_warned_of(hospital, done):
@@ -92,7 +92,7 @@ def test_classes_of_a_stranger_become_no_formulas(folder, run, done, release_com
         Path(name).write_text(text)
     assert run(*release_command)[0] == 0
     out, _ = done("predict", "hospital.skdp", "target.csv", "-o", "p.csv")
-    assert "has an apostrophe (') in front; write .parquet" in out
+    assert "got an apostrophe (') in front; write\n.parquet" in out
     written = pd.read_csv("p.csv")
     assert set(written["class"]) <= {f"'{name}" for name in names.values()}
     assert not any(cell.startswith(("=", "@")) for cell in Path("p.csv").read_text().split("\n"))
@@ -140,7 +140,7 @@ def test_several_releases(two_hospitals, done, failed):
     written = pd.read_csv("p.csv")[["probability_died", "probability_home"]]
     np.testing.assert_allclose(written, model.predict_proba(frame), rtol=0, atol=ROUNDING)
     _, err = failed("predict", "hospital.skdp", "hospital.skdp", "target.csv", "-o", "q.csv")
-    assert "named twice" in err
+    assert "names a file twice" in err
 
 
 def test_releases_of_other_classes_or_without_a_schema_are_not_mixed(two_hospitals, failed):

@@ -117,7 +117,7 @@ def test_what_fails_after_the_charge_stays_spent(
     limits = ("--budget-epsilon", 5, "--budget-delta", 1e-5)
     out, err = failed(*release_command, "--ledger", "budget.json", *limits)
     assert "spent so far: epsilon 4 of 5" in err
-    assert "unexpected reason (RuntimeError)" in err
+    assert "unexpected failure (RuntimeError)" in err
     assert shows_nothing_private(out, err)
     assert not Path("hospital.skdp").exists()
     assert len(PrivacyLedger(path="budget.json").entries) == 1
@@ -134,7 +134,7 @@ def test_the_ledger_is_never_replaced(folder, failed, release_command):
     command = changed(release_command, output="budget.skdp")
     PrivacyLedger(9, 1e-5, path="budget.skdp")
     _, err = failed(*command, "--ledger", "budget.skdp", "--force")
-    assert "is also a file that is read" in err
+    assert "is also an input" in err
     assert PrivacyLedger(path="budget.skdp").epsilon == 9
 
 

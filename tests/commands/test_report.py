@@ -9,7 +9,7 @@ def test_one_page_from_files(hospital, run, release_command, shows_nothing_priva
         *("-o", "page.html"),
     )
     assert (code, err) == (0, "skdp: reading 'hospital.skdp'\n")
-    assert out == "Wrote 'page.html', a page without scripts that a browser shows and prints.\n"
+    assert out == "Wrote 'page.html', a page for the browser or the printer, without scripts.\n"
     html = Path("page.html").read_text(encoding="utf-8")
     assert sha256(Path("hospital.skdp").read_bytes()).hexdigest() in html
     assert "North &amp; South" in html

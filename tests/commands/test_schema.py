@@ -31,7 +31,7 @@ def test_amounts_of_few_rows_may_be_no_classes(folder, done):
     _, err = done("schema", "few.csv", "--public", "--label", "cost", "-o", "new.json")
     assert json.loads(Path("new.json").read_text())["classes"] == [0, 1500, 30000]
     number = '"outcome": {"type": "number", "low": 0, "high": 30000}'
-    assert f'write {number} in place of "classes"' in err
+    assert f'replace "classes" with {number}' in err
     document = json.loads(Path("new.json").read_text())
     del document["classes"]
     document |= json.loads(f"{{{number}}}")
@@ -44,13 +44,13 @@ def test_columns_of_ids_are_warned_of(folder, done, failed):
     frame["name"] = [f"patient {i}" for i in range(len(frame))]
     frame.to_csv("once.csv", index=False)
     _, err = failed("schema", "once.csv", "--public", "-o", "new.json")
-    assert "Column 'name' has 60 different values in 60 rows, as names or IDs have; leave" in err
+    assert "Column 'name' has 60 different values in 60 rows, like names or IDs; leave" in err
     frame.drop(columns="name").to_csv("numbered.csv")  # with pandas' index, as by mistake
     _, err = failed("schema", "numbered.csv", "--public", "-o", "new.json", "--drop", "age")
-    assert "has a different whole number in each row, as record numbers and IDs have; leave" in err
+    assert "has a different whole number in each row, like record numbers or IDs; leave" in err
     pd.concat([frame, frame]).to_csv("draft.csv", index=False)
     _, err = done("schema", "draft.csv", "--public", "-o", "new.json")
-    assert "warning: 'name' has 60 categories. If these are names or IDs, delete" in err
+    assert "warning: 'name' has 60 categories. If they are names or IDs, delete" in err
     assert "the draft lists no classes" in err
 
 

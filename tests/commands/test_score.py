@@ -12,8 +12,8 @@ from skdp.release import HALF_WIDTH
 from skdp.utils._survival import concordance_index
 
 FREE = (
-    "No privacy budget was spent: the outcomes are your own, and these figures have no noise.\n"
-    "Show them only to those who may see the rows"
+    "No privacy budget was spent: these are exact figures of your own rows. Show them only\n"
+    "to those who may see the rows"
 )
 
 
@@ -76,15 +76,15 @@ def test_rows_are_found_by_their_ids(here, run, done, failed):
     shuffled.to_csv("t.csv", index=False)
     command = ("score", "p.csv", "t.csv", "--label", "outcome")
     _, err = failed(*command)
-    assert "has 150 rows, and 't.csv' 120. Name the column that tells rows apart by --id" in err
+    assert "has 150 rows, and 't.csv' 120. Name the column that identifies rows with --id" in err
     out, _ = done(*command, "--id", "patient")
     y = truth["outcome"][:120] == "home"
     wanted = roc_auc_score(y, predictions["probability_home"][:120])
     assert figures(out)["AUC"] == pytest.approx(wanted, abs=6e-4)
     truth.assign(patient=1).to_csv("t.csv", index=False)
-    assert "is not different in all rows of 't.csv'" in run(*command, "--id", "patient")[2]
+    assert "repeats a value in 't.csv'" in run(*command, "--id", "patient")[2]
     truth.assign(patient=range(150)).to_csv("t.csv", index=False)
-    assert "No 'patient' is in both tables" in run(*command, "--id", "patient")[2]
+    assert "the tables share no value" in run(*command, "--id", "patient")[2]
 
 
 def test_several_classes_and_classes_that_are_numbers(here, done):
@@ -106,7 +106,7 @@ def test_numbers(here, done, failed):
     pd.DataFrame({"value": [f"{v:,.2f}" for v in y]}).to_csv("t.csv", index=False)
     command = ("score", "p.csv", "t.csv", "--label", "value")
     _, err = failed(*command)
-    assert "200 cells that are no numbers" in err
+    assert "200 cells that are not numbers" in err
     assert "add --thousands ','" in err
     out, _ = done(*command, "--thousands", ",")
     found = figures(out)
@@ -114,7 +114,7 @@ def test_numbers(here, done, failed):
     assert found["mean error"] == pytest.approx(mean_absolute_error(y, predicted), rel=1e-3)
     covered = np.mean(np.abs(y - predicted) <= HALF_WIDTH * 8_000)
     assert found["in intervals"] == pytest.approx(covered, abs=6e-4)
-    table = out.split("rows of similar predictions, with 95 % intervals")[1].splitlines()
+    table = out.split("rows of similar predictions, with 95% intervals")[1].splitlines()
     assert table[1].split() == ["prediction", "outcome", "low", "high", "rows"]
     order = np.argsort(predicted, kind="stable")
     first = y[order[: int(table[2].split()[-1])]]
@@ -167,7 +167,7 @@ def test_plots(here, run, done, kind):
     out, _ = done("score", "p.csv", "t.csv", *outcome, "--plot", "c.png")
     assert "Wrote 'c.png'." in out
     assert Path("c.png").read_bytes().startswith(b"\x89PNG")
-    assert "is there already" in run("score", "p.csv", "t.csv", *outcome, "--plot", "c.png")[2]
+    assert "exists. Choose" in run("score", "p.csv", "t.csv", *outcome, "--plot", "c.png")[2]
 
 
 def test_mistakes_are_refused(here, run):
@@ -175,20 +175,21 @@ def test_mistakes_are_refused(here, run):
     predictions.to_csv("p.csv", index=False)
     truth.to_csv("t.csv", index=False)
     assert (
-        "has no columns of skdp predict" in run("score", "t.csv", "t.csv", "--label", "outcome")[2]
+        "lacks the columns of skdp predict"
+        in run("score", "t.csv", "t.csv", "--label", "outcome")[2]
     )
     assert "--label is missing" in run("score", "p.csv", "t.csv")[2]
     assert "lacks the column 'x' of --label" in run("score", "p.csv", "t.csv", "--label", "x")[2]
     wrong = run("score", "p.csv", "t.csv", "--label", "patient")[2]
-    assert "has 150 cells that are no class" in wrong
+    assert "has 150 cells that are not classes" in wrong
     truth.assign(outcome="").to_csv("t.csv", index=False)
-    assert "No row has an outcome" in run("score", "p.csv", "t.csv", "--label", "outcome")[2]
+    assert "TRUTH has no outcomes" in run("score", "p.csv", "t.csv", "--label", "outcome")[2]
     predictions.to_csv("s.csv", index=False, sep=";")
     wrong = run("score", "s.csv", "t.csv", "--label", "outcome", "--sep", ";")[2]
-    assert wrong.rstrip().endswith("name PREDICTIONS as skdp predict wrote them.")
+    assert wrong.rstrip().endswith("Name PREDICTIONS as skdp predict wrote it.")
     predictions.assign(probability_home="x").to_csv("p.csv", index=False)
     assert (
-        "predictions that are no numbers"
+        "predictions that are not numbers"
         in run("score", "p.csv", "t.csv", "--label", "outcome")[2]
     )
 
@@ -240,7 +241,7 @@ def test_long_ids_are_compared_exactly_and_none_is_missing(here, run):
     truth = {"id": ["9007199254740992", "9007199254740996"], "y": ["a", "b"]}
     code, _, err = scored(run, ids, truth, *options)
     assert code == 1
-    assert "No 'id' is in both tables" in err
+    assert "the tables share no value" in err
     code, _, err = scored(
         run, {"id": ["1", None]} | p, {"id": ["1", None], "y": ["a", "b"]}, *options
     )
@@ -253,7 +254,7 @@ def test_long_ids_are_compared_exactly_and_none_is_missing(here, run):
     [
         ({"event": [0, 0, 0], "time": [150, 250, 90]}, 0, "n/a: too few rows are left, about 2"),
         ({"event": ["ja", "nein", None], "time": [150, 20, 30]}, 1, "such as 'ja' and '150'"),
-        ({"event": [1, 0, None], "time": [150, -20, None]}, 1, "1 rows whose event"),
+        ({"event": [1, 0, None], "time": [150, -20, None]}, 1, "1 unreadable events"),
     ],
 )
 def test_times_that_say_nothing_are_no_figures(here, run, outcomes, code, said):
@@ -275,7 +276,7 @@ THREE = {"probability_a": [0.7, 0.2], "probability_b": [0.2, 0.7], "probability_
         (
             {"probability_a": [0.3], "probability_b": [0.7]},
             ["b"],
-            "AUC           unknown, of rows",
+            "AUC           unknown: all rows",
         ),
         (THREE, ["a", "b"], "AUC           1.000"),  # of the classes that some row has
     ],

@@ -77,7 +77,7 @@ def test_no_message_repeats_what_a_parquet_file_calls_its_rows(tmp_path):
     pytest.importorskip("pyarrow")
     path = str(tmp_path / "t.parquet")
     pd.DataFrame({"x": [1]}, index=pd.Index([2], name="x")).to_parquet(path)
-    with pytest.raises(ValueError, match=r"is no intact Parquet file") as error:
+    with pytest.raises(ValueError, match=r"is not an intact Parquet file") as error:
         read_table(path)
     assert "'x'" not in str(error.value)
 
@@ -86,13 +86,13 @@ def test_outputs_that_are_refused(tmp_path):
     (tmp_path / "folder.csv").mkdir()
     there = tmp_path / "there.csv"
     there.touch()
-    refused = {"folder.csv": "is a folder", "there.csv": "is there already", "x.txt": "must end"}
+    refused = {"folder.csv": "is a folder", "there.csv": "exists. Choose", "x.txt": "must end"}
     for name, message in refused.items():
         with pytest.raises(ValueError, match=message):
             check_output(str(tmp_path / name), (".csv",), force=False, inputs=[])
     assert check_output(str(there), (".csv",), force=True, inputs=[]) == there
     (tmp_path / "link.csv").symlink_to(there)
-    with pytest.raises(ValueError, match="is also a file that is read"):
+    with pytest.raises(ValueError, match="is also an input"):
         check_output(str(tmp_path / "link.csv"), (".csv",), force=True, inputs=[str(there)])
 
 
@@ -147,7 +147,7 @@ def test_other_separators_and_decimal_signs(tmp_path):
 def test_spellings_of_names_are_pointed_at(tmp_path, run):
     path = write(tmp_path / "t.csv", "age, outcome \n1,2\n")
     command = ("schema", path, "--public", "--label", "outcome", "-o", str(tmp_path / "s.json"))
-    assert "Of 'outcome' it has other spellings: case, white space" in run(*command)[2]
+    assert "It spells 'outcome' differently: case, white space" in run(*command)[2]
 
 
 def parsed(*given):
@@ -227,11 +227,11 @@ def test_excel_is_read_as_csv_is(tmp_path):
 def test_excel_files_that_are_refused(tmp_path):
     formula = excel(tmp_path / "f.xlsx", {"first": [["x", "y"], [1, 2]]}, B2="=A2+1")
     for path, message in [
-        (formula, "has formulas whose values are not in the file"),
+        (formula, "has formulas without stored values"),
         (excel(tmp_path / "e.xlsx", {"first": []}), "is empty"),
-        (excel(tmp_path / "w.xlsx", {"first": [["x"], [1, 2]]}), "to the right of the names"),
-        (excel(tmp_path / "h.xlsx", {"first": [["x"]]}), "holds no rows"),
-        (write(tmp_path / "b.xlsx", "Zaphod"), "is no intact Excel file"),
+        (excel(tmp_path / "w.xlsx", {"first": [["x"], [1, 2]]}), "to the right of its header"),
+        (excel(tmp_path / "h.xlsx", {"first": [["x"]]}), "has no rows"),
+        (write(tmp_path / "b.xlsx", "Zaphod"), "is not an intact Excel file"),
     ]:
         with pytest.raises(ValueError, match=message) as error:
             read_table(path)

@@ -76,7 +76,7 @@ def test_offline_says_what_to_do(fetch, name, side, n_train, monkeypatch, tmp_pa
 
     monkeypatch.setattr(_digits, "fetch_openml", offline)
     monkeypatch.setenv("SKDP_DATA", str(tmp_path))
-    message = rf"no folder with {name}.npz. .*SKDP_DATA to a folder that holds it.*no network"
+    message = rf"not a folder with {name}.npz. .*SKDP_DATA to a folder that holds it.*no network"
     with pytest.raises(OSError, match=message):
         fetch()
 

@@ -103,7 +103,7 @@ def test_without_matplotlib_the_remedy_is_named(displays, name, monkeypatch):
         return real(module, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ImportError, match=r"Display\.plot draws .*pip install 'skdp\[plot\]'"):
+    with pytest.raises(ImportError, match=r"Display\.plot needs .*pip install 'skdp\[plot\]'"):
         displays[name][0].plot()
 
 

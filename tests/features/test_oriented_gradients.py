@@ -139,7 +139,7 @@ def test_names_say_scale_point_and_angle(images):
 
 def test_columns_that_are_no_square_are_one_line():
     X = np.arange(24.0).reshape(2, 12) ** 2
-    with pytest.warns(UserWarning, match="12 pixels are no square image"):
+    with pytest.warns(UserWarning, match="12 pixels are not a square image"):
         found = OrientedGradients().fit_transform(X)
     np.testing.assert_array_equal(found, OrientedGradients((1, 12)).fit_transform(X))
 

@@ -204,5 +204,5 @@ LOW_ORDER = [
 def test_keys_of_low_order_are_refused(key, high_bit):
     private, public = keys()
     public["west"] = key[:31] + bytes([key[31] | high_bit])
-    with pytest.raises(ValueError, match="key of 'west' is no sound X25519 key"):
+    with pytest.raises(ValueError, match="key of 'west' is not a valid X25519 key"):
         mask(private["east"], public, "east", CONTEXTS[0], 3)

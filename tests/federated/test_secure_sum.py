@@ -150,7 +150,7 @@ def test_a_new_process_has_another_key_and_answers_nothing(owners):
     for joins in (False, True):
         if joins:
             assert new.join() != owners.owners[0].join()
-        with pytest.raises(ValueError, match=r"lacks what 'ward 0' has sent, .* new secure sum"):
+        with pytest.raises(ValueError, match=r"lacks the messages of 'ward 0', .* new secure sum"):
             new.answer(request)
     assert new.ledger.entries == []
 
@@ -205,7 +205,7 @@ def test_a_ledger_that_is_spent_ends_it(owners):
 
 def test_an_owner_is_of_the_plan(owners):
     stranger = Identity.generate("ward 0")  # of the same name
-    with pytest.raises(ValueError, match="'ward 0', is no owner of this plan"):
+    with pytest.raises(ValueError, match="'ward 0', is not an owner in this plan"):
         SecureSumOwner(owners.plan, stranger, owners.plan.accumulator, ledger=PrivacyLedger())
 
 

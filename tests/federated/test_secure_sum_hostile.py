@@ -79,8 +79,8 @@ def test_fewer_owners_than_agreed(some):
 
 
 def test_a_request_without_what_the_owner_has_sent(some):
-    refused(some, b"".join(some.keys[1:]), "lacks what 'ward 0' has sent")
-    refused(some, b"".join([key_of(some, 0), *some.keys[1:]]), "or has something else")
+    refused(some, b"".join(some.keys[1:]), "lacks the messages of 'ward 0'")
+    refused(some, b"".join([key_of(some, 0), *some.keys[1:]]), "or has others")
 
 
 def test_two_keys_of_one_owner(some):
@@ -92,7 +92,7 @@ def test_two_keys_of_one_owner(some):
 
 @pytest.mark.parametrize("public", [bytes(32), (1).to_bytes(32, "little"), b"\xff" * 31, b""])
 def test_keys_that_are_none(some, public):
-    reason = "no sound X25519 key" if len(public) == 32 else "does not hold the 32 bytes"
+    reason = "not a valid X25519 key" if len(public) == 32 else "does not have 32 bytes"
     refused(some, b"".join([*some.keys[:3], key_of(some, 3, public)]), reason)
 
 
@@ -136,7 +136,7 @@ def test_old_rounds(some):
         some.plan.combine([second, *again])
     # Answers without keys, or of the second round alone.
     refused(some, b"".join(answers), "Only 0 of at least 3")
-    refused(some, first + b"".join(later), "first answer is missing of 'ward 0', 'ward 1'")
+    refused(some, first + b"".join(later), "first answer of 'ward 0', 'ward 1'")
     assert some.entries == [1, 1, 1, 1]
 
 
@@ -146,7 +146,7 @@ def test_missing_and_superfluous_answers(some):
     answers = [some.owners[i].answer(request) for i in range(3)]
     for missing in range(3):
         rest = answers[:missing] + answers[missing + 1 :]
-        with pytest.raises(ValueError, match=f"first answer is missing of 'ward {missing}'. Wait"):
+        with pytest.raises(ValueError, match=f"first answer of 'ward {missing}' is missing. Wait"):
             some.plan.combine([request, *rest])
         refused(some, request + b"".join(rest), f"missing of 'ward {missing}'")
     context = Transcript(some.plan, [request]).context
@@ -183,7 +183,7 @@ def test_an_owner_answers_no_second_request_of_another_transcript(some):
     some.owners[1].answer(second[1])
     refused(some, second[1], "made with other keys")
     refused(some, second[0], "made with other keys", i=1)
-    refused(some, second[1], "lacks what 'ward 3' has sent", i=3)
+    refused(some, second[1], "lacks the messages of 'ward 3'", i=3)
     assert some.entries == [1, 1, 1, 1]
 
 
@@ -319,6 +319,6 @@ def test_a_thousand_hostile_messages_to_each_party(stage, some):
 
 @pytest.mark.parametrize("content", [None, 3, "text", bytearray(b"skdp-sec"), [b""], ()])
 def test_requests_that_are_no_bytes(some, content):
-    refused(some, content, "is no intact one")
-    with pytest.raises(ValueError, match="is no intact one"):
+    refused(some, content, "is not intact")
+    with pytest.raises(ValueError, match="is not intact"):
         some.plan.combine([content])

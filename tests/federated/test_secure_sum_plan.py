@@ -84,7 +84,7 @@ def test_a_file_with_another_value_is_no_plan(name, plan, tmp_path):
     schema.write_text(plan.schema.to_json())
     for value in [*WRONG[name], *([str(schema)] if name == "schema" else [])]:
         fields = {**json.loads(plan.to_bytes()), name: value}
-        said = r"no skdp secure sum.* Ask whoever made it"
+        said = r"not an intact skdp secure sum.* Ask its maker"
         said = "made by another version of skdp" if name == "version" else said
         with pytest.raises(ValueError, match=said):
             SecureSum.from_bytes(json.dumps(fields).encode())
@@ -114,7 +114,7 @@ def test_parameters_that_do_not_fit_are_refused_by_name():
     for few in (0, 1):
         with pytest.raises(ValueError, match="'least_owners' <= the number of owners"):
             create(owners=PUBLIC[:few])
-    with pytest.raises(ValueError, match="have a name each"):
+    with pytest.raises(ValueError, match="have different names"):
         create(owners=PUBLIC[:1] * 2)
     with pytest.raises(ValueError, match="list of PublicIdentity"):
         create(owners=WARDS)

@@ -48,7 +48,7 @@ def test_bad_merges_are_refused(split, fit_apart):
         ([anna, narrow], r"models\[1\] has 60 features, models\[0\] has 64"),
         ([anna, text], r"models\[1\] has labels of type"),
         ([anna, named], "different feature names"),
-        ([anna, ben, anna], r"models\[2\] names a participant.*'anna'"),
+        ([anna, ben, anna], r"models\[2\] has participants of another.*'anna'"),
         ([anna, "ben"], r"models\[1\] must be a DeepFuzzyClassifier, got str"),
     ]:
         with pytest.raises(ValueError, match=message):

@@ -113,7 +113,7 @@ def test_releases_with_less_noise_are_worth_more():
     [
         ("a file", None, "'release' .* got str"),
         (Channel([[0.5, 0.5]]), [0, 1], "one label for each of 6 rows"),
-        (Channel([[0.5, 0.5]]), [0, 1, 2, 3, 0, 1], "no classes of the release: '2', '3'"),
+        (Channel([[0.5, 0.5]]), [0, 1, 2, 3, 0, 1], "not classes of the release: '2', '3'"),
     ],
 )
 def test_what_cannot_be_done_is_refused(release, y, words):

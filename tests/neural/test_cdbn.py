@@ -158,7 +158,7 @@ def test_what_a_row_has_is_said_and_nothing_else_is_wrong(parameters, message):
         warnings.simplefilter("always", PrivacyLeakWarning)
         small(n_epochs=1, **{**parameters, "random_state": None}).fit(ROWS, LABELS)
     # That nothing can be learned is said too, where rows have noise of their own.
-    noise = [w for w in caught if "nothing can be learned" in str(w.message)]
+    noise = [w for w in caught if "Nothing can be learned" in str(w.message)]
     assert len(noise) == (parameters == {})
     [leak] = [w for w in caught if w not in noise]
     assert message in str(leak.message)
@@ -210,5 +210,5 @@ def test_filters_of_each_layer_and_what_they_matter_for_the_noise():
     label_scale = estimator.sensitivities_[2] / (0.5 / 3 * 300)
     assert estimator.guarantee_.epsilon == pytest.approx(64 / scale + 2 / label_scale)
     estimator.set_params(warm_start=True, n_epochs=1, bounds=(0, 16)).fit(ROWS, LABELS)
-    with pytest.raises(ValueError, match="continues with a network of kernel_size"):
+    with pytest.raises(ValueError, match="continues a network with kernel_size"):
         estimator.set_params(kernel_size=(4, 2)).fit(ROWS, LABELS)

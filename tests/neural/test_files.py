@@ -52,5 +52,5 @@ def test_a_loaded_network_goes_on(fitted, some_digits, tmp_path):
     copy, other = (stored(fitted, tmp_path / "network.joblib") for _ in range(2))
     copy.set_params(warm_start=True, hidden_layer_sizes=(6, 4), n_epochs=1).fit(*some_digits)
     assert copy.guarantee_.epsilon > fitted.guarantee_.epsilon
-    with pytest.raises(ValueError, match="continues with a network of"):
+    with pytest.raises(ValueError, match="continues a network with"):
         other.set_params(warm_start=True, normalization="batch").fit(*some_digits)

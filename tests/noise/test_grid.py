@@ -160,7 +160,7 @@ def test_bounds_that_make_no_sense_are_refused(bounds):
 
 
 def test_bounds_and_a_sensitivity_are_refused():
-    with pytest.raises(ValueError, match=r"'sensitivity'.*must be left out.*got 2.0"):
+    with pytest.raises(ValueError, match=r"'sensitivity'.*cannot be combined.*got 2.0"):
         OptimalDPNoise(sensitivity=2.0, bounds=(0, 1)).fit(np.zeros((4, 2)))
 
 
@@ -174,7 +174,7 @@ def test_budgets_that_the_sampler_cannot_keep_are_refused():
         GaussianDPNoise(600.0, 1e-9).fit(X)
     with pytest.raises(ValueError, match=r"'epsilon' and 'delta'.*1e-230"):
         GaussianDPNoise(0.5, 1e-230, calibration="classical").fit(X)
-    with pytest.raises(ValueError, match=r"at least 0.001 for one element"):
+    with pytest.raises(ValueError, match=r"at least 0.001 per element"):
         OptimalDPNoise(1e-4, 0.999).fit(X)
     with pytest.raises(ValueError, match=r"'sensitivity'.*too extreme.*1e-320"):
         OptimalDPNoise(sensitivity=1e-320).fit(X)

@@ -350,5 +350,5 @@ def test_noise_transforms_targets_and_leaves_predictions(noise, pairs):
 def test_targets_that_pass_unchanged_warn(pairs):
     passing = OptimalDPNoise(2.0, perturb="fit")
     model = TransformedTargetRegressor(Recorder(), transformer=passing, check_inverse=False)
-    with pytest.warns(PrivacyLeakWarning, match="returns them without noise"):
+    with pytest.warns(PrivacyLeakWarning, match="fitted on without noise"):
         model.fit(*pairs)

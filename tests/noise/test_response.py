@@ -120,7 +120,7 @@ def test_leaky_settings_warn_and_seeds_repeat():
     assert clone(RandomizedResponse(random_state=generator)).random_state is generator
 
 
-NOT_AMONG = "labels that are not among the classes"
+NOT_AMONG = "labels that are not in the 'classes'"
 
 
 def test_labels_that_make_no_sense_are_refused():

@@ -562,7 +562,7 @@ def test_statistics_of_another_length_each_time_are_refused():
     def found(release):
         return np.zeros(1 + int(release.moments.class_counts[0] > 150))
 
-    with pytest.raises(ValueError, match=r"as many numbers for each release, got 1 and 2"):
+    with pytest.raises(ValueError, match=r"equally many numbers for each release, got 1 and 2"):
         audit_release(NoisyStatistics(), ROWS, LABELS, statistics=found, n_trials=100)
 
 

@@ -350,7 +350,7 @@ def test_relations_are_not_mixed(X):
     features = OptimalDPNoise(2.0, 0.0, privacy_unit="record", sensitivity=3.0).fit(X).guarantee_
     rows = record_guarantee(features, RandomizedResponse(1.0).fit([0, 1]).guarantee_)
     for pair in ((statistics, rows), (rows, statistics)):
-        with pytest.raises(ValueError, match=r"Convert both to replace-one by to_replace_one\(\)"):
+        with pytest.raises(ValueError, match=r"Convert both with to_replace_one\(\)"):
             pair[0] + pair[1]
     # Statistics hold however far a row moves, so the sum holds where the other one does.
     for total in (statistics.to_replace_one() + rows, rows + statistics.to_replace_one()):

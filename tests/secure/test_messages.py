@@ -152,7 +152,7 @@ def test_keys_that_were_made_twice(plain):
 def test_signature_of_somebody_else(plain):
     stranger = Identity.generate("ward 0")
     forged = write_message("scores", plain.session, stranger, [bytes(4)], ["query 0"], key_id="k")
-    with pytest.raises(ValueError, match=r"signature .* is not that of 'ward 0'"):
+    with pytest.raises(ValueError, match=r"signature .* is not from 'ward 0'"):
         read_message(forged, "scores", plain.session)
 
 
@@ -171,7 +171,7 @@ def test_identities_survive_their_files(tmp_path):
     text = b"ward 1 " + identity.public.key.encode()  # long enough for a key and a name
     for bad in (b"", b"short", bytes(32), content[:8], content[:39], content + b"\xff", text):
         (tmp_path / "bad").write_bytes(bad)
-        with pytest.raises(ValueError, match="holds no identity"):
+        with pytest.raises(ValueError, match="is not an intact identity"):
             Identity.load(tmp_path / "bad")
 
 

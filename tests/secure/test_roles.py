@@ -179,7 +179,9 @@ def test_messages_that_do_not_belong_together(plain):
     messages = encrypt_all(plain, queries(3, 4, 2))
     with pytest.raises(ValueError, match="two messages of participant 'ward 0'"):
         plain.server.combine([messages[0], *messages])
-    with pytest.raises(ValueError, match=r"no message of 1 participants, such as \['ward 1'\]"):
+    with pytest.raises(
+        ValueError, match=r"Messages of 1 participants are missing, such as \['ward 1'\]"
+    ):
         plain.server.combine([messages[0], messages[2]])
     others = encrypt_all(plain, queries(3, 4, 2), ["a", "b"])
     with pytest.raises(ValueError, match="on different queries"):
@@ -210,13 +212,13 @@ def test_classes_and_shapes_of_a_participant(plain):
 
 def test_roles_take_identities_of_their_own(plain):
     holder, server, ward = plain.identities[:3]
-    with pytest.raises(ValueError, match="'server', is no key holder"):
+    with pytest.raises(ValueError, match="'server', is not a key holder"):
         KeyHolder(plain.session, server)
-    with pytest.raises(ValueError, match="'ward 0', is no server"):
+    with pytest.raises(ValueError, match="'ward 0', is not a server"):
         Server(plain.session, ward, plain.evaluation_keys)
-    with pytest.raises(ValueError, match="'key holder', is no participant"):
+    with pytest.raises(ValueError, match="'key holder', is not a participant"):
         Participant(plain.session, holder, plain.secret_key)
-    with pytest.raises(ValueError, match="is no participant"):
+    with pytest.raises(ValueError, match="is not a participant"):
         Participant(plain.session, Identity.generate("ward 0"), plain.secret_key)
 
 

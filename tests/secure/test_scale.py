@@ -22,7 +22,7 @@ def test_nearest_of_256_steps(low, high, larger):
 
 
 def test_scores_beyond_the_scale_are_clipped_with_a_warning_that_tells_nothing():
-    with pytest.warns(UserWarning, match="beyond the public scale") as caught:
+    with pytest.warns(UserWarning, match="ends of the public scale") as caught:
         found = ScoreScale(0, 1).dissimilarities([[1.25, -7.5, 0.0]])
     assert found.tolist() == [[0, 255, 255]]
     assert not any(char.isdigit() for char in str(caught[0].message))
@@ -34,7 +34,7 @@ def test_what_rounding_moves_more_needs_no_warning(largest):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert ScoreScale(0, 1).dissimilarities([[largest, 1 - largest]]).tolist() == [[0, 255]]
-    with pytest.warns(UserWarning, match="beyond the public scale"):
+    with pytest.warns(UserWarning, match="ends of the public scale"):
         ScoreScale(0, 1).dissimilarities([[1 + 1.1 / 510, 0]])
 
 

@@ -52,7 +52,7 @@ def test_anything_altered_is_refused_or_has_another_digest():
     ids=lambda content: repr(content)[:9],
 )
 def test_other_bytes(content):
-    with pytest.raises(ValueError, match=r"no skdp\.secure session"):
+    with pytest.raises(ValueError, match=r"not an intact skdp\.secure session"):
         Session.from_bytes(content)
 
 
@@ -62,7 +62,7 @@ def test_a_file_is_not_parsed_beyond_its_largest_size(tmp_path):
     longer = content + b" " * (2**22 - len(content) + 1)
     (tmp_path / "session").write_bytes(longer)
     for read in (lambda: Session.from_bytes(longer), lambda: Session.load(tmp_path / "session")):
-        with pytest.raises(ValueError, match=r"no skdp\.secure session"):
+        with pytest.raises(ValueError, match=r"not an intact skdp\.secure session"):
             read()
 
 
@@ -75,17 +75,17 @@ def test_classes(classes):
 def test_parties_are_several_and_different():
     with pytest.raises(ValueError, match="at least two, got 1"):
         create(names=NAMES[:3])
-    with pytest.raises(ValueError, match="a name each that no other has"):
+    with pytest.raises(ValueError, match="different names"):
         create(names=["x", "server", "a", "x"])
     one = Identity.generate("a").public
-    with pytest.raises(ValueError, match="must have a"):
+    with pytest.raises(ValueError, match="must have different"):
         Session.create([0, 1], ScoreScale(0, 1), one, one, [one, one], backend="plain")
 
 
 def test_circuit_of_other_parties_is_refused():
     fields = json.loads(create().to_bytes())
     for circuit in (json.dumps({"participants": 3, "classes": 2}), "[]", "", "{"):
-        with pytest.raises(ValueError, match=r"no skdp\.secure session"):
+        with pytest.raises(ValueError, match=r"not an intact skdp\.secure session"):
             Session.from_bytes(json.dumps({**fields, "circuit": circuit}).encode())
 
 

@@ -29,7 +29,7 @@ def test_a_list_is_taken_and_sorted(given):
         ([1, "a"], "all numbers or all text"),
         ([[1, 2], [3, 4]], "all numbers or all text"),
         (np.array(["2020-01-01", "2021-01-01"], "M8[D]"), "all numbers or all text"),
-        (["7", "007"], "lists '7' and '007', which programs that read tables take for the same"),
+        (["7", "007"], "lists '7' and '007', which table readers take for the same"),
         ([0.5, 1], "lists 0.5, a broken number.* as text"),
         ([0, 0.0, 1], "different labels"),
         ([2**53, 2**53 + 1], "take for the same"),

@@ -111,7 +111,7 @@ def test_noise_is_calibrated_to_the_shares(model):
             "differs from what the schema",
         ),
         ({"outcome": {"type": "class"}}, None, "must be a mapping such as"),
-        ({}, np.ones(60, dtype=bool), "holds booleans, and the outcome is a number"),
+        ({}, np.ones(60, dtype=bool), "holds booleans, but the outcome is a number"),
         ({}, np.full(60, np.datetime64("2020-01-01")), "holds dates"),
     ],
 )

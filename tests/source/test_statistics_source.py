@@ -127,8 +127,8 @@ def test_classes_that_are_listed_are_released_and_others_left_out(rows):
         ({"bounds": (0, 2), "encoder": SCHEMA}, r"'bounds' parameter .* \(0, 2\) beside an 'enc"),
         ({"bounds": ([0] * 4, [1] * 4), "encoder": SCHEMA}, "Leave out 'bounds'"),
         ({"encoder": "{}"}, "has 0 columns"),
-        ({"epsilon": 1e-9}, "'epsilon' parameter, 1e-09, is less than the cost of the sampler"),
-        ({"epsilon": 1e4}, "'epsilon' parameter, 10000, is beyond the precision of the sampler"),
+        ({"epsilon": 1e-9}, "'epsilon' parameter, 1e-09, is smaller than the sampler"),
+        ({"epsilon": 1e4}, "'epsilon' parameter, 10000, exceeds the precision of the sampler"),
     ],
 )
 def test_what_it_cannot_use_is_refused_before_anything_is_spent(rows, settings, message):

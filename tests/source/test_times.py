@@ -229,7 +229,7 @@ def test_events_of_other_codes_are_refused_until_the_code_is_named(name):
     coded = pd.DataFrame({"event": events, "time": y["time"]})
     ledger = PrivacyLedger(epsilon=9.0, delta=1e-3)
     source, release = DPStatisticsSource(4.0, encoder=SCHEMA), exact(X, y)
-    refused = "cells in 'event' that cannot be read: .* 'event_value': 2 or 'dead'"
+    refused = "cells in 'event' that cannot be read: .* state 'event_value'"
     for call in (
         lambda: ledger.release(source, X, coded),
         lambda: source.accumulator().add(X, coded),
@@ -276,10 +276,10 @@ def test_times_in_text_are_refused_but_no_single_record_decides(cell, n, is_refu
         (
             {},
             pd.DataFrame({"event": 1, "time": pd.to_timedelta(np.arange(60), "D")}),
-            "holds durations where it should hold times",
+            "holds durations instead of numeric times",
         ),
         *(
-            ({}, pd.DataFrame({"event": 1, "time": dates}), "holds dates where it should hold ti")
+            ({}, pd.DataFrame({"event": 1, "time": dates}), "holds dates instead of numeric ti")
             for dates in (
                 pd.to_datetime(["2020-01-01"] * 60),
                 pd.to_datetime(["2020-01-01"] * 60, utc=True),

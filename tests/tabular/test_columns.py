@@ -157,7 +157,7 @@ def test_bad_columns_are_refused(arguments):
 
 @pytest.mark.parametrize("name", ["", None, 3, "a" * 1001, "\udfff"])
 def test_bad_names_are_refused(name):
-    with pytest.raises(ValueError, match="of the schema has no proper name; use text of 1 to"):
+    with pytest.raises(ValueError, match="of the schema has an invalid name; use text of 1 to"):
         NumericColumn(name, 0, 1)
 
 

@@ -230,7 +230,9 @@ def test_schema_is_checked_before_rows():
     ],
 )
 def test_types_that_are_no_numbers_are_refused(values):
-    with pytest.raises(ValueError, match=r"complex numbers in the columns 'age'\. Turn them into"):
+    with pytest.raises(
+        ValueError, match=r"complex numbers in the columns 'age'\. Convert them to"
+    ):
         TabularEncoder({"age": SCHEMA["age"]}).fit(pd.DataFrame({"age": values}))
 
 

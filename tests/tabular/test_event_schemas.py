@@ -78,13 +78,13 @@ def test_a_draft_of_times():
     [
         ({"event": "died"}, "'event' and 'time' parameters .* must both"),
         ({"time": "days"}, "'event' and 'time' parameters .* must both"),
-        ({"event": "dead", "time": "days"}, "no column 'event'='dead'"),
-        ({"event": "died", "time": "hours"}, "no column 'time'='hours'"),
+        ({"event": "dead", "time": "days"}, "'event' parameter, 'dead', is not a column"),
+        ({"event": "died", "time": "hours"}, "'time' parameter, 'hours', is not a column"),
         ({"event": "died", "time": "days", "label": "age"}, "'label' parameter .* 'event' 'died'"),
-        ({"label": "age", "horizon": 365}, "'horizon' parameter .* is 365, of a time"),
+        ({"label": "age", "horizon": 365}, "'horizon' parameter .* is 365, for events"),
         ({"event": "died", "time": "died"}, "must be different names of columns"),
         ({"event": "died", "time": "days", "horizon": -1}, "'horizon' of an outcome"),
-        ({"event": "age", "time": "days"}, "'age' has values that are no events, such as 20"),
+        ({"event": "age", "time": "days"}, "'age' has values that are not events, such as 20"),
         ({"event": "died", "time": "none"}, "'none' has no time above 0"),
     ],
 )
@@ -128,7 +128,9 @@ def test_a_common_schema_has_the_horizon_of_all():
         (NumberOutcome(0, 80), "numeric, 0 to 80 in south"),
         (ClassOutcome(("alive", "dead")), "classes 'alive', 'dead' in south"),
     ):
-        with pytest.raises(ValueError, match=f"up to 1825, .* in north and {text}; .* horizon"):
+        with pytest.raises(
+            ValueError, match=f"up to 1825, .* in north and {text}, but .* horizon"
+        ):
             Schema.common({"north": of(YEARS), "south": of(other)})
         with pytest.raises(ValueError, match="1825"):
             Schema.common([of(other), of(YEARS)])

@@ -76,7 +76,7 @@ def test_only_classes_have_classes_and_only_times_have_curves():
             outcome.with_classes(("a", "b"), "DPStatisticsSource")
         assert outcome.groups == ()
     for outcome in (CLASSES, NUMBER):
-        with pytest.raises(AttributeError, match="curves of survival"):
+        with pytest.raises(AttributeError, match="survival curves"):
             _ = outcome.curve_times
     assert TIME.curve_times[-1] == 10
     assert_array_equal(TIME.curve_times[9::10], TIME.ends)

@@ -74,7 +74,9 @@ def test_lists_of_programs_are_taken():
 
 def test_broken_numbers_are_no_classes():
     # No classifier of scikit-learn would take them for labels later.
-    with pytest.raises(ValueError, match=r"lists 1.5 .* a broken number.* as text"):
+    with pytest.raises(
+        ValueError, match=r"lists the fraction 1.5 .* take for a measurement.* as text"
+    ):
         Schema((NumericColumn("age", 18, 100),), ClassOutcome((1.5, 2.5)))
 
 
@@ -139,10 +141,13 @@ def changed(**changes):
         ({"age": AGE | {"type": ["numeric"]}}, "Column 'age' .* type"),
         ({"age": AGE | {"hihg": 3}}, "Column 'age' .* unknown key 'hihg'; use 'type', 'low'"),
         ({"age": {"type": "numeric", "low": 0}}, "Column 'age' .* no key 'high'; add 'high'"),
-        ({"age": AGE | {"missing": "yes"}}, "Column 'age' .* 'missing' that says nothing; write"),
-        ({"age": AGE | {"missing": 0.17}}, "Column 'age' .* 'missing' that is no boolean; write"),
+        ({"age": AGE | {"missing": "yes"}}, "Column 'age' .* an invalid 'missing'; write"),
+        (
+            {"age": AGE | {"missing": 0.17}},
+            "Column 'age' .* 'missing' that is not a boolean; write",
+        ),
         ({"age": AGE | {"low": 100}}, "Column 'age' .* empty bounds; make 'low' less"),
-        ({3: AGE}, "Column 3 .* no proper name"),
+        ({3: AGE}, "Column 3 .* an invalid name"),
         ({"sex": SEX | {"log": True}}, "Column 'sex' .* unknown key 'log'; use 'type', 'categor"),
         ({"sex": SEX | {"categories": "FM"}}, "Column 'sex' .* no list of categories; list them"),
         ({"sex": SEX | {"categories": ["F", "F"]}}, "Column 'sex' .* duplicate categories; list"),
@@ -164,8 +169,8 @@ def test_bad_schemas_are_refused(mapping, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "is no JSON"),
-        ('{"a":' * 100_000, "is no JSON"),
+        ("{", "is not JSON"),
+        ('{"a":' * 100_000, "is not JSON"),
         ('{"age": {"type": "numeric", "low": NaN, "high": 1}}', "Column 'age' .* not finite"),
         ('{"age": {"type": "numeric", "low": 0, "high": 1e999}}', "Column 'age' .* not finite"),
         (f'{{"age": {json.dumps(AGE)}, "age": {json.dumps(AGE)}}}', "the key 'age' twice"),

@@ -79,7 +79,7 @@ def test_values_that_a_reader_may_turn_into_each_other_are_one():
     for line in SAME[:-1]:
         for value in line[1:]:
             fault = ambiguity([line[0], value])
-            assert fault.endswith("which programs that read tables take for the same value")
+            assert fault.endswith("which table readers take for the same value")
     for mark in SAME[-1]:
         assert ambiguity(["A", mark]).endswith("which marks missing values in tables")
 
@@ -152,7 +152,7 @@ def test_whole_numbers_and_truth_values_of_any_type(dtype):
 @pytest.mark.parametrize(
     ("categories", "message"),
     [
-        (("7", "007"), "lists '7' and '007', which programs that read tables take for the same"),
+        (("7", "007"), "lists '7' and '007', which table readers take for the same"),
         (("1", "True"), "lists '1' and 'True', .*; spell them differently in schema and table"),
         (("0.1", "0.10", "b"), "lists '0.1' and '0.10'"),
         (("12:30", "12:30:00"), "lists .* for the same value"),

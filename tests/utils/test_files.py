@@ -140,7 +140,7 @@ def test_what_is_there_is_refused_before_anything_is_written(there):
         put(there, overwrite=False)
     with pytest.raises(OSError, match="not a regular file"):
         put(there.parent)
-    with pytest.raises(FileNotFoundError, match=r"There is no folder .*nowhere"):
+    with pytest.raises(FileNotFoundError, match=r"The folder .*nowhere.* does not exist"):
         put(there.parent / "nowhere" / "file")
     assert only_file(there.parent).read_bytes() == b"old"
 

@@ -225,9 +225,9 @@ def test_a_header_that_promises_more_than_there_is_is_refused(tmp_path):
         ([("a.txt", b"hello")], "not an array"),
         ([("a.npy", npy(np.zeros(3))), ("a.npy", npy(np.ones(3)))], "duplicate"),
         ([("a.npy", b"hello, this is not an array")], "magic"),
-        ([("a.npy", npy(np.array(["x"], dtype="S1")))], "no numbers and no text"),
-        ([("a.npy", npy(np.zeros(2, dtype="f4,i4")))], "no numbers and no text"),
-        ([("a.npy", npy(np.zeros(2, dtype="M8[s]")))], "no numbers and no text"),
+        ([("a.npy", npy(np.array(["x"], dtype="S1")))], "neither numbers nor text"),
+        ([("a.npy", npy(np.zeros(2, dtype="f4,i4")))], "neither numbers nor text"),
+        ([("a.npy", npy(np.zeros(2, dtype="M8[s]")))], "neither numbers nor text"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:Duplicate name")

@@ -1,4 +1,4 @@
-"""Audits: of a source against its guarantee, of a model by membership inference."""
+"""Audits of sources against their guarantees, and of models by membership inference."""
 
 from skdp.privacy.audit._attacks import LikelihoodRatioAttack, ShadowAttack, membership_scores
 from skdp.privacy.audit._evidence import clopper_pearson, epsilon_lower_bound

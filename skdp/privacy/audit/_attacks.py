@@ -28,10 +28,10 @@ _LEAST = 1e-9
 
 
 def membership_scores(model: Any, X: ArrayLike, y: ArrayLike, attack: str = "loss") -> np.ndarray:
-    r"""Return scores of membership: higher for records that a classifier was likely trained on.
+    r"""Return membership scores: higher for records that a classifier was likely trained on.
 
-    Models tend to perform better on their training data (SERUMS D3.3 (2022), chapter 3). With p
-    the vector of predicted probabilities, the scores are:
+    Models tend to perform better on their training data (SERUMS D3.3 (2022), chapter 3). For
+    predicted probabilities p, the scores are:
 
     - ``"correctness"``: whether the predicted class is y,
     - ``"loss"``: :math:`\log p_y`,
@@ -41,8 +41,8 @@ def membership_scores(model: Any, X: ArrayLike, y: ArrayLike, attack: str = "los
     Parameters
     ----------
     model : fitted classifier
-        With ``predict_proba`` or ``decision_function`` (of which the softmax is taken), except
-        for the attack "correctness".
+        With ``predict_proba``, or ``decision_function``, whose softmax is taken; the attack
+        "correctness" needs neither.
 
     X : array-like of shape (n_samples, n_features)
         Records.
@@ -100,13 +100,13 @@ def as_classifier(model):
 
 
 def _class_probabilities(model, X):
-    """Return predicted probabilities, (n_samples, n_classes), none of them zero."""
+    """Return predicted probabilities, (n_samples, n_classes), all positive."""
     if hasattr(model, "predict_proba"):
         return np.clip(model.predict_proba(X), _LEAST, 1)
     if not hasattr(model, "decision_function"):
         raise ValueError(
-            f"{model!r} has neither predict_proba nor decision_function, so that only "
-            "attacks=('correctness',) can be tried on it."
+            f"{model!r} has neither predict_proba nor decision_function. Use "
+            "attacks=('correctness',)."
         )
     scores = np.asarray(model.decision_function(X), dtype=np.float64)
     if scores.ndim == 1:
@@ -115,7 +115,7 @@ def _class_probabilities(model, X):
 
 
 def _probability_of_label(model, p, y):
-    """Return p_y of each record; the floor if the model does not know the class."""
+    """Return p_y of each record, or the floor if the model does not know the class."""
     y = np.asarray(y)
     class_indices = np.minimum(np.searchsorted(model.classes_, y), len(model.classes_) - 1)
     has_class = model.classes_[class_indices] == y
@@ -139,7 +139,7 @@ def take_rows(X, rows):
 
 
 def stack_rows(first, second):
-    """Return rows of two arrays or of two DataFrames, one after the other."""
+    """Return rows of two arrays or two DataFrames, one after the other."""
     if hasattr(first, "iloc"):
         return pd.concat([first, second], ignore_index=True)
     return np.concatenate([np.asarray(first), np.asarray(second)])
@@ -178,8 +178,8 @@ def halfway_scores(model, X, y):
 
 def _nearest_of_other_labels(numbers, y):
     """Return indices of the nearest records of another label; of itself if there are none."""
-    # On digits, five of them identify 97 % of the members of a 1-nearest-neighbor classifier, at 1
-    # % of false positives.
+    # On digits, five of them identify 97% of the members of a 1-nearest-neighbor classifier, at 1%
+    # false positives.
     most = 5
     nearest = np.repeat(np.arange(len(y))[:, np.newaxis], most, axis=1)
     for label in np.unique(y):
@@ -191,16 +191,16 @@ def _nearest_of_other_labels(numbers, y):
 
 
 def canary_scores(estimator, members, others, random_state):
-    """Train with planted wrong labels, and return how well the model has learned each of them.
+    """Train with planted wrong labels, and return how well the model learned each of them.
 
     Returns scores, whether each canary was trained on, and the planted labels.
     """
-    # The records of ``others`` are paired within their class. Each pair is given one wrong label,
-    # and one of the two, chosen at random, is added to the training data. All training data except
-    # the features of that record are the same in both cases, so that the two data sets are
-    # neighbors for a guarantee that treats labels as public. The score is log p of the planted
-    # label, or whether it is predicted if the model has no probabilities. Many canaries in one
-    # training run bound ε as independent ones would (Steinke, Nasr and Jagielski, 2023).
+    # Records of ``others`` are paired within their class. Each pair gets one wrong label, and one
+    # of the two records, chosen at random, is added to the training data. All training data except
+    # the features of that record are the same in both cases, so the two data sets are neighbors
+    # for a guarantee that treats labels as public. The score is log p of the planted label, or
+    # whether it is predicted if the model has no probabilities. Many canaries in one training run
+    # bound ε as independent ones would (Steinke, Nasr and Jagielski, 2023).
     X, y = others[0], np.asarray(others[1])
     classes = np.unique(np.concatenate([np.asarray(members[1]), y]))
     of_class = [random_state.permutation(np.flatnonzero(y == label)) for label in classes]
@@ -208,9 +208,9 @@ def canary_scores(estimator, members, others, random_state):
     # Two members and two others choose a threshold, and as many test it.
     if len(classes) < 2 or len(pairs) < 4:
         raise ValueError(
-            "The 'others' parameter of audit_membership must have two classes, and at least "
-            "4 pairs of records of one class for the attack 'canary', got "
-            f"{len(classes)} and {len(pairs)}. Add records, or leave it out of 'attacks'."
+            "The 'others' parameter of audit_membership needs two classes, and 4 pairs of records "
+            "of one class, for the attack 'canary', got "
+            f"{len(classes)} and {len(pairs)}. Add records, or remove the attack."
         )
     # Any class but their own.
     steps = random_state.randint(1, len(classes), size=len(pairs))
@@ -251,7 +251,7 @@ class _ShadowTraining(BaseEstimator):
         self.random_state = random_state
 
     def _train(self, X, y):
-        """Return shadow models, and the rows that each was trained on: a random half of all."""
+        """Return shadow models and the training rows of each, a random half."""
         # Models come in pairs trained on the two halves, so that each row is used by half of them.
         random_state = check_random_state(self.random_state)
         seen = np.zeros((self.n_shadows, len(y)), dtype=bool)
@@ -266,9 +266,9 @@ class _ShadowTraining(BaseEstimator):
 
 
 def _fit_seeded(estimator, X, y, seed):
-    """Return a fitted clone that predicts; a ``source`` of its own is passed on unchanged."""
-    # The seed is set as its own ``random_state``. The steps of a pipeline keep theirs, so that
-    # noise has fresh entropy.
+    """Return a fitted clone that predicts; its ``source`` is passed on unchanged."""
+    # The seed becomes its ``random_state``. Steps of a pipeline keep theirs, so that noise has
+    # fresh entropy.
     model = clone(estimator)
     if "random_state" in model.get_params(deep=False):
         model.set_params(random_state=seed)
@@ -280,22 +280,22 @@ def _fit_seeded(estimator, X, y, seed):
 class ShadowAttack(_ShadowTraining):
     """Membership inference attack by shadow models (Shokri et al., 2017).
 
-    The attacker has rows of the same kind as the private ones, but none of the latter. Shadow
-    models are trained on halves of these rows. An attack classifier then learns to predict, from
-    the three largest probabilities, the loss, the entropy and the correctness of a prediction,
-    whether a model was trained on the row. SERUMS D3.3 (2022), chapter 3, uses this attack.
+    The attacker has rows of the same kind as the private ones and trains shadow models on halves
+    of them. An attack classifier then learns whether a model was trained on a row, from the three
+    largest probabilities, the loss, the entropy and the correctness of its prediction. SERUMS
+    D3.3 (2022), chapter 3, uses this attack.
 
     Parameters
     ----------
     estimator : classifier
-        The attacker's assumption about the model. Is cloned.
+        The attacker's guess of the model. Is cloned.
 
     attack_classifier : classifier, default=None
-        Distinguishes members from others; with ``predict_proba`` or ``decision_function``. By
-        default, logistic regression on standardized features.
+        Distinguishes members from others; with ``predict_proba`` or ``decision_function``.
+        Default: logistic regression on standardized features.
 
     per_class : bool, default=False
-        Whether to train one attack classifier for each class of the model.
+        Whether to train an attack classifier for each class of the model.
 
     n_shadows : int, default=20
         Number of shadow models.
@@ -304,13 +304,13 @@ class ShadowAttack(_ShadowTraining):
         Number of shadow models trained in parallel, as in joblib.
 
     random_state : int, RandomState instance or None, default=None
-        For the halves, and for models with a ``random_state`` of their own; the steps of a
-        pipeline keep theirs.
+        For the halves, and for models that have a ``random_state``; the steps of a pipeline keep
+        theirs.
 
     Attributes
     ----------
     attack_classifiers_ : dict
-        Attack classifiers by class label; under None, that of all classes.
+        Attack classifiers by class label; the one for all classes is under None.
 
     References
     ----------
@@ -402,7 +402,7 @@ class ShadowAttack(_ShadowTraining):
         Parameters
         ----------
         model : fitted classifier
-            Under attack.
+            Model under attack.
 
         X : array-like of shape (n_samples, n_features)
             Records.
@@ -451,13 +451,12 @@ class LikelihoodRatioAttack(_ShadowTraining):
     r"""Likelihood-ratio attack (LiRA): compare models trained with and without each record.
 
     With φ the log-odds of the true class, the score of a record is the log-likelihood ratio
-    of the model's φ under two normal distributions, whose means are those of the shadow
-    models with and without this record and whose variances are common to all records
-    (Carlini et al., 2022):
+    of the model's φ under two normal distributions. Their means come from the shadow models with
+    and without this record; their variances are common to all records (Carlini et al., 2022):
 
     .. math:: \log\frac{N(φ; μ_{in}, σ_{in}^2)}{N(φ; μ_{out}, σ_{out}^2)}
 
-    It is the strongest of the attacks here, and needs the records in question themselves.
+    It is the strongest attack here, and needs the records in question.
 
     Parameters
     ----------
@@ -471,8 +470,8 @@ class LikelihoodRatioAttack(_ShadowTraining):
         Number of shadow models trained in parallel, as in joblib.
 
     random_state : int, RandomState instance or None, default=None
-        For the halves, and for models with a ``random_state`` of their own; the steps of a
-        pipeline keep theirs.
+        For the halves, and for models that have a ``random_state``; the steps of a pipeline keep
+        theirs.
 
     References
     ----------
@@ -533,7 +532,7 @@ class LikelihoodRatioAttack(_ShadowTraining):
         Parameters
         ----------
         model : fitted classifier
-            Under attack.
+            Model under attack.
 
         X : array-like of shape (n_samples, n_features)
             The records of :meth:`fit`, in the same order.
@@ -548,7 +547,7 @@ class LikelihoodRatioAttack(_ShadowTraining):
         Raises
         ------
         ValueError
-            If the number of records is not that of :meth:`fit`.
+            If the number of records differs from :meth:`fit`.
         """
         (mean_in, sd_in), (mean_out, sd_out) = self._distributions
         X, labels = read_rows(X, y)
@@ -565,7 +564,7 @@ class LikelihoodRatioAttack(_ShadowTraining):
 
 
 def _normal(odds, chosen):
-    """Return the mean for each record over chosen models, and one standard deviation."""
+    """Return each record's mean over chosen models, and one standard deviation."""
     count = np.maximum(chosen.sum(axis=0), 1)
     mean = np.where(chosen, odds, 0).sum(axis=0) / count
     variance = np.sum(np.where(chosen, odds - mean, 0) ** 2) / max(np.sum(count - 1), 1)

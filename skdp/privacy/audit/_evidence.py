@@ -28,7 +28,7 @@ def clopper_pearson(
     Returns
     -------
     low, high : ndarray
-        Limits, each of which is wrong with a probability of at most (1 − confidence)/2.
+        Limits, each wrong with a probability of at most (1 − confidence)/2.
 
     References
     ----------
@@ -58,10 +58,10 @@ def epsilon_lower_bound(
     delta: float = 0.0,
     confidence: float = 0.95,
 ) -> np.ndarray:
-    r"""Return a lower bound of the ε of a mechanism, from how often an event occurred.
+    r"""Return a lower bound of the ε of a mechanism from how often an event occurred.
 
     An (ε, δ)-private mechanism has :math:`P(E) \le e^ε Q(E) + δ` for every event E and any
-    two neighbors. With a lower limit of P(E) and an upper one of Q(E),
+    two neighbors. With a lower limit of P(E) and an upper limit of Q(E),
 
     .. math:: ε \ge \log\frac{P_{low}(E) - δ}{Q_{high}(E)}
 
@@ -96,10 +96,10 @@ def epsilon_lower_bound(
 
 
 def detectable_epsilon(claim, n, other_n, delta=0.0, confidence=0.95):
-    """Return the smallest ε that an audit detects with a power of about 50 %, or infinity."""
-    # No event tells the neighbors of an (ε, δ)-private mechanism apart better than one with P(E) =
-    # 1 − Q(E), Q(E) = (1 − δ)/(1 + e^ε) (Kairouz, Oh and Viswanath, 2015). The ε returned is where
-    # the lower bound at the expected counts of that event reaches the claim.
+    """Return the smallest ε that an audit detects with a power of about 50%, or infinity."""
+    # No event distinguishes the neighbors of an (ε, δ)-private mechanism better than one with
+    # P(E) = 1 − Q(E), Q(E) = (1 − δ)/(1 + e^ε) (Kairouz, Oh and Viswanath, 2015). The ε returned
+    # is where the lower bound at the expected counts of that event reaches the claim.
     if epsilon_lower_bound(n, n, 0, other_n, delta, confidence) <= claim:
         return np.inf
 
@@ -114,18 +114,18 @@ def detectable_epsilon(claim, n, other_n, delta=0.0, confidence=0.95):
 
 def mu_lower_bound(wins, n, confidence=0.95):
     """Return a lower bound of μ of a mechanism with Gaussian losses, from won pairs of outputs."""
-    # With the losses of Gaussian noise, two neighbors are no easier to tell apart than two normal
+    # With the losses of Gaussian noise, two neighbors are no easier to distinguish than two normal
     # distributions of variance 1 whose means differ by μ (Dong, Roth and Su, 2022). For any score
-    # of the outputs, that of one neighbor therefore exceeds that of the other with a probability
-    # of at most the area under that ROC curve, Φ(μ/√2). Nasr et al. (2023) bound μ by thresholds;
-    # pairs need about a third of the trials, and no threshold.
+    # of the outputs, one neighbor therefore exceeds the other with a probability of at most the
+    # area under that ROC curve, Φ(μ/√2). Nasr et al. (2023) bound μ by thresholds; pairs need
+    # about a third of the trials, and no threshold.
     # A one-sided limit.
     low, _ = clopper_pearson(wins, n, 2 * confidence - 1)
     return np.sqrt(2) * np.maximum(norm.ppf(low), 0.0)
 
 
 def detectable_mu(claim, n, confidence=0.95):
-    """Return the smallest μ that pairs detect with a power of about 50 %, or infinity."""
+    """Return the smallest μ that pairs detect with a power of about 50%, or infinity."""
     if mu_lower_bound(n, n, confidence) <= claim:
         return np.inf
     least = norm.cdf(claim / np.sqrt(2))
@@ -138,7 +138,7 @@ def detectable_mu(claim, n, confidence=0.95):
 
 
 def area_under_curve(members, others, confidence=0.95):
-    """Return the area under the ROC curve of two groups of scores with its confidence interval."""
+    """Return the area under the ROC curve of two groups of scores, and its interval."""
     # By the normal approximation of DeLong, DeLong and Clarke-Pearson (1988), clipped to [0, 1].
     m, n = len(members), len(others)
     joint = rankdata(np.concatenate([members, others]))
@@ -176,7 +176,7 @@ class Evidence:
 
     @property
     def detectable(self) -> float:
-        """The smallest ε that the sample could have distinguished from the claim, or from 0."""
+        """The smallest ε that the sample could have distinguished from the claim or from 0."""
         claim = 0.0 if self.claim is None else self.claim
         return detectable_epsilon(claim, self.n, self.other_n, self.delta, self.confidence)
 
@@ -198,9 +198,9 @@ class Evidence:
 
 
 class GaussianEvidence(Evidence):
-    """The same for a claim of Gaussian losses, from pairs of trials: a bound of μ, as its ε at δ.
+    """Evidence against a claim of Gaussian losses from pairs of trials: a bound of μ as ε at δ.
 
-    It does not refute a claim that says nothing about its losses.
+    It does not refute a claim that states nothing about its losses.
     """
 
     @property
@@ -218,7 +218,7 @@ class GaussianEvidence(Evidence):
 
 
 class AuditReport:
-    """Properties that the reports of all audits have in common."""
+    """Properties shared by the reports of all audits."""
 
     evidence: Evidence
 
@@ -239,10 +239,10 @@ class AuditReport:
 
     @property
     def epsilon_detectable(self) -> float:
-        """The smallest ε that a sample of this size could have detected with a power of 50 %.
+        """The smallest ε that a sample of this size could have detected with a power of 50%.
 
-        For the best possible attack, compared with the claim, or with 0 without one; infinite if
-        no attack could detect any.
+        For the best possible attack, compared with the claim, or with 0 without a claim; infinite
+        if no attack could detect any.
         """
         return self.evidence.detectable
 
@@ -253,9 +253,10 @@ class AuditReport:
 
 
 def find_evidence(trials, guarantee, confidence):
-    """Return the joint evidence of several attacks, and the strongest of them.
+    """Return the joint evidence of several attacks and the strongest of them.
 
-    Of each attack: scores, higher for likelier members, who is one, and who chooses the threshold.
+    Each attack has scores, higher for likelier members, who is a member, and who chooses the
+    threshold.
     """
     delta = 0.0 if guarantee is None else guarantee.delta
     of_one = 1 - (1 - confidence) / len(trials)
@@ -270,13 +271,13 @@ def find_evidence(trials, guarantee, confidence):
 
 
 def best_epsilon(choice, test, confidence, delta):
-    """Return the bound of ε on one half, by the event that was best on the other half."""
+    """Return the bound of ε on one half, for the event that was best on the other half."""
     best = choice.epsilon(confidence, delta).argmax()
     return float(test.epsilon(confidence, delta)[best])
 
 
 def find_gaussian_evidence(members, others, guarantee, confidence):
-    """Return the evidence of independent pairs of scores for Gaussian losses, and the μ bound."""
+    """Return the evidence for Gaussian losses from independent pairs, and the μ bound."""
     n = len(members)
     mu = float(mu_lower_bound(np.count_nonzero(members > others), n, confidence))
     epsilon = gaussian_epsilon_of(mu, guarantee.delta)
@@ -285,7 +286,7 @@ def find_gaussian_evidence(members, others, guarantee, confidence):
 
 def count_halves(scores, is_member, chooses):
     """Return counts at thresholds, for the records that choose and for those that test."""
-    # Enough of them by a rule of thumb.
+    # Enough thresholds (rule of thumb).
     thresholds = np.unique(np.quantile(scores[chooses], np.linspace(0, 1, 200)))
     return [
         ThresholdCounts(scores[rows], is_member[rows], thresholds) for rows in (chooses, ~chooses)
@@ -293,7 +294,7 @@ def count_halves(scores, is_member, chooses):
 
 
 class ThresholdCounts:
-    """Numbers of members and of others with at least each of several thresholds."""
+    """Numbers of members and others at or above each of several thresholds."""
 
     def __init__(self, scores, is_member, thresholds):
         samples = [np.sort(scores[is_member == member]) for member in (True, False)]
@@ -305,7 +306,7 @@ class ThresholdCounts:
         return members - others
 
     def epsilon(self, confidence, delta):
-        """Return bounds of ε at δ by the events "above" and then by "not above"."""
+        """Return bounds of ε at δ for the events "above" and then "not above"."""
         (members, others), (m, n) = self._above, self.sizes
         above = epsilon_lower_bound(members, m, others, n, delta, confidence)
         below = epsilon_lower_bound(n - others, n, m - members, m, delta, confidence)

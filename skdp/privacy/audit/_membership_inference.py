@@ -49,26 +49,26 @@ class MembershipReport(AuditReport):
     Parameters
     ----------
     table : pandas.DataFrame
-        One row for each attack and class (``"all"`` for all together): ``n_members`` and
+        One row per attack and class (``"all"`` for all classes): ``n_members`` and
         ``n_others``; ``auc``; ``accuracy`` with as many members as others, and ``advantage``
         = 2·accuracy − 1, both at a threshold chosen on other records; the true-positive
-        rates ``tpr_at_1%`` and ``tpr_at_0.1%`` of false positives, NaN for fewer than 100
-        and 1,000 others; ``epsilon_lower``, a lower bound of the ε of the training for records
-        at the claimed δ (0 without a claim), if the outcomes of records are independent;
-        ``epsilon_limit``, the bound that perfect separation would have given; and the limits of
-        intervals (``_low``, ``_high``). Those of the rates treat the threshold as fixed.
+        rates ``tpr_at_1%`` and ``tpr_at_0.1%`` of false positives, NaN below 100 and 1,000
+        others; ``epsilon_lower``, a lower bound of the training's ε for records at the claimed δ
+        (0 without a claim), if the outcomes of records are independent; ``epsilon_limit``, the
+        bound that perfect separation would have given; and interval limits (``_low``,
+        ``_high``), which treat the threshold of a rate as fixed.
 
     curves : dict
         False and true-positive rates by attack.
 
     confidence : float
-        Confidence of the intervals, and of ``epsilon_lower``.
+        Confidence of the intervals and of ``epsilon_lower``.
 
     guarantee : PrivacyGuarantee or None
-        The claimed guarantee for whole records, which membership inference is about.
+        The claimed guarantee for whole records.
 
     evidence : Evidence
-        The joint evidence of all attacks, with ``confidence`` for all of their bounds together.
+        The joint evidence of all attacks; ``confidence`` holds for all of their bounds together.
 
     attack : str
         The attack with the largest bound.
@@ -149,12 +149,12 @@ class MembershipReport(AuditReport):
         )
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the ROC curves on logarithmic axes, since low false-positive rates matter most.
+        """Draw the ROC curves on logarithmic axes, because low false-positive rates matter most.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, default=None
-            Axes to draw on. By default, those of a new figure.
+            Axes to draw on. Default: a new figure.
 
         Returns
         -------
@@ -163,11 +163,11 @@ class MembershipReport(AuditReport):
         Raises
         ------
         ImportError
-            When matplotlib is not installed (extra ``plot``).
+            If matplotlib is not installed (extra ``plot``).
 
         See Also
         --------
-        skdp.displays.AuditDisplay : Draws it.
+        skdp.displays.AuditDisplay : The display.
         """
         return AuditDisplay.from_report(self).plot(ax).ax_
 
@@ -200,9 +200,9 @@ def audit_membership(
 ) -> MembershipReport:
     """Attack a classifier by membership inference, and compare the result with its guarantee.
 
-    Unsuccessful attacks prove nothing. An attack that exceeds a claim refutes it, provided that it
-    used nothing that the claim excludes: many guarantees are about features only, and if labels
-    are not protected, a rare label alone can reveal a record.
+    Unsuccessful attacks prove nothing. An attack that exceeds a claim refutes it if the attack
+    used nothing that the claim excludes. Many guarantees are about features only: if labels are
+    not protected, a rare label alone can reveal a record.
 
     Parameters
     ----------
@@ -217,45 +217,43 @@ def audit_membership(
 
     attacks : sequence of str, default=("correctness", "loss", "confidence", "entropy", \
             "halfway", "canary")
-        For the first four see :func:`membership_scores`. ``"halfway"`` compares predictions on
-        the line from each record to the nearest ones of other labels: a boundary exactly in the
-        middle reveals both. ``"canary"`` attacks the training algorithm: another model is trained
-        on the members and on half of the others with planted wrong labels, and its predictions of
-        these are compared; two neighbors differ only in the features of a record. Also
-        ``"shadow"`` and ``"shadow_per_class"`` (:class:`ShadowAttack`), and
-        ``"likelihood_ratio"`` (:class:`LikelihoodRatioAttack`), which train more models.
+        For the first four see :func:`membership_scores`. ``"halfway"`` examines predictions on
+        the line from each record to its nearest records with other labels: a boundary exactly in
+        the middle reveals both. ``"canary"`` attacks the training algorithm: it trains another
+        model on the members and half of the others with planted wrong labels, and examines
+        predictions of these; two neighbors differ only in the features of a record. The
+        attacks ``"shadow"`` and ``"shadow_per_class"`` (:class:`ShadowAttack`), and
+        ``"likelihood_ratio"`` (:class:`LikelihoodRatioAttack`), train more models.
 
     estimator : classifier, default=None
-        Estimator for canaries and shadow models. By default, clones of the model.
+        Estimator for canaries and shadow models. Default: clones of the model.
 
     shadow_data : tuple (X, y), default=None
-        Further rows, owned by the attacker, for the shadow attacks.
+        Further rows that the attacker owns, for the shadow attacks.
 
     n_shadows : int, default=20
-        Number of shadow models of each attack that uses them.
+        Number of shadow models of each attack that needs them.
 
     attack_classifier : classifier, default=None
         See :class:`ShadowAttack`.
 
     guarantee : PrivacyGuarantee, None or "auto", default="auto"
-        The claim. By default that of the model, or of a step of a pipeline; but none for a model
-        with a ``source``, whose guarantee is about other rows. A guarantee for records that are
-        added or removed is converted to one for replaced records, which these attacks test; for
-        the former see :func:`audit_release`.
+        The claim. Default: the guarantee of the model or of a step of its pipeline; none for a
+        model with a ``source``, whose guarantee is about other rows. These attacks test replaced
+        records; a guarantee for added or removed ones, see :func:`audit_release`, is converted.
 
     confidence : float, default=0.95
-        Confidence of each interval and each bound separately, and of the verdict for all attacks
-        together.
+        Confidence of each interval and each bound, and of the verdict for all attacks together.
 
     n_jobs : int or None, default=None
         Number of shadow models trained in parallel, as in joblib.
 
     random_state : int, RandomState instance or None, default=None
-        For canaries and shadow models, and for the choice of records that choose thresholds and
-        records that test them.
+        For canaries and shadow models, and to split records into those that choose thresholds
+        and those that test them.
 
     verbose : int, default=0
-        If positive, print each attack as it ends.
+        If positive, print each attack when it ends.
 
     Returns
     -------
@@ -267,7 +265,7 @@ def audit_membership(
     ValueError
         If an attack is unknown, or ``shadow_data`` or enough others for canaries are missing;
         if the model does not predict, such as :class:`~skdp.RandomizedResponse`; or if the
-        guarantee is about labels only, which these attacks by features do not test.
+        guarantee is about labels only, which these attacks do not test.
 
     Examples
     --------
@@ -303,7 +301,7 @@ def audit_membership(
     chooses = _halves(is_member, y, rng)
     estimator = clone(model if estimator is None else estimator)
     if getattr(model, "source", None) is not None and hasattr(estimator, "source"):
-        # A clone of a fitted source is not fitted, and its release is what is learned from.
+        # A clone of a fitted source is not fitted; models learn from the release.
         estimator.set_params(source=model.source)
     classifier = as_classifier(model)
     settings: dict[str, Any] = {"n_shadows": n_shadows, "n_jobs": n_jobs}
@@ -338,7 +336,7 @@ def audit_membership(
 
 
 def _rows(attack, trial, labels, confidence, delta):
-    """Return the rows of one attack: for all classes together, and for each."""
+    """Return the rows of one attack: for all classes, and for each."""
     scores, is_member, chooses = trial
     overall = _evaluate(scores, is_member, chooses, confidence, delta)
     rows = [{"attack": attack, "class": "all", **overall}]
@@ -355,8 +353,7 @@ def _check_attacks(attacks, shadow_data):
     unknown = [attack for attack in attacks if attack not in _ATTACKS]
     if unknown:
         raise ValueError(
-            f"The 'attacks' parameter of audit_membership has {unknown}, which are not among "
-            f"{_ATTACKS}."
+            f"The 'attacks' parameter of audit_membership has {unknown}. Choose from {_ATTACKS}."
         )
     if shadow_data is None and any(attack.startswith("shadow") for attack in attacks):
         raise ValueError(
@@ -374,13 +371,13 @@ def _check_model(model):
 
 
 def _claim(guarantee):
-    """Return the claim for a record that is replaced by another one, such as a canary."""
+    """Return the claim for a replaced record, such as a canary."""
     if guarantee is None:
         return None
     if guarantee.unit == "label":
         raise ValueError(
-            "The 'guarantee' parameter of audit_membership has unit='label': it claims nothing "
-            "about features, by which these attacks distinguish records. Use guarantee=None."
+            "The 'guarantee' parameter of audit_membership has unit='label', but these attacks "
+            "distinguish records by their features. Use guarantee=None."
         )
     return guarantee.to_record().to_replace_one()
 

@@ -1,4 +1,4 @@
-"""Audit of a whole source: fits with and without one additional record or person."""
+"""Audit of a source by fits with and without one additional record or person."""
 
 import warnings
 from collections.abc import Callable
@@ -32,17 +32,17 @@ _LEAST_ORDERS = 3
 def released_statistics(release: Any) -> dict[str, np.ndarray]:
     """Return all numbers of a release that depend on private rows, part by part.
 
-    Where possible these are numbers to which a record adds the same amount regardless of the other
-    records:
+    Where possible these are numbers to which a record adds the same amount whatever the other
+    records are:
 
-    - of ``statistics``, the sums, with class sums in place of the contrasts; estimates derived
-      from them are included too, since a leak may be easier to see in fewer numbers;
-    - of ``moments``, the underlying sums: class counts, class sums, and the sums of products of
-      two columns, over all rows if there is one common covariance matrix, otherwise per class;
-    - of ``subspace``, the mean and the covariance that its directions represent;
-    - of ``mixtures``, the mean and covariance of each class, in the columns of the rows.
+    - for ``statistics``, the sums, with class sums in place of the contrasts, and estimates
+      derived from them, since a leak may be easier to see in fewer numbers;
+    - for ``moments``, class counts, class sums, and sums of products of two columns, over all
+      rows if there is one common covariance matrix, otherwise per class;
+    - for ``subspace``, the mean and the covariance that its directions represent;
+    - for ``mixtures``, the mean and covariance of each class, in the columns of the rows.
 
-    All other arrays of these, and those of other parts, are returned unchanged.
+    All other arrays are returned unchanged.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def _read_descent(release, arrays):
 
 
 def _read_moments(release, arrays):
-    """Return counts, Σx and Σxxᵀ by class, and the other arrays, which are left in ``arrays``."""
+    """Return counts, Σx and Σxxᵀ by class; other arrays stay in ``arrays``."""
     counts, means = arrays.pop("class_counts"), arrays.pop("means")
     covariances = arrays.pop("covariances").astype(np.float64)
     rows, columns = np.triu_indices(means.shape[1])
@@ -164,10 +164,10 @@ class ReleaseAudit(AuditReport):
         Rows of the canary.
 
     parts : tuple of str
-        The parts of the release whose statistics were examined; the verdict is about these only.
+        The examined parts of the release; the verdict is about these only.
 
     attack : tuple of str
-        The parts by which the two kinds of fits are distinguished.
+        The parts that distinguish the two kinds of fits.
 
     Examples
     --------
@@ -238,41 +238,38 @@ def audit_release(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> ReleaseAudit:
-    """Bound the ε of a whole source from below, by fits with and without one additional record.
+    """Bound the ε of a source from below, by fits with and without one additional record.
 
-    For guarantees about records, or people, that are added or removed. The source is fitted many
-    times to the rows, and as often to the rows and the canary: one more record, or the rows of one
-    more person. The two kinds of fits are distinguished by one weighted sum of all released
-    numbers, or of those of one part of the release. A quarter of the fits choose the part and the
-    weights: the effect of the canary, from pairs of fits with the same noise, in units of the
-    noise and its correlations. For sums with normal noise no attack is stronger (Neyman and
-    Pearson); for other parts it is a strong one. The remaining fits test it. As only one number is
-    tested, no correction for multiple testing is needed.
+    This is for guarantees about records or people that are added or removed. The source is fitted
+    many times to the rows, and as often to the rows plus the canary: one more record or person.
+    One weighted sum of released numbers, of all parts or of one, distinguishes the two kinds of
+    fits. A quarter of the fits choose the part and the weights: the effect of the canary, from
+    pairs of fits with the same noise, in units of the noise and its correlations. For sums with
+    normal noise no attack is stronger (Neyman and Pearson). The remaining fits test it. As only
+    one number is tested, no correction for multiple testing is needed.
 
-    A bound of ε at δ follows from how often that number exceeds a threshold with and without the
-    canary; one half of the fits chooses the threshold, the other tests it, by Clopper and Pearson.
-    At small ε this requires very rare events, and hence millions of fits. If the claim is purely
-    Gaussian (has a ``gaussian_distance``), a second bound is computed: fits with and without the
-    canary are paired, and the number of pairs in which the former has the larger number bounds μ,
-    the distance of the two normal distributions that the losses correspond to. It is stated as the
-    ε of that μ at the claimed δ. It assumes nothing about what is released, but refers to the
-    claimed Gaussian losses: if the mechanism has others, its ε at this δ may be smaller. The
-    verdict rests on the larger bound, with one confidence for both.
+    The bound of ε at δ follows from how often this number exceeds a threshold with and without
+    the canary (Clopper and Pearson); half of the fits choose the threshold, the others test it.
+    At small ε this needs very rare events, hence millions of fits. If the claim is purely
+    Gaussian (has a ``gaussian_distance``), a second bound pairs fits with and without the canary:
+    how often the former has the larger number bounds μ, the distance of the two normal
+    distributions that correspond to the losses, stated as the ε of μ at the claimed δ. It assumes
+    the claimed Gaussian losses: with other losses the true ε at this δ may be smaller. The verdict
+    uses the larger bound, with one confidence for both.
 
-    An audit can refute a guarantee but never prove one. The verdict is about one canary among
-    these rows, and about the output of ``statistics``, which it names. Leaks that only another
-    canary would reveal, in numbers that are not examined, or too small to detect, are not found.
-    Relative to μ, the bound is closest for a claim of ε about 10 (at δ = 1e-5): with the default
-    number of fits it detects errors of a few percent in μ, at ε = 1 large ones only. As a source
-    is the same program at any ε, audit it at that ε.
+    An audit can refute a guarantee but never prove one. It misses leaks that only another canary
+    would reveal, that are in numbers outside ``statistics``, or that are too small. Relative to μ
+    the bound is closest for a claim of ε about 10 (at δ = 1e-5), where the default number of fits
+    detects errors of a few percent in μ; at ε = 1 it detects large ones only. As a source is the
+    same program at any ε, audit it at ε = 10.
 
     Parameters
     ----------
     source : source of a release of statistics
         Is cloned for each fit. Once fitted it must have a ``release_`` with a ``guarantee``.
-        If it has a parameter ``random_state``, the fits that learn come in pairs of the same
-        noise; those that test use the source unchanged. An integer there makes all of their noise
-        equal, which refutes any claim.
+        If it has a ``random_state``, the fits that learn come in pairs with the same noise; fits
+        that test use the source unchanged. An integer there makes all noise equal, which refutes
+        any claim.
 
     X : array-like of shape (n_samples, n_features)
         Rows. The result is not private: use public or synthetic rows.
@@ -284,19 +281,19 @@ def audit_release(
         Group of each row, for a guarantee per group; the canary is one more group.
 
     canary : tuple (rows, labels), default=None
-        What is added: one row, of shape (n_features,), and its label; for a guarantee per group,
-        also the k rows of one person, of shape (k, n_features), and their k labels or one label
-        for all of them. A DataFrame if X is one. By default a row with the value farthest from
-        the mean in each column, or the rarest value of a non-numeric column, and the rarest label;
-        a person has ten such rows. The guarantee holds for any canary, and the bound is the closer
-        to it the more a canary adds, up to the source's clipping.
+        What is added: one row, of shape (n_features,), and its label. For a guarantee per group,
+        also k rows of one person, of shape (k, n_features), and k labels or one. A DataFrame if X
+        is one. By default a row with the value farthest from the mean in each column, or the
+        rarest value of a non-numeric column, and the rarest label; a person has ten such rows.
+        The guarantee holds for any canary; a canary that adds more, up to the source's clipping,
+        gives a closer bound.
 
     statistics : callable, default=released_statistics
         Takes a release and returns the numbers to examine: a dict of arrays of shape
-        (n_statistics,) by the name of a part, or one array. By default all that is released.
+        (n_statistics,) by part, or one array. Default: all that is released.
 
     n_trials : int, default=2000
-        Number of fits with the canary, and without it.
+        Number of fits with the canary, and as many without it.
 
     confidence : float, default=0.95
         Confidence of the verdict.
@@ -315,9 +312,8 @@ def audit_release(
     Raises
     ------
     ValueError
-        If the guarantee is about other neighbors, groups are missing or not used, the canary
-        is more than one record for a guarantee about records, or it changes nothing that is
-        released.
+        If the guarantee is about other neighbors, groups are missing or unused, the canary has
+        several rows for a guarantee about records, or it changes nothing in the release.
 
     References
     ----------
@@ -357,7 +353,7 @@ def audit_release(
     worlds = _Worlds(source, X, y, groups, canary, statistics)
     settings = {"n_jobs": n_jobs, "verbose": verbose, "label": "audit_release", "unit": "fits"}
     # Some hundred suffice to learn the effect of the canary and the noise on the statistics of a
-    # release, and all others test (rule of thumb).
+    # release; all others test (rule of thumb).
     n_learned = int(0.25 * n_trials)
     n_tested = n_trials - n_learned
     with warnings.catch_warnings():
@@ -366,7 +362,7 @@ def audit_release(
     if worlds.seeded and all(np.array_equal(*a.swapaxes(0, 1)) for a in learned.values()):
         raise ValueError(
             "The 'canary' parameter of audit_release changes nothing in the output of "
-            "'statistics'. Use a label that the source knows, and a row that it does not ignore."
+            "'statistics'. Use a known label, and a row that the source does not ignore."
         )
     score = BestScore(learned)
     tested = worlds.released([None] * n_tested, settings)
@@ -380,7 +376,7 @@ def _find(learned, tested, guarantee, confidence):
     """Return the evidence of scores of shape (n_fits, 2), a bound of μ and one of events."""
     distance = guarantee.gaussian_distance
     gaussian = distance is not None and 0 < distance < np.inf
-    # A part is left to the bound that does not assume Gaussian losses (rule of thumb: μ is 2 %
+    # A part is left to the bound that does not assume Gaussian losses (rule of thumb: μ is 2%
     # lower, and rare but complete leaks are found).
     missed = (1 - confidence) * (0.2 if gaussian else 1.0)
     scores = np.concatenate([learned, tested])
@@ -418,7 +414,7 @@ class _Worlds:
         if groups is None and self.n_rows != 1:
             raise ValueError(
                 f"The 'canary' parameter of audit_release has {self.n_rows} rows, but the "
-                "guarantee is about one record. Give one, or groups."
+                "guarantee is about one record. Pass one row, or groups."
             )
 
     def released(self, seeds, settings):
@@ -433,8 +429,8 @@ class _Worlds:
             numbers = [fit[part] for fit in fits]
             if len({len(row) for row in numbers}) > 1:
                 raise ValueError(
-                    "The 'statistics' parameter of audit_release must return as many numbers for "
-                    f"each release, got {min(map(len, numbers))} and {max(map(len, numbers))}"
+                    "The 'statistics' parameter of audit_release must return equally many numbers "
+                    f"for each release, got {min(map(len, numbers))} and {max(map(len, numbers))}"
                     f" for {part!r}."
                 )
             released[part] = np.reshape(numbers, (len(seeds), 2, -1)).astype(np.float64)
@@ -454,9 +450,9 @@ class _Worlds:
 def _check_guarantee(guarantee, groups):
     if guarantee.relation != "add/remove":
         raise ValueError(
-            "The 'source' parameter of audit_release must guarantee something for records that "
-            f"are added or removed, got one with relation={guarantee.relation!r}. See "
-            "audit_membership for records that are replaced."
+            "The 'source' parameter of audit_release must have a guarantee for added or removed "
+            f"records, got relation={guarantee.relation!r}. Use audit_membership for replaced "
+            "ones."
         )
     if (guarantee.unit == "group") != (groups is not None):
         raise ValueError(
@@ -466,7 +462,7 @@ def _check_guarantee(guarantee, groups):
 
 
 def _with_canary(X, y, canary, n_rows):
-    """Return rows and labels with those of the canary, by default extreme ones."""
+    """Return rows and labels plus the canary, by default an extreme one."""
     rows, labels = _extreme(X, y, n_rows) if canary is None else canary
     rows = as_frame(rows, "canary")
     if not hasattr(rows, "iloc"):
@@ -490,7 +486,7 @@ def _far(column):
 
 
 class BestScore:
-    """The weighted sum of statistics that distinguishes releases with and without a canary best.
+    """The weighted sum of statistics that best distinguishes releases with and without a canary.
 
     It learns from statistics by part, (n_fits, 2, n_statistics) each, without and with the canary.
     """
