@@ -69,15 +69,15 @@ def _conditions(release):
     exception = ""
     if noisy:
         exception = (
-            f" Except of {', '.join(noisy)}: what the schema says of them was found in the rows "
-            "behind noise (quantile_bounds, skdp bounds), which has cost privacy that the figures "
-            "here do not count. The ledger has its own entry of it."
+            f" The exceptions are {', '.join(noisy)}: noisy queries of the rows found what the "
+            "schema says of them (quantile_bounds, skdp bounds). The figures here do not count "
+            "what those queries cost. The ledger has an entry of its own for it."
         )
     return (
-        f"Columns, bounds, categories and {release.outcome.public} were known without a look at "
-        "the rows, and nothing else was released of the same rows: every further release adds to "
-        "the loss, and a ledger keeps the account. Whatever is computed from the file, by "
-        "anybody, adds nothing."
+        f"Nobody looked at the rows to choose columns, bounds, categories and "
+        f"{release.outcome.public}. Nothing else was released from the same rows: each further "
+        "release adds to the loss, and a ledger keeps the account. Whatever anybody computes from "
+        "the file adds nothing."
         f"{exception}"
     )
 
@@ -97,8 +97,8 @@ def large_delta(release):
         return ""
     return (
         f"delta = {guarantee.delta:g} is above 1/n for about {n:,.0f} {guarantee.counted} (a "
-        "noisy count): a delta as large would even allow one of them to be published. Use a delta "
-        f"far below 1/n, such as {10.0 ** floor(log10(0.1 / n)):g}; the noise grows slowly as "
+        "noisy count). A delta this large would even allow publishing one of them. Use a delta "
+        f"far below 1/n, such as {10.0 ** floor(log10(0.1 / n)):g}; noise grows slowly as "
         "delta falls."
     )
 
@@ -116,19 +116,19 @@ def warn_of_doubt(release, advice=""):
 
 
 def trade_off(guarantee, noun=None):
-    """Return the success of an adversary who knows everything else, in three sentences."""
+    """Return the success of an attacker who knows everything else, in a few sentences."""
     noun = f"the {guarantee.noun}" if noun is None else noun
     if guarantee.relation == "add/remove":
         which, rare = f"whether {noun} is in the data", f"{noun} is in the data"
     else:
         which = f"which of two versions of {noun} is in the data"
-        rare = "the first of the two is there"
+        rare = "the first of the two is in the data"
     return (
-        f"Somebody who knows everything else guesses {which}, both being equally likely: without "
-        f"the file this is right in 50% of cases, and with it in at most "
-        f"{_percent(guarantee.best_guess())}. Where {rare} in only 1 of 100 cases, and somebody "
-        "says so in as many, that is right in 1% of them without the file, and in at most "
-        f"{_percent(guarantee.precision_at(RARE))} with it. {_bits(guarantee, noun)}"
+        f"An attacker who knows everything else guesses {which}. If both answers are equally "
+        "likely, the guess is right in 50% of cases without the file, and in at most "
+        f"{_percent(guarantee.best_guess())} with it. If {rare} in only 1 of 100 cases, and the "
+        "attacker names 1 in 100, then 1% of those named are correct without the file, and at "
+        f"most {_percent(guarantee.precision_at(RARE))} with it. {_bits(guarantee, noun)}"
     )
 
 
@@ -138,10 +138,10 @@ def _bits(guarantee, noun):
     what = f"whether {noun} is in the data" if guarantee.relation == "add/remove" else noun
     if bits == inf:
         why = "epsilon is infinite" if guarantee.epsilon == inf else "delta is above 0"
-        return f"How many bits it says about {what} has no general bound, as {why}."
+        return f"The bits that the file reveals about {what} have no general bound, as {why}."
     digits = max(1 - floor(log10(max(bits, 1e-9))), 0)  # two significant ones, rounded up
     shown = ceil(bits * 10**digits * (1 - 1e-12)) / 10**digits
-    return f"The file says at most {shown:,.10g} bits about {what}."
+    return f"The file reveals at most {shown:,.10g} bits about {what}."
 
 
 def _contents(release):
@@ -149,10 +149,10 @@ def _contents(release):
     if release.encoder is not None:
         columns = f"{len(release.encoder.names)} columns ({release.n_features} when encoded)"
     left_out = release.guarantee.n_features - release.n_features
-    more = f" {left_out} other features were left out, which the guarantee is about too."
+    more = f" {left_out} other features were left out, and the guarantee covers them too."
     return (
-        "No rows and no program: numbers that were computed from the rows with noise, and what "
-        f"is public: {columns}, and {release.outcome.contents}."
+        "No rows and no code: noisy numbers that were computed from the rows, and what is "
+        f"public: {columns}, and {release.outcome.contents}."
         f"{more if left_out else ''}"
     )
 
@@ -160,12 +160,12 @@ def _contents(release):
 def _number_of_rows(added, noun):
     if not added:
         return "The number of rows is not protected."
-    return f"Whether {noun} is in the data at all is protected too, and so is the number of rows."
+    return f"Also protected: whether {noun} is in the data at all, and the number of rows."
 
 
 def _how_well(guarantee):
     if guarantee.epsilon == inf:
-        return "Not at all: epsilon is infinite, so that no noise was added."
+        return "Not at all: epsilon is infinite, so no noise was added."
     slack = f", delta = {guarantee.delta:g}" if guarantee.delta else ""
     return f"epsilon = {guarantee.epsilon:g}{slack}. {trade_off(guarantee)}"
 
@@ -194,7 +194,7 @@ def _whole_record(release):
     record = release.guarantee.to_record(n)
     what = f"All {p} values of a row together"
     if release.encoder is not None:
-        what = f"A row of the table, which moves {n} of {p} encoded elements at most"
+        what = f"A row of the table, which moves at most {n} of {p} encoded elements"
     return f"{what}: {_numbers(record)}. {trade_off(record, 'the row')}"
 
 
@@ -203,7 +203,7 @@ def _labels(release):
         return "Protected together with the columns."
     guarantee = release.label_guarantee
     if guarantee is None:
-        return "Not protected: they were used as they are."
+        return "Not protected: the source used them as they are."
     return f"Protected by themselves: {_numbers(guarantee)}. {trade_off(guarantee)}"
 
 
@@ -213,7 +213,7 @@ def _together(release):
     if both is release.guarantee:
         return ""
     if both is None:
-        return "No guarantee, for labels are not protected."
+        return "No guarantee, because labels are not protected."
     return f"{_numbers(both)}, for all features of a row and its label."
 
 

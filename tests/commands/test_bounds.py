@@ -48,7 +48,7 @@ def test_bounds_for_a_release(rows, done):
         *("--epsilon", 1, "--ledger", "ledger.json", "--accept", "people", "-o", "h.skdp"),
     )
     assert "spent so far: epsilon 2 of 3" in err
-    assert "Except of bmi, ward" in " ".join(Release.load("h.skdp").summary().split())
+    assert "The exceptions are bmi, ward" in " ".join(Release.load("h.skdp").summary().split())
 
 
 def test_people_and_classes(rows, done):

@@ -18,7 +18,7 @@ def test_the_text_answers_what_an_officer_asks(hospital, done):
     assert out.strip() == Release.load("hospital.skdp").summary()
     assert "4 columns (9 when encoded), and the classes died, home." in flat
     assert "One record: all columns of one row, and its label." in flat
-    assert "Whether the record is in the data at all is protected too" in flat
+    assert "Also protected: whether the record is in the data at all" in flat
     right = 100 * norm.cdf(1 / gaussian_sigma(4.0, 1e-5) / 2)
     how_well = flat.split("How well")[1].split("If it is known")[0]
     shown = float(how_well.split("%")[1].split()[-1])

@@ -197,8 +197,10 @@ def test_summary_says_what_it_is_and_what_it_guarantees(release):
     ]
     assert "(20, 1e-05)-differential privacy per element" in sections["For experts"][0]
     assert sections["How well"][0].startswith("epsilon = 20, delta = 1e-05.")
-    assert sections["Labels"] == ["Not protected: they were used as they are."]
-    assert sections["A record with its label"] == ["No guarantee, for labels are not protected."]
+    assert sections["Labels"] == ["Not protected: the source used them as they are."]
+    assert sections["A record with its label"] == [
+        "No guarantee, because labels are not protected."
+    ]
     assert sections["Columns"] == [f"{name!r}: numeric" for name in "abcdef"]
     counts = [round(n) for n in release.moments.class_counts]
     [line] = sections["What came out"]

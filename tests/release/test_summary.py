@@ -31,9 +31,9 @@ def test_a_release_states_the_trade_off_of_its_mechanism(release):
 def test_added_and_replaced_have_words_of_their_own(release):
     added = trade_off(release.guarantee)
     replaced = trade_off(release.guarantee.to_replace_one())
-    assert "guesses whether the record is in the data, both" in added
-    assert "Where the record is in the data in only 1 of 100 cases" in added
-    assert "guesses which of two versions of the record is in the data, both" in replaced
+    assert "guesses whether the record is in the data. If both" in added
+    assert "If the record is in the data in only 1 of 100 cases" in added
+    assert "guesses which of two versions of the record is in the data. If both" in replaced
 
 
 def test_nothing_is_certain_of_a_mechanism_that_may_show_the_data():
@@ -43,12 +43,12 @@ def test_nothing_is_certain_of_a_mechanism_that_may_show_the_data():
 
 def test_no_bound_in_bits_where_the_data_may_be_shown():
     shown = PrivacyGuarantee("m", [Mechanism("laplace", 1.0, 1e-5)], 1.0, 1, "c", "e")
-    last = "How many bits it says about the value has no general bound, as delta is above 0."
+    last = "have no general bound, as delta is above 0."
     assert trade_off(shown).endswith(last)
     open_ = PrivacyGuarantee("m", [Mechanism("pure", np.inf)], 1.0, 1, "c", "e")
     assert trade_off(open_).endswith("no general bound, as epsilon is infinite.")
     hidden = PrivacyGuarantee("m", [Mechanism("laplace", 1.0)], 1.0, 1, "c", "e")
-    assert trade_off(hidden).endswith("The file says at most 0.18 bits about the value.")
+    assert trade_off(hidden).endswith("The file reveals at most 0.18 bits about the value.")
 
 
 @pytest.mark.parametrize(
