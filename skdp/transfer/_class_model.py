@@ -103,7 +103,7 @@ class ClassModel(TargetModel, TransferModel):
         if any_label:
             sources = [*sources, self._alone(task, sources, terms, labels)]
         most = _MOST_COEFFICIENTS // (self.n_classes - 1)
-        rotated = terms.rotated(known, most) if any_label else terms
+        rotated = terms.rotated(known, most)
         likelihoods, design = [], self._terms(rotated, known)
         for source, scores in sources:
             offsets = source.center + self._offsets(task, labels, scores)
