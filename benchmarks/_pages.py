@@ -270,7 +270,7 @@ def transfers(record):
 
 
 # Numbers.
-OWN_NUMBERS = {"linear": "skdp, linear", "additive": "skdp, additive", "auto": "skdp, auto"}
+OWN_NUMBERS = {"linear": "skdp, linear", "gradients": "skdp, gradients", "auto": "skdp, auto"}
 MEAN_OF_FOUR = "mean of the four"
 NUMBER_COLUMNS = {
     "name": lambda r: OWN_NUMBERS.get(r["model"], r["model"]),

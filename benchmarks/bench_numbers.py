@@ -34,7 +34,7 @@ from sklearn.metrics import r2_score
 from skdp import DPStatisticsSource, DPTransferRegressor
 from skdp.datasets import load_heart_disease
 
-OWN, MERGED = ("linear", "additive", "auto"), ("linear", "auto")
+OWN, MERGED = ("linear", "auto"), ("linear", "auto")
 # Half the width of an interval of 80 %, in standard deviations.
 WIDTH = 1.2816
 OWNERS, FEWEST = (4, 12), 300  # rows of an owner at least
@@ -50,7 +50,7 @@ def make_release(rows, model, part, epsilon):
 def worth(release, rows):
     """R² reached and expected, and the share of outcomes in intervals of 80 %."""
     found, deviations = release.predict(rows.X_test, return_std=True)
-    expected, low, high = map(float, release.model.expected_r2)
+    expected, low, high = map(float, release.regression.r2)
     return {
         "r2": r2_score(rows.y_test, found),
         "inside": float(np.mean(np.abs(rows.y_test - found) < WIDTH * deviations)),
@@ -145,7 +145,7 @@ def transfers(release, encoded, y, order, draws):
     """Yield the number of outcomes known, and R² of transfer, release and these alone, by draw."""
     outcome, n_test = release.outcome, min(len(order) // 2, MOST_TEST)
     test, pool = order[:n_test], order[n_test:][:MOST_LABELS]
-    t, Z = outcome.positions(y), release.regression.basis.encode(encoded)
+    t, Z = outcome.positions(y), release.statistics.basis.encode(encoded)
     alone = r2_score(t[test], outcome.positions(release.predict(encoded[test])))
     for n in (10, 30, 100, len(pool)):
         if 0.8 * len(pool) < n < len(pool) or n > len(pool):

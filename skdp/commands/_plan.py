@@ -55,7 +55,7 @@ def add_arguments(parser):
     _add_spread(parser)
     parser.add_argument(
         "--model",
-        choices=("linear", "additive", "mixtures", "logistic", "auto"),
+        choices=("linear", "gradients", "mixtures", "logistic", "auto"),
         default="linear",
         help="what is released (default: linear, as the simulated effects are)",
     )

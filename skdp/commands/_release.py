@@ -35,10 +35,10 @@ def add_arguments(parser):
     add_accept(parser)
     parser.add_argument(
         "--model",
-        choices=("auto", "linear", "additive"),
+        choices=("auto", "linear", "gradients"),
         default="auto",
-        help="linear: sums of smooth functions of the columns; additive: of any functions; auto "
-        "(default): additive where there are rows enough for it",
+        help="linear: from sums over the rows; gradients, which auto (default) is: by noisy "
+        "gradient descent",
     )
     add_budget(parser, "a record, or of a person")
     add_output(parser, "the release", ".skdp")

@@ -1,4 +1,4 @@
-"""What a release holds: its report, and the shapes of its scores."""
+"""What a release holds: its report, and the effects of its columns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from skdp.displays._base import (
     require_kind,
 )
 
-# Columns of shapes that are drawn, those of the widest effects first, and how many side by side.
+# Columns whose effects are drawn, those of the widest effects first, and how many side by side.
 _MOST, _PER_LINE = 12, 4
 
 
@@ -185,11 +185,11 @@ class ReleaseDisplay(Display):
         ax.legend(frameon=False, loc="lower right", fontsize="small")
 
 
-class ShapeFunctionsDisplay(Display):
+class EffectsDisplay(Display):
     """What each value of each column adds to the log-odds of a class, or to a number.
 
-    A step function of the values of a number, with a band of two standard deviations of the noise
-    and a dotted line for missing values; a bar for each category, or for each of a few numbers.
+    A line over the values of a number, and a dotted one for missing values; a bar for each
+    category, or for each of a few numbers.
 
     Everything shown is in the release already, so that the plot has its guarantee and can be
     published wherever the release can.
@@ -224,11 +224,11 @@ class ShapeFunctionsDisplay(Display):
     --------
     >>> from skdp import DPStatisticsSource
     >>> from skdp.datasets import load_heart_disease
-    >>> from skdp.displays import ShapeFunctionsDisplay
+    >>> from skdp.displays import EffectsDisplay
     >>> heart = load_heart_disease()
-    >>> source = DPStatisticsSource(epsilon=8.0, encoder=heart.schema, model="additive")
+    >>> source = DPStatisticsSource(epsilon=8.0, encoder=heart.schema)
     >>> release = source.fit(heart.data, heart.target).release_
-    >>> display = ShapeFunctionsDisplay.from_release(release, columns=["age", "cp"]).plot()
+    >>> display = EffectsDisplay.from_release(release, columns=["age", "cp"]).plot()
     >>> [ax.get_title() for ax in display.axes_.flat]
     ['age', 'cp']
     """
@@ -264,14 +264,14 @@ class ShapeFunctionsDisplay(Display):
 
         Returns
         -------
-        display : ShapeFunctionsDisplay
+        display : EffectsDisplay
 
         Raises
         ------
         ValueError
             When it is something else, or has no such scores, columns or class.
         """
-        owner = "ShapeFunctionsDisplay.from_release"
+        owner = "EffectsDisplay.from_release"
         require_kind(owner, "release", release, ("effects",), "a Release, such as source.release_")
         effects = release.effects(positive)
         names = effects["column"].unique().tolist()
@@ -293,7 +293,7 @@ class ShapeFunctionsDisplay(Display):
 
         Returns
         -------
-        display : ShapeFunctionsDisplay
+        display : EffectsDisplay
             Itself.
 
         Raises
@@ -307,7 +307,7 @@ class ShapeFunctionsDisplay(Display):
         size = (3 * width, 2.6 * height)
         axes = self._take_axes(ax, len(names), (height, width), figsize=size, sharey=True)
         for panel, name in zip(axes, names, strict=True):
-            _draw_shape(panel, self.effects[self.effects["column"] == name], str(name))
+            _draw_effect(panel, self.effects[self.effects["column"] == name], str(name))
         for panel in self.axes_[:, 0] if self.axes_.ndim == 2 else axes[:1]:
             panel.set_ylabel(f"adds to {self.adds_to}")
         return self
@@ -355,15 +355,12 @@ def _widest(effects):
     return widths.nlargest(_MOST).index.tolist()
 
 
-def _draw_shape(ax, part, name):
-    """Draw one column: a line with a band of two deviations, or a bar for each category."""
+def _draw_effect(ax, part, name):
+    """Draw one column: a line, or a bar for each category."""
     given = part[part["value"].notna()]
     numbers = all(isinstance(value, float) for value in given["value"])
     if numbers and len(given) > 6:  # fewer numbers are drawn like categories
-        x = given["value"].astype(float)
-        ax.step(x, given["effect"], where="mid", color=OKABE_ITO[0])
-        ends = (given["effect"] + side * 2 * given["noise"] for side in (-1, 1))
-        ax.fill_between(x, *ends, step="mid", color=OKABE_ITO[0], alpha=0.2, lw=0)
+        ax.plot(given["value"].astype(float), given["effect"], color=OKABE_ITO[0])
         missing = part[part["value"].isna()]
         if len(missing):
             effect = missing["effect"].iloc[0]
@@ -372,7 +369,7 @@ def _draw_shape(ax, part, name):
     else:
         labels = ["missing" if value is None else _text(value, 12) for value in part["value"]]
         bars = [as_label(text) for text in labels]
-        ax.bar(bars, part["effect"], yerr=2 * part["noise"], color=OKABE_ITO[5])
+        ax.bar(bars, part["effect"], color=OKABE_ITO[5])
         # 36 letters stand side by side, with as many for each bar.
         upright = len(labels) * max(map(len, labels)) > 36
         ax.tick_params(axis="x", labelsize="small", rotation=90 if upright else 0)

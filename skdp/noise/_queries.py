@@ -21,10 +21,7 @@ class Share:
     fraction: float  # of the sum of all 1/σ², in (0, 1]
     numbers: int  # most noisy values of one answer; each costs the sampler's 2^-30 in ε
     sensitivity: float  # most L2 distance of the answers of two neighbors, in steps of their grid
-    uses: int = 1  # how often the query is asked; each use gets an equal part
-    # Of alternative queries only those of one option may be asked: the first one that is asked
-    # decides, and may depend on earlier answers. 0 for queries that can always be asked.
-    option: int = 0
+    uses: int = 1  # how often the query is asked at most; each use gets an equal part
 
 
 class GaussianQueries:
@@ -41,30 +38,44 @@ class GaussianQueries:
     # (ε, δ)-private for the largest μ of the analytic calibration (Balle and Wang, 2018).
 
     def __init__(self, epsilon, delta, shares, bits, report=None, draws=1):
-        options: dict = {}
-        for share in shares.values():
-            options[share.option] = options.get(share.option, 0.0) + share.fraction
-        whatever = options.pop(0, 0.0)
-        if whatever + max(options.values(), default=0.0) > 1 + _SUM_ROUNDING:
+        if sum(share.fraction for share in shares.values()) > 1 + _SUM_ROUNDING:
             raise ValueError(
                 f"The 'shares' parameter of GaussianQueries adds up to more than 1: {shares}."
             )
         self._shares, self._bits, self._report = dict(shares), bits, report
-        self._uses_left = {name: share.uses for name, share in shares.items()}
-        self._option = 0  # none yet
+        self._uses = {name: share.uses for name, share in shares.items()}
+        self._uses_left = dict(self._uses)
         n_numbers = draws * sum(share.numbers * share.uses for share in shares.values())
         epsilon, delta = float(epsilon), float(delta)
         self.distance = _distance(epsilon, delta, n_numbers)
         for name, share in shares.items() if self.distance < inf else ():
-            _checked(self.deviation(name, share.sensitivity), name)
+            largest = self.deviation(name, share.sensitivity)
+            _checked(largest, name)
+            _checked(largest / sqrt(share.uses), name)  # of a single use, see divide
         error = {} if self.distance == inf else _sampler_error(n_numbers)
         squared = self.distance * self.distance
         self.mechanism = Mechanism("gaussian", epsilon, delta, squared_distance=squared, **error)
 
     def deviation(self, name, sensitivity):
         """Return the standard deviation of one use of a query, in units of the sensitivity."""
-        share = self._shares[name]
-        return sensitivity / (self.distance * sqrt(share.fraction / share.uses))
+        share = self._shares[name].fraction / self._uses[name]
+        return sensitivity / (self.distance * sqrt(share))
+
+    def divide(self, name, uses):
+        """Divide the share of a query evenly into fewer uses than the most, before the first one.
+
+        The number may depend on the answers to earlier queries: however many uses there are, their
+        parts add up to the share.
+        """
+        # Given these answers, the uses are μ√f-private together, for a public f, whatever their
+        # number; so all queries compose as if it had been fixed beforehand.
+        most = self._shares[name].uses
+        if not 1 <= uses <= most or not self._uses_left[name] == self._uses[name] == most:
+            raise RuntimeError(
+                f"The share of query {name!r} can be divided once, before its first use, into 1 "
+                f"to {most} uses, not {uses}."
+            )
+        self._uses[name] = self._uses_left[name] = uses
 
     def add(self, name, values, sensitivity, scales=1.0):
         """Return the noisy answer to a query, in steps of a public grid, and spend its share.
@@ -109,12 +120,9 @@ class GaussianQueries:
         if not self._uses_left.get(name):
             raise RuntimeError(f"The share of query {name!r} is spent.")
         share = self._shares[name]
-        if share.option and share.option != (self._option or share.option):
-            raise RuntimeError(f"The share of query {name!r} is that of an option not taken.")
         if values.size > share.numbers or sensitivity > share.sensitivity:
             raise RuntimeError(f"Query {name!r} asks for more than its share was made for.")
         self._uses_left[name] -= 1
-        self._option = self._option or share.option
         return values
 
 
@@ -122,13 +130,15 @@ class _Rehearsal(GaussianQueries):
     """Queries to no rows, whose exact answers are zeros and get no noise."""
 
     def __init__(self, queries):
-        self._queries, self._shares, self._option = queries, queries._shares, 0
-        self._uses_left = {name: share.uses for name, share in self._shares.items()}
+        self._queries, self._shares = queries, queries._shares
+        self._uses = {name: share.uses for name, share in self._shares.items()}
+        self._uses_left = dict(self._uses)
         self.distance, self.mechanism = queries.distance, queries.mechanism
         self.contributions = {}
 
     def deviation(self, name, sensitivity):
-        return self._queries.deviation(name, sensitivity)
+        longer = self._uses[name] / self._shares[name].uses
+        return self._queries.deviation(name, sensitivity) * sqrt(longer)
 
     def add(self, name, values, sensitivity, scales=1.0):
         values = self._spend(name, np.asarray(values), sensitivity)

@@ -1,6 +1,7 @@
 """The release, which the source gives to the target, and all estimates that need no rows."""
 
 from skdp.release._basis import BasisFunctions
+from skdp.release._descent import Descent
 from skdp.release._evaluation import PrivateEvaluation
 from skdp.release._figures import Estimate
 from skdp.release._linear_regression import LinearRegression
@@ -11,7 +12,6 @@ from skdp.release._principal_model import PrincipalModel, tempered_scores
 from skdp.release._release import Release
 from skdp.release._report import ReportPage, report_page
 from skdp.release._rows_model import RowsModel
-from skdp.release._shapes import ShapeFunctions
 from skdp.release._statistics import NoisyStatistics, Statistics
 from skdp.release._subspace import Alignment, Subspace
 from skdp.release._table_model import TableModel
@@ -20,6 +20,7 @@ from skdp.utils._survival import StepFunction
 # isort: split
 # Shared within skdp, undocumented.
 from skdp.release._basis import COSINE_ORDERS
+from skdp.release._claims import CLAIMS_SHARE, NumberBins, TimeCells
 from skdp.release._exits import Exits
 from skdp.release._figures import SCORE_BINS
 from skdp.release._frame import elements_per_record, elements_per_value, value_guarantee
@@ -35,6 +36,14 @@ from skdp.release._number_evaluation import (
 from skdp.release._numbers import HALF_WIDTH, in_units
 from skdp.release._posterior import positive_mean, reliability
 from skdp.release._score_posterior import LEAST_ROWS
+from skdp.release._score_table import (
+    MOST_CELLS,
+    ScoreBins,
+    ScoreTable,
+    degrees_of_freedom,
+    pair_frame,
+    score_frame,
+)
 from skdp.release._statistics import measure_moments, positive_counts
 from skdp.release._subspace import class_medians
 from skdp.release._summary import (
@@ -50,6 +59,7 @@ from skdp.release._times import concordance, cumulative_hazards, curves
 
 __all__ = [
     "BasisFunctions",
+    "Descent",
     "LinearRegression",
     "LinearScores",
     "Mixtures",
@@ -60,7 +70,6 @@ __all__ = [
     "Release",
     "ReportPage",
     "RowsModel",
-    "ShapeFunctions",
     "Statistics",
     "Subspace",
     "TableModel",

@@ -136,6 +136,13 @@ class BasisFunctions(Part):
         require(in_range, f"{name}.column", f"must be from 0 to {release.n_features - 1}")
         require((self.low < self.high).all(), f"{name}.low", f"must be below {name}.high")
 
+    def places_in(self, other: "BasisFunctions") -> np.ndarray:
+        """Return where these functions are among others, of those that are there."""
+        numbers = zip(other.column.tolist(), other.order.tolist(), strict=True)
+        place = {function: k for k, function in enumerate(numbers)}
+        functions = zip(self.column.tolist(), self.order.tolist(), strict=True)
+        return np.array([place[f] for f in functions if f in place], dtype=int)
+
     def select(self, columns: np.ndarray) -> "tuple[BasisFunctions, np.ndarray]":
         """Return the functions of some of the columns, renumbered, and their positions.
 

@@ -20,15 +20,13 @@ def column_effects(release, positive=None):
     """Return the contribution of each value to the log-odds, see ``Release.effects``."""
     prediction = release.model.prediction
     sign = prediction.contrast(release, positive)
-    deviations = _deviations(release)
     lines: list = []
-    for number, (name, start, labels, blocks) in enumerate(_columns(release)):
+    for name, start, labels, blocks in _columns(release):
         rows = np.zeros((len(blocks), release.n_features))
         rows[:, start : start + blocks.shape[1]] = blocks
         effect = prediction.terms(release, rows) @ sign
-        noise = deviations(number, rows) * np.linalg.norm(sign)
-        lines += zip([name] * len(labels), labels, effect - effect.mean(), noise, strict=True)
-    return pd.DataFrame(lines, columns=["column", "value", "effect", "noise"])
+        lines += zip([name] * len(labels), labels, effect - effect.mean(), strict=True)
+    return pd.DataFrame(lines, columns=["column", "value", "effect"])
 
 
 def explained_row(release, x):
@@ -48,18 +46,6 @@ def explained_row(release, x):
 
     predict, facts = release.model.prediction.explanation(release, unscaled(row))
     return explain_prediction(lambda rows: predict(unscaled(rows)), row, schema=schema, **facts)
-
-
-def _deviations(release):
-    """Return a function of a column and rows: noise of its shape function, 0 where it has none."""
-    shapes = release.shapes
-
-    def noise(number, rows):
-        if shapes is None or not len(shapes.deviations):
-            return np.zeros(len(rows))
-        return shapes.effects(number)[1][shapes.codes(rows)[:, number]]
-
-    return noise
 
 
 def _columns(release):

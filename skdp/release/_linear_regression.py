@@ -96,7 +96,7 @@ class LinearRegression(Part):
         """Return the expected place of each row, (n_samples,); it may lie beyond the bounds."""
         return self.basis.encode(X) @ self.coefficients + self.intercept[0]
 
-    def deviation(self, places: np.ndarray, mean: float, variance: float) -> np.ndarray:
+    def deviation(self, places: np.ndarray, mean: float) -> np.ndarray:
         """Return the standard deviation of the places of rows about their predictions.
 
         Parameters
@@ -106,12 +106,9 @@ class LinearRegression(Part):
 
         mean : float
             Of all rows.
-
-        variance : float
-            Of places about exact predictions.
         """
         slope = (self.coefficient_sd[0] * (places - mean)) ** 2
-        return np.sqrt(variance + self.intercept_sd[0] ** 2 + slope)
+        return np.sqrt(self.variance[0] + self.intercept_sd[0] ** 2 + slope)
 
     def check(self, name: str, release: Any) -> None:
         """Raise ValueError unless these are of functions of the columns of a release."""

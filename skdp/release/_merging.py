@@ -77,22 +77,20 @@ def merge_problem(first, release, *, same=False):
 def rows_problem(release, max_rows):
     """Return why a release cannot be one of so many rows, or None."""
     # No more rows than that may be stated, all sums must be those that so many rows can have, up
-    # to their noise, and none may have more noise than that. Of shape functions, no value may
+    # to their noise, and none may have more noise than that. What a column adds to a score may not
     # exceed the largest log-odds of so many rows. So no owner counts for more in a merged release.
     sums = release.statistics.sums
     counts, noise = sums.pooled_counts
     if counts.sum() > max_rows + _DEVIATIONS * noise * np.sqrt(len(counts)):
         return f"it states more than max_rows={max_rows} rows"
-    numbers = list(sums.limits(max_rows))
-    if release.shapes is not None:
-        shapes = release.shapes
-        numbers.append(("shapes", shapes.values, shapes.deviations.max(), np.log(max_rows + 1)))
-    for name, array, noise, most in numbers:
+    for name, array, noise, most in sums.limits(max_rows):
         size = np.abs(array)
         # Those of several sources add up.
         largest = size.sum(axis=0).max() if noise.ndim else size.max()
         if noise.max() > most or largest > most + _DEVIATIONS * noise.sum():
             return f"its {name!r} are more, or have more noise, than max_rows={max_rows} rows give"
+    if release.descent is not None and release.descent.largest_effect > np.log(max_rows + 1):
+        return f"its 'descent' has larger coefficients than max_rows={max_rows} rows give"
     return None
 
 
@@ -130,12 +128,9 @@ def _difference(first, release):
         )
     if not first.statistics.is_like(release.statistics):
         return "their sums are of other functions of the columns. Use one 'model'."
-    shapes = first.shapes, release.shapes
-    if None not in shapes and not shapes[0].has_bins_of(shapes[1]):
-        return (
-            "their shape functions have other bins, which no version of skdp makes of the same "
-            "columns. Ask the owners for sound ones."
-        )
+    descents = first.descent, release.descent
+    if None not in descents and not descents[0].adds_to(descents[1]):
+        return "their coefficients are of other functions of the columns. Use one version of skdp."
     return None
 
 

@@ -27,7 +27,7 @@ class Model(Part):
     # What only some models have.
     statistics: Any = None
     hazards: Any = None
-    shapes: Any = None
+    descent: Any = None
     moments: Any = None
     linear: Any = None
     regression: Any = None

@@ -54,8 +54,7 @@ class NumberPrediction(ClassPrediction):
         places = self.model.places(rows)
         if not return_std:
             return in_units(release.outcome, places)
-        variance = self.model.variance
-        deviations = self.model.regression.deviation(places, self._mean, variance)
+        deviations = self.model.regression.deviation(places, self._mean)
         return in_units(release.outcome, places, deviations)
 
     def score(self, release: Any, y: Any, predicted: np.ndarray) -> float:
@@ -68,7 +67,7 @@ class NumberPrediction(ClassPrediction):
 
     def doubt(self) -> str | None:
         """Return the warning that nothing may be explained, or None."""
-        r2, low, high = self.model.expected_r2
+        r2, low, high = self.model.regression.r2
         if low > 0:
             return None
         return (
@@ -78,7 +77,7 @@ class NumberPrediction(ClassPrediction):
 
     def sample(self, release: Any, rows: np.ndarray, random_state: Any) -> np.ndarray:
         """Return numbers that rows may have had, with what their prediction leaves open."""
-        places, spread = self.model.places(rows), np.sqrt(self.model.variance)
+        places, spread = self.model.places(rows), np.sqrt(self.model.regression.variance[0])
         places = np.clip(places + spread * random_state.standard_normal(len(rows)), 0, 1)
         return release.outcome.decode(places[:, np.newaxis])
 
@@ -99,7 +98,7 @@ class NumberPrediction(ClassPrediction):
         """Return lines of the summary about a number; they are noisy and may be shown."""
         n = round(float(self.model.statistics.sums.row_counts.sum()))
         [mean] = in_units(release.outcome, np.array([self._mean]))
-        r2, low, high = self.model.expected_r2
+        r2, low, high = self.model.regression.r2
         name = "mean" if not release.outcome.log else "mean on the logarithmic scale"
         return [
             f"{release.guarantee.counted} (noisy; may be shown): {n:,}; {name} of the outcome: "

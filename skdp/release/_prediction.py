@@ -71,7 +71,7 @@ class ClassPrediction:
         if release.linear is None or unknown:
             raise ValueError(
                 "This release has no scores that are sums over columns. Those of "
-                "DPStatisticsSource with model='linear' or 'additive' have such scores; 'auto' "
+                "DPStatisticsSource with model='linear' or 'gradients' have such scores; 'auto' "
                 "uses these for tables."
             )
         classes = release.classes.tolist()
@@ -115,10 +115,6 @@ class ClassPrediction:
             lines.append(f"{release.guarantee.counted} of each class ({note}): {counts}")
         if linear is not None:
             lines += linear.result_lines(release)
-        if self.model.shapes is not None:
-            lines.append(
-                "shape functions are added to the linear scores; the expected AUC is without them"
-            )
         return lines
 
 

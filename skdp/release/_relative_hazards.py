@@ -61,20 +61,19 @@ class RelativeHazards:
         return np.clip(self.slope * (places - self.center), -_LARGEST, _LARGEST)
 
 
-def relative_hazards(model):
-    """Return :class:`RelativeHazards` of a model of noisy sums over rows that leave."""
-    sums = model.statistics.sums
-    rows = SyntheticRows(model.statistics, None).draw(_N_ROWS, np.random.RandomState(0))
-    places = np.sort(model.places(rows)).reshape(_N_GROUPS, -1).mean(axis=1)
+def relative_hazards(statistics, index):
+    """Return :class:`RelativeHazards` linear in an index of rows, by noisy sums over these."""
+    sums = statistics.sums
+    places = _typical(statistics, index)
     center = places.mean()
     # Of places from 0 to 1 residuals are twice as far apart.
     expected = 2 * (places - center)
     sources = [Exits.of(*of) for of in zip(sums.exits, sums.exit_sd, strict=True)]
-    pooled = model.statistics.exits
+    pooled = statistics.exits
     slope = _slope(expected, sources, sums.exit_places)
     total = 4 * max(sums.squares[0] / sums.row_counts.sum(), 0.0)
     concordance = []
-    for r2 in model.expected_r2:
+    for r2 in statistics.regression.r2:
         scaled = expected * np.sqrt(r2 * total / max(expected.var(), TINY))
         log_hazards = _slope(scaled, sources, sums.exit_places) * scaled
         concordance.append(pooled.concordance(log_hazards))
@@ -85,6 +84,25 @@ def relative_hazards(model):
         baseline=pooled.baseline(slope * expected),
         concordance=np.array(concordance),
     )
+
+
+def measured_hazards(statistics, log_hazards, concordance):
+    """Return :class:`RelativeHazards` of log-hazards that are known."""
+    typical = _typical(statistics, log_hazards)
+    center = float(typical.mean())
+    return RelativeHazards(
+        slope=1.0,
+        center=center,
+        spread=float(typical.std()),
+        baseline=statistics.exits.baseline(typical - center),
+        concordance=concordance,
+    )
+
+
+def _typical(statistics, index):
+    """Return the index of synthetic rows: means of equally many, in ascending order."""
+    rows = SyntheticRows(statistics, None).draw(_N_ROWS, np.random.RandomState(0))
+    return np.sort(index(rows)).reshape(_N_GROUPS, -1).mean(axis=1)
 
 
 def _slope(expected, sources, places):

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import InputTags, Tags, TargetTags
 from sklearn.utils.metaestimators import available_if
 
-from skdp.displays import ShapeFunctionsDisplay
+from skdp.displays import EffectsDisplay
 from skdp.privacy import WHOLE, PrivacyGuarantee, record_guarantee
 from skdp.release._column_table import describe_columns
 from skdp.release._columns import chosen_columns, encoded_rows
@@ -116,7 +116,7 @@ class Release:
     encoder: Schema | None = None
 
     statistics = _of_model("statistics", "Statistics or None: the noisy sums of a table.")
-    shapes = _of_model("shapes", "ShapeFunctions or None: functions added to the linear scores.")
+    descent = _of_model("descent", "Descent or None: coefficients found by noisy gradients.")
     moments = _of_model("moments", "Moments or None: counts, means and covariances of classes.")
     linear = _of_model("linear", "LinearScores or None: log-posteriors linear in the columns.")
     regression = _of_model("regression", "LinearRegression or None: of a number.")
@@ -280,8 +280,7 @@ class Release:
 
         The table has a row for each ``column`` and ``value`` (of a number, 33 between its bounds,
         or its steps if these are fewer; None: a missing value), with ``effect``, centered over
-        these rows, and ``noise``, an upper bound of the standard deviation of the noise in the
-        shape function; 0 where there is none, as that of linear scores is not known by column.
+        these rows.
         """
         return column_effects(self, positive)
 
@@ -298,8 +297,8 @@ class Release:
         return explained_row(self, x)
 
     def plot_effects(self, columns: Sequence[str] | None = None, positive: Any = None) -> Any:
-        """Plot :meth:`effects` by :class:`~skdp.displays.ShapeFunctionsDisplay`, return axes."""
-        display = ShapeFunctionsDisplay.from_release(self, columns=columns, positive=positive)
+        """Plot :meth:`effects` by :class:`~skdp.displays.EffectsDisplay`, return axes."""
+        display = EffectsDisplay.from_release(self, columns=columns, positive=positive)
         return display.plot().axes_
 
     def describe_columns(self, confidence: float = 0.95) -> pd.DataFrame:
@@ -363,7 +362,7 @@ class Release:
         differences of their frequencies and means. With two classes, the intercept at a new
         site is uncertain by the spread of those of the sources, see ``intercept_sd``.
 
-        The releases are of :class:`~skdp.DPStatisticsSource` with its linear or additive model,
+        The releases are of :class:`~skdp.DPStatisticsSource` with sums of a table,
         and of the same columns in any order, bounds, categories and classes; ValueError says which
         differs, and how. Warns when one has so much noise that the result is better without it.
         ``disjoint`` says that you know that no person has rows in two of the sources, which the

@@ -8,7 +8,7 @@ from skdp.source._integers import RowGrid
 from skdp.source._joint_sums import JointSums
 from skdp.source._planning import ReleasePlan, plan_release
 from skdp.source._private_bounds import PrivateBounds, quantile_bounds
-from skdp.source._private_rows import MODELS, PrivateRows
+from skdp.source._private_rows import MODELS, PrivateRows, PublicColumns
 from skdp.source._rows_source import DPSource
 from skdp.source._statistics_source import DPStatisticsSource
 

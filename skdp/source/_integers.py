@@ -100,12 +100,29 @@ def squared_norms(rows):
 
 def row_probabilities(scores):
     """Return the softmax of each row of scores; it depends on its row alone, to the last bit."""
-    below = scores.max(axis=1, keepdims=True) - scores
-    far = below >= _RANGE
-    steps = np.where(far, 0, below * 4.0**_TABLE_BITS).astype(np.int64)
-    exps = _COARSE[steps >> _TABLE_BITS] * _FINE[steps & ((1 << _TABLE_BITS) - 1)]
-    exps = np.rint(np.where(far, 0, exps) * 2.0**40)  # whose sums over the classes are exact
+    # Sums over the classes are exact.
+    exps = np.rint(_decay(scores.max(axis=1, keepdims=True) - scores) * 2.0**40)
     return exps / exps.sum(axis=1, keepdims=True)
+
+
+def row_logistic(scores):
+    """Return 1/(1 + exp(−score)) of each score alone, to the last bit."""
+    below = _decay(np.abs(scores))
+    return np.where(scores > 0, 1.0, below) / (1.0 + below)
+
+
+def row_exponentials(scores):
+    """Return exp of scores between −16 and 16, of each alone to the last bit."""
+    half = _RANGE / 2
+    return _decay(half - np.clip(scores, -half, half)) * np.exp(half)
+
+
+def _decay(x):
+    """Return exp(−x) for x of at least 0, which is 0 from 32 on."""
+    far = x >= _RANGE
+    steps = np.where(far, 0, x * 4.0**_TABLE_BITS).astype(np.int64)
+    exps = _COARSE[steps >> _TABLE_BITS] * _FINE[steps & ((1 << _TABLE_BITS) - 1)]
+    return np.where(far, 0, exps)
 
 
 def rescaled(rows, radius):

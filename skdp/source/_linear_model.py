@@ -27,16 +27,6 @@ _MOST_RADII = 1e6
 _FREQUENCY_STEPS = 2**14
 # Share of the budget of the squared deviations of a number from its mean (rule of thumb).
 _SQUARES = 0.05
-# Suffix of the names of queries that are repeated.
-AGAIN = " again"
-# Of each query, the field of its noise.
-_NOISE_OF = {
-    "counts": "count_sd",
-    "total": "total_sd",
-    "contrast": "contrast_sd",
-    "second": "second_sd",
-    "squares": "square_sd",
-}
 # Bound of the rounding of a norm that is computed in floating point.
 _ROUNDING = 1 + 1e-12
 
@@ -51,11 +41,6 @@ class StatisticsModel(ABC):
     """
 
     one_pass: bool = False
-
-    @property
-    def branches(self) -> list[Any]:
-        """Return models whose ``learn`` together does all that this one may do, for rehearsals."""
-        return [self]
 
     @abstractmethod
     def grid(self, columns: Any, radius: float | None) -> RowGrid:
@@ -136,32 +121,23 @@ def shares_of_sums(fractions, n_classes, n_basis):
     }
 
 
-def perturb_sums(sums, grid, queries, first=None):
-    """Return noisy statistics; spends the shares "counts", "total", "contrast" and "second".
-
-    With ``first``, of the same sums, they are perturbed again, and the mean of both is returned.
-    """
+def perturb_sums(sums, grid, queries):
+    """Return noisy statistics; spends the shares "counts", "total", "contrast" and "second"."""
     t = sums.sums.shape[1]
-    ending = "" if first is None else AGAIN
-    names = {name: f"{name}{ending}" for name in _NOISE_OF}
-    counts, count_sd, codes, exits = perturb_counts(sums.counts, grid, queries, names["counts"])
-    if first is None:
-        steps = frequency_steps(counts, count_sd)
-    else:
-        # Of the one source.
-        steps = np.rint(first.frequencies[0] * _FREQUENCY_STEPS).astype(np.int64)
+    counts, count_sd, codes, exits = perturb_counts(sums.counts, grid, queries, "counts")
+    steps = frequency_steps(counts, count_sd)
     total = sums.sums.sum(axis=0)
     contrast = codes @ sums.sums - np.outer(steps, total)
     contrast_norm = np.linalg.norm(codes.T - steps, axis=1).max() * _ROUNDING
     upper = np.triu_indices(t)
     # Off the diagonal half the variance, as ‖zzᵀ‖ counts each product twice.
     scales = np.where(upper[0] == upper[1], 1.0, np.sqrt(0.5))
-    packed = queries.add(names["second"], sums.second[upper], GRID**2, scales)
+    packed = queries.add("second", sums.second[upper], GRID**2, scales)
     second = np.zeros((t, t))
     second[upper] = packed * grid.step**2
-    noisy_total = queries.add(names["total"], total, GRID)
-    noisy_contrast = queries.add(names["contrast"], contrast, GRID * contrast_norm)
-    statistics = NoisyStatistics(
+    noisy_total = queries.add("total", total, GRID)
+    noisy_contrast = queries.add("contrast", contrast, GRID * contrast_norm)
+    return NoisyStatistics(
         counts=counts,
         total=noisy_total * grid.step,
         contrast=noisy_contrast * (grid.step / _FREQUENCY_STEPS),
@@ -169,15 +145,12 @@ def perturb_sums(sums, grid, queries, first=None):
         second=second + np.triu(second, 1).T,
         radius=grid.radius,
         count_sd=count_sd,
-        total_sd=queries.deviation(names["total"], grid.radius),
-        contrast_sd=queries.deviation(
-            names["contrast"], grid.radius * contrast_norm / _FREQUENCY_STEPS
-        ),
-        second_sd=queries.deviation(names["second"], grid.radius**2),
-        **_perturb_squares(sums.squares, steps, queries, names["squares"]),
+        total_sd=queries.deviation("total", grid.radius),
+        contrast_sd=queries.deviation("contrast", grid.radius * contrast_norm / _FREQUENCY_STEPS),
+        second_sd=queries.deviation("second", grid.radius**2),
+        **_perturb_squares(sums.squares, steps, queries, "squares"),
         **exits,
     )
-    return statistics if first is None else _mean(first, statistics)
 
 
 def perturb_counts(counts, grid, queries, name):
@@ -237,14 +210,6 @@ def _perturb_squares(squares, steps, queries, name):
         "squares": queries.add(name, deviations, largest) / unit,
         "square_sd": np.array([queries.deviation(name, largest / unit)]),
     }
-
-
-def _mean(first, again):
-    """Return the mean of two perturbations of the same sums, with noise that is independent."""
-    given = {name: sd for name, sd in _NOISE_OF.items() if getattr(first, name) is not None}
-    means = {name: (getattr(first, name) + getattr(again, name)) / 2 for name in given}
-    noise = {sd: np.hypot(getattr(first, sd), getattr(again, sd)) / 2 for sd in given.values()}
-    return replace(first, **means, **noise)
 
 
 def frequency_steps(counts, deviation):

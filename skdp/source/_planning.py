@@ -296,7 +296,7 @@ def plan_release(
         Where the outcome is a time, and needed there: the share of rows with the event up to the
         horizon, a public guess. The others are simulated to leave evenly up to the horizon.
 
-    model : {"linear", "additive", "mixtures", "logistic", "auto"}, default="linear"
+    model : {"linear", "gradients", "mixtures", "logistic", "auto"}, default="linear"
         What is released, see :class:`DPStatisticsSource`. Simulated effects are linear.
 
     n_owners : int, default=1

@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator, clone
 
 from skdp.privacy import PrivacyGuarantee
 from skdp.release import BasisFunctions, Release
-from skdp.source._additive_model import AdditiveModel, ChosenModel
 from skdp.source._dask_rows import announced_columns, is_dask, sum_dask
 from skdp.source._door import (
     check_labels,
@@ -25,6 +24,7 @@ from skdp.source._door import (
     read_outcome,
     read_persons,
 )
+from skdp.source._gradient_model import GradientModel
 from skdp.source._integers import WEIGHT_GRID, ExactSums, RowGrid, chunk_rows
 from skdp.source._linear_model import LinearModel, StatisticsModel, is_narrow
 from skdp.source._logistic_model import LogisticModel
@@ -46,16 +46,16 @@ from skdp.utils._warnings import warn
 
 MODELS: dict[str, StatisticsModel] = {
     "linear": LinearModel(),
-    "additive": AdditiveModel(),
+    "gradients": GradientModel(),
     "mixtures": MixturesModel(),
     "logistic": LogisticModel(),
 }
-# Those of each kind of outcome. "auto" is for tables in memory; for other rows the linear one is,
-# or for wide ones mixtures. Of times, shape functions did not earn their budget.
+# Those of each kind of outcome.
+_NARROW = ("linear", "gradients")
 _MODELS_OF: dict[str, dict[str, StatisticsModel]] = {
-    "class": MODELS | {"auto": ChosenModel()},
-    "number": {"linear": LinearModel(), "additive": AdditiveModel(), "auto": ChosenModel()},
-    "event": {"linear": LinearModel()},
+    "class": MODELS,
+    "number": {name: MODELS[name] for name in _NARROW},
+    "event": {name: MODELS[name] for name in _NARROW},
 }
 
 
@@ -383,14 +383,12 @@ def _model(source, columns, outcome, in_parts):
     """Return what is learned of an outcome; raise ValueError for what cannot be."""
     known = _MODELS_OF[outcome.kind]
     if source.model == "auto":
-        narrow = "linear" if is_narrow(columns) else "mixtures"
-        name = narrow if columns.schema is None or in_parts else "auto"
-        return known.get(name, MODELS["linear"])
+        wide = not is_narrow(columns) and "mixtures" in known
+        return known["mixtures" if wide else "linear" if in_parts else "gradients"]
     if source.model not in known:
-        others = [name for name in known if name != "auto"]
         raise ValueError(
             f"The 'model' parameter of DPStatisticsSource is {source.model!r}, for an outcome "
-            f"that is {outcome.about}. Use {listed(others)} or 'auto'."
+            f"that is {outcome.about}. Use {listed(list(known))} or 'auto'."
         )
     return known[source.model]
 

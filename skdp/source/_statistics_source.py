@@ -98,19 +98,18 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         ``"event_value"`` names how they are written, as 2 or "dead". None: what the encoder's
         schema says, classes otherwise.
 
-    model : {"auto", "linear", "additive", "mixtures", "logistic"}, default="auto"
+    model : {"auto", "linear", "gradients", "mixtures", "logistic"}, default="auto"
         What is learned besides the moments. ``"linear"``: linear scores of public functions of
-        the columns, in one pass; for tables. ``"additive"``: these, and nonlinear functions of
-        single columns, by noisy boosting with half of the budget; for tables of
-        some thousand rows. ``"mixtures"``: mixtures of normal distributions of
-        each class in the principal subspace. ``"logistic"``: a softmax regression by noisy
-        gradient descent; for many rows and classes that a linear rule separates, such as those
-        of oriented gradients. The last two measure distances between rows, so columns must be
-        comparable, as pixels are: they are not for tables. ``"auto"``: with an
-        ``encoder`` "additive" where noisy counts show enough rows, otherwise
-        "linear", as for rows that arrive in parts; "linear" for arrays of up to 100 columns, and
-        "mixtures" for more, which needs tens of thousands of rows. For an array of more than 100
-        columns, "linear" uses no nonlinear functions.
+        the columns, in one pass. ``"gradients"``: such scores by noisy gradient descent, after
+        the sums of "linear" with a fifth of the budget; rows are read for every step, 200 times at
+        most. ``"mixtures"``: mixtures of normal distributions of each class in the principal
+        subspace. ``"logistic"``: a softmax regression by noisy
+        gradient descent there; for many rows and classes that a linear rule separates, such as
+        those of oriented gradients. The last two measure distances between rows, so columns must
+        be comparable, as pixels are: they are not for tables. ``"auto"``: "gradients" for tables
+        and for arrays of up to 100 columns, or "linear" for rows that arrive in parts; "mixtures"
+        for arrays of classes with more columns, which needs tens of thousands of rows. For an
+        array of more than 100 columns, there are no nonlinear functions of the columns.
 
     radius : float or None, default=None
         R, in units of encoded columns, for sums in one pass; public. None: from the number
@@ -462,7 +461,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             guarantee,
             make,
             private=(plan.model, rows, queries),
-            rehearsals=[(branch, nothing, queries.rehearsal()) for branch in plan.model.branches],
+            rehearsals=[(plan.model, nothing, queries.rehearsal())],
             ledger=self.ledger,
             name=type(self).__name__,
             doubt=warn_of_doubt,

@@ -1,5 +1,6 @@
 """What the three estimators of a target share: sources, columns, report, explanation."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.privacy import PrivacyGuarantee
 from skdp.release import TARGET_ADVICE, warn_of_doubt
-from skdp.tabular import Explanation
-from skdp.transfer._inspection import explainable, report_frame
+from skdp.tabular import Explanation, Schema, bounded_columns
 from skdp.transfer._noise_aware import NOISE_AWARE
+from skdp.transfer._scorers import CONTRADICTION
 from skdp.transfer._sources import (
     as_releases,
     check_columns,
@@ -21,8 +22,9 @@ from skdp.transfer._sources import (
     refuse_embedding,
     summed_guarantee,
 )
-from skdp.utils._frames import as_frame
-from skdp.utils._validation import check_magnitude, forget_fit, validate_data
+from skdp.utils._frames import WholeTable, as_frame, one_row
+from skdp.utils._text import named_like
+from skdp.utils._validation import check_array, check_magnitude, forget_fit, validate_data
 from skdp.utils._warnings import warn
 
 # Of scores: estimator, number of unknown outcomes and of rows.
@@ -52,29 +54,26 @@ class TransferEstimator(BaseEstimator):
         self._matching = match_columns(releases, X, strategy)
         rows = self._matching.rows(self, X, reset=True)
         check_magnitude(rows, "X")
+        if self._matching.n_shared is None:
+            self._matching = replace(self._matching, n_shared=rows.shape[1])
         return releases, rows
 
-    def _checked(self, rows, is_labeled):
-        """Return all sources of a number or a time, after checks; see :func:`named_sources`."""
-        refuse_embedding(self._matching, rows.shape[1])
+    def _sources(self, model, rows, is_labeled):
+        """Return the sources of a model of numbers or times, after checks."""
+        refuse_embedding(self._matching)
         together, singles = self._named(rows, np.where(is_labeled, 0, -1))
-        return together + singles
+        settings = {"any_label": bool(is_labeled.any())}
+        return model.sources_of(together + singles, self._matching.n_shared, rows, **settings)
 
     def _named(self, rows, labels):
         """Return sources together and single ones, after checks; see :func:`named_sources`."""
         check_columns(self, self._matching, rows, labels)
         any_label = bool((labels >= 0).any())
         together, singles = named_sources(self._matching.releases, with_singles=any_label)
-        for name, release, _, _ in together:
+        for name, release, _ in together:
             which = name if len(together) > 1 else "the source"
             warn_of_doubt(release, TARGET_ADVICE.format(which=which))
         return together, singles
-
-    @property
-    def _n_shared(self):
-        """Number of columns, the first ones, that are the sources'."""
-        matching = self._matching
-        return matching.n_shared if matching.releases else 0
 
     def _learned(self, releases, rows, model, n_labels, sampling):
         """Set what all estimators have after :meth:`fit`."""
@@ -119,10 +118,13 @@ class TransferEstimator(BaseEstimator):
         0  target alone  target     1.0        30
         """
         check_is_fitted(self)
-        return report_frame(self.model_.contributions, self._n_labels, self.label_sampling_)
+        frame = pd.DataFrame([vars(part) for part in self.model_.contributions])
+        frame.insert(4, "n_labels", self._n_labels)
+        frame.insert(5, "label_sampling", self.label_sampling_)
+        return WholeTable(frame)
 
     def _explained(self, row, schema, unscaled):
-        """Return the explanation of a row between bounds; see :func:`explainable`."""
+        """Return the explanation of a row between bounds; see :func:`_explainable`."""
         raise NotImplementedError
 
     def explain(self, x: ArrayLike | pd.DataFrame | pd.Series) -> Explanation:
@@ -165,15 +167,10 @@ class TransferEstimator(BaseEstimator):
         """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
-        return self._explained(*explainable(x, self._matching, self._limits, self._rows, names))
+        return self._explained(*_explainable(x, self._matching, self._limits, self._rows, names))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "guarantee_")
-
-
-# Standard deviations from no relation from which outcomes contradict a source: six in a thousand
-# do by chance.
-_CONTRADICTION = 2.5
 
 
 def warn_of_contradiction(deviations, finding):
@@ -181,10 +178,60 @@ def warn_of_contradiction(deviations, finding):
 
     ``finding`` says how they contradict it.
     """
-    if deviations < -_CONTRADICTION:
+    if deviations < -CONTRADICTION:
         warn(
             f"The outcomes in y contradict the source: {finding} ({-deviations:.1f} standard "
             "errors from no relation). Check that its columns, their units and its outcome mean "
             "the same here, see report() for the weight of each kind of model, or use no source "
             "(source=None)."
         )
+
+
+def _readable_columns(row, matching, names, limits):
+    """Return a schema of the columns of a row, with the offset and width of each.
+
+    Where neither a schema nor a release bounds them, they are within ``limits``.
+    """
+    n = matching.n_shared
+    same = [release for release in matching.releases if not matching.embeds(release, n)]
+    name_lists = [matching.names, names, *(release.feature_names for release in same)]
+    name_lists += [[f"x{j}" for j in range(len(row))]]
+    names = next(list(name_list) for name_list in name_lists if name_list is not None)
+    encoders = [release.encoder for release in same if release.encoder is not None]
+    bounds = [release.bounds for release in same if release.bounds is not None]
+    columns: tuple = ()
+    low, width = np.zeros(len(row)), np.ones(len(row))
+    extra = matching.extra_encoder
+    parts = [
+        (slice(0, n), encoders[0] if encoders else None, bounds[0] if bounds else limits[:, :n]),
+        (slice(n, len(row)), None if extra is None else extra.schema_, limits[:, n:]),
+    ]
+    for part, schema, limits in parts:
+        if schema is not None:
+            columns += schema.columns
+            continue
+        numbers = bounded_columns(names[part], limits, row[part])
+        low[part] = [column.low for column in numbers]
+        width[part] = [column.high - column.low for column in numbers]
+        columns += numbers
+    return Schema(columns), low, width
+
+
+def _explainable(x, matching, limits, validated, names):
+    """Return one row between bounds, their schema, and a function that undoes that scaling."""
+    x, n_columns = named_like(one_row(x), matching.names), limits.shape[1]
+    columns = set(getattr(x, "columns", ()))
+    encoded = matching.is_raw and not columns >= set(matching.names)
+    if encoded and matching.extra_encoder is None:
+        row = matching.releases[0].encode(x)[0]
+    elif columns or not encoded:
+        row = validated(x)[0]
+    elif x.shape[1] == n_columns:
+        row = check_array(x)[0]
+    else:
+        raise ValueError(
+            f"The 'x' parameter of explain has {x.shape[1]} values, and {n_columns} encoded ones "
+            "are expected. Pass a row of the table as a DataFrame."
+        )
+    schema, low, width = _readable_columns(row, matching, names, limits)
+    return (row - low) / width, schema, lambda Z: low + Z * width

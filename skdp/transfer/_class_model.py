@@ -6,10 +6,14 @@ from functools import partial
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from skdp.transfer._evidence import contradicts
 from skdp.transfer._likelihoods import SoftmaxLikelihood
-from skdp.transfer._priors_and_costs import sampling_offsets
-from skdp.transfer._scorers import normalized_log_posteriors, on_all_columns, source_scorer
+from skdp.transfer._priors_and_costs import OTHER_LEVEL, sampling_offsets
+from skdp.transfer._scorers import (
+    contradicts,
+    normalized_log_posteriors,
+    on_all_columns,
+    source_scorer,
+)
 from skdp.transfer._target_model import (
     CHANGED,
     TARGET,
@@ -17,11 +21,11 @@ from skdp.transfer._target_model import (
     Source,
     TargetModel,
 )
-from skdp.transfer._task import TransferModel, TransferResult
+from skdp.transfer._task import PairedRelease, TransferModel, TransferResult
 
 # Prior standard deviations of log-odds, see benchmarks/bench_targets.py: of the intercept if class
-# frequencies are those of the source, and if they are arbitrary.
-_SAME_LEVEL, _OTHER_LEVEL = 0.3, 1.0
+# frequencies are those of the source.
+_SAME_LEVEL = 0.3
 # Of slopes, and of the sum of functions of the columns. With one strength of 1, log loss of four
 # hospitals with 10 to 60 labels is .002 higher. Releases of more classes may be far too sure, and
 # labels of images and sensors show more than evidence tells of so many coefficients: if it chooses
@@ -39,7 +43,7 @@ _MOST_COEFFICIENTS = 800
 
 def class_beliefs(task, release=None):
     """Return how far classes at the target may lie from a release."""
-    level = _OTHER_LEVEL
+    level = OTHER_LEVEL
     if release is not None and release.statistics is not None:
         spread, n_others = release.linear.intercept_sd, release.statistics.n_sources - 1
         if spread is not None:
@@ -53,25 +57,23 @@ def class_beliefs(task, release=None):
 def release_sources(task, terms):
     """Return the sources of releases with their log-posteriors of all rows, all together first."""
     pairs = [pair for pair in task.pairs if pair.release.moments is not None]
-    singles = task.single_pairs if task.labels_any else []
-    if len(pairs) > 1:
-        singles = [*pairs, *singles] if task.labels_any else []
-    scorers = [on_all_columns(task, source_scorer(pair)) for pair in pairs]
-    named = []
+    any_label = bool((task.labels >= 0).any())
+
+    def named(pair):
+        scorer = on_all_columns(task, source_scorer(pair))
+        return pair.name, pair.release, partial(normalized_log_posteriors, scorer)
+
+    parts = [named(pair) for pair in pairs]
     if len(pairs) > 1:
         rows = np.array([pair.release.model.effective_rows(pair.release) for pair in pairs])
-        pool = partial(log_linear_pool, scorers, rows / rows.sum())
-        named.append(("all sources", None, pool))
-    elif pairs:
-        scorer = partial(normalized_log_posteriors, scorers[0])
-        named.append((pairs[0].name, pairs[0].release, scorer))
-    for pair in singles:
-        scorer = partial(normalized_log_posteriors, on_all_columns(task, source_scorer(pair)))
-        named.append((pair.name, pair.release, scorer))
-    shares = [0.5, *[0.5 / len(singles)] * len(singles)] if singles else [1.0]
+        pool = partial(log_linear_pool, [part[-1] for part in parts], rows / rows.sum())
+        parts = [("all sources", None, pool), *(parts if any_label else [])]
+    if any_label:
+        parts += [named(PairedRelease(task, *source)) for source in task.single_sources]
+    shares = [1.0] if len(parts) == 1 else [0.5, *[0.5 / (len(parts) - 1)] * (len(parts) - 1)]
     return [
         (Source(name, share, predict, terms, class_beliefs(task, release)), predict(task.X))
-        for (name, release, predict), share in zip(named, shares, strict=False)
+        for (name, release, predict), share in zip(parts, shares, strict=False)
     ]
 
 
@@ -92,12 +94,11 @@ class ClassModel(TargetModel, TransferModel):
 
     # Weight below which the labels favor the target alone.
     min_source_weight = 0.5
+    target_classifier = None
 
     def __init__(self, task, sources, terms):
-        self.dtype, labeled = task.X.dtype, ~task.unlabeled
+        labeled, self.n_classes = ~task.unlabeled, task.n_classes
         labels, known = task.labels[labeled], task.X[labeled]
-        self.n_classes, any_label = task.n_classes, len(labels) > 0
-        self.n_labels = len(labels)
         # Slopes of more classes are about 0, and their probabilities those of the mode. About
         # frequencies, class means lose two points on human activity with 3 labels per class;
         # moderated for so many directions that labels do not show, log loss on USPS with 10 is
@@ -105,24 +106,20 @@ class ClassModel(TargetModel, TransferModel):
         self.of_two = self.n_classes == 2
         if self.of_two:
             sources = [(replace(s, center=log_frequencies(logs)), logs) for s, logs in sources]
-        if any_label:
+        if len(labels):
             sources = [*sources, self._alone(task, sources, terms, labels)]
-        most = _MOST_COEFFICIENTS // (self.n_classes - 1)
-        rotated = terms.rotated(known, most)
-        likelihoods, design = [], self._terms(rotated, known)
+        rotated = terms.rotated(known, _MOST_COEFFICIENTS // (self.n_classes - 1))
+        likelihoods, design = [], _with_constant(rotated, known)
         for source, scores in sources:
-            offsets = source.center + self._offsets(task, labels, scores)
+            offsets = source.center
+            if task.sampling == "stratified":  # for a random sample they are evidence
+                offsets = offsets + sampling_offsets(labels, np.exp(scores))
             own = design if source.terms is terms else design[:, :1]
             centered = (scores - source.center)[labeled]
             likelihoods.append(SoftmaxLikelihood(own, labels, centered, offsets))
         held = [replace(s, terms=rotated) if s.terms is terms else s for s, _ in sources]
-        self.is_contradicted = (
-            any_label
-            and held[0].predict is not None
-            and contradicts(labels, sources[0][1][labeled])
-        )
-        super().__init__(held, likelihoods, len(known), tells=any_label)
-        self.target_classifier = None
+        self.is_contradicted = contradicts(labels, sources[0][1][labeled])
+        super().__init__(held, likelihoods, len(known), tells=len(known) > 0)
 
     def _alone(self, task, sources, terms, labels):
         """Return the target alone, around the class frequencies that are expected."""
@@ -136,30 +133,14 @@ class ClassModel(TargetModel, TransferModel):
         source = Source(TARGET, share, None, terms, beliefs, center=logs[0], source_weight=0.0)
         return source, logs
 
-    def _offsets(self, task, labels, log_posteriors):
-        """Return log-ratios of class frequencies among labels and in the posteriors of all rows.
-
-        They are due to the choice of labels; for a random sample they are evidence, and 0 here.
-        """
-        if task.sampling == "random" or not len(labels):
-            return np.zeros(self.n_classes)
-        return sampling_offsets(labels, np.exp(log_posteriors))
-
-    def _terms(self, terms, rows):
-        return np.column_stack([np.ones(len(rows)), terms(rows)])
-
     def _mixed(self, X, chosen):
         """Return logarithms of posteriors averaged over candidates of chosen sources."""
         logs, weights = [], []
         for source, likelihood, kept in self._kept():
             if not chosen(source):
                 continue
-            scores = np.zeros((len(X), self.n_classes))
-            if source.predict is not None:
-                scores = source.predict(X) - source.center
-            design = self._terms(source.terms, X)
+            prior = _with_constant(source.terms, X), source.predicted(X), source.center
             for posterior, weight in kept:
-                prior = design, scores, source.center
                 logs.append(likelihood.log_probabilities(posterior, *prior, moderated=self.of_two))
                 weights.append(weight)
         if not logs:
@@ -182,8 +163,6 @@ class ClassModel(TargetModel, TransferModel):
     @property
     def favors_target(self):
         """Whether labels are likelier by the target alone than by the first source."""
-        if self.sources[0].predict is None or self.n_labels == 0:
-            return False
         first = [c.log_odds for c in self.candidates if c.source == 0 and CHANGED not in c.name]
         own = [c.log_odds for c in self.candidates if c.name == TARGET]
         alone_odds = np.log([s.probability for s in self.sources if s.name == TARGET])
@@ -197,11 +176,15 @@ class ClassModel(TargetModel, TransferModel):
         return TransferResult(distributions, history, self)
 
 
-def log_frequencies(log_posteriors):
-    """Return the logarithms of class frequencies that posteriors of all rows expect."""
-    return np.log(np.exp(log_posteriors).mean(axis=0) + 1e-6)
+def _with_constant(terms, rows):
+    return np.column_stack([np.ones(len(rows)), terms(rows)])
 
 
 def log_linear_pool(scorers, weights, X):
     """Return log-posteriors of several scorers, averaged by weights that sum to 1."""
-    return np.tensordot(weights, [normalized_log_posteriors(scorer, X) for scorer in scorers], 1)
+    return np.tensordot(weights, [scorer(X) for scorer in scorers], 1)
+
+
+def log_frequencies(log_posteriors):
+    """Return the logarithms of class frequencies that posteriors of all rows expect."""
+    return np.log(np.exp(log_posteriors).mean(axis=0) + 1e-6)

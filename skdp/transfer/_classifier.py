@@ -8,15 +8,15 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from skdp.membership import WideCDMMAClassifier
 from skdp.privacy import PrivacyGuarantee
-from skdp.tabular import explain_prediction
+from skdp.tabular import canonical, explain_prediction, spelled_as
 from skdp.transfer._base import TransferEstimator
-from skdp.transfer._inspection import warn_of_source
-from skdp.transfer._labeled_split import LabeledScoreMixin
 from skdp.transfer._noise_aware import NOISE_AWARE
 from skdp.transfer._priors_and_costs import (
     balanced_weights,
@@ -29,7 +29,9 @@ from skdp.transfer._self_training import SelfTrainingSchedule
 from skdp.transfer._target_classes import encode_labels, match_classes
 from skdp.transfer._task import Task
 from skdp.transfer.papers import ALIGNMENT, MULTITASK
+from skdp.utils._labels import scorable_labels
 from skdp.utils._sklearn import StrOptions, fit_context
+from skdp.utils._warnings import warn
 
 # A new strategy is added here; the name is used nowhere else.
 _STRATEGIES = {strategy.name: strategy for strategy in (NOISE_AWARE, ALIGNMENT, MULTITASK)}
@@ -49,7 +51,7 @@ def _was_fitted_for_probabilities(estimator):
     return strategy is not None and not strategy.reconstructs_rows
 
 
-class DPTransferClassifier(LabeledScoreMixin, TransferEstimator):
+class DPTransferClassifier(ClassifierMixin, TransferEstimator):
     r"""Learn from a few labels, many unlabeled rows, and the release of a private source.
 
     The classifier combines the target's own rows and labels with a :class:`~skdp.Release`, the
@@ -443,7 +445,7 @@ class DPTransferClassifier(LabeledScoreMixin, TransferEstimator):
         )
         sources, singles = (
             tuple(
-                (name, each, match_classes(self.classes_, each.classes)) for name, each, *_ in part
+                (name, each, match_classes(self.classes_, each.classes)) for name, each, _ in part
             )
             for part in self._named(X, labels)
         )
@@ -464,7 +466,7 @@ class DPTransferClassifier(LabeledScoreMixin, TransferEstimator):
         result = with_prior(result, task, prior)
         n_labels = int((labels >= 0).sum())
         if sources and n_labels:
-            warn_of_source(result.model)
+            _warn_of_source(result.model)
         self.class_weight_ = balanced_weights(result, task) if weights is None else weights
         self.history_ = result.history
         self.target_classifier_ = result.model.target_classifier
@@ -628,6 +630,13 @@ class DPTransferClassifier(LabeledScoreMixin, TransferEstimator):
         X = self._rows(X)
         return self.model_.probabilities(X)
 
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the accuracy on labeled rows."""
+        check_is_fitted(self)
+        forms = list(map(canonical, self.classes_.tolist()))
+        y = scorable_labels(y, f"{type(self).__name__}.score", self.unlabeled, forms)
+        return super().score(X, spelled_as(y, self.classes_), sample_weight)
+
     def _explained(self, row, schema, unscaled):
         return explain_prediction(
             lambda Z: self.model_.weighted_scores(unscaled(Z), self.class_weight_),
@@ -635,3 +644,18 @@ class DPTransferClassifier(LabeledScoreMixin, TransferEstimator):
             self.classes_,
             schema=schema,
         )
+
+
+def _warn_of_source(model):
+    """Warn if labels indicate that a source does not help, or is wrong."""
+    if model.source_weight < model.min_source_weight:
+        finding = "favor the model learned from the target alone"
+    elif model.is_contradicted:
+        finding = "contradict the source, which was corrected by them"
+    else:
+        return
+    warn(
+        f"The labeled rows {finding}: the source has a weight of {model.source_weight:.2f}. Check "
+        "that its columns, their units and its classes mean the same here, see report() for the "
+        "weight of each part and its loss on the labels, or use no source (source=None)."
+    )

@@ -13,14 +13,17 @@ from scipy.special import log_softmax, logsumexp, softmax
 
 from skdp.release import ClassModel, Mixtures, Subspace
 from skdp.transfer._embedding import Embedding, map_to_source
-from skdp.transfer._evidence import agrees_with_source, certainty, errs_as_claimed
 from skdp.transfer._scorers import (
     Scorer,
+    agrees_with_source,
+    certainty,
+    errs_as_claimed,
     mixtures_on_target,
     normalized_log_posteriors,
     on_all_columns,
 )
 from skdp.transfer._target_model import Beliefs, Source, Terms
+from skdp.utils._linalg import TINY
 
 # Smallest number of target rows per class to which mixtures are adapted: on MNIST, with 20 they
 # lose .1 points, with 900 they gain .5; rule of thumb.
@@ -38,42 +41,37 @@ _SCALED = Beliefs((0.0,), 1.0, kinds=(0.0, 1.0, 0.0))
 # Those of self-training are of rows that it has labeled itself: a slope by 3 labels per class adds
 # .02-.09 of log loss on digits.
 _AS_IT_IS = Beliefs((), 0.0, kinds=(1.0, 0.0, 0.0))
+_NONE = Terms(None, 0, np.zeros(0), np.zeros(0), 1.0)
 
 
-@dataclass(frozen=True)
 class _Adaptation:
     """Settings of class means that are adapted to the target."""
 
     # Smallest number of target rows; rule of thumb.
-    min_rows: int = 10
+    min_rows = 10
     # Largest number of directions; human activity: accuracy is 88-90 % with 60, 93-95 % with 120.
-    max_directions: int = 120
+    max_directions = 120
     # Number of rows for each direction of the common covariance; rule of thumb.
-    rows_per_direction: int = 20
+    rows_per_direction = 20
     # Largest fraction of rows with the same value in a column: otherwise the value forms a
     # cluster, independently of the classes. With indicators, the class means of adult found who is
     # married, with an accuracy of 74 instead of 85 % at ε = 1.
-    max_tied: float = 0.1
+    max_tied = 0.1
     # Floor of the variance of a direction, relative to the largest one; rule of thumb.
-    min_variance: float = 1e-6
+    min_variance = 1e-6
     # Number of steps, after which hardly any row changes its class; rule of thumb.
-    n_steps: int = 20
+    n_steps = 20
     # Power of the densities in responsibilities, against premature certainty; rule of thumb.
-    temperature: float = 0.5
+    temperature = 0.5
     # Number of rows as which a noiseless class mean of the source counts, so that classes that are
     # rare in the target hardly move. On human activity at record ε = 1, accuracy is 92.9 and
     # 93.0 % with 200 and 1,000, and 92.3 % if noise is not considered.
-    prior_rows: float = 500.0
+    prior_rows = 500.0
     # Number of rows as which a labeled one counts: on human activity with 5 labels per class, 10
     # gain .2 points on average, and 100 lose .4.
-    label_rows: float = 10.0
-    # Floor of the number of rows of a class in means; rule of thumb.
-    min_size: float = 1e-3
+    label_rows = 10.0
     # Uniform fraction of the class frequencies, so that no class vanishes; rule of thumb.
-    uniform: float = 0.5
-
-
-_ADAPTATION = _Adaptation()
+    uniform = 0.5
 
 
 def density_sources(task, reference):
@@ -93,9 +91,7 @@ def density_source(
     name, predict, log_posteriors, probability=1.0, source_weight=1.0, beliefs=_SCALED
 ):
     """Return a source whose log-posteriors labels only scale, and these of all rows."""
-    empty = np.zeros(0)
-    terms = Terms(None, 0, empty, empty, 1.0)
-    source = Source(name, probability, predict, terms, beliefs, source_weight=source_weight)
+    source = Source(name, probability, predict, _NONE, beliefs, source_weight=source_weight)
     return source, log_posteriors
 
 
@@ -104,69 +100,51 @@ def trained_source(trained, reference, calibrated):
     model, logs = trained.model, trained.log_posteriors
     agrees = reference is not None and agrees_with_source(np.exp(logs), reference)
     share = _TRAINED if agrees else _DISAGREEING if calibrated else 1.0
-    predict = partial(_normalized, model.scores)
+    predict = partial(normalized_log_posteriors, model)
     return density_source("self-training", predict, logs, share, model.source_weight, _AS_IT_IS)
-
-
-def _normalized(score, X):
-    return log_softmax(np.asarray(score(X), dtype=np.float64), axis=1)
 
 
 def _class_means(pair, reference):
     """Yield class means by the likelier of two starts, if the source errs as it claims."""
-    starts = [partial(adapted_class_means, pair, start) for start in (None, reference)]
-    scorers = [adapt() for adapt in starts]
-    if scorers[0] is None:
+    carry, X, labels = map_to_source(pair), pair.task.X, pair.task.labels
+    rows = carry(pair.X)
+    if len(rows) < _Adaptation.min_rows or tied_columns(rows).all():
         return
-    scores = [np.asarray(scorer.scores(pair.task.X), np.float64) for scorer in scorers]
+
+    def adapted(start, labels):
+        means = ClassMeans.adapt(rows, pair.moments, start, labels)
+        scorer = Scorer(means.log_posteriors, (carry, means.subspace.project))
+        return on_all_columns(pair.task, scorer)
+
+    starts = [None, reference]
+    scorers = [adapted(start, np.full(len(rows), -1)) for start in starts]
+    scores = [np.asarray(scorer.scores(X), np.float64) for scorer in scorers]
     best = np.argmax([logsumexp(log_densities, axis=1).mean() for log_densities in scores])
     log_posteriors = log_softmax(scores[best], axis=1)
     posteriors = np.exp(log_posteriors)
     if agrees_with_source(posteriors, reference) and errs_as_claimed(posteriors, reference):
-        labels = pair.task.labels
-        final = starts[best](labels=labels) if (labels >= 0).any() else scorers[best]
+        final = adapted(starts[best], labels) if (labels >= 0).any() else scorers[best]
         predict = partial(normalized_log_posteriors, final)
         yield density_source("adapted class means", predict, log_posteriors, _MEANS)
 
 
 def _mixtures(pair, reference):
-    """Yield mixtures, if they separate classes better; labels do not change them."""
+    """Yield mixtures, if there are enough rows and they separate classes better.
+
+    Labels do not change them.
+    """
     # On digits of other writers this gains 2-6 points. Without a shift, as on Fashion-MNIST,
     # and on human activity, certainty decreases, and .5 to 17 points would be lost.
-    scorer = adapted_mixtures(pair)
-    if scorer is None:
+    few = len(pair.X) < _ROWS_PER_CLASS * pair.task.n_classes
+    if few or pair.release.model.structure is None:
         return
+    scorer = on_all_columns(pair.task, mixtures_on_target(pair, Embedding.of_means(pair)))
     log_posteriors = normalized_log_posteriors(scorer, pair.task.X)
     posteriors = np.exp(log_posteriors)
     better = certainty(posteriors) >= certainty(reference)
     if better and agrees_with_source(posteriors, reference):
         predict = partial(normalized_log_posteriors, scorer)
         yield density_source("adapted mixtures", predict, log_posteriors)
-
-
-def adapted_mixtures(pair):
-    """Return the mixtures of a release, adapted to all columns of the target.
-
-    None if it has no suitable ones, or the target has too few rows.
-    """
-    few = len(pair.X) < _ROWS_PER_CLASS * pair.task.n_classes
-    if few or pair.release.model.structure is None:
-        return None
-    return on_all_columns(pair.task, mixtures_on_target(pair, Embedding.of_means(pair)))
-
-
-def adapted_class_means(pair, posteriors=None, labels=None):
-    """Return the class means of a release, adapted to the target, see :meth:`ClassMeans.adapt`.
-
-    None if every column is tied.
-    """
-    carry = map_to_source(pair)
-    rows = carry(pair.X)
-    if len(rows) < _ADAPTATION.min_rows or tied_columns(rows).all():
-        return None
-    means = ClassMeans.adapt(rows, pair.moments, posteriors, labels)
-    scorer = Scorer(means.log_posteriors, (carry, means.subspace.project))
-    return on_all_columns(pair.task, scorer)
 
 
 @dataclass(frozen=True)
@@ -192,7 +170,7 @@ class ClassMeans:
     frequencies: np.ndarray
 
     @classmethod
-    def adapt(cls, X, moments, posteriors=None, labels=None):
+    def adapt(cls, X, moments, posteriors, labels):
         """Return the class means of a release, adapted to target rows with few or no labels."""
         # Means are initialized in leading directions of the target, with an isotropic covariance:
         # either from those of the source, relative to the mean of all its rows and shrunk
@@ -215,27 +193,25 @@ class ClassMeans:
             start, uncertainty = seen.means, seen.uncertainty
         else:
             sizes = posteriors.sum(axis=0)[:, np.newaxis]
-            start, uncertainty = posteriors.T @ Z / np.maximum(sizes, _ADAPTATION.min_size), 0.0
+            start, uncertainty = posteriors.T @ Z / np.maximum(sizes, TINY), 0.0
         K, (n, d) = len(start), Z.shape
-        counts, certain = np.ones((n, 1)), np.zeros((0, K))
-        is_labeled = np.zeros(n, dtype=bool) if labels is None else labels >= 0
-        if labels is not None:
-            counts[is_labeled], certain = _ADAPTATION.label_rows, np.eye(K)[labels[is_labeled]]
+        counts, is_labeled = np.ones((n, 1)), labels >= 0
+        counts[is_labeled], certain = _Adaptation.label_rows, np.eye(K)[labels[is_labeled]]
         squares = (counts * Z).T @ Z
         means, frequencies = start, np.full(K, 1 / K)
         covariance = np.eye(d) * subspace.variances.mean()
-        for _ in range(_ADAPTATION.n_steps):
+        for _ in range(_Adaptation.n_steps):
             model = cls(subspace, means, covariance, frequencies)
-            r = softmax(_ADAPTATION.temperature * model.log_posteriors(Z), axis=1)
+            r = softmax(_Adaptation.temperature * model.log_posteriors(Z), axis=1)
             r[is_labeled] = certain
             r *= counts
             sizes, sums = r.sum(axis=0), r.T @ Z
-            held = 1 / (1 / _ADAPTATION.prior_rows + uncertainty / covariance.diagonal())
+            held = 1 / (1 / _Adaptation.prior_rows + uncertainty / covariance.diagonal())
             means = (held * start + sums) / (held + sizes[:, np.newaxis])
-            frequencies = _ADAPTATION.uniform / K + (1 - _ADAPTATION.uniform) * sizes / sizes.sum()
+            frequencies = _Adaptation.uniform / K + (1 - _Adaptation.uniform) * sizes / sizes.sum()
             cross = sums.T @ means
             covariance = (squares - cross - cross.T + (means.T * sizes) @ means) / sizes.sum()
-            floor = _ADAPTATION.min_variance * np.trace(covariance) / d
+            floor = _Adaptation.min_variance * np.trace(covariance) / d
             covariance = covariance + floor * np.eye(d)
         return cls(subspace, means, covariance, frequencies)
 
@@ -249,7 +225,7 @@ class ClassMeans:
 
 def tied_columns(X):
     """Return which columns have a value shared by more than a tenth of the rows."""
-    k = int(np.ceil(_ADAPTATION.max_tied * len(X)))
+    k = int(np.ceil(_Adaptation.max_tied * len(X)))
     ordered = np.sort(X, axis=0)
     return (ordered[k:] == ordered[: len(X) - k]).any(axis=0)
 
@@ -262,9 +238,9 @@ def _leading_directions(X):
     X, tied = X.astype(np.float64), tied_columns(X)
     X[:, tied] = X[:, tied].mean(axis=0)
     n_directions = int(
-        np.clip(len(X) // _ADAPTATION.rows_per_direction, 1, _ADAPTATION.max_directions)
+        np.clip(len(X) // _Adaptation.rows_per_direction, 1, _Adaptation.max_directions)
     )
     subspace = Subspace.of_rows(X, n_directions)
-    kept = subspace.variances > _ADAPTATION.min_variance * subspace.variances[0]
+    kept = subspace.variances > _Adaptation.min_variance * subspace.variances[0]
     kept[0] = True
     return Subspace(subspace.mean, subspace.components[kept], subspace.variances[kept])

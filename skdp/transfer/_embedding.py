@@ -44,17 +44,15 @@ class Embedding:
 
     .. math:: y \mapsto s\,(y - a)\,B + b
 
-    where None stands for no shift, or for the identity.
-
     Attributes
     ----------
     basis : ndarray of shape (n_target_features, n_source_features) or None
-        B.
+        B, None for the identity.
 
-    target_center : ndarray of shape (n_target_features,) or None
+    target_center : ndarray of shape (n_target_features,), default=0
         a.
 
-    source_center : ndarray of shape (n_source_features,) or None
+    source_center : ndarray of shape (n_source_features,), default=0
         b.
 
     scale : float
@@ -62,8 +60,8 @@ class Embedding:
     """
 
     basis: np.ndarray | None = None
-    target_center: np.ndarray | None = None
-    source_center: np.ndarray | None = None
+    target_center: np.ndarray | float = 0.0
+    source_center: np.ndarray | float = 0.0
     scale: float = 1.0
 
     @classmethod
@@ -83,18 +81,12 @@ class Embedding:
         return cls(basis, pair.subspace.mean, center, scale)
 
     def directions(self, components):
-        """Return directions of the target as directions of the source."""
+        """Return directions of the target, or centered rows, as those of the source."""
         return components if self.basis is None else components @ self.basis
 
     def rows(self, X):
         """Return target rows in the space of the source, in the dtype of X."""
-        rows = X if self.target_center is None else X - self.target_center
-        if self.basis is not None:
-            rows = rows @ self.basis
-        if self.scale != 1.0:
-            rows = rows * self.scale
-        if self.source_center is not None:
-            rows = rows + self.source_center
+        rows = self.directions(X - self.target_center) * self.scale + self.source_center
         return rows.astype(X.dtype, copy=False)
 
 

@@ -6,30 +6,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import check_consistent_length
 from sklearn.utils.metadata_routing import get_routing_for_object
-from sklearn.utils.validation import check_is_fitted
 
 from skdp.tabular import canonical, missing_values, spelled_as
 from skdp.utils._frames import as_frame
-from skdp.utils._labels import label_array, natural_labels, scorable_labels, unlabeled_rows
+from skdp.utils._labels import label_array, natural_labels, unlabeled_rows
 from skdp.utils._sklearn import safe_indexing
 from skdp.utils._warnings import warn
-
-
-class LabeledScoreMixin(ClassifierMixin):
-    """A classifier whose score refuses rows that are marked as unlabeled."""
-
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the accuracy on labeled rows."""
-        check_is_fitted(self)
-        where = f"{type(self).__name__}.score"
-        y = scorable_labels(y, where, self.unlabeled, _forms(self.classes_))
-        y = spelled_as(y, self.classes_)
-        return super().score(X, y, sample_weight)
 
 
 class LabeledSplit:
@@ -128,8 +114,13 @@ class LabeledSplit:
                 f"LabeledSplit(unlabeled={self.unlabeled!r}) found no labeled row among "
                 f"{len(unlabeled)}. Label some, or name the value that marks the others."
             )
-        if getattr(getattr(y, "dtype", None), "kind", None) == "O":
-            _warn_of_numbers(labels)
+        if getattr(getattr(y, "dtype", None), "kind", "") == "O" and labels.dtype.kind in "biuf":
+            warn(
+                "The labels in y are numbers in an array of objects, which scikit-learn's metrics "
+                "refuse: with scoring=, scores are NaN. Mark unlabeled rows in an array of "
+                "numbers, by NaN, or by -1 if that is not a class; or use "
+                "scoring=LabeledScorer(scoring).",
+            )
         for train, test in self._splitter(labels).split(labels, labels, groups):
             yield np.sort(np.append(labeled[train], unlabeled)), labeled[test]
 
@@ -177,8 +168,7 @@ class LabeledSplit:
 
     def _labeled_rows(self, y, groups):
         """Return labeled rows, the other rows, and labels and groups of the former."""
-        classes = None if self.classes is None else _forms(np.asarray(self.classes))
-        marked, labels = _read(y, self.unlabeled, classes)
+        marked, labels = _read(y, self.unlabeled, self.classes)
         labeled = np.flatnonzero(~marked)
         if groups is not None:
             groups = label_array(groups)
@@ -246,7 +236,7 @@ class LabeledScorer:
         """Return the score of an estimator on the labeled rows."""
         classes = getattr(estimator, "classes_", None)
         mark = None if classes is None else self.unlabeled
-        marked, labels = _read(y, mark, None if classes is None else _forms(classes))
+        marked, labels = _read(y, mark, classes)
         if marked.all():
             raise ValueError(
                 f"{self!r} found no labeled row among {len(labels)}. Label some, or name the "
@@ -283,7 +273,8 @@ def _read(y, marker, classes):
         missing = unlabeled_rows(labels, None)
         if _is_continuous(natural_labels(labels[~missing])):
             return missing, labels
-    return unlabeled_rows(labels, marker, classes), labels
+    forms = None if classes is None else list(map(canonical, np.asarray(classes).tolist()))
+    return unlabeled_rows(labels, marker, forms), labels
 
 
 def _is_continuous(labels):
@@ -297,18 +288,3 @@ def _are_classes(labels, n_folds):
     return (
         labels.dtype.kind not in "iuf" or np.unique(labels, return_counts=True)[1].max() >= n_folds
     )
-
-
-def _forms(classes):
-    """Return classes as :func:`unlabeled_rows` compares them with marks."""
-    return list(map(canonical, classes.tolist()))
-
-
-def _warn_of_numbers(labels):
-    """Warn of labels that are numbers, but were given as objects."""
-    if labels.dtype.kind in "biuf":
-        warn(
-            "The labels in y are numbers in an array of objects, which scikit-learn's metrics "
-            "refuse: with scoring=, scores are NaN. Mark unlabeled rows in an array of numbers, "
-            "by NaN, or by -1 if that is not a class; or use scoring=LabeledScorer(scoring).",
-        )

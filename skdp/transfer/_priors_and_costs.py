@@ -4,6 +4,7 @@ Saerens, Latinne and Decaestecker (2002).
 """
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -29,8 +30,9 @@ _MAX_OFFSET = 1.5
 # Significance level of class frequencies among labels for a warning, and the same if all labels
 # are of one class, when more depends on it; rules of thumb.
 _SURPRISING, _SURPRISING_ALONE = 1e-3, 0.05
-# Deviation of log-odds up to which labels of a single class may be a random sample.
-_OTHER_LEVEL = 1.0
+# Prior standard deviation of the log-odds of a class whose frequency is arbitrary, and up to which
+# labels of a single class may be a random sample.
+OTHER_LEVEL = 1.0
 
 
 class _ShiftLoss:
@@ -105,9 +107,8 @@ def with_prior(result, task, prior):
     """Return a result whose mean probabilities over all rows are the expected frequencies."""
     if prior is None:
         return result
-    prior = task.frequencies if isinstance(prior, str) else prior
-    offsets = prior_offsets(log_posteriors_of(result, task), prior)
-    model = result.model.with_offsets(offsets)
+    model = copy(result.model)
+    model.offsets = prior_offsets(log_posteriors_of(result, task), prior)
     moved = task.unlabeled[:, np.newaxis]
     distributions = np.where(moved, model.probabilities(task.X), result.distributions)
     return replace(result, distributions=distributions, model=model)
@@ -152,13 +153,20 @@ def check_class_prior(class_prior, strategy, classes, frequencies):
                 "no source has moments. Give the frequencies themselves, or use a release with "
                 "moments."
             )
-        return class_prior
+        return frequencies
+    labels = classes.tolist()
     if isinstance(class_prior, Mapping):
-        class_prior = _in_class_order(class_prior, classes, what)
+        given = _by_class(class_prior, classes, what)
+        if set(given) != set(labels):
+            raise ValueError(
+                f"{what} names {list(class_prior)!r:.200}, but the classes are {labels}. Give the "
+                "probability of each of them, and of no other."
+            )
+        class_prior = [given[label] for label in labels]
     prior = _as_numbers(class_prior, what)
-    if prior.shape != (len(classes),):
+    if prior.shape != (len(labels),):
         raise ValueError(
-            f"{what} must have one probability for each of the classes {classes.tolist()}, in "
+            f"{what} must have one probability for each of the classes {labels}, in "
             f"their order, got shape {prior.shape}. A mapping of labels to probabilities needs no "
             "order."
         )
@@ -176,17 +184,6 @@ def _as_numbers(values, what):
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{what} must hold numbers, got {values!r:.200}.") from error
-
-
-def _in_class_order(mapping, classes, what):
-    """Return the values of a mapping in the order of the classes, which must be its keys."""
-    labels, given = classes.tolist(), _by_class(mapping, classes, what)
-    if set(given) != set(labels):
-        raise ValueError(
-            f"{what} names {list(mapping)!r:.200}, but the classes are {labels}. Give the "
-            "probability of each of them, and of no other."
-        )
-    return [given[label] for label in labels]
 
 
 def _by_class(mapping, classes, what):
@@ -235,7 +232,7 @@ def sampling_of(labels, label_sampling, frequencies):
     if (labels >= 0).all() or (counts != counts[:1]).any():
         return "random"
     if len(classes) == 1 and frequencies is not None:
-        likely = expit(logit(frequencies[classes[0]]) + _OTHER_LEVEL)
+        likely = expit(logit(frequencies[classes[0]]) + OTHER_LEVEL)
         return "random" if likely ** counts[0] >= _SURPRISING else "stratified"
     return "stratified"
 

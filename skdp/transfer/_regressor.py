@@ -220,8 +220,7 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
         self._center, self._scale = 0.0, 1.0
         if not releases:
             self._center, self._scale = values.mean(), values.std() or 1.0
-        named = self._checked(rows, labeled)
-        sources = NumberModel.sources_of(named, self._n_shared, rows, any_label=len(values) > 0)
+        sources = self._sources(NumberModel, rows, labeled)
         keeps_mean = self.label_sampling == "stratified" and bool(releases and len(values))
         places = self._places(values)
         model = NumberModel(sources, rows, labeled, places, keeps_mean)
@@ -244,13 +243,6 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
                 "unit if they are in another one."
             )
         return self.outcome_.positions(values)
-
-    def _in_units(self, places, deviations=None):
-        """Return numbers in the outcome's unit, and their deviations if there are any."""
-        if self.outcome_ is not None:
-            return in_units(self.outcome_, places, deviations)
-        values = self._center + self._scale * places
-        return values if deviations is None else (values, self._scale * deviations)
 
     def predict(self, X: ArrayLike | pd.DataFrame, return_std: bool = False) -> Any:
         """Predict the number of each row.
@@ -282,7 +274,11 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
 
     def _predict(self, rows, return_std=False):
         places, variances = self.model_.predict(rows, return_std)
-        return self._in_units(places, np.sqrt(variances) if return_std else None)
+        deviations = np.sqrt(variances) if return_std else None
+        if self.outcome_ is not None:
+            return in_units(self.outcome_, places, deviations)
+        values = self._center + self._scale * places
+        return values if deviations is None else (values, self._scale * deviations)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return R² of :meth:`predict` on rows with outcomes.
@@ -317,9 +313,7 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
 
 def _known_outcomes(y, n_rows):
     """Return which of the rows have an outcome, and these as numbers."""
-    if y is None:
-        return np.zeros(n_rows, dtype=bool), np.empty(0)
-    y = label_array(y, warn=True)
+    y = np.full(n_rows, np.nan) if y is None else label_array(y, warn=True)
     check_consistent_length(np.empty(n_rows), y)
     known = ~np.array([is_missing(value) for value in y.tolist()], dtype=bool)
     values = numbers(y)[known]

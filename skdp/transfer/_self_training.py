@@ -240,24 +240,21 @@ def _sequence(value):
 
 
 def _check_rising(name, values):
-    if not _rises(values, may_be_fractions=name == "n_inducing"):
-        allowed = "counts, or fractions in (0, 1]," if name == "n_inducing" else "counts"
-        raise ValueError(
-            f"The {name!r} parameter of SelfTrainingSchedule must be a non-empty sequence "
-            f"of positive {allowed} in non-decreasing order, got {values}. Each round models "
-            "more than the one before it."
-        )
-
-
-def _rises(values, may_be_fractions):
-    """Return whether these are positive numbers of one kind, counts or fractions, in order."""
+    """Raise ValueError unless these are positive numbers of one kind, in order."""
+    may_be_fractions = name == "n_inducing"
     if values and not may_be_fractions and all(map(_is_auto, values)):
-        return True
-    if not values or not all(isinstance(value, Real) for value in values):
-        return False
-    kinds = {isinstance(value, Integral) for value in values}
-    fractions = may_be_fractions and kinds == {False} and max(values) <= 1
-    return (fractions or kinds == {True}) and min(values) > 0 and values == sorted(values)
+        return
+    if values and all(isinstance(value, Real) for value in values):
+        kinds = {isinstance(value, Integral) for value in values}
+        fractions = may_be_fractions and kinds == {False} and max(values) <= 1
+        if (fractions or kinds == {True}) and min(values) > 0 and values == sorted(values):
+            return
+    allowed = "counts, or fractions in (0, 1]," if may_be_fractions else "counts"
+    raise ValueError(
+        f"The {name!r} parameter of SelfTrainingSchedule must be a non-empty sequence "
+        f"of positive {allowed} in non-decreasing order, got {values}. Each round models "
+        "more than the one before it."
+    )
 
 
 @dataclass(frozen=True)
@@ -379,22 +376,43 @@ class SelfTraining:
         # In round 0 a model of the labeled rows alone predicts pseudo-labels. When hardly any of
         # these change in a round, the last round comes next.
         n_unlabeled, last = int(np.count_nonzero(labels < 0)), len(self.rounds)
-        history, start = _History(n_unlabeled), time.perf_counter()
-        k, certainty = last, None
+        history: dict[str, list[Any]] = {}
+        k, certainty, start = last, None, time.perf_counter()
+
+        def record(k, settings, changed, step):
+            entry = {
+                "round": k,
+                "n_components": step.n_components or settings.n_components,
+                "n_inducing": settings.n_inducing,
+                "n_layers": settings.n_layers,
+                "changed": changed,
+                "agreement": 1 - changed / max(n_unlabeled, 1),
+                **step.details,
+            }
+            for name, value in entry.items():
+                history.setdefault(name, []).append(value)
+            if self.verbose:
+                fractions = "".join(f"{name} {part:.0%}, " for name, part in step.details.items())
+                print(
+                    f"[DPTransferClassifier] round {k} of {last}: {changed} of {n_unlabeled} "
+                    f"pseudo-labels changed, {fractions}"
+                    f"{time.perf_counter() - start:.1f} s elapsed"
+                )
+
         if n_unlabeled:
             k, settings = 1, first_round(labels[labels >= 0])
             if _is_auto(self.rounds[0].n_components):
                 settings = replace(settings, n_components="auto")
             first = rounds.start(settings, labels)
             labels = first.distributions.argmax(axis=1)
-            self._print_round(0, history.add(0, settings, n_unlabeled, first), start)
+            record(0, settings, n_unlabeled, first)
         while True:
             settings = self.rounds[k - 1]
             step = rounds.step(settings, labels)
             guesses = step.distributions.argmax(axis=1)
             changed = int(np.count_nonzero(guesses != labels))
             labels = guesses
-            self._print_round(k, history.add(k, settings, changed, step), start)
+            record(k, settings, changed, step)
             if certainty is None:
                 certainty = step.certainty
                 if certainty < min_certainty:
@@ -406,41 +424,7 @@ class SelfTraining:
             settled = self.tol > 0 and changed <= self.tol * n_unlabeled
             k = last if settled else k + 1
         model = rounds.finish(self.rounds[-1], labels)
-        return TransferResult(
-            step.distributions, history.lists, model, certainty, step.log_posteriors
-        )
-
-    def _print_round(self, k, text, start):
-        """Print a line for round k if verbose; ``start`` is the time at which the first began."""
-        if self.verbose:
-            print(
-                f"[DPTransferClassifier] round {k} of {len(self.rounds)}: {text}, "
-                f"{time.perf_counter() - start:.1f} s elapsed"
-            )
-
-
-class _History:
-    """History of the rounds, as lists."""
-
-    def __init__(self, n_unlabeled):
-        self._n_unlabeled, self.lists = n_unlabeled, {}
-
-    def add(self, k, settings, changed, step):
-        """Record a round with its settings, changes and fractions; return it as text."""
-        details = step.details
-        entry = {
-            "round": k,
-            "n_components": step.n_components or settings.n_components,
-            "n_inducing": settings.n_inducing,
-            "n_layers": settings.n_layers,
-            "changed": changed,
-            "agreement": 1 - changed / max(self._n_unlabeled, 1),
-            **details,
-        }
-        for name, value in entry.items():
-            self.lists.setdefault(name, []).append(value)
-        fractions = ", ".join(f"{name} {value:.0%}" for name, value in details.items())
-        return f"{changed} of {self._n_unlabeled} pseudo-labels changed, {fractions}"
+        return TransferResult(step.distributions, history, model, certainty, step.log_posteriors)
 
 
 class ReconstructionScorer:

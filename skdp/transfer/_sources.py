@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -142,8 +143,8 @@ def merged_groups(releases):
 def named_sources(releases, *, with_singles):
     """Return releases, merged if possible, and the single ones that were, if asked for.
 
-    Each is a tuple of name, release, number of one of its sources, and its probability: half of
-    it, if there are any, is that of single ones.
+    Each is a tuple of name, release and probability: half of it, if there are any, is that of
+    single ones.
     """
     groups, n = merged_groups(releases), len(releases)
     merged = [k for _, members in groups if len(members) > 1 for k in members]
@@ -154,10 +155,10 @@ def named_sources(releases, *, with_singles):
         for _, members in groups
     ]
     together = [
-        (name, release, members[0], part / len(groups))
-        for name, (release, members) in zip(names, groups, strict=True)
+        (name, release, part / len(groups))
+        for name, (release, _) in zip(names, groups, strict=True)
     ]
-    return together, [(f"source {k}", releases[k], k, 0.5 / len(merged)) for k in merged]
+    return together, [(f"source {k}", releases[k], 0.5 / len(merged)) for k in merged]
 
 
 def summed_guarantee(guarantees, disjoint):
@@ -183,8 +184,8 @@ class Matching:
         The target's columns in use, those of the sources first; None for all, by position.
 
     n_shared : int or None
-        Number of encoded columns in use that are the sources'; None for all, or if the target is
-        another feature space.
+        Number of encoded columns in use, the first ones, that are the sources' or embedded into
+        theirs; None for all, before rows are encoded.
 
     extra_encoder : TabularEncoder or None
         Encodes the columns of a table that only the target has.
@@ -216,10 +217,10 @@ class Matching:
                 f"X is an array, but {type(estimator).__name__} was fitted to a table. Pass a "
                 f"DataFrame with the columns {self.names!r:.300}."
             )
-        names = self.names if named else None
-        if names is not None and set(names) <= set(X.columns):
+        names: Any = self.names
+        if named and names is not None and set(names) <= set(X.columns):
             X = X[names]
-        if names is None or not self.is_raw:
+        if not self.is_raw:
             if named and not reset and self._fits_table(estimator, X):
                 X = self.releases[0].encode(X)
             try:
@@ -237,11 +238,12 @@ class Matching:
 
     def _fits_table(self, estimator, X):
         """Return whether X is the table of rows that were encoded when they were fitted."""
-        release = next(iter(self.releases), None)
-        if release is None or release.encoder is None:
-            return False
-        encoded = release.n_features == estimator.n_features_in_
-        return encoded and set(release.encoder.names) <= set(X.columns)
+        return any(
+            release.encoder is not None
+            and release.n_features == estimator.n_features_in_
+            and set(release.encoder.names) <= set(X.columns)
+            for release in self.releases[:1]
+        )
 
 
 def match_columns(releases, X, strategy):
@@ -250,14 +252,21 @@ def match_columns(releases, X, strategy):
     # the shared columns, and the target's own models use all of the target's. Strategies that
     # reconstruct rows use exactly the columns of the source. No common name means another feature
     # space. Otherwise columns are matched by position, and a different number of them means that.
-    X = named_like(X, _table_names(releases))
+    if releases:
+        names = getattr(releases[0].encoder, "names", releases[0].feature_names)
+        X = named_like(X, names)
     columns = list(getattr(X, "columns", ()))
     if not columns:
         return Matching(releases)
     if not releases:
         features = _features(X, columns)
         return Matching([], None if features == columns else features)
-    _check_unique(columns)
+    repeated = [name for k, name in enumerate(columns) if name in columns[:k]]
+    if repeated:
+        raise ValueError(
+            f"X has more than one column named {repeated[0]!r}. Give each column its own name: "
+            "columns are matched by name."
+        )
     encoders = [release.encoder for release in releases]
     if any(encoders) and not all(encoders):
         raise ValueError(
@@ -267,22 +276,6 @@ def match_columns(releases, X, strategy):
     if all(encoders) and not encoders[0].is_encoded(columns):
         return _match_table(releases, X, columns, strategy)
     return _match_numbers(releases, X, columns, strategy)
-
-
-def _table_names(releases):
-    """Return the names of the columns of the first release; None if it has none."""
-    if not releases or releases[0].encoder is None:
-        return releases[0].feature_names if releases else None
-    return releases[0].encoder.names
-
-
-def _check_unique(columns):
-    repeated = [name for k, name in enumerate(columns) if name in columns[:k]]
-    if repeated:
-        raise ValueError(
-            f"X has more than one column named {repeated[0]!r}. Give each column its own name: "
-            "columns are matched by name."
-        )
 
 
 def _match_table(releases, X, columns, strategy):
@@ -310,12 +303,10 @@ def _match_table(releases, X, columns, strategy):
 def _match_numbers(releases, X, columns, strategy):
     """Return the matching of named columns of numbers."""
     arrays = [release.feature_names for release in releases]
-    if any(array is None for array in arrays):
+    if any(array is None or set(array) != set(arrays[0]) for array in arrays):
         return Matching(releases)
-    names, *others = (array.tolist() for array in arrays)
-    if any(set(other) != set(names) for other in others):
-        return Matching(releases)
-    if any(other != names for other in others):  # in another order; their encoders are the same
+    names = arrays[0].tolist()
+    if any(array.tolist() != names for array in arrays):  # in another order, of one encoder
         releases = [release.restrict(names) for release in releases]
     shared, extra = _split_columns(names, columns, strategy)
     complete = len(shared) == len(names)
@@ -411,15 +402,14 @@ def _refuse_text(X, releases, error):
         ) from error
 
 
-def refuse_embedding(matching, n_columns):
+def refuse_embedding(matching):
     """Raise ValueError unless releases about a number or a time find their own columns."""
-    n_shared = n_columns if matching.n_shared is None else matching.n_shared
     for release in matching.releases:
-        if matching.embeds(release, n_shared):
+        if matching.embeds(release, matching.n_shared):
             other = " of other names" if matching.is_embedded else ""
             raise ValueError(
-                f"X has {n_shared} columns, and the release {release.n_features}{other}. A "
-                f"release about {release.outcome.about} takes its own columns: pass these in "
+                f"X has {matching.n_shared} columns, and the release {release.n_features}{other}. "
+                f"A release about {release.outcome.about} takes its own columns: pass these in "
                 "their order, or a DataFrame whose columns have their names."
             )
 
@@ -447,8 +437,8 @@ def check_columns(estimator, matching, X, labels):
     labeled = len(np.unique(labels[labels >= 0])) > 1
     target_names = list(getattr(estimator, "feature_names_in_", ()))
     embedded = None
+    shared = X[:, : matching.n_shared]
     for k, release in enumerate(matching.releases):
-        shared = X if matching.n_shared is None else X[:, : matching.n_shared]
         if matching.embeds(release, shared.shape[1]):
             _check_alignment(release, shared.shape[1], labeled)
             embedded = release

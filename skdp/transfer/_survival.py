@@ -225,10 +225,7 @@ class DPTransferSurvival(TransferEstimator):
         known, events, times = _known_outcomes(outcome, y, len(rows))
         self.outcome_ = outcome = _own_outcome(events, times) if outcome is None else outcome
         events, times = events & (times <= outcome.horizon), np.minimum(times, outcome.horizon)
-        named = self._checked(rows, known & TimeModel.tells(events))
-        sources = TimeModel.sources_of(
-            named, self._n_shared, rows, any_label=TimeModel.tells(events)
-        )
+        sources = self._sources(TimeModel, rows, known & TimeModel.tells(events))
         if releases and events.any():
             expected = sources[0].predicted(rows[known])[:, np.newaxis]
             deviations = CoxLikelihood.of(expected, events, times).score_test()

@@ -34,11 +34,16 @@ def encode_labels(y, n_samples, releases, *, unlabeled, strategy):
     source_labels = [
         canonical(label) for release in releases for label in release.classes.tolist()
     ]
-    unlabeled = unlabeled_rows(y, unlabeled, source_labels if releases else None)
-    given = natural_labels(y[~unlabeled])
+    is_unlabeled = unlabeled_rows(y, unlabeled, source_labels if releases else None)
+    given = natural_labels(y[~is_unlabeled])
     if releases:
         given = spelled_as(given, releases[0].classes)
-    _refuse_misread(given, unlabeled, releases)
+    if given.size:
+        check_classification_targets(given)
+    if not releases:
+        _warn_of_marks_as_text(given)
+    elif not is_unlabeled.any():
+        _refuse_binary_codes(given, releases[0].classes)
     named, codes = np.unique(given, return_inverse=True)
     classes = named
     if releases and _unlabeled_classes_stay(releases, len(named), strategy):
@@ -48,22 +53,12 @@ def encode_labels(y, n_samples, releases, *, unlabeled, strategy):
         raise ValueError(
             "The 'y' parameter of DPTransferClassifier.fit must name at least two classes, got "
             f"{len(named)} class{'es'[: 2 - 2 * len(named)]} {named.tolist()} and "
-            f"{unlabeled.sum()} unlabeled rows (unlabeled={unlabeled!r}). Label at least one "
+            f"{is_unlabeled.sum()} unlabeled rows (unlabeled={unlabeled!r}). Label at least one "
             "row of each class."
         )
     labels = np.full(n_samples, -1)
-    labels[~unlabeled] = codes
+    labels[~is_unlabeled] = codes
     return classes, labels
-
-
-def _refuse_misread(given, unlabeled, releases):
-    """Raise or warn if labels were probably misread."""
-    if given.size:
-        check_classification_targets(given)
-    if not releases:
-        _warn_of_marks_as_text(given)
-    elif not unlabeled.any():
-        _refuse_binary_codes(given, releases[0].classes)
 
 
 def _unlabeled_classes_stay(releases, n_named, strategy):

@@ -13,7 +13,6 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from skdp.transfer._inspection import Contribution, compared, side_of
 from skdp.transfer._likelihoods import CoxLikelihood, GaussianLikelihood, Posterior
 from skdp.utils._linalg import TINY
 
@@ -74,14 +73,6 @@ class Beliefs:
 # Of numbers, in standard deviations about the prediction; see benchmarks/bench_numbers.py. With
 # .8 as the largest, a hundred labels cannot explain a price as well as it can be, .98 of R².
 _STRENGTHS = (0.2, 0.6, 2.0, 6.0, 20.0)
-NUMBERS = Beliefs(
-    (1.0,), 0.3, _STRENGTHS, _STRENGTHS, own_level=0.3, kinds=(0.1, 0.0, 0.9), alone=0.0
-)
-# Of log-hazards; see benchmarks/bench_times.py. With probabilities of 1/4, 1/4 and 1/2, the
-# concordance after 20, 60 and 200 outcomes is .001, .003 and .004 lower.
-TIMES = Beliefs(
-    (0.0,), 0.3, (0.5, 2.0), (0.5, 1.0, 2.0, 4.0), own_level=0.0, kinds=(0.1, 0.0, 0.9)
-)
 # Prior standard deviation of the mean of a target about that of the source, between the bounds.
 _LEVEL = 0.3
 # How far a labeled place may lie from what the source expects, beyond the median of these
@@ -137,9 +128,8 @@ class Terms:
     directions: np.ndarray | None = None
 
     @classmethod
-    def of(cls, basis: Any, n_shared: int | None, rows: np.ndarray) -> Self:
-        """Return functions that have mean 0 over the target's rows; None: all are shared."""
-        n_shared = rows.shape[1] if n_shared is None else n_shared
+    def of(cls, basis: Any, n_shared: int, rows: np.ndarray) -> Self:
+        """Return functions that have mean 0 over the target's rows."""
         functions = _functions(basis, n_shared, rows)
         deviations, n_own = functions.std(axis=0), rows.shape[1] - n_shared
         scales = np.ones(len(deviations))
@@ -235,7 +225,9 @@ class Source:
 
     def predicted(self, rows: np.ndarray) -> np.ndarray:
         """Return predictions about the center; 0 for the target alone."""
-        return np.zeros(len(rows)) if self.predict is None else self.predict(rows) - self.center
+        if self.predict is None:
+            return np.zeros((len(rows), *np.shape(self.center)))
+        return self.predict(rows) - self.center
 
     def design(self, rows: np.ndarray) -> np.ndarray:
         """Return the prediction, 1, and the functions."""
@@ -272,16 +264,57 @@ def _of_first(predict, n_shared, rows):
     return predict(rows[:, :n_shared])
 
 
-def alone(sources):
-    """Return the target alone, in the terms of the first source, if it is probable at all."""
-    first = sources[0]
-    changes = {"name": TARGET, "probability": first.beliefs.alone, "predict": None}
-    yield from [replace(first, **changes, source_weight=0.0)] if first.beliefs.alone else []
-
-
 def _shares(strengths, power):
     shares = np.array(strengths) ** -power
     return zip(strengths, shares / shares.sum(), strict=True)
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """A part that was considered for a model.
+
+    Attributes
+    ----------
+    name : str
+        Name of the part.
+
+    side : {"source", "target", "both"}
+        Whether it is based on the source, the target or both.
+
+    weight : float
+        Weight in the model, from 0 (excluded) to 1.
+
+    log_odds : float, default=nan
+        Log-odds of the evidence for it, compared with the first part.
+
+    log_likelihood : float, default=nan
+        Mean log-likelihood of the labels, each by the others.
+
+    difference, standard_error : float, default=nan
+        Its difference to that of the first part, and the standard error.
+    """
+
+    name: str
+    side: str
+    weight: float
+    log_odds: float = np.nan
+    log_likelihood: float = np.nan
+    difference: float = np.nan
+    standard_error: float = np.nan
+
+
+def _side_of(source_weight):
+    """Return the side of a part with a given weight of the source."""
+    return {0.0: "target", 1.0: "source"}.get(source_weight, "both")
+
+
+def compared(log_likelihood, reference):
+    """Return the mean log-likelihood, its difference to a reference, and the standard error."""
+    if not len(log_likelihood):
+        return (np.nan,) * 3
+    more = log_likelihood - reference
+    error = more.std(ddof=1) / np.sqrt(len(more)) if len(more) > 1 else np.nan
+    return float(log_likelihood.mean()), float(more.mean()), float(error)
 
 
 @dataclass(frozen=True)
@@ -327,7 +360,19 @@ class TargetModel:
 
     tells : bool
         Whether outcomes tell more than the sources as they are.
+
+    Attributes
+    ----------
+    beliefs : Beliefs
+        About a release.
+
+    own_unit : float, default=1
+        Unit of prior deviations without a source.
     """
+
+    beliefs: Beliefs
+    own_unit = 1.0
+    _around: Any  # a release's predictions, and settings of its Source
 
     def __init__(self, sources, likelihoods, n_reported, *, tells):
         self.sources, self.likelihoods = sources, likelihoods
@@ -346,6 +391,25 @@ class TargetModel:
         self.source_weight = float(min(self.weights @ shares, 1.0))  # in spite of rounding
         self.contributions = self._contributions()
 
+    @classmethod
+    def sources_of(cls, named, n_shared, rows, *, any_label):
+        """Return the sources of named releases, and with labels the target alone."""
+        if not named:
+            settings: dict[str, Any] = {"unit": cls.own_unit, "source_weight": 0.0}
+            return [Source(TARGET, 1.0, None, Terms.of(None, 0, rows), cls.beliefs, **settings)]
+        sources = []
+        for name, release, probability in named:
+            terms = Terms.of(release.statistics.basis, n_shared, rows)
+            predict, settings = cls._around(release)
+            predict = partial(_of_first, predict, n_shared)
+            sources.append(
+                Source(name, probability, predict, terms, cls.beliefs, release, **settings)
+            )
+        if any_label and cls.beliefs.alone:
+            changes: dict = {"probability": cls.beliefs.alone, "source_weight": 0.0}
+            sources.append(replace(sources[0], name=TARGET, predict=None, **changes))
+        return sources
+
     def _contributions(self) -> list[Contribution]:
         """Weight, evidence and log-likelihood of each kind of candidates."""
         names = np.array([candidate.name for candidate in self.candidates])
@@ -359,7 +423,7 @@ class TargetModel:
             likely = total, logsumexp(held_out[kind] + odds, axis=0)
             first = likely if first is None else first
             source = self.sources[self.candidates[int(kind.argmax())].source]
-            side = "both" if ", own " in name else side_of(source.source_weight)
+            side = "both" if ", own " in name else _side_of(source.source_weight)
             weight = float(min(self.weights[kind].sum(), 1.0))
             compare = compared(likely[1], first[1])
             parts.append(Contribution(name, side, weight, float(total - first[0]), *compare))
@@ -394,6 +458,9 @@ class NumberModel(TargetModel):
         Whether the mean prediction over all rows stays that of the releases.
     """
 
+    beliefs = Beliefs((1.0,), 0.3, _STRENGTHS, _STRENGTHS, kinds=(0.1, 0.0, 0.9), alone=0.0)
+    own_unit = float(np.sqrt(_UNEXPLAINED))
+
     def __init__(self, sources, rows, labeled, places, keeps_mean=False):
         freedom = _OWN_FREEDOM if sources[0].predict is None else _FREEDOM
         if keeps_mean:
@@ -413,33 +480,14 @@ class NumberModel(TargetModel):
             self.offset = float(expected - self.predict(rows)[0].mean())
 
     @staticmethod
-    def sources_of(named, n_shared, rows, *, any_label):
-        """Return the sources of named releases, and with labels the target alone."""
-        sources = []
-        for name, release, _, probability in named:
-            terms, regression = (
-                Terms.of(release.regression.basis, n_shared, rows),
-                release.regression,
-            )
-            counts = release.statistics.sums.row_counts
-            sources.append(
-                Source(
-                    name,
-                    probability,
-                    partial(_of_first, release.model.places, n_shared),
-                    terms,
-                    NUMBERS,
-                    release,
-                    (regression.coefficient_sd[0], regression.intercept_sd[0]),
-                    float(np.sqrt(release.model.variance)),
-                    float(counts[1] / counts.sum()),
-                )
-            )
-        if not named:
-            beliefs, unit = replace(NUMBERS, own_level=1.0), float(np.sqrt(_UNEXPLAINED))
-            terms = Terms.of(None, 0, rows)
-            return [Source(TARGET, 1.0, None, terms, beliefs, unit=unit, source_weight=0.0)]
-        return [*sources, *alone(sources)] if any_label else sources
+    def _around(release):
+        """Return the expected places of a release, and how sure it is of them."""
+        regression, counts = release.regression, release.statistics.sums.row_counts
+        return release.model.places, {
+            "stated": (regression.coefficient_sd[0], regression.intercept_sd[0]),
+            "unit": float(np.sqrt(regression.variance[0])),
+            "center": float(counts[1] / counts.sum()),
+        }
 
     def predict(self, rows, with_variance=False):
         """Return the expected place of each row, and its variance about that or None."""
@@ -483,6 +531,12 @@ class TimeModel(TargetModel):
     outcome : EventOutcome
     """
 
+    # See benchmarks/bench_times.py. With probabilities of 1/4, 1/4 and 1/2, the concordance after
+    # 20, 60 and 200 outcomes is .001, .003 and .004 lower.
+    beliefs = Beliefs(
+        (0.0,), 0.3, (0.5, 2.0), (0.5, 1.0, 2.0, 4.0), own_level=0.0, kinds=(0.1, 0.0, 0.9)
+    )
+
     def __init__(self, sources, rows, known, events, times, outcome):
         seen = rows[known]
         likelihoods = [CoxLikelihood.of(s.design(seen), events, times) for s in sources]
@@ -490,38 +544,21 @@ class TimeModel(TargetModel):
         self.baseline = self._baseline(rows, known, events, times, outcome)
 
     @staticmethod
-    def sources_of(named, n_shared, rows, *, any_label):
-        """Return the sources of named releases, and with labels the target alone."""
-        sources = [
-            Source(
-                name,
-                probability,
-                partial(_of_first, release.model.risks, n_shared),
-                Terms.of(release.regression.basis, n_shared, rows),
-                TIMES,
-                release,
-                (release.regression.coefficient_sd[0], 0.0),
-            )
-            for name, release, _, probability in named
-        ]
-        if not named:
-            terms = Terms.of(None, 0, rows)
-            return [Source(TARGET, 1.0, None, terms, TIMES, source_weight=0.0)]
-        return [*sources, *alone(sources)] if any_label else sources
+    def _around(release):
+        """Return the log-hazards of a release, and how sure it is of them."""
+        return release.model.risks, {"stated": (release.regression.coefficient_sd[0], 0.0)}
 
     @staticmethod
     def tells(events):
         """Return whether events tell more than the sources as they are."""
         return bool(events.sum() >= _LEAST_EVENTS)
 
-    def _means(self):
-        """Yield each source with the mean of its candidates' coefficients, weighted."""
-        for source, _, kept in self._kept():
-            yield source, sum(weight * posterior.coefficients for posterior, weight in kept)
-
     def log_hazards(self, rows: np.ndarray) -> np.ndarray:
         """Return the log-hazard of each row, relative to the baseline."""
-        return sum(source.design(rows) @ mean for source, mean in self._means())
+        return sum(
+            source.design(rows) @ sum(w * posterior.coefficients for posterior, w in kept)
+            for source, _, kept in self._kept()
+        )
 
     def _baseline(self, rows, known, events, times, outcome):
         """Return the cumulative hazard within each interval at log-hazard 0."""

@@ -1,6 +1,5 @@
 """What strategies are given and return: a target with its releases, and a model of classes."""
 
-from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,12 +8,15 @@ import numpy as np
 from scipy.special import softmax
 
 from skdp.release import Moments, Release, Subspace
-from skdp.transfer._evidence import has_indicators
 from skdp.transfer._priors_and_costs import sampling_of
 
 # Number of directions of the target's subspace and of discriminants, as in the source's default
 # subspace. Rule of thumb.
 N_DIRECTIONS = 60
+# Fraction of columns with two values, each in at least this fraction of the rows, from which rows
+# are treated as records with indicators, which create clusters independently of the classes; rules
+# of thumb.
+_MIN_INDICATORS, _MIN_SHARE = 0.1, 0.01
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,8 @@ class Task:
     sources : tuple of (str, Release, list of int)
         Name, release and indices of the target's classes in each release, merged if possible.
 
-    n_shared : int or None
-        Number of columns, the first ones, that are those of the releases; None for all or none.
+    n_shared : int
+        Number of columns, the first ones, that are those of the releases.
 
     n_jobs : int or None
         Number of threads.
@@ -58,7 +60,7 @@ class Task:
     labels: np.ndarray
     n_classes: int
     sources: tuple
-    n_shared: int | None
+    n_shared: int
     n_jobs: int | None
     random_state: np.random.RandomState
     label_sampling: str = "auto"
@@ -83,7 +85,7 @@ class Task:
     @cached_property
     def shared_subspace(self):
         """The leading directions in the columns of the releases."""
-        if self.n_shared is None:
+        if self.n_shared == self.X.shape[1]:
             return self.subspace
         return Subspace.of_rows(self.X[:, : self.n_shared], N_DIRECTIONS)
 
@@ -110,21 +112,6 @@ class Task:
     def pairs(self):
         """The target paired with each release, in the columns of the releases."""
         return [PairedRelease(self, *source) for source in self.sources]
-
-    @property
-    def single_pairs(self):
-        """The target paired with each individual release that was merged."""
-        return [PairedRelease(self, *source) for source in self.single_sources]
-
-    @property
-    def labels_each_class(self):
-        """Whether each class has a labeled row."""
-        return len(np.unique(self.labels[~self.unlabeled])) == self.n_classes
-
-    @property
-    def labels_any(self):
-        """Whether any row has a label."""
-        return not self.unlabeled.all()
 
     @property
     def frequencies(self):
@@ -200,8 +187,8 @@ class TransferModel:
     contributions : list of Contribution
         Weights of all parts.
 
-    offsets : ndarray of shape (n_classes,) or None
-        Offsets for expected class frequencies, see :meth:`with_offsets`.
+    offsets : ndarray of shape (n_classes,), default=0
+        Added to log-posteriors, for expected class frequencies.
     """
 
     source_weight: float
@@ -209,22 +196,12 @@ class TransferModel:
     is_contradicted = False
     target_classifier: Any
     contributions: list
-    offsets: np.ndarray | None = None
-
-    def with_offsets(self, offsets):
-        """Return the model with offsets of log-posteriors for other class frequencies."""
-        model = copy(self)
-        model.offsets = offsets
-        return model
-
-    def log_posteriors(self, X):
-        """Return log-posteriors without offsets, up to a constant for each row."""
-        raise NotImplementedError
+    offsets: Any = 0.0
+    log_posteriors: Any
 
     def scores(self, X):
         """Return log-posteriors, up to a constant for each row."""
-        scores = self.log_posteriors(X)
-        return scores if self.offsets is None else (scores + self.offsets).astype(X.dtype)
+        return (self.log_posteriors(X) + self.offsets).astype(X.dtype, copy=False)
 
     def weighted_scores(self, X, class_weight):
         """Return log-posteriors plus log weights, the largest of which is predicted."""
@@ -267,3 +244,10 @@ class TransferResult:
     def labels(self):
         """Class index of each row, given or predicted."""
         return self.distributions.argmax(axis=1)
+
+
+def has_indicators(X):
+    """Return whether a tenth of the columns or more have just two values, neither of them rare."""
+    counts = np.array([(X.min(axis=0) == X).sum(axis=0), (X.max(axis=0) == X).sum(axis=0)])
+    two = (counts.sum(axis=0) == len(X)) & (counts.min(axis=0) >= _MIN_SHARE * len(X))
+    return bool(two.mean() >= _MIN_INDICATORS)

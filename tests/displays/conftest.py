@@ -29,5 +29,5 @@ def table():
 
 @pytest.fixture(scope="package")
 def release(table):
-    source = DPStatisticsSource(8.0, encoder=SCHEMA, classes=["no", "yes"], model="additive")
+    source = DPStatisticsSource(8.0, encoder=SCHEMA, classes=["no", "yes"], model="gradients")
     return source.fit(*table).release_

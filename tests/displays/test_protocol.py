@@ -10,10 +10,10 @@ import pytest
 import skdp.displays
 from skdp.displays import (
     AuditDisplay,
+    EffectsDisplay,
     EvaluationDisplay,
     PrivacyUtilityDisplay,
     ReleaseDisplay,
-    ShapeFunctionsDisplay,
     SurvivalDisplay,
 )
 
@@ -44,13 +44,13 @@ def displays(release):
         "evaluation of a number": (EvaluationDisplay(RESIDUALS, OUTCOMES), 2),
         "utility": (PrivacyUtilityDisplay.from_scores(scores), 1),
         "release": (ReleaseDisplay.from_release(release), 4),
-        "shapes": (ShapeFunctionsDisplay.from_release(release), 3),
+        "effects": (EffectsDisplay.from_release(release), 3),
         "survival": (SurvivalDisplay(SURVIVAL), 1),
     }
 
 
 NAMES = (
-    *("audit", "evaluation", "evaluation of a number", "utility", "release", "shapes"),
+    *("audit", "evaluation", "evaluation of a number", "utility", "release", "effects"),
     "survival",
 )
 each_display = pytest.mark.parametrize("name", NAMES)

@@ -267,16 +267,16 @@ def test_a_public_bound_of_rows_limits_an_owner(answer, answers, tmp_path, chang
     assert "max_rows=400" in bounded.refused["liar"]
 
 
-def test_a_public_bound_of_rows_limits_shapes(answer, tmp_path):
-    own = answer(owner(31, model="additive", bounds=(0, 2)))
+def test_a_public_bound_of_rows_limits_coefficients(answer, tmp_path):
+    own = answer(owner(31, model="gradients", bounds=(0, 2)))
 
     def steep(arrays):
-        arrays["shapes/values"] += 100.0
+        arrays["descent/coefficients"] += 100.0
 
     both = {"liar": altered(own, tmp_path, steep), "north": own}
     refused = collect_answers(both, disjoint=True, max_rows=400).refused
     assert set(refused) == {"liar"}
-    assert "'shapes'" in refused["liar"]
+    assert "'descent'" in refused["liar"]
 
 
 @pytest.mark.parametrize(

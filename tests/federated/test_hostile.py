@@ -13,7 +13,7 @@ from skdp.utils._storage import load_arrays, save_arrays
 
 HONEST = ("east", "north", "west")
 # Most of them among linear models, whose merging takes less time.
-N_HOSTILE, N_TOGETHER = {"linear": 300, "additive": 40}, 150
+N_HOSTILE, N_TOGETHER = {"linear": 300, "gradients": 40}, 150
 SCHEMA = {
     "age": {"type": "numeric", "low": 20, "high": 90},
     "dose": {"type": "numeric", "low": 0, "high": 1, "missing": True},
@@ -49,7 +49,7 @@ def made(seed, encoder=SCHEMA, model="linear", classes=("ill", "well")):
     )
 
 
-@pytest.fixture(scope="module", params=["linear", "additive"])
+@pytest.fixture(scope="module", params=["linear", "gradients"])
 def model(request):
     return request.param
 
@@ -106,21 +106,6 @@ def rewrite(rng, header, arrays, path):
     return path.read_bytes()
 
 
-def other_bins(header, arrays, path, n):
-    """Return a valid file whose shape functions have other bins, or several of one column."""
-    arrays, shapes = dict(arrays), "shapes/"
-    if n:
-        arrays[shapes + "n_bins"] = arrays[shapes + "n_bins"] + np.array([n, 0, 0])
-        more = np.zeros((len(header["classes"]), n))
-        arrays[shapes + "values"] = np.hstack([more, arrays[shapes + "values"]])
-        arrays[shapes + "deviations"] = np.append(more[0], arrays[shapes + "deviations"])
-    else:
-        for key in ("start", "width", "one_hot", "n_bins", "low", "high", "values", "deviations"):
-            arrays[shapes + key] = np.concatenate([arrays[shapes + key]] * 3, axis=-1)
-    save_arrays(path, "Release", header, arrays)
-    return path.read_bytes()
-
-
 def hostile(rng, files, path):
     """Yield names and answers of owners who are up to no good."""
     # Without those of the honest: whoever has their file can be counted in their place.
@@ -137,8 +122,6 @@ def hostile(rng, files, path):
             yield name, {"release": flip(rng, blob)}
         elif kind == 3:
             yield name, {"release": blob}
-        elif kind == 4 and "shapes/start" in files["own"][2]:
-            yield name, {"release": other_bins(*files["own"][1:], path, rng.randint(3))}
         else:
             yield name, {"release": rewrite(rng, header, arrays, path)}
 
@@ -159,12 +142,3 @@ def test_no_owner_can_make_the_round_fail(files, model, tmp_path):
         assert set(HONEST) <= set(collected.n_bytes), collected.refused
         assert len(collected.n_bytes) + len(collected.refused) == len(together)
         done += len(batch)
-
-
-@pytest.mark.parametrize("model", ["additive"], indirect=True)
-@pytest.mark.parametrize("n", [1, 2])
-def test_other_bins_are_named(files, tmp_path, n):
-    odd = {"release": other_bins(*files["own"][1:], tmp_path / "odd.skdp", n)}
-    answers = {name: {"release": files[name][0]} for name in HONEST}
-    refused = collect_answers({**answers, "a": odd}, disjoint=True).refused
-    assert "their shape functions have other bins" in refused["a"]

@@ -130,12 +130,50 @@ def test_large_noise_is_as_exact_as_small(steps):
     assert np.unique(noise & 1, return_counts=True)[1] == pytest.approx(20_000, rel=0.03)
 
 
-def test_of_alternative_queries_one_option_is_answered_and_reported():
-    told, shares = [], {name: Share(0.5, 9, STEP, option=k) for k, name in enumerate("abc")}
-    asked = GaussianQueries(1.0, 1e-5, shares, RandomBits(bytes(32)), told.append)
-    values = np.arange(9) << 50
-    assert (abs(asked.add("b", values, STEP) - values) < 50 * STEP).all()
-    with pytest.raises(RuntimeError, match="share of query 'c' is that of an option not taken"):
-        asked.add("c", values, STEP)
-    asked.add("a", values, STEP)
-    assert told == ["b", "a"]
+def divisible(uses, most=50):
+    shares = {"counts": Share(0.3, 2, STEP), "steps": Share(0.7, 4, STEP, most)}
+    asked = GaussianQueries(2.0, 1e-5, shares, RandomBits(bytes(32)))
+    asked.add("counts", np.zeros(2, dtype=np.int64), STEP)
+    asked.divide("steps", uses)
+    return asked
+
+
+@pytest.mark.parametrize("uses", [1, 7, 50])
+def test_a_share_is_divided_by_earlier_answers_and_all_is_as_private(uses):
+    asked, values = divisible(uses), np.zeros(4, dtype=np.int64)
+    precision = asked.deviation("counts", 1.0) ** -2
+    noise = []
+    for _ in range(uses):
+        precision += asked.deviation("steps", 1.0) ** -2
+        noise.append(asked.add("steps", values, STEP) / STEP)
+    # However many uses, all queries are one Gaussian mechanism of the promised loss.
+    assert precision**-0.5 == pytest.approx(1 / asked.distance)
+    assert gaussian_delta(precision**-0.5, 2.0) <= 1e-5
+    assert asked.mechanism.slack == 202 * 2.0**-30  # as of the most
+    sd = asked.deviation("steps", 1.0)
+    assert np.std(noise) == pytest.approx(sd, rel=4 / np.sqrt(8 * uses))
+    with pytest.raises(RuntimeError, match="share of query 'steps' is spent"):
+        asked.add("steps", values, STEP)
+
+
+def test_a_rehearsal_divides_as_well():
+    shares = {"steps": Share(1.0, 4, STEP, 50)}
+    asked = GaussianQueries(2.0, 1e-5, shares, RandomBits(bytes(32)))
+    rehearsal = asked.rehearsal()
+    rehearsal.divide("steps", 2)
+    expected = asked.deviation("steps", 1.0) * np.sqrt(2 / 50)
+    assert rehearsal.deviation("steps", 1.0) == pytest.approx(expected)
+    asked.divide("steps", 3)  # another number, as it was not rehearsed with these answers
+
+
+def test_a_share_is_divided_once_before_it_is_used_and_never_into_more():
+    for uses in (0, 51, -1):
+        with pytest.raises(RuntimeError, match="into 1 to 50 uses"):
+            divisible(uses)
+    asked = divisible(3)
+    with pytest.raises(RuntimeError, match="can be divided once"):
+        asked.divide("steps", 2)
+    late = divisible(50)
+    late.add("steps", np.zeros(4, dtype=np.int64), STEP)
+    with pytest.raises(RuntimeError, match="before its first use"):
+        late.divide("steps", 50)

@@ -29,7 +29,7 @@ from skdp.privacy.audit._release import (
     _Worlds,
 )
 from skdp.release import PrincipalModel, linear_discriminant
-from skdp.source import _additive_model
+from skdp.source import _gradient_model
 
 from .conftest import guarantee_of
 
@@ -282,7 +282,7 @@ def test_canaries_are_made_of_the_ends_of_columns():
 
 def test_the_source_of_statistics_keeps_its_word_to_persons(seeded_noise):
     audit = audit_release(
-        DPStatisticsSource(16.0, privacy_unit="group", classes=[0, 1]),
+        DPStatisticsSource(16.0, privacy_unit="group", classes=[0, 1], model="linear"),
         ROWS,
         LABELS,
         groups=np.arange(300) // 2,
@@ -401,8 +401,8 @@ def moments_alone(release):
     return released_statistics(made_of(moments=release.moments))
 
 
-def shapes_alone(release):
-    return np.concatenate([release.shapes.values.ravel(), release.shapes.deviations])
+def coefficients_alone(release):
+    return np.append(release.descent.coefficients, release.descent.intercepts)
 
 
 def exact_scores(release, exact, y):
@@ -427,14 +427,14 @@ class Unweighed(DPStatisticsSource):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["logistic", "mixtures", "additive"])
+@pytest.mark.parametrize("model", ["logistic", "mixtures", "gradients"])
 def test_sources_without_bugs_are_not_refuted(model, monkeypatch):
     normal_noise(monkeypatch)
-    monkeypatch.setattr(_additive_model, "N_ROUNDS", 2)
+    monkeypatch.setattr(_gradient_model, "_MOST_STEPS", 3)
     audit = audit_source(10.0, 300, model=model)
     assert audit.passed
     assert audit.epsilon_lower > 0.1
-    parts = {"additive": ("statistics", "moments", "linear", "shapes")}  # those of "linear" too
+    parts = {"gradients": ("statistics", "moments", "linear", "descent")}  # those of "linear" too
     parts |= {"logistic": ("moments", "linear", "confidence")}
     parts |= {"mixtures": ("moments", "subspace", "mixtures", "confidence")}
     assert audit.parts == parts[model]
@@ -466,7 +466,7 @@ def test_exact_scores_second_moments_and_sizes_are_found_out(monkeypatch):
 
 UNPROTECTED = {
     "logistic": (lambda name: name != "gradients", 400, released_statistics),
-    "additive": (lambda name: name != "residuals", 400, shapes_alone),
+    "gradients": (lambda name: name != "gradients", 400, coefficients_alone),
     "mixtures": (
         lambda name: not name.startswith(("class ", "step ", "component ")), 600, mixtures_alone,
     ),
@@ -478,7 +478,7 @@ UNPROTECTED = {
 def test_what_is_learned_without_noise_is_found_out(model, monkeypatch):
     factor, n_rows, statistics = UNPROTECTED[model]
     normal_noise(monkeypatch, factor)
-    monkeypatch.setattr(_additive_model, "N_ROUNDS", 2)
+    monkeypatch.setattr(_gradient_model, "_MOST_STEPS", 3)
     settings = {"model": model, "n_rows": n_rows, "statistics": statistics}
     assert not audit_source(10.0, 100, **settings).passed
 

@@ -11,7 +11,7 @@ from skdp import DPTransferClassifier, Release, SelfTrainingSchedule
 from skdp.utils._storage import load_arrays, save_arrays
 
 DATA = Path(__file__).parent / "data"
-NAMES = ("denoised", "papers", "sums", "additive", "mixtures", "time")
+NAMES = ("denoised", "papers", "sums", "gradients", "mixtures", "time")
 FILES = [DATA / f"version1_{name}.skdp" for name in NAMES]
 ROWS = np.random.RandomState(0).rand(12, 4) * [3.0, 1.0, 1.0, 1.0]
 N_BLOCKS, N_EACH = 4, 100

@@ -73,7 +73,7 @@ def test_what_it_expects_comes_true(exact):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
-@pytest.mark.parametrize("model", ["linear", "additive"])
+@pytest.mark.parametrize("model", ["linear", "gradients"])
 def test_intervals_hold_as_often_as_they_say(epsilon, model, no_doubts, no_rehearsals):
     X, y = rows(4000, seed=1, curved=True)
     held = []

@@ -43,7 +43,7 @@ def releases():
     names = {"outcome": {**TIME["outcome"], "event": "died", "time": "days"}}
     return {
         "classes": release_of(CLASSES, LABELS),
-        "additive": release_of(CLASSES, LABELS, model="additive"),
+        "gradients": release_of(CLASSES, LABELS, model="gradients"),
         "three": release_of({"classes": ["dead", "ill", "well"]}, LABELS),
         "step": release_of(CLASSES, LABELS, columns={"age": {**age, "step": 0.1}}),
         "bounds": release_of(CLASSES, LABELS, columns={"age": {**age, "high": 2}}),
@@ -97,7 +97,7 @@ def test_the_reason_why_two_are_not_merged_is_true(releases, one, other, reason)
         Release.merge([releases[one], releases[other]], disjoint=True)
 
 
-@pytest.mark.parametrize("pair", [("time", "names"), ("classes", "additive")])
+@pytest.mark.parametrize("pair", [("time", "names"), ("classes", "gradients")])
 def test_what_adds_up_is_merged(releases, pair):
     parts = [releases[name] for name in pair]
     merged = Release.merge(parts, disjoint=True)

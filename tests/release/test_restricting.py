@@ -111,7 +111,9 @@ def test_without_noise_statistics_are_those_of_the_smaller_table():
     names = ["twin", "age"]
     smaller = {**SCHEMA, "columns": {name: SCHEMA["columns"][name] for name in names}}
     release, alone = (
-        DPStatisticsSource(np.inf, encoder=schema, radius=10.0).fit(X[list(schema["columns"])], y)
+        DPStatisticsSource(np.inf, encoder=schema, radius=10.0, model="linear").fit(
+            X[list(schema["columns"])], y
+        )
         for schema in (SCHEMA, smaller)
     )
     part, alone = release.release_.restrict(names), alone.release_

@@ -192,7 +192,7 @@ def test_a_guarantee_names_bounds_that_were_found_in_rows(rows):
     assert "found" not in source.guarantee_for(rows[["age"]], rows["ward"]).excludes
 
 
-@pytest.mark.parametrize("model", ["linear", "additive", "mixtures", "logistic"])
+@pytest.mark.parametrize("model", ["linear", "gradients", "mixtures", "logistic"])
 def test_bounds_in_seconds_give_a_release(model, rng):
     y = np.arange(N) % 2
     X = rng.uniform(0, 2147483647, (N, 2))

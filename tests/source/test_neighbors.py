@@ -113,7 +113,7 @@ LABEL = ("--label", "outcome")
 CALLS = {
     "DPStatisticsSource": [
         statistics,
-        lambda rows, ledger: statistics(rows, ledger, "additive"),
+        lambda rows, ledger: statistics(rows, ledger, "gradients"),
         lambda rows, ledger: statistics(rows, ledger, "linear", rows["person"]),
         accumulated,
         by_ledger,

@@ -181,7 +181,7 @@ def test_merged_owners_reach_more_than_one_of_them_and_less_than_all_rows_at_onc
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["additive", "logistic", "mixtures", "auto"])
+@pytest.mark.parametrize("model", ["gradients", "logistic", "mixtures", "auto"])
 def test_other_models(model):
     settings = {"effects": 0.8, "n_draws": 1, "random_state": 0, "model": model}
     low, high = plan_release(SCHEMA, 1000, EVEN, [0.1, 30.0], **settings).table["auc"]

@@ -94,7 +94,8 @@ def test_statistics_are_booked_before_anything_is_drawn(small, monkeypatch):
     monkeypatch.setattr(GaussianQueries, "add", watch)
     ledger = PrivacyLedger(epsilon=1.2)
     generator = np.random.RandomState(0)
-    source = statistics_source(ledger=ledger, random_state=generator).fit(*small)
+    settings = {"ledger": ledger, "random_state": generator, "model": "linear"}
+    source = statistics_source(**settings).fit(*small)
     accumulator = source.accumulator(6)
     accumulator.add(*small)
     with pytest.raises(BudgetExceededError):
@@ -364,7 +365,7 @@ def test_rows_and_noise_of_extreme_size_are_refused_before_the_charge(small):
 
 def test_noise_that_the_grid_does_not_hold_is_refused_before_the_charge(small):
     ledger = PrivacyLedger()
-    source = DPStatisticsSource(3e-7, 1e-100, classes=[0, 1, 2], ledger=ledger)
+    source = DPStatisticsSource(3e-7, 1e-100, classes=[0, 1, 2], ledger=ledger, model="linear")
     with pytest.raises(ValueError, match="epsilon is too small for the grid"):
         source.fit(small[0][:, :2], small[1])
     assert ledger.entries == []

@@ -15,7 +15,7 @@ from numpy.testing import assert_array_equal
 from skdp import DPStatisticsSource
 from skdp.noise import GaussianQueries, _queries
 from skdp.privacy import gaussian_sigma
-from skdp.source import MODELS, RowGrid, _additive_model, _statistics_source
+from skdp.source import MODELS, RowGrid, _gradient_model, _statistics_source
 from skdp.tabular import NumericColumn
 
 EPSILON, DELTA = 4.0, 1e-5
@@ -118,23 +118,23 @@ def worst_mu(tape, model, unit="record", n_rows=1, only=slice(None)):
 
 
 @pytest.fixture
-def fewer_rounds(monkeypatch):
-    """A tenth of the rounds, each with ten times its budget; a record is asked in all."""
-    monkeypatch.setattr(_additive_model, "N_ROUNDS", 20)
+def fewer_steps(monkeypatch):
+    """Few steps, with all of the budget; a record is asked in all."""
+    monkeypatch.setattr(_gradient_model, "_MOST_STEPS", 10)
 
 
 @pytest.mark.parametrize("model", list(MODELS))
-def test_no_record_moves_all_answers_by_more_than_is_claimed(tape, model, fewer_rounds):
+def test_no_record_moves_all_answers_by_more_than_is_claimed(tape, model, fewer_steps):
     mu = worst_mu(tape, model)
     assert 0.5 * CLAIMED < mu <= CLAIMED
 
 
-def test_no_record_moves_the_answers_of_all_rounds_by_more_than_is_claimed(tape):
-    assert 0.5 * CLAIMED < worst_mu(tape, "additive", only=FEW) <= CLAIMED
+def test_no_record_moves_the_answers_of_all_steps_by_more_than_is_claimed(tape):
+    assert 0.5 * CLAIMED < worst_mu(tape, "gradients", only=FEW) <= CLAIMED
 
 
 @pytest.mark.parametrize("model", list(MODELS))
-def test_no_person_moves_all_answers_by_more_than_is_claimed(tape, model, fewer_rounds):
+def test_no_person_moves_all_answers_by_more_than_is_claimed(tape, model, fewer_steps):
     assert worst_mu(tape, model, "group", n_rows=7) <= CLAIMED
 
 
@@ -156,8 +156,8 @@ def worst_mu_of_numbers(tape, model="linear", unit="record", k=1):
     return worst
 
 
-@pytest.mark.parametrize("model", ["linear", "additive"])
-def test_no_record_with_a_number_moves_answers_by_more_than_is_claimed(tape, model, fewer_rounds):
+@pytest.mark.parametrize("model", ["linear", "gradients"])
+def test_no_record_with_a_number_moves_answers_by_more_than_is_claimed(tape, model, fewer_steps):
     assert 0.5 * CLAIMED < worst_mu_of_numbers(tape, model) <= CLAIMED
     assert worst_mu_of_numbers(tape, model, "group", 7) <= CLAIMED
 
@@ -217,7 +217,7 @@ def test_numbers_that_are_not_clipped_are_found_out(tape, monkeypatch):
 
 
 @pytest.mark.parametrize("model", list(MODELS))
-def test_half_the_noise_is_found_out(tape, model, monkeypatch, fewer_rounds):
+def test_half_the_noise_is_found_out(tape, model, monkeypatch, fewer_steps):
     answer = tape.answer
 
     def halved(add, name, values, sensitivity, *scales):

@@ -121,13 +121,13 @@ def of_table(model):
 MODELS = {
     "linear": lambda: statistics(model="linear"),
     "linear of two": lambda: statistics(model="linear", classes=[0, 1]),
-    "additive": lambda: statistics(model="additive"),
+    "gradients": lambda: statistics(model="gradients"),
     "mixtures": lambda: statistics(model="mixtures"),
     "logistic": lambda: statistics(model="logistic"),
     "linear of a table": lambda: of_table("linear"),
-    "additive of a table": lambda: of_table("additive"),
+    "gradients of a table": lambda: of_table("gradients"),
     "number": lambda: about_number("linear"),
-    "additive number": lambda: about_number("additive"),
+    "gradients number": lambda: about_number("gradients"),
     "time": about_time,
     "rows": lambda: rows_release(parts="all"),
     "noise-aware rows": rows_release,
@@ -190,7 +190,7 @@ class TestEachRowAlone:
             others = np.concatenate([1e3 * X[200:], X[:7], np.tile(X[3], (5, 1))]).astype(dtype)
             np.testing.assert_array_equal(bits(model, others)[200:], whole[[*range(7), *[3] * 5]])
 
-    @pytest.mark.parametrize("model", ["linear", "additive"])
+    @pytest.mark.parametrize("model", ["linear", "gradients"])
     def test_of_tables(self, model):
         release, (X, _) = made(f"{model} of a table"), table(300, 1)
         whole = bits(release, X)

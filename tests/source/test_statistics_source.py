@@ -207,7 +207,7 @@ def test_a_large_slack_warns(rows, delta, warns):
 
 
 def test_progress_names_the_queries_and_nothing_else(rows, capsys):
-    seeded(classes=CLASSES, verbose=1).fit(*rows)
+    seeded(classes=CLASSES, verbose=1, model="linear").fit(*rows)
     names = ["counts", "second", "total", "contrast"]
     lines = [f"[DPStatisticsSource] adds noise to: {name}" for name in names]
     assert capsys.readouterr().out.splitlines() == lines

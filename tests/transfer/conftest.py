@@ -90,7 +90,7 @@ def _make_task(X, labels, release=None, class_indices=None, seed=0):
         class_indices = list(range(labels.max() + 1))
     sources = () if release is None else (("source", release, class_indices),)
     random_state = np.random.RandomState(seed)
-    return Task(X, labels, len(class_indices), sources, None, None, random_state)
+    return Task(X, labels, len(class_indices), sources, X.shape[1], None, random_state)
 
 
 def _make_training(task, **settings):

@@ -6,16 +6,14 @@ from numpy.testing import assert_allclose
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 
-from skdp.transfer import _evidence
-from skdp.transfer._evidence import (
+from skdp.transfer import _noise_aware
+from skdp.transfer._noise_aware import _SEPARATED, mean_margin, scorer_weights
+from skdp.transfer._scorers import (
     agrees_with_source,
     certainty,
     contradicts,
     errs_as_claimed,
-    mean_margin,
-    scorer_weights,
 )
-from skdp.transfer._noise_aware import _SEPARATED
 
 
 @pytest.fixture
@@ -83,7 +81,7 @@ def test_margins_are_a_unit(rng):
 
 
 def test_one_scorer_gets_the_weight_of_logistic_regression(rng, monkeypatch):
-    monkeypatch.setattr(_evidence, "_OUTLIERS", 1e-300)
+    monkeypatch.setattr(_noise_aware, "_OUTLIERS", 1e-300)
     [scores], labels = scored(rng, 300, [2.0], n_classes=2)
     [weight] = scorer_weights(scores[np.newaxis], labels)
     difference = scores[:, 1:] - scores[:, :1]

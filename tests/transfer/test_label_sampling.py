@@ -91,7 +91,7 @@ def test_nothing_jumps_where_the_last_unlabeled_row_goes(release, target, label_
         learned(release, X, labels, label_sampling).predict_proba(X_test)
         for labels in (one_left, y)
     )
-    assert_allclose(before, after, atol=0.02)
+    assert_allclose(before, after, atol=0.04)
 
 
 def test_auto_warns_where_much_depends_on_it_and_a_choice_does_not(release, target):

@@ -76,7 +76,7 @@ def test_what_marks_a_row_can_be_said(rng):
         found, _ = encode_labels(y, len(y), [], unlabeled=marker, strategy=NOISE_AWARE)
         assert found.tolist() == expected
     # No exception where the mark was named.
-    with pytest.raises(ValueError, match=r"at least two classes, got 1 class \[1\] and 10 unlab"):
+    with pytest.raises(ValueError, match=r"\[1\] and 10 unlabeled rows \(unlabeled=-1\)"):
         DPTransferClassifier(unlabeled=-1).fit(X[10:], np.repeat([-1, 1], 10))
 
 

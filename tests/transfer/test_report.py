@@ -16,7 +16,7 @@ from skdp import (
     SelfTrainingSchedule,
 )
 from skdp.datasets import hide_labels
-from skdp.transfer._inspection import compared
+from skdp.transfer._target_model import compared
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skdp.PrivacyLeakWarning"),

@@ -25,6 +25,9 @@ from skdp.utils._labels import label_array
 from skdp.utils._parallel import run_tasks
 from skdp.utils._sklearn import HasMethods, Interval, validate_params
 
+# Orders of functions of columns that every release by gradients has.
+_LEAST_ORDERS = 3
+
 
 def released_statistics(release: Any) -> dict[str, np.ndarray]:
     """Return all numbers of a release that depend on private rows, part by part.
@@ -81,6 +84,21 @@ def _read_statistics(release, arrays):
     return [number for number in numbers if number is not None]
 
 
+def _read_descent(release, arrays):
+    """Return coefficients of functions that there always are, and sums over the table of scores.
+
+    How many cosines and bins there are depends on the noisy number of rows.
+    """
+    descent = release.descent
+    usual = descent.basis.order <= _LEAST_ORDERS
+    numbers = [descent.coefficients[:, usual], descent.intercepts]
+    if descent.table is not None:
+        low, width, n, _ = descent.table.bins
+        by_score = descent.table.counts.sum(axis=0)
+        numbers += [by_score.sum(), by_score @ (low + width * (np.arange(n) + 0.5))]
+    return numbers
+
+
 def _read_moments(release, arrays):
     """Return counts, Σx and Σxxᵀ by class, and the other arrays, which are left in ``arrays``."""
     counts, means = arrays.pop("class_counts"), arrays.pop("means")
@@ -116,6 +134,7 @@ def _read_mixtures(release, arrays):
 
 _READERS = {
     "statistics": _read_statistics,
+    "descent": _read_descent,
     "moments": _read_moments,
     "subspace": _read_subspace,
     "mixtures": _read_mixtures,

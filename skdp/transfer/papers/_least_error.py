@@ -12,13 +12,13 @@ import numpy as np
 from skdp.membership import MembershipMapping, group_errors
 from skdp.release import class_medians
 from skdp.transfer._embedding import Embedding, paired_subspaces
-from skdp.transfer._inspection import Contribution
 from skdp.transfer._self_training import (
     SelfTrainingSchedule,
     Step,
     Strategy,
     out_of_fold_scores,
 )
+from skdp.transfer._target_model import Contribution
 from skdp.utils._linalg import squared_distances
 from skdp.utils._parallel import map_rows, run_tasks
 
@@ -102,7 +102,7 @@ class LeastErrorRounds:
             self._target = self._fit(settings, self._rows, labels)
         self._source_share = 0.0
         if not self._unlabeled.any():
-            return self._step(settings, labels, None)
+            return self._step(settings, labels, np.empty((0, 1)))
         target, source = self._target_scores(settings, labels), self._source_scores()
         self._source_share = float(np.mean(source.max(axis=1) > target.max(axis=1)))
         return self._step(settings, labels, np.maximum(target, source))
@@ -123,11 +123,10 @@ class LeastErrorRounds:
     def _step(self, settings, labels, scores):
         """Return distributions of zeros and ones, since errors have no common scale.
 
-        Scores are those of the unlabeled rows; None if there are none.
+        Scores are those of the unlabeled rows.
         """
-        if scores is not None:
-            labels = labels.copy()
-            labels[self._unlabeled] = scores.argmax(axis=1)
+        labels = labels.copy()
+        labels[self._unlabeled] = scores.argmax(axis=1)
         distributions = np.eye(self._task.n_classes)[labels]
         size = self._n_components if settings.n_components == "auto" else None
         return Step(distributions, {"source_share": self._source_share}, n_components=size)

@@ -1,0 +1,501 @@
+r"""What a release claims of its own score, by a noisy table of it: slope, performance, intervals.
+
+Models of the outcome given a standardized score x, see :mod:`skdp.release._score_table`:
+
+- two classes: log-odds a x + a few bends, of a mean probability that is known besides;
+- pairs of more classes: log-odds a x that a row is of one of them;
+- a number: a location ρ x, with residuals that may be skewed and have tails;
+- a time: hazards exp(a x) times those of the interval.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, ndtr
+
+from skdp.release._exits import N
+from skdp.release._score_table import EFFECT, OutcomeModel, posterior_rows
+from skdp.utils._linalg import NEGLIGIBLE, TINY
+
+# Share of the budget of the table. With .08 the log loss of two classes at 250 to 16,000 rows is
+# .004 higher.
+CLAIMS_SHARE = 0.15
+# Ends of the interval of 80 %, its factor, and half of one about a value that is known exactly:
+# models leave out more than they say (chosen on five tables of two classes, two of numbers).
+_ENDS, _WIDER, _LEAST_HALF = (0.1, 0.9), 1.05, 0.005
+# Half of it in standard deviations of a normal distribution.
+_HALF_WIDTH = 1.2815515655446004
+# Median and log spread of effects before the table is seen, probability that the score leads
+# nowhere or astray, and how far it does.
+_OF_CLASSES, _OF_NUMBERS, _OF_TIMES = (1.2, 1.0), (0.5, 0.6), (0.9, 0.8)
+_OF_PAIRS = (0.8, 0.6)  # of the log-odds that a score claims
+_ASTRAY, _FAR_ASTRAY = 0.1, 0.3
+# Standard deviations of the quadratic and cubic terms of log-odds and log-hazards.
+_BENDS = (0.2, 0.06)
+# Largest score in public units for which they count.
+_FARTHEST = 3.0
+# Edges of a number about its mean, in units of the expected deviation of one, and that deviation
+# on the scale from -1 to 1 and in units of the distance of the mean from the bounds.
+_EDGES = np.array([0.3, 0.7, 1.2, 1.9, 3.0, 5.0, 8.0])
+_NUMBER_UNIT, _OF_DISTANCE, _NUMBER_PARTS = 0.28, 1.2, 3
+# Groups of intervals of a time, at most.
+_MOST_GROUPS, _ROWS_OF_GROUP = 5, 4.0
+# Of so many draws one gives a concordance, which takes long.
+_THINNED = 2
+# Standard deviations of skewness and tails of what is left of a number.
+_SHAPES = (0.2, 0.12)
+_MOST_STEPS, _TOLERANCE = 50, 1e-9
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What a score is worth on rows like those of its source, other ones than it was fitted to.
+
+    Attributes
+    ----------
+    slope, intercept : float
+        The calibrated score is slope · score + intercept.
+
+    value : ndarray of shape (3,)
+        Expected AUC, share of right classes, R² or concordance, and the ends of its interval of
+        80 %.
+
+    deviation : float
+        Of a number about its calibrated prediction: the one with which normal intervals of 80 %
+        hold as many.
+
+    residuals, probabilities : ndarray of shape (n_residuals,) or None
+        Of a number about its calibrated prediction.
+    """
+
+    slope: float
+    intercept: float
+    value: np.ndarray
+    deviation: float = 0.0
+    residuals: np.ndarray | None = None
+    probabilities: np.ndarray | None = None
+
+    def mean_factor(self, scale):
+        """Return the mean of exp(scale · residual): of numbers on a logarithmic scale."""
+        return float(self.probabilities @ np.exp(scale * self.residuals))
+
+
+def _interval(values, least, most):
+    """Return the mean of draws and the ends of their interval, wider by what models leave out."""
+    mean = values.mean()
+    away = _WIDER * (np.quantile(values, _ENDS) - mean)
+    ends = mean + np.hypot(away, _LEAST_HALF) * [-1, 1]
+    return np.clip(np.array([mean, *ends]), least, most)
+
+
+def _log_density(effects, unit, median, spread):
+    """Return the log-density of effects: log-normal, or about nothing where a score is noise.
+
+    Median and what is nothing are those of ``unit`` times the effect.
+    """
+    effects = effects * unit
+    positive = np.maximum(effects, NEGLIGIBLE)
+    right = np.exp(-((np.log(positive / median) / spread) ** 2) / 2) / (spread * positive)
+    astray = np.exp(-((effects / _FAR_ASTRAY) ** 2) / 2) / _FAR_ASTRAY
+    density = (1 - _ASTRAY) * np.where(effects > 0, right, 0) + _ASTRAY * astray
+    return np.log(np.maximum(density, TINY) * unit / np.sqrt(2 * np.pi))
+
+
+class _Classes(OutcomeModel):
+    """Two classes: log-odds of the mean probability, effect, bends."""
+
+    others = (-0.5, 0.0, 0.0), (1.3, *_BENDS)
+    widest, bounds, usual = 10.0, (-3.0, 40.0), np.geomspace(0.1, 16, 12)
+
+    def log_prior(self, effects, parameters):
+        return _log_density(effects, self.spread(parameters), *_OF_CLASSES)
+
+    def outcomes(self, t, x, density):
+        effect, logit, square, cube = t[:, EFFECT:].T[..., np.newaxis]
+        near = np.clip(x, -_FARTHEST, _FARTHEST)
+        away = effect * x + square * (near**2 - 1) + cube * (near**3 - 3 * near)
+        # The intercept that gives the mean probability.
+        intercept = logit * np.sqrt(1 + np.pi / 8 * effect**2)  # of normal scores, to begin with
+        shares = density / density.sum(axis=1, keepdims=True)
+        for _ in range(4):
+            p = expit(intercept + away)
+            excess = expit(logit) - (shares * p).sum(axis=1, keepdims=True)
+            information = (shares * p * (1 - p)).sum(axis=1, keepdims=True)
+            intercept = intercept + np.clip(excess / np.maximum(information, 1e-3), -1.5, 1.5)
+        p = expit(intercept + away)
+        return np.stack([1 - p, p], axis=1)
+
+    def optimism(self, t, rows):
+        # By what rows would say of the effect if it were none. Separated classes say little of it,
+        # and a descent of as many steps learns little of them: by what they say, claims of breast
+        # cancer (98 % right) had a log loss .17 above that of the best slope, and .05 so.
+        none, some = rows.transpose(1, 0, 2)
+        both, x = none + some, self.scores(t)
+        n = both.sum(axis=1, keepdims=True)
+        apart = x - (both * x).sum(axis=1, keepdims=True) / n
+        uncertain = (none.sum(axis=1) / n[:, 0]) * (some.sum(axis=1) / n[:, 0])
+        information = uncertain * (both * apart**2).sum(axis=1)
+        return 1 / (self.bins.unit * np.maximum(information, TINY))
+
+
+def class_claims(table, counts, deviation):
+    """Return :class:`Claims` of log-odds of the second of two classes, and its AUC.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        Of the first and second class.
+
+    counts : ndarray of shape (2,)
+        Noisy rows of both, measured besides.
+
+    deviation : float
+        Of the noise in these.
+    """
+    model = _Classes(table, counts, deviation, np.eye(2))
+    _, rows = posterior_rows(model)
+    first, second = rows.transpose(1, 0, 2)
+    below = np.cumsum(first, axis=1) - first / 2
+    area = (second * below).sum(axis=1) / (first.sum(axis=1) * second.sum(axis=1))
+    of_first, of_second = rows.mean(axis=0)
+    slope, intercept = _logistic(of_first, of_second, model.bins.scores)
+    return Claims(slope, intercept, _interval(area, 0.0, 1.0))
+
+
+def _logistic(first, second, scores, fixed=False):
+    """Return slope and intercept of the log-odds of the second; ``fixed``: without intercept."""
+    rows = first + second
+    mean = 0.0 if fixed else (rows @ scores) / rows.sum()
+    unit = np.sqrt(rows @ (scores - mean) ** 2 / rows.sum())
+    columns = np.column_stack([(scores - mean) / unit, np.ones_like(scores)])
+    columns = columns[:, : 1 if fixed else 2]
+    weights = np.zeros(columns.shape[1])
+    for _ in range(_MOST_STEPS):
+        p = expit(columns @ weights)
+        curvature = (columns.T * (rows * p * (1 - p))) @ columns
+        curvature += NEGLIGIBLE * rows.sum() * np.eye(len(weights))
+        step = np.linalg.solve(curvature, columns.T @ (second - rows * p))
+        weights += step / max(np.abs(step).max(), 1.0)
+        if np.abs(step).max() < _TOLERANCE:
+            break
+    if weights[0] <= 0:
+        return 0.0, 0.0 if fixed else float(np.log(second.sum() / first.sum()))
+    slope = float(weights[0] / unit)
+    return slope, 0.0 if fixed else float(weights[1] - slope * mean)
+
+
+class _Pairs(OutcomeModel):
+    """The class of a row against each other one, by how far their scores lie apart.
+
+    Outcomes: the other one scores higher; the class of the row does, but a third one is highest;
+    it is the highest of all. Effect: log-odds of the first of these. Others: log-odds of the last
+    of the other two, and how they depend on the log-odds of the first.
+    """
+
+    folded = True
+    others = (0.0, 0.5), (1.5, 1.0)
+    widest, bounds, usual = 10.0, (-3.0, 40.0), np.geomspace(0.1, 16, 12)
+
+    def __init__(self, *given):
+        super().__init__(*given)
+        # Differences start at 0: a density on one side, without location and skewness.
+        self.sd[[1, 3]] = 1e-3
+
+    def log_prior(self, effects, parameters):
+        return _log_density(effects, 1 / self.bins.unit, *_OF_PAIRS)
+
+    def outcomes(self, t, x, density):
+        effect, level, slope = t[:, EFFECT:].T[..., np.newaxis]
+        right, highest = expit(effect * x), expit(level + slope * np.minimum(effect * x, 5.0))
+        return np.stack([1 - right, right * (1 - highest), right * highest], axis=1)
+
+    def optimism(self, t, rows):
+        wrong, right, x = rows[:, 0], rows[:, 1:].sum(axis=1), self.scores(t)
+        information = (wrong * right / np.maximum(wrong + right, TINY) * x**2).sum(axis=1)
+        # No less than a quarter of what they would say without an effect.
+        information = np.maximum(information, ((wrong + right) * x**2).sum(axis=1) / 16)
+        return 1 / (self.bins.unit * np.maximum(information, TINY))
+
+
+def pair_claims(table, n_rows, deviation):
+    """Return :class:`Claims` of the scores of several classes, and the share that they get right.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        Of the difference of the score of the class of a row and that of each other class, without
+        its sign: 1/(K − 1) of a row for each, by which score is higher: that of the other class,
+        that of its own class but not of all, that of its own class of all.
+
+    n_rows, deviation : float
+        Noisy number of rows, measured besides, and its noise.
+    """
+    model = _Pairs(table, n_rows, deviation, np.ones(3))
+    _, rows = posterior_rows(model)
+    shares = rows.sum(axis=2)
+    wrong, *right = rows.mean(axis=0)
+    slope, _ = _logistic(wrong, sum(right), model.bins.scores, fixed=True)
+    return Claims(slope, 0.0, _interval(shares[:, 2] / shares.sum(axis=1), 0.0, 1.0))
+
+
+@dataclass(frozen=True)
+class NumberBins:
+    """Public bins of a number between -1 and 1 less its prediction, wider far from 0."""
+
+    mean: float
+    unit: float
+
+    @classmethod
+    def of(cls, mean):
+        """Return them for a noisy mean of the number."""
+        mean = float(np.clip(mean, -0.98, 0.98))
+        # Numbers that lie near a bound spread about as far as it is away.
+        return cls(mean, min(_NUMBER_UNIT, _OF_DISTANCE * (1 - abs(mean))))
+
+    n = 2 * len(_EDGES)
+
+    @property
+    def edges(self):
+        """Edges of all bins, (n + 1,)."""
+        upper = self.unit * np.append(_EDGES, 2 * _EDGES[-1])
+        return np.concatenate([-upper[::-1], [0.0], upper])[1:-1]
+
+    def index(self, residuals):
+        """Return the bin of each number less its prediction."""
+        return np.searchsorted(self.edges[1:-1], residuals, side="right")
+
+
+class _Numbers(OutcomeModel):
+    """A number: slope; location, log spread, skewness and tails of what a line leaves."""
+
+    parts, learned = _NUMBER_PARTS, 0.8
+    widest, bounds, usual = 3.0, (-1.0, 8.0), np.geomspace(0.05, 4, 8)
+
+    def __init__(self, table, numbers, mean_sd, n_rows, deviation):
+        self.numbers = numbers
+        of_location = np.hypot(0.15, min(mean_sd / numbers.unit, 1.5))
+        self.others = (0.0, -0.2, 0.0, 0.0), (of_location, 0.6, *_SHAPES)
+        inside = np.diff(numbers.edges)[:, np.newaxis] * np.arange(self.parts) / self.parts
+        inside = inside + numbers.edges[:-1, np.newaxis]
+        self.edges = np.append(inside.ravel(), numbers.edges[-1])
+        self.residuals = (self.edges[:-1] + self.edges[1:]) / 2
+        super().__init__(table, n_rows, deviation, np.ones(len(table.counts)))
+
+    def log_prior(self, effects, parameters):
+        # The prior is about correlations.
+        spread = self.spread(parameters) * self.bins.unit / self.numbers.unit
+        left = np.exp(parameters[:, EFFECT + 2])
+        whole = np.hypot(effects * spread, left)
+        change = np.log(left**2 / whole**2)
+        return _log_density(effects, spread / whole, *_OF_NUMBERS) + change
+
+    def outcomes(self, t, x, density):
+        effect, location, spread, skewness, tails = t[:, EFFECT:].T[..., np.newaxis]
+        # What a line predicts more than the score, in units of numbers.
+        ahead = (self.numbers.mean - self.bins.scores) / self.numbers.unit
+        ahead = ahead + location + effect * self.bins.unit / self.numbers.unit * x
+        edges = (self.edges / self.numbers.unit)[:, np.newaxis] - ahead[:, np.newaxis]
+        away = np.exp(tails)[:, np.newaxis] * np.arcsinh(edges / np.exp(spread)[:, np.newaxis])
+        below = ndtr(np.sinh(away - skewness[:, np.newaxis]))
+        below[:, 0], below[:, -1] = 0, 1
+        return np.maximum(np.diff(below, axis=1), 1e-12)
+
+    def optimism(self, t, rows):
+        left = self.numbers.unit**2 * np.exp(2 * t[:, EFFECT + 2])
+        return left / (np.square(self.bins.unit * self.spread(t)) * np.exp(t[:, 0]))
+
+
+def number_claims(table, numbers, mean_sd, n_rows, deviation):
+    """Return :class:`Claims` of predictions of a number between -1 and 1, and their R².
+
+    Parameters
+    ----------
+    table : ScoreTable
+        Of the predictions, by ``numbers``.
+
+    numbers : NumberBins
+
+    mean_sd : float
+        Standard deviation of the noise in their mean.
+
+    n_rows, deviation : float
+        Noisy number of rows, measured besides, and its noise.
+    """
+    model = _Numbers(table, numbers, mean_sd, n_rows, deviation)
+    _, rows = posterior_rows(model)
+    scores = model.bins.scores
+    numbers_of_cells = np.clip(np.add.outer(model.residuals, scores), -1, 1)
+    n = rows.sum(axis=(1, 2))
+    x = rows.sum(axis=1) @ scores / n
+    xx = rows.sum(axis=1) @ scores**2 / n - x**2
+    flat, u_of_cells = rows.reshape(len(rows), -1), numbers_of_cells.ravel()
+    u = flat @ u_of_cells / n
+    uu = flat @ u_of_cells**2 / n - u**2
+    xu = flat @ (numbers_of_cells * scores).ravel() / n - x * u
+    mean_x, mean_u = x.mean(), u.mean()
+    # The slope of least expected squared error.
+    slope = np.mean(xu + (x - mean_x) * (u - mean_u)) / np.mean(xx + (x - mean_x) ** 2)
+    slope = max(float(slope), 0.0)
+    shift = u - mean_u - slope * (x - mean_x)
+    left = uu - 2 * slope * xu + slope**2 * xx + shift**2
+    intercept = float(mean_u - slope * mean_x)
+    residuals = u_of_cells - np.tile(slope * scores + intercept, len(model.residuals))
+    probabilities = rows.mean(axis=0).ravel()
+    order = np.argsort(np.abs(residuals))
+    within = np.cumsum(probabilities[order]) / probabilities.sum()
+    half = np.abs(residuals[order])[np.searchsorted(within, _ENDS[1] - _ENDS[0])]
+    return Claims(
+        slope,
+        intercept,
+        _interval(1 - left / uu, -np.inf, 1.0),
+        float(half / _HALF_WIDTH),
+        residuals,
+        probabilities / probabilities.sum(),
+    )
+
+
+@dataclass(frozen=True)
+class TimeCells:
+    """Public groups of ways to leave: with the event, without it, in groups of intervals; last."""
+
+    groups: np.ndarray  # of each interval
+
+    @classmethod
+    def of(cls, exits, deviation):
+        """Return groups of about equally many events, by exits and the noise of the table."""
+        events = np.cumsum(exits.rows[:N])
+        n = int(np.clip(events[-1] / (_ROWS_OF_GROUP * max(deviation, 1.0)), 2, _MOST_GROUPS))
+        groups = np.floor(n * (events - exits.rows[:N] / 2) / events[-1])
+        return cls(np.unique(np.clip(groups, 0, n - 1), return_inverse=True)[1])
+
+    @property
+    def n_groups(self):
+        """Number of groups."""
+        return int(self.groups[-1]) + 1
+
+    @property
+    def n(self):
+        """Number of cells."""
+        return 2 * self.n_groups + 1
+
+    @property
+    def cells(self):
+        """Cell of each way to leave, (n_ways,)."""
+        return np.concatenate([self.groups, self.groups + self.n_groups, [2 * self.n_groups]])
+
+
+class _Times(OutcomeModel):
+    """A time: log-hazard, its bend, the log-hazard of each group and log-odds of leaving."""
+
+    widest, bounds, usual = 3.0, (-1.5, 4.0), np.geomspace(0.1, 3, 8)
+
+    def __init__(self, table, times, exits, deviation):
+        cells, g = times.cells, times.n_groups
+        summing = np.zeros((times.n, len(cells)))
+        summing[cells, np.arange(len(cells))] = 1
+        totals = summing @ exits.rows
+        there = np.cumsum(totals[:g] + totals[g:-1])
+        there = totals.sum() - there + totals[:g] + totals[g:-1]
+        hazards = -np.log1p(-np.clip(totals[:g] / there, 1e-4, 0.98))
+        leaves = np.clip(totals[g:-1] / np.maximum(there - totals[:g], TINY), 1e-4, 1 - 1e-4)
+        means = np.concatenate([[0.0], np.log(hazards), np.log(leaves / (1 - leaves))])
+        self.others = tuple(means), (_BENDS[0], *[1.0] * (2 * g))
+        super().__init__(table, totals, deviation * np.sqrt(summing.sum(axis=1)), np.eye(times.n))
+        self.n_groups = g
+
+    def log_prior(self, effects, parameters):
+        return _log_density(effects, self.spread(parameters), *_OF_TIMES)
+
+    def hazards(self, t, x):
+        """Return hazards of scores in public units in each group."""
+        bend = np.clip(x, -_FARTHEST, _FARTHEST) ** 2 - 1
+        effect = t[:, EFFECT, np.newaxis] * x + t[:, EFFECT + 1, np.newaxis] * bend
+        of_groups = t[:, EFFECT + 2 : EFFECT + 2 + self.n_groups, np.newaxis]
+        return np.exp(np.clip(of_groups + effect[:, np.newaxis], -20.0, 5.0))
+
+    def outcomes(self, t, x, density):
+        leaves = expit(t[:, EFFECT + 2 + self.n_groups :, np.newaxis])
+        stays = np.exp(-self.hazards(t, x))
+        there = np.cumprod(stays * (1 - leaves), axis=1)
+        before = np.concatenate([np.ones_like(there[:, :1]), there[:, :-1]], axis=1)
+        ways = [before * (1 - stays), before * stays * leaves, there[:, -1:]]
+        return np.maximum(np.concatenate(ways, axis=1), 1e-12)
+
+    def optimism(self, t, rows):
+        events, x = rows[:, : self.n_groups].sum(axis=1), self.scores(t)
+        n = np.maximum(events.sum(axis=1), TINY)
+        apart = x - ((events * x).sum(axis=1) / n)[:, np.newaxis]
+        information = np.maximum((events * apart**2).sum(axis=1), TINY)
+        return 1 / (self.bins.unit * information)
+
+
+def time_claims(table, times, exits, deviation):
+    """Return :class:`Claims` of log-hazards, and their concordance; the intercept is 0.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        Of the log-hazards, by ``times``.
+
+    times : TimeCells
+
+    exits : Exits
+        Of all rows, measured besides.
+
+    deviation : float
+        Of the noise in a way to leave.
+    """
+    model = _Times(table, times, exits, deviation)
+    parameters, rows = posterior_rows(model)
+    hazards = model.hazards(parameters, model.scores(parameters))
+    some = slice(None, None, _THINNED)
+    concordance = np.array(list(map(_concordance, rows[some], hazards[some])))
+    slope = _hazard_slope(rows.mean(axis=0), model.bins.scores, model.n_groups)
+    return Claims(slope, 0.0, _interval(concordance, 0.0, 1.0))
+
+
+def _concordance(rows, hazards):
+    """Return Harrell's concordance of scores for expected rows by way to leave.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_outcomes, n_scores)
+
+    hazards : ndarray of shape (n_groups, n_scores)
+        In each group of intervals, by which of two rows that have the event in it is the first.
+    """
+    # A row with the event is compared with those that leave afterwards.
+    n_groups = len(hazards)
+    events, others = rows[:n_groups], rows[n_groups:-1]
+    after = rows.sum(axis=0) - np.cumsum(events + others, axis=0) + others / 2
+    pairs = events.T @ after
+    for of_group, hazard in zip(events, hazards, strict=True):
+        happens, both = -np.expm1(-hazard), np.add.outer(hazard, hazard)
+        # ∫ h exp(-h t) (exp(-h' t) - exp(-h')) dt, of both events.
+        first = hazard[:, np.newaxis] / both * -np.expm1(-both)
+        first -= np.outer(happens, np.exp(-hazard))
+        pairs += np.outer(of_group, of_group) * first / np.outer(happens, happens)
+    higher = np.tri(len(pairs), k=-1) + np.eye(len(pairs)) / 2
+    return (pairs * higher).sum() / max(pairs.sum(), TINY)
+
+
+def _hazard_slope(rows, scores, n_groups):
+    """Return the slope of log-hazards in scores by Cox's partial likelihood in groups."""
+    events, others = rows[:n_groups], rows[n_groups:-1]
+    there = rows.sum(axis=0) - np.cumsum(events + others, axis=0) + (events + others)
+    exposed = np.maximum(there - (events + others) / 2, 0)
+    total = rows.sum(axis=0)
+    mean = total @ scores / total.sum()
+    unit = np.sqrt(total @ (scores - mean) ** 2 / total.sum())
+    x, slope = (scores - mean) / unit, 0.0
+    for _ in range(_MOST_STEPS):
+        weights = exposed * np.exp(np.clip(slope * x, -30, 30))
+        weights /= np.maximum(weights.sum(axis=1, keepdims=True), TINY)
+        means = weights @ x
+        gradient = (events * (x - means[:, np.newaxis])).sum()
+        curvature = events.sum(axis=1) @ (weights @ x**2 - means**2)
+        step = float(np.clip(gradient / max(curvature, TINY), -1, 1))
+        slope += step
+        if abs(step) < _TOLERANCE:
+            break
+    return max(slope, 0.0) / float(unit)

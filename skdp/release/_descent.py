@@ -1,0 +1,209 @@
+"""Coefficients that a source found by gradient descent, and their calibration."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import ndtri
+
+from skdp.release._basis import BasisFunctions
+from skdp.release._claims import (
+    Claims,
+    NumberBins,
+    TimeCells,
+    class_claims,
+    number_claims,
+    pair_claims,
+    time_claims,
+)
+from skdp.release._linear_regression import MOST_EXPLAINED, LinearRegression
+from skdp.release._linear_scores import LinearScores
+from skdp.release._numbers import HALF_WIDTH
+from skdp.release._parts import LARGEST_MEAN, Part, array, check_shape, part, require
+from skdp.release._score_table import ScoreTable
+from skdp.utils._linalg import TINY
+
+# Of a coefficient in a release.
+_LARGEST_COEFFICIENT = 1e30
+# Of an area under a curve whose d' is finite.
+_LARGEST_AREA = 1 - 1e-6
+
+
+@dataclass(frozen=True)
+class Descent(Part):
+    """Scores of rows that are linear in functions of the columns, found by noisy gradients.
+
+    Attributes
+    ----------
+    coefficients : ndarray of shape (n_scores, n_basis)
+        Of each class; of the log-odds of the second of two; of the place of a number between its
+        bounds; of the log-hazard of a time.
+
+    intercepts : ndarray of shape (n_scores,)
+
+    basis : BasisFunctions
+        A linear function of each column, and cosines, which may be more than noisy sums have.
+
+    table : ScoreTable or None, default=None
+        Noisy rows by score and outcome, from which follows how the scores are calibrated. None for
+        the mean of those of several sources, which is of calibrated scores.
+
+    value, deviation, weight : ndarray of shape (3,), (1,) and (1,), or None, default=None
+        Of such a mean, what was claimed of the scores, the deviation of a number about them, and
+        how many rows would be as informative without noise.
+    """
+
+    coefficients: np.ndarray = array("c f", "f", below=_LARGEST_COEFFICIENT)
+    intercepts: np.ndarray = array("c", "f", below=_LARGEST_COEFFICIENT)
+    basis: BasisFunctions = part(BasisFunctions)
+    table: Any = part(ScoreTable, optional=True)
+    value: Any = array("3", "f", below=_LARGEST_COEFFICIENT, optional=True)
+    deviation: Any = array("1", "f", least=0, below=10.0, optional=True)
+    weight: Any = array("1", "f", least=0, below=LARGEST_MEAN, optional=True)
+
+    @classmethod
+    def validate(cls, value: Any, name: str, release: Any, lengths: dict[str, int]) -> None:
+        """Raise ValueError unless this fits the release; its functions are others than of sums."""
+        super().validate(value, name, release, {key: lengths[key] for key in ("K", "p")})
+
+    def check(self, name: str, release: Any) -> None:
+        """Raise ValueError unless these are scores of the outcome of a release."""
+        one = release.statistics.kind != "class" or len(release.classes) == 2
+        shape = 1 if one else len(release.classes), len(self.basis.column)
+        check_shape(self.coefficients, shape, f"{name}.coefficients")
+        merged = [part is not None for part in (self.value, self.deviation, self.weight)]
+        measured = (self.table is None and all(merged)) or (
+            self.table is not None and not any(merged)
+        )
+        require(measured, name, "must have a table, or a value, deviation and weight")
+        if self.table is not None:
+            n = len(self.table.counts)
+            require(
+                n == self._n_outcomes(release.statistics), f"{name}.table", "must fit outcomes"
+            )
+
+    def _n_outcomes(self, statistics):
+        if statistics.kind == "event":
+            return TimeCells.of(statistics.exits, float(self.table.deviation[0])).n
+        if statistics.kind == "number":
+            return NumberBins.of(2 * _mean_place(statistics) - 1).n
+        return 2 if len(self.coefficients) == 1 else 3
+
+    def claims(self, statistics: Any) -> Claims:
+        """Return what the scores are worth, by noisy sums over the same rows."""
+        if self.table is None:
+            return Claims(1.0, 0.0, self.value, float(self.deviation[0]))
+        sums = statistics.sums
+        counts, noise = sums.pooled_counts
+        if statistics.kind == "event":
+            deviation = float(sums.exit_sd[0])
+            times = TimeCells.of(statistics.exits, float(self.table.deviation[0]))
+            return time_claims(self.table, times, statistics.exits, deviation)
+        if statistics.kind == "number":
+            mean, n = _mean_place(statistics), float(sums.row_counts.sum())
+            mean_sd = 2 * noise / n * np.hypot(mean, 1 - mean)
+            bins = NumberBins.of(2 * mean - 1)
+            return number_claims(self.table, bins, float(mean_sd), n, float(np.sqrt(2) * noise))
+        if len(counts) == 2:
+            return class_claims(self.table, counts, noise)
+        return pair_claims(self.table, float(counts.sum()), noise * np.sqrt(len(counts)))
+
+    def calibrated(self, statistics: Any) -> Self:
+        """Return scores with the slope and intercept that were measured, and without a table."""
+        claims = self.claims(statistics)
+        intercept = claims.intercept
+        if statistics.kind == "number" and self.table is not None:
+            intercept = (intercept + 1 - claims.slope) / 2  # of places, not of −1 to 1
+        return replace(
+            self,
+            coefficients=claims.slope * self.coefficients,
+            intercepts=claims.slope * self.intercepts + intercept,
+            table=None,
+            value=claims.value,
+            deviation=np.array([claims.deviation / (1 if self.table is None else 2)]),
+            weight=np.array([statistics.effective_rows]) if self.table else self.weight,
+        )
+
+    def scores(self, X: np.ndarray) -> np.ndarray:
+        """Return the scores of rows, (n_samples, n_scores)."""
+        return self.basis.encode(X) @ self.coefficients.T + self.intercepts
+
+    def linear(self, of_sums: LinearScores) -> LinearScores:
+        """Return the linear scores of classes, of calibrated ones."""
+        w, b = self.coefficients, self.intercepts
+        apart: dict = {"d_primes": of_sums.d_primes, "d_prime_sds": of_sums.d_prime_sds}
+        if len(w) == 1:
+            w, b = np.concatenate([-w, w]) / 2, np.concatenate([-b, b]) / 2
+            mean, low, high = np.clip(self.value, 0.5, _LARGEST_AREA)
+            sd = np.sqrt(2) * (ndtri(high) - ndtri(low)) / (2 * HALF_WIDTH)
+            pair = 1 - np.eye(2)
+            apart = {"d_primes": pair * ndtri(mean) * np.hypot(np.sqrt(2), sd)}
+            apart["d_prime_sds"] = pair * sd
+        return LinearScores(
+            w - w.mean(axis=0),
+            b - b.mean(),
+            basis=self.basis,
+            intercept_sd=of_sums.intercept_sd,
+            **apart,
+        )
+
+    def regression(self, of_sums: LinearRegression) -> LinearRegression:
+        """Return the linear regression of a number, of calibrated scores."""
+        r2 = np.clip(self.value, 0.0, MOST_EXPLAINED)
+        low, high = np.sqrt(r2[1:])
+        spread = (high - low) / (2 * HALF_WIDTH) / max(float(np.sqrt(r2[0])), TINY)
+        return replace(
+            of_sums,
+            coefficients=self.coefficients[0],
+            intercept=self.intercepts,
+            variance=self.deviation**2,
+            coefficient_sd=np.array([min(spread, 1.0)]),
+            r2=np.array([r2[0], min(r2[1], r2[0]), max(r2[2], r2[0])]),
+            basis=self.basis,
+        )
+
+    def reordered(self, columns: np.ndarray) -> Self:
+        """Return the same of all columns in another order."""
+        basis, places = self.basis.select(columns)
+        return replace(self, coefficients=self.coefficients[:, places], basis=basis)
+
+    @classmethod
+    def mean(cls, parts: Sequence[Self]) -> Self:
+        """Return the weighted mean of several calibrated scores of the same columns.
+
+        One of few rows may have fewer cosines than another one: those that it lacks are zero.
+        """
+        total = np.sum([part_.weight for part_ in parts], axis=0)
+        weights = np.array([float(part_.weight[0]) for part_ in parts]) / max(total[0], TINY)
+        most = max(parts, key=lambda part: len(part.basis.column)).basis
+        coefficients = np.zeros((len(parts[0].coefficients), len(most.column)))
+        for part_, weight in zip(parts, weights, strict=True):
+            coefficients[:, part_.basis.places_in(most)] += weight * part_.coefficients
+        intercepts, value, deviation = (
+            weights @ np.array([getattr(part_, name) for part_ in parts])
+            for name in ("intercepts", "value", "deviation")
+        )
+        return cls(coefficients, intercepts, most, None, value, deviation, total)
+
+    def adds_to(self, other: Self) -> bool:
+        """Return whether both have functions of the same columns, one of them all of both."""
+        few, many = sorted((self, other), key=lambda part: len(part.basis.column))
+        places = few.basis.places_in(many.basis)
+        return len(places) == len(few.basis.column) and all(
+            np.array_equal(array, getattr(many.basis, key)[places])
+            for key, array in vars(few.basis).items()
+        )
+
+    @property
+    def largest_effect(self) -> float:
+        """Largest magnitude of what one function adds to a score."""
+        basis = self.basis
+        ends = np.maximum(np.abs(basis.low - basis.center), np.abs(basis.high - basis.center))
+        values = np.abs(basis.scale) * np.where(basis.order == 1, ends, 1 + np.abs(basis.center))
+        return float((np.abs(self.coefficients) * values).max())
+
+
+def _mean_place(statistics):
+    counts = statistics.sums.row_counts
+    return float(counts[1] / counts.sum())

@@ -1,0 +1,405 @@
+r"""Rows of a source by the bin of a fixed score and by outcome, and what noise leaves of them.
+
+The score is learned and public when the table is made, so that a row adds 1 to one cell, whatever
+it is: noise does not depend on the number of columns. All that a release claims of itself follows
+from the posterior of the expected rows λ in the cells,
+
+.. math:: h ∼ N(λ, λ + σ^2), λ_{ob} = n f(b) g(o | b) (1 + u_b) (1 + v_{ob}),
+
+with noise of variance σ² and sampling in the noisy counts h, a density f of the score of few
+parameters, a model g of the outcome with one effect of the score, and what both leave out: normal
+u and v. The effect is scanned; given it, parameters are normal about their mode (Laplace).
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.special import ndtr
+
+from skdp.release._parts import Part, array, require
+from skdp.utils._linalg import TINY
+
+# Score bins reach so many expected deviations to both sides; outer ones hold everything beyond.
+_REACH = 5.0
+# Widths of bins in expected deviations: where noise in a cell is 1/26 of all rows, by which power
+# of the number of rows in units of the noise they become narrower, and the least.
+_WIDEST, _WIDEST_AT, _NARROWING, _NARROWEST = 1.2, 26.0, 0.125, 0.5
+# Most cells of a table.
+MOST_CELLS = 320
+# Parts of a bin in which densities are evaluated.
+PARTS = 6
+# Prior standard deviation of u, and those of v that are compared.
+_OF_BINS, _OF_CELLS = 0.25, (0.1, 0.3, 0.6)
+# Prior of location and log scale of the scores in units of what is expected, skewness and tails.
+_SCORES, _SCORE_SDS = (0.0, 0.15, 0.0, 0.0), (1.5, 0.3, 0.4, 0.25)
+# Place of the effect among the parameters, after the logarithm of the number of rows and these.
+EFFECT = 5
+# Ends of what the fit on the same rows adds to the sum of outcomes times scores, evenly, in units
+# of its mean.
+_OPTIMISM = 0.4, 1.6
+# Prior probability that the score says nothing.
+_NOTHING = 0.1
+# Least variance of a count, so that it is never 0.
+_LEAST_VARIANCE = 0.5
+_STEPS, _TRIES, _TOLERANCE, _DIFFERENCE = 12, 7, 1e-3, 1e-4
+_N_DRAWS = 400
+# Momentum of the descent.
+MOMENTUM = 0.8
+
+
+def score_frame(coefficients, intercept, variances, mean=None, covariance=None):
+    """Return about which public score rows lie, and how far from it.
+
+    By public guesses of the variances of functions, or noisy means and covariances of them.
+    """
+    coefficients = np.asarray(coefficients, dtype=np.float64)
+    center = float(intercept) + (0.0 if mean is None else float(coefficients @ mean))
+    variance = coefficients**2 @ variances
+    if covariance is not None:
+        variance = max(float(coefficients @ covariance @ coefficients), 0.1 * variance)
+    return center, max(float(np.sqrt(variance)), 1e-6)
+
+
+def pair_frame(coefficients, variances):
+    """Return the same of differences of the scores of classes, (n_classes, n_basis)."""
+    apart = coefficients - coefficients.mean(axis=0)
+    return 0.0, max(float(np.sqrt(np.mean(apart**2 @ variances) * 2)), 1e-6)
+
+
+def degrees_of_freedom(variances, n_steps, rate, curvature):
+    """Return how many coefficients a descent has learned from its rows, in all.
+
+    Of each, the share of the way to its optimum that the mean over the second half of the steps
+    has come, at the public guess of its variance.
+    """
+    at, speed, mean = np.zeros((3, len(variances)))
+    for step in range(n_steps):
+        speed = MOMENTUM * speed + rate * curvature * variances * (1 - at)
+        at = at + speed
+        mean += at * (step >= n_steps // 2)
+    return float(np.clip(mean / (n_steps - n_steps // 2), 0, 1).sum())
+
+
+@dataclass(frozen=True)
+class ScoreBins:
+    """Public bins of a score, of equal width; the outer ones hold everything beyond."""
+
+    low: float
+    width: float
+    n: int
+    unit: float
+
+    @classmethod
+    def of(cls, center, unit, n_rows, deviation, folded=False):
+        """Return bins about a center, the narrower the less noise; ``folded``: from it upwards."""
+        rows = n_rows / max(deviation, TINY * max(n_rows, 1.0), 1e-9)
+        width = _WIDEST * (_WIDEST_AT / max(rows, 1.0)) ** _NARROWING
+        width = float(np.clip(width, _NARROWEST, _WIDEST))
+        n = int(np.ceil(_REACH / width))
+        if folded:
+            return cls(center, width * unit, n, unit)
+        return cls(center - n * width * unit, width * unit, 2 * n, unit)
+
+    def index(self, scores):
+        """Return the bin of each score; of one that is not a number, the middle."""
+        places = np.nan_to_num((scores - self.low) / self.width, nan=self.n / 2)
+        return np.clip(np.floor(places), 0, self.n - 1).astype(np.int64)
+
+    @property
+    def edges(self):
+        """Edges of the parts of bins, (n · PARTS + 1,)."""
+        return self.low + self.width / PARTS * np.arange(self.n * PARTS + 1)
+
+    @property
+    def scores(self):
+        """Scores in the middle of each part."""
+        return self.edges[:-1] + self.width / PARTS / 2
+
+
+@dataclass(frozen=True)
+class ScoreTable(Part):
+    """Noisy rows of a source by outcome and by bin of a score.
+
+    Attributes
+    ----------
+    counts : ndarray of shape (n_outcomes, n_bins)
+
+    deviation : ndarray of shape (1,)
+        Standard deviation of the noise in each.
+
+    bins : ndarray of shape (4,)
+        Lower end, width, number and unit of the bins.
+
+    optimism : ndarray of shape (1,)
+        Degrees of freedom of the fit of the score to the same rows.
+    """
+
+    counts: np.ndarray = array("o s", "f")
+    deviation: np.ndarray = array("1", "f", least=0)
+    bins: np.ndarray = array("4", "f")
+    optimism: np.ndarray = array("1", "f", least=0)
+
+    @property
+    def score_bins(self):
+        """Bins of the score."""
+        low, width, n, unit = self.bins.tolist()
+        return ScoreBins(low, width, int(n), unit)
+
+    def check(self, name: str, release: Any) -> None:
+        """Raise ValueError unless there is a bin for each column of counts."""
+        fits = self.bins[2] == self.counts.shape[1] and (self.bins[[1, 3]] > 0).all()
+        require(fits and self.counts.size <= MOST_CELLS, f"{name}.bins", "must fit the counts")
+
+
+class OutcomeModel:
+    """How outcomes depend on a score: parameters before the table is seen, and expected rows.
+
+    ``mean`` and ``sd`` are of the parameters: log rows, then location, log scale, skewness and
+    tails of the scores, then the effect, then others. ``totals`` are noisy sums over all bins that
+    are known besides, their ``total_sd``, and ``summing`` says of which outcomes.
+    """
+
+    # Means and deviations of the other parameters, deviation of the effect, and effects to scan.
+    others: Any
+    widest: ClassVar[float]
+    bounds: ClassVar[tuple[float, float]]
+    usual: ClassVar[Any]
+    parts = 1  # of an outcome, in which expected rows are evaluated
+    folded = False
+    # What the fit on the same rows adds to the sum of outcomes times scores, in units of the
+    # degrees of freedom of a regression without clipping: mean over tables.
+    learned = 0.4
+    of_cells = _OF_CELLS[0]
+
+    def __init__(self, table, totals, total_sd, summing):
+        self.table, self.bins = table, table.score_bins
+        self.totals, self.summing = np.atleast_1d(totals), np.atleast_2d(summing)
+        self.total_variances = np.broadcast_to(np.square(total_sd), self.totals.shape)
+        self.center = self.bins.low + (0 if self.folded else self.bins.n * self.bins.width / 2)
+        n = max(float(self.totals.sum()), 30.0)
+        self.mean = np.array([np.log(n), *_SCORES, 0.0, *self.others[0]])
+        self.sd = np.array([0.7, *_SCORE_SDS, self.widest, *self.others[1]])
+
+    def log_prior(self, effects, parameters):
+        """Return the log-density of effects before the table is seen; ``parameters`` for each."""
+        raise NotImplementedError
+
+    def outcomes(self, t, x, density):
+        """Return probabilities of outcomes by score, (n, n_outcomes · parts, n_scores)."""
+        raise NotImplementedError
+
+    def optimism(self, t, rows):
+        """Return by how much a degree of freedom raises the effect."""
+        raise NotImplementedError
+
+    def scores(self, t):
+        """Return scores in the parts of bins about their location, in public units."""
+        return (self.bins.scores - self.center) / self.bins.unit - t[:, 1:2]
+
+    def density(self, t):
+        """Return expected rows in the parts of bins."""
+        edges = (self.bins.edges - self.center) / self.bins.unit
+        # The density of Jones and Pewsey (2009): a normal variable's hyperbolic sine.
+        away = np.arcsinh((edges - t[:, 1:2]) / np.exp(t[:, 2:3]))
+        below = ndtr(np.sinh(np.exp(t[:, 4:5]) * away - t[:, 3:4]))
+        if self.folded:
+            below = 2 * below - 1
+        below[:, 0], below[:, -1] = 0, 1
+        return np.exp(t[:, :1]) * np.maximum(np.diff(below), 1e-12)
+
+    def spread(self, t):
+        """Return the standard deviation of scores in public units."""
+        density, x = self.density(t), self.scores(t)
+        density /= density.sum(axis=1, keepdims=True)
+        mean = (density * x).sum(axis=1, keepdims=True)
+        return np.sqrt((density * (x - mean) ** 2).sum(axis=1))
+
+    def rows(self, t):
+        """Return expected rows, (n, n_outcomes · parts, n_bins · PARTS)."""
+        density = self.density(t)
+        return density[:, np.newaxis] * self.outcomes(t, self.scores(t), density)
+
+    def cells(self, rows):
+        """Return rows in the cells of the table, (n, n_outcomes, n_bins)."""
+        shape = len(rows), -1, self.parts, self.bins.n, PARTS
+        return rows.reshape(shape).sum(axis=(2, 4))
+
+    def expected(self, t):
+        """Return expected cells and totals in one vector for each set of parameters."""
+        cells = self.cells(self.rows(t))
+        totals = cells.sum(axis=2) @ self.summing.T
+        return np.concatenate([cells.reshape(len(t), -1), totals], axis=1)
+
+
+class _Precision:
+    """Inverse covariance of cells and totals about what is expected."""
+
+    def __init__(self, model, expected):
+        counts, m = model.table.counts, model.table.counts.size
+        self.shape, self.m = counts.shape, m
+        noise = np.concatenate([np.full(m, model.table.deviation[0] ** 2), model.total_variances])
+        self.variances = expected + noise + _LEAST_VARIANCE
+        self.variances[:m] += (model.of_cells * expected[:m]) ** 2
+        cells = expected[:m].reshape(self.shape)
+        # Deviations that the cells of a bin have in common: a matrix of rank one for each bin.
+        self.common = cells / self.variances[:m].reshape(self.shape)
+        self.inflated = 1 + _OF_BINS**2 * (cells * self.common).sum(axis=0)
+
+    def times(self, columns):
+        """Return this times a vector or columns."""
+        cells = columns[: self.m].reshape(*self.shape, -1)
+        along = np.einsum("ob,obk->bk", self.common, cells)
+        along *= _OF_BINS**2 / self.inflated[:, np.newaxis]
+        found = (columns.T / self.variances).T
+        off = self.common[:, :, np.newaxis] * along
+        found[: self.m] -= off.reshape(self.m, *columns.shape[1:])
+        return found
+
+    @property
+    def log_determinant(self):
+        return -np.log(self.variances).sum() - np.log(self.inflated).sum()
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """The mode of a posterior, a root of its precision, and the logarithm of the evidence."""
+
+    mode: np.ndarray
+    free: np.ndarray
+    root: np.ndarray
+    log_evidence: float
+
+    @classmethod
+    def of(cls, model, start, effect=None, fixed=None) -> Self:
+        """Return it by Gauss–Newton steps; with effect and precision given if they are."""
+        t, free = start.copy(), np.arange(len(start))
+        if effect is not None:
+            t[EFFECT], free = effect, np.delete(free, EFFECT)
+        seen = np.concatenate([model.table.counts.ravel(), model.totals])
+        mean, sd = model.mean[free], model.sd[free]
+        small, damping = _DIFFERENCE * sd, 1e-4
+        [expected] = model.expected(t[np.newaxis])
+
+        def loss(t, expected):
+            left = seen - expected
+            return (left @ precision.times(left) + (((t[free] - mean) / sd) ** 2).sum()) / 2
+
+        for _ in range(_STEPS):
+            precision = fixed or _Precision(model, expected)
+            before, nearby = loss(t, expected), np.tile(t, (len(free), 1))
+            nearby[np.arange(len(free)), free] += small
+            slopes = ((model.expected(nearby) - expected) / small[:, np.newaxis]).T
+            weighted = precision.times(slopes)
+            gradient = weighted.T @ (seen - expected) - (t[free] - mean) / sd**2
+            curvature = slopes.T @ weighted + np.diag(sd**-2.0)
+            for _ in range(_TRIES):
+                damped = curvature + damping * np.diag(curvature.diagonal())
+                step, trial = np.linalg.solve(damped, gradient), t.copy()
+                trial[free] += np.clip(step, -2 * sd, 2 * sd)
+                [of_trial] = model.expected(trial[np.newaxis])
+                if (after := loss(trial, of_trial)) <= before:
+                    break
+                damping = max(10 * damping, _TOLERANCE)
+            else:
+                break
+            t, expected, damping = trial, of_trial, damping / 10
+            if before - after < _TOLERANCE:
+                break
+        precision = fixed or _Precision(model, expected)
+        root = np.linalg.cholesky(curvature)
+        log_evidence = precision.log_determinant / 2 - loss(t, expected)
+        log_evidence -= np.log(root.diagonal()).sum() + np.log(sd).sum()
+        return cls(t, free, root, log_evidence)
+
+    def draw(self, n, random_state):
+        """Return draws of the parameters, those given as they are."""
+        drawn = np.tile(self.mode, (n, 1))
+        normal = np.clip(random_state.standard_normal((len(self.free), n)), -3, 3)
+        drawn[:, self.free] += np.linalg.solve(self.root.T, normal).T
+        return drawn
+
+
+def _scan(model):
+    """Return fits for some effects, their probabilities, and how far each stands for others."""
+    whole: Any = None
+    for of_cells in _OF_CELLS:
+        before, model.of_cells = model.of_cells, of_cells
+        fit = _Fit.of(model, model.mean if whole is None else whole.mode)
+        if whole is not None and fit.log_evidence <= whole.log_evidence:
+            model.of_cells = before
+            break
+        whole = fit
+    least, most = model.bounds
+    sd = np.linalg.inv(whole.root @ whole.root.T)[EFFECT, EFFECT] ** 0.5
+    at, sd = np.clip(whole.mode[EFFECT], least, most), min(sd, (most - least) / 4)
+    effects = np.concatenate([at + sd * np.linspace(-3, 3, 11), [0.0], model.usual])
+    effects = effects[(np.abs(effects - at) < 6 * sd) | (effects == 0)]
+    effects = np.unique(np.round(effects[(effects >= least) & (effects <= most)], 7))
+    if len(effects) < 2:  # a mode at a bound, hardly any noise
+        effects = np.unique([least, *effects, most])
+    # The same for all effects: where cells vary less than they may, smaller variances would count
+    # for effects that make them.
+    [expected] = model.expected(whole.mode[np.newaxis])
+    precision = _Precision(model, expected)
+    fits: list[Any] = [None] * len(effects)
+    middle = int(np.argmin(np.abs(effects - at)))
+    for order in (range(middle, len(effects)), range(middle - 1, -1, -1)):
+        start = whole.mode
+        for k in order:
+            fits[k] = _Fit.of(model, start, effects[k], precision)
+            start = fits[k].mode
+    evidence = np.array([fit.log_evidence for fit in fits])
+    steps = np.gradient(effects)
+    density = model.log_prior(effects, np.array([fit.mode for fit in fits]))
+    likely = np.exp(evidence - evidence.max()) * steps * np.exp(density) * (1 - _NOTHING)
+    nothing = effects == 0
+    likely[nothing] = np.exp(evidence - evidence.max())[nothing] * _NOTHING
+    return fits, likely / likely.sum(), np.where(nothing, 0.0, steps)
+
+
+def posterior_rows(model):
+    """Return draws of the parameters and of expected rows among other rows than those fitted.
+
+    Returns
+    -------
+    parameters : ndarray of shape (n_draws, n_parameters)
+
+    rows : ndarray of shape (n_draws, n_outcomes · parts, n_bins · PARTS)
+    """
+    random_state = np.random.RandomState(0)  # noise is in the table already
+    fits, likely, steps = _scan(model)
+    chosen = np.sort(random_state.choice(len(fits), _N_DRAWS, p=likely))
+    drawn = np.concatenate(
+        [fits[k].draw(np.sum(chosen == k), random_state) for k in np.unique(chosen)]
+    )
+    within = random_state.uniform(-0.5, 0.5, _N_DRAWS) * steps[chosen]
+    drawn[:, EFFECT] = np.clip(drawn[:, EFFECT] + within, *model.bounds)
+    rows = model.rows(drawn)
+    cells = model.cells(rows)
+    ratio = _with_deviations(model, cells, random_state) / np.maximum(cells, TINY)
+    # The rows that the score was fitted to say too well of it.
+    more = model.learned * random_state.uniform(*_OPTIMISM, _N_DRAWS) * model.table.optimism[0]
+    weaker = drawn.copy()
+    weaker[:, EFFECT] -= more * model.optimism(drawn, rows)
+    weaker[:, EFFECT] = np.clip(weaker[:, EFFECT], *model.bounds)
+    return weaker, model.rows(weaker) * _spread(ratio, model.parts)
+
+
+def _spread(ratio, parts):
+    return np.repeat(np.repeat(ratio, parts, axis=1), PARTS, axis=2)
+
+
+def _with_deviations(model, cells, random_state):
+    """Return expected rows in cells with what their model leaves out, drawn from its posterior."""
+    counts, noise = model.table.counts, model.table.deviation[0] ** 2 + _LEAST_VARIANCE
+    prior = (model.of_cells * cells) ** 2
+    common = cells / (cells + noise + prior)
+    variances = 1 / (_OF_BINS**-2 + (cells * common).sum(axis=1))
+    factors = 1 + variances * (common * (counts - cells)).sum(axis=1)
+    factors += np.sqrt(variances) * random_state.standard_normal(factors.shape)
+    base = cells * np.maximum(factors, 0.05)[:, np.newaxis]
+    reliable = prior / (prior + cells + noise)
+    drawn = base + reliable * (counts - base)
+    drawn += np.sqrt((1 - reliable) * prior) * random_state.standard_normal(cells.shape)
+    return np.maximum(drawn, 0.05 * cells)

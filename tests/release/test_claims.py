@@ -1,0 +1,348 @@
+"""What a release claims of a fixed score, by a noisy table of it."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from scipy.stats import norm
+from sklearn.metrics import r2_score, roc_auc_score
+
+from skdp.release import _claims, _score_table
+from skdp.release._claims import (
+    NumberBins,
+    TimeCells,
+    class_claims,
+    number_claims,
+    pair_claims,
+    time_claims,
+)
+from skdp.release._exits import Exits, N
+from skdp.release._score_table import (
+    MOST_CELLS,
+    PARTS,
+    ScoreBins,
+    ScoreTable,
+    degrees_of_freedom,
+    pair_frame,
+    score_frame,
+)
+
+MANY = 200_000
+
+
+def table_of(scores, outcomes, n_outcomes, rng, *, deviation=0.0, optimism=0.0, **settings):
+    """The noisy table of rows, with ``claimed`` as the deviation that it states."""
+    claimed = settings.pop("claimed", deviation)
+    weights = settings.pop("weights", None)
+    center, unit = settings.pop("frame", (float(np.mean(scores)), float(np.std(scores))))
+    bins = ScoreBins.of(center, unit, len(scores), deviation, **settings)
+    cells = (outcomes * bins.n + bins.index(scores)).ravel()
+    counts = np.bincount(cells, weights, minlength=n_outcomes * bins.n).astype(float)
+    counts += deviation * rng.standard_normal(len(counts))
+    of_bins = np.array([bins.low, bins.width, bins.n, bins.unit])
+    of_noise = np.array([float(claimed)]), of_bins, np.array([float(optimism)])
+    return ScoreTable(counts.reshape(n_outcomes, -1), *of_noise)
+
+
+def classes(scores, rng, slope=1.0, intercept=0.0):
+    return (rng.uniform(size=len(scores)) < expit(slope * scores + intercept)).astype(int)
+
+
+SHAPES = {
+    "normal": lambda rng: -0.5 + 1.5 * rng.standard_normal(MANY),
+    "skewed": lambda rng: rng.gamma(2.0, 0.8, MANY) - 3,
+    "two groups": lambda rng: rng.standard_normal(MANY) * 0.6 + rng.choice([-2.5, 1.0], MANY),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_without_noise_two_classes_have_their_slope_and_area(shape, rng):
+    scores = SHAPES[shape](rng)
+    for slope, intercept in ((1.0, 0.0), (0.5, 1.0)):
+        y = classes(scores, rng, slope, intercept)
+        claims = class_claims(table_of(scores, y, 2, rng), np.bincount(y), 0.1)
+        assert claims.slope == pytest.approx(slope, rel=0.03)
+        assert claims.intercept == pytest.approx(intercept, abs=0.05)
+        mean, low, high = claims.value
+        assert mean == pytest.approx(roc_auc_score(y, scores), abs=0.003)
+        assert low < mean < high < low + 0.02
+
+
+def test_without_noise_a_number_has_its_slope_r2_and_residuals(rng):
+    scores = 0.25 * rng.standard_normal(MANY) - 0.1
+    residuals = 0.06 * (rng.gamma(4.0, 1.0, MANY) - 4)
+    for slope, intercept in ((1.0, 0.0), (0.6, 0.1)):
+        u = np.clip(slope * scores + intercept + residuals, -1, 1)
+        numbers = NumberBins.of(u.mean())
+        table = table_of(scores, numbers.index(u - scores), numbers.n, rng)
+        claims = number_claims(table, numbers, 1e-3, MANY, 1.0)
+        assert claims.slope == pytest.approx(slope, rel=0.03)
+        predicted = claims.slope * scores + claims.intercept
+        mean, low, high = claims.value
+        assert mean == pytest.approx(r2_score(u, predicted), abs=0.01)
+        assert low <= mean <= high < low + 0.05
+        inside = np.abs(u - predicted) < norm.ppf(0.9) * claims.deviation
+        assert inside.mean() == pytest.approx(0.8, abs=0.02)
+        expected = np.mean(np.exp(3 * (u - predicted)))
+        assert claims.mean_factor(3.0) == pytest.approx(expected, rel=0.02)
+
+
+def ways_to_leave(log_hazards, rng, hazard=1.0, leaving=0.6):
+    """Times to events of proportional hazards, and the way in which each row leaves."""
+    n = len(log_hazards)
+    times = rng.exponential(size=n) / (hazard * np.exp(log_hazards))
+    left = rng.exponential(size=n) / leaving
+    events = (times <= left) & (times <= 1)
+    times = np.minimum(np.minimum(times, left), 1.0)
+    intervals = np.minimum((times * N).astype(int), N - 1)
+    return np.where(events, intervals, np.where(times < 1, N + intervals, 2 * N)), events, times
+
+
+def harrell(events, times, scores):
+    """The concordance of Harrell, pair by pair."""
+    first = events[:, np.newaxis] & (times[:, np.newaxis] < times)
+    right = (scores[:, np.newaxis] > scores) + (scores[:, np.newaxis] == scores) / 2
+    return (first * right).sum() / first.sum()
+
+
+@pytest.mark.parametrize("spread", [1.0, 0.4])
+def test_without_noise_times_have_their_slope_and_concordance(spread, rng):
+    scores = spread * rng.standard_normal(MANY)
+    ways, events, times = ways_to_leave(scores, rng)
+    exits = Exits.of(np.bincount(ways, minlength=2 * N + 1).astype(float), 0.0)
+    cells = TimeCells.of(exits, 0.0)
+    claims = time_claims(table_of(scores, cells.cells[ways], cells.n, rng), cells, exits, 0.1)
+    assert claims.slope == pytest.approx(1.0, rel=0.05)
+    some = slice(6000)
+    expected = harrell(events[some], times[some], scores[some])
+    assert claims.value[0] == pytest.approx(expected, abs=0.012)
+    assert np.ptp(claims.value) < 0.02
+
+
+@pytest.mark.parametrize("n_classes", [3, 7])
+def test_without_noise_several_classes_have_their_temperature_and_accuracy(n_classes, rng):
+    n = MANY // 4
+    scores = 1.5 * rng.standard_normal((n, n_classes))
+    for slope in (1.0, 0.6):
+        gumbel = rng.gumbel(size=scores.shape)
+        y = (slope * scores + gumbel).argmax(axis=1)
+        table = table_of(**pairs(scores, y), rng=rng)
+        claims = pair_claims(table, n, 0.1)
+        assert claims.slope == pytest.approx(slope, rel=0.03)
+        assert claims.value[0] == pytest.approx(np.mean(scores.argmax(axis=1) == y), abs=0.005)
+
+
+def pairs(scores, y):
+    """Pairs of the class of each row with each other class, as tables of several have them."""
+    n, n_classes = scores.shape
+    rows = np.arange(n)
+    others = np.array([[k for k in range(n_classes) if k != c] for c in range(n_classes)])[y]
+    apart = scores[rows, y][:, np.newaxis] - scores[rows[:, np.newaxis], others]
+    highest = (apart > 0).all(axis=1, keepdims=True)
+    outcomes = np.where(apart > 0, 1 + highest, 0)
+    weights = np.full(apart.size, 1 / (n_classes - 1))
+    frame = 0.0, float(np.sqrt(np.mean(apart**2)))
+    given = {"folded": True, "frame": frame, "weights": weights, "n_outcomes": 3}
+    return {"scores": np.abs(apart), "outcomes": outcomes, **given}
+
+
+def binormal(rng, n, d_prime, frequency=0.4):
+    """Scores of two normal classes in units that are not those of log-odds, and their area."""
+    y = (rng.uniform(size=n) < frequency).astype(int)
+    scores = 0.7 * (d_prime * y + rng.standard_normal(n))
+    return scores, y, norm.cdf(d_prime / np.sqrt(2))
+
+
+def simulated(rng, n, deviation, **settings):
+    scores, y, area = binormal(rng, n, np.exp(np.log(1.0) + 0.5 * rng.standard_normal()))
+    frame = float(rng.normal(scores.mean(), 0.3)), float(scores.std() * rng.uniform(0.7, 1.4))
+    table = table_of(scores, y, 2, rng, deviation=deviation, frame=frame, **settings)
+    counts = np.bincount(y, minlength=2) + 10 * rng.standard_normal(2)
+    return class_claims(table, counts, 10.0), area
+
+
+@pytest.mark.parametrize("n", [300, 3000])
+def test_intervals_hold_the_area(n, rng):
+    claims = [simulated(rng, n, 12.0) for _ in range(80)]
+    held = [low <= area <= high for (_, low, high), area in _values(claims)]
+    # Nominally 80 %.
+    assert 0.68 < np.mean(held) < 0.96
+    errors = np.array([mean - area for (mean, *_), area in _values(claims)])
+    assert abs(errors.mean()) < 0.03
+
+
+def _values(claims):
+    return [(claim.value, area) for claim, area in claims]
+
+
+def test_intervals_say_too_little_of_noise_that_is_not_stated(rng):
+    wrong = [simulated(rng, 3000, 36.0, claimed=6.0) for _ in range(40)]
+    assert np.mean([low <= area <= high for (_, low, high), area in _values(wrong)]) < 0.7
+
+
+@pytest.mark.parametrize(("factor", "accepted"), [(1.0, True), (0.9, False), (1.1, False)])
+def test_cells_vary_as_the_posterior_says(factor, accepted, rng):
+    # About the expected rows, with deviations of bins and cells, sampling and noise: chi-squared.
+    deviation, draws = 20.0, 400
+    scores, y, _ = binormal(rng, 5000, 1.2)
+    table = table_of(scores, y, 2, rng, deviation=deviation)
+    table = ScoreTable(table.counts, factor * table.deviation, table.bins, table.optimism)
+    model = _claims._Classes(table, np.bincount(y), 10.0, np.eye(2))
+    t = model.mean.copy()
+    t[0], t[_score_table.EFFECT] = np.log(5000), 1.0
+    [expected] = model.expected(t[np.newaxis])
+    cells = expected[:-2].reshape(table.counts.shape)
+    precision = _score_table._Precision(model, expected)
+    squares = []
+    for _ in range(draws):
+        common = 1 + _score_table._OF_BINS * rng.standard_normal(cells.shape[1])
+        rows = cells * common + model.of_cells * cells * rng.standard_normal(cells.shape)
+        rows += np.sqrt(cells) * rng.standard_normal(cells.shape)
+        rows += deviation * rng.standard_normal(cells.shape)
+        left = np.append(rows.ravel(), expected[-2:]) - expected
+        squares.append(left @ precision.times(left))
+    mean = np.mean(squares) / cells.size
+    assert (abs(mean - 1) < 4 * np.sqrt(2 / (cells.size * draws))) == accepted
+
+
+def test_precision_is_the_inverse_of_the_covariance(rng):
+    scores, y, _ = binormal(rng, 800, 1.0)
+    model = _claims._Classes(
+        table_of(scores, y, 2, rng, deviation=5.0), np.bincount(y), 3.0, np.eye(2)
+    )
+    [expected] = model.expected(model.mean[np.newaxis])
+    cells = expected[:-2].reshape(2, -1)
+    noise = np.append(np.full(cells.size, 25.0), [9.0, 9.0])
+    covariance = np.diag(expected + noise + _score_table._LEAST_VARIANCE)
+    covariance[:-2, :-2] += np.diag((model.of_cells * expected[:-2]) ** 2)
+    for b in range(cells.shape[1]):
+        of_bin = np.zeros_like(cells)
+        of_bin[:, b] = _score_table._OF_BINS * cells[:, b]
+        of_bin = np.append(of_bin.ravel(), [0, 0])
+        covariance += np.outer(of_bin, of_bin)
+    precision = _score_table._Precision(model, expected)
+    np.testing.assert_allclose(precision.times(covariance), np.eye(len(expected)), atol=1e-8)
+    expected_log = -np.linalg.slogdet(covariance)[1]
+    assert precision.log_determinant == pytest.approx(expected_log, rel=1e-9)
+
+
+def noise_claims(kind, rng):
+    """The claim of a score that says nothing, and the value of nothing."""
+    n, deviation = 500, 10.0
+    scores = rng.standard_normal(n)
+    if kind == "classes":
+        y = (rng.uniform(size=n) < 0.4).astype(int)
+        table = table_of(scores, y, 2, rng, deviation=deviation)
+        return class_claims(table, np.bincount(y, minlength=2), 10.0), 0.5
+    if kind == "number":
+        u = np.clip(0.2 * rng.standard_normal(n), -1, 1)
+        numbers = NumberBins.of(u.mean())
+        table = table_of(
+            0.2 * scores, numbers.index(u - 0.2 * scores), numbers.n, rng, deviation=deviation
+        )
+        return number_claims(table, numbers, 0.02, n, 10.0), 0.0
+    ways, *_ = ways_to_leave(np.zeros(n), rng)
+    counts = np.bincount(ways, minlength=2 * N + 1) + 3 * rng.standard_normal(2 * N + 1)
+    exits = Exits.of(counts, 3.0)
+    cells = TimeCells.of(exits, deviation)
+    table = table_of(scores, cells.cells[ways], cells.n, rng, deviation=deviation)
+    return time_claims(table, cells, exits, 3.0), 0.5
+
+
+@pytest.mark.parametrize("kind", ["classes", "number", "time"])
+def test_of_noise_the_claim_contains_nothing(kind, rng):
+    lows = [
+        claims.value[1] - nothing
+        for claims, nothing in (noise_claims(kind, rng) for _ in range(30))
+    ]
+    # Nominally in 90 % of draws.
+    assert np.mean(np.array(lows) <= 0) >= 0.73
+
+
+def test_same_table_same_claims(rng):
+    scores, y, _ = binormal(rng, 500, 1.0)
+    table = table_of(scores, y, 2, rng, deviation=5.0)
+    one, two = (class_claims(table, np.bincount(y), 5.0) for _ in range(2))
+    assert one.slope == two.slope
+    np.testing.assert_array_equal(one.value, two.value)
+
+
+def test_degrees_of_freedom_of_one_step_and_of_many():
+    variances = np.array([0.3, 0.1, 0.02])
+    one = degrees_of_freedom(variances, 1, 0.5, 0.25)
+    assert one == pytest.approx(0.5 * 0.25 * variances.sum())
+    assert degrees_of_freedom(variances, 20_000, 1.0, 0.25) == pytest.approx(3, rel=1e-3)
+    assert degrees_of_freedom(np.zeros(3), 50, 1.0, 0.25) == 0
+
+
+def test_what_was_fitted_to_the_same_rows_is_taken_off(rng):
+    # Least squares: the covariance of fitted and observed numbers is too large by s² p/n.
+    scores, n = 0.2 * rng.standard_normal(MANY), MANY
+    u = np.clip(scores + 0.15 * rng.standard_normal(n), -1, 1)
+    numbers = NumberBins.of(u.mean())
+    claims = [
+        number_claims(
+            table_of(scores, numbers.index(u - scores), numbers.n, rng, optimism=optimism),
+            *(numbers, 1e-3, n, 1.0),
+        )
+        for optimism in (0.0, 0.2 * n)
+    ]
+    lower = _claims._Numbers.learned * 0.2 * 0.15**2 / 0.2**2
+    assert claims[0].slope - claims[1].slope == pytest.approx(lower, rel=0.1)
+    assert claims[1].value[0] < claims[0].value[0]
+
+
+def test_bins_hold_all_scores():
+    bins = ScoreBins.of(1.0, 0.5, 1000, 5.0)
+    scores = np.array([-np.inf, bins.low - 1, np.nan, np.inf, 1.0, 1.0 - 1e-9])
+    last, middle = bins.n - 1, bins.n // 2
+    assert bins.index(scores).tolist() == [0, 0, middle, last, middle, middle - 1]
+    np.testing.assert_allclose(np.diff(bins.edges), bins.width / PARTS)
+    folded = ScoreBins.of(0.0, 0.5, 1000, 5.0, folded=True)
+    assert folded.low == 0
+    assert folded.n == bins.n / 2
+
+
+@pytest.mark.parametrize("deviation", [0.0, 1.0, 1e3])
+@pytest.mark.parametrize("n_rows", [1.0, 1e3, 1e9])
+def test_tables_are_small(n_rows, deviation):
+    bins = ScoreBins.of(0.0, 1.0, n_rows, deviation)
+    exits = Exits.of(np.full(2 * N + 1, n_rows / 41), deviation)
+    for n in (2, 3, NumberBins.of(0.1).n, TimeCells.of(exits, deviation).n):
+        assert n * bins.n <= MOST_CELLS
+
+
+def test_frames_are_those_of_independent_columns(rng):
+    weights, variances = np.array([1.0, -2.0]), np.array([0.5, 0.25])
+    z = rng.standard_normal((MANY, 2)) * np.sqrt(variances)
+    center, unit = score_frame(weights, 0.3, variances)
+    assert center == 0.3
+    assert unit == pytest.approx((z @ weights).std(), rel=0.01)
+    covariance = np.array([[0.5, 0.2], [0.2, 0.25]])
+    center, unit = score_frame(weights, 0.3, variances, np.array([1.0, 0.5]), covariance)
+    assert center == pytest.approx(0.3)
+    assert unit**2 == pytest.approx(weights @ covariance @ weights)
+    several = rng.standard_normal((3, 2))
+    scores = z @ several.T
+    apart = [scores[:, i] - scores[:, j] for i in range(3) for j in range(3) if i != j]
+    expected = np.sqrt(np.mean(np.square(apart)) * 2 / 3)
+    assert pair_frame(several, variances)[1] == pytest.approx(expected, rel=0.01)
+
+
+def test_a_table_says_what_it_must_be(rng):
+    scores, y, _ = binormal(rng, 300, 1.0)
+    table = table_of(scores, y, 2, rng, deviation=2.0)
+    ScoreTable.validate(table, "scored", None, {})
+    restored = ScoreTable.unpack(table.pack())
+    np.testing.assert_array_equal(restored.counts, table.counts)
+    assert restored.score_bins == table.score_bins
+    wrong = ScoreTable(table.counts[:, 1:], table.deviation, table.bins, table.optimism)
+    with pytest.raises(ValueError, match="must fit the counts"):
+        ScoreTable.validate(wrong, "scored", None, {})
+
+
+def test_hostile_tables_end_in_finite_claims(rng):
+    bins = np.array([-5.0, 1.0, 10.0, 1.0])
+    for counts in (np.zeros((2, 10)), np.full((2, 10), -50.0), 1e6 * rng.standard_normal((2, 10))):
+        table = ScoreTable(counts, np.array([1.0]), bins, np.array([5.0]))
+        claims = class_claims(table, np.array([100.0, -20.0]), 30.0)
+        assert np.isfinite([claims.slope, claims.intercept, *claims.value]).all()
