@@ -34,6 +34,8 @@ JUDGED_ON = (
     "USPS, gradients",
 )
 MODELS = ("logistic", "mixtures", "linear")
+# Least weight of an adaptation whose accuracy is reported.
+TAKEN = 0.1
 
 
 @functools.lru_cache(maxsize=1)
@@ -127,9 +129,10 @@ def adaptation_rows(cells):
             "accuracy_alone": 100 * release.score(X[others], y[others]),
             "claimed_alone": 100 * float(claimed),
         }
-        for candidate in model.model_.candidates:
-            if candidate.name.startswith("adapted"):
-                row["adapted"] = share(candidate.log_posteriors(X[others]), classes, y[others])
+        taken = {p.name.split(",")[0] for p in model.model_.contributions if p.weight >= TAKEN}
+        for part in model.model_.sources:
+            if part.name.startswith("adapted") and part.name in taken:
+                row["adapted"] = share(part.predict(X[others]), classes, y[others])
         found.append({**cell, **row})
     return found
 

@@ -28,10 +28,11 @@ from skdp.transfer._task import PairedRelease, TransferModel, TransferResult
 _SAME_LEVEL = 0.3
 # Of slopes, and of the sum of functions of the columns. With one strength of 1, log loss of four
 # hospitals with 10 to 60 labels is .002 higher. Releases of more classes may be far too sure, and
-# labels of images and sensors show more than evidence tells of so many coefficients.
+# labels of images and sensors show more than evidence tells of so many coefficients: if it chooses
+# from 1, 2, 4 and 8, accuracy on human activity at ε = 1 with 10 labels per class is 72 instead of
+# 83 %.
 _OF_TWO = Beliefs((), 0.3, (0.5, 1.0, 2.0), (0.5, 1.0, 2.0, 4.0, 8.0))
-_MANY = (1.0, 2.0, 4.0, 8.0)
-_OF_MANY = Beliefs((), 1.0, _MANY, _MANY, kinds=(0.25, 0.5, 0.25), power=0.5)
+_OF_MANY = Beliefs((), 1.0, (6.0,), (1.0, 2.0, 4.0, 8.0), power=0.5)
 # Number of sites as which the deviation for arbitrary frequencies counts if the spread between
 # sites is known: with the spread of three others in its place, log loss is .477 and .522 with 10
 # labels (ε = 4 and 1), and .447 and .484 with this.
@@ -98,11 +99,13 @@ class ClassModel(TargetModel, TransferModel):
     def __init__(self, task, sources, terms):
         labeled, self.n_classes = ~task.unlabeled, task.n_classes
         labels, known = task.labels[labeled], task.X[labeled]
-        # Each around the class frequencies that it expects.
-        sources = [
-            (replace(source, center=np.log(np.exp(scores).mean(axis=0) + 1e-6)), scores)
-            for source, scores in sources
-        ]
+        # Slopes of more classes are about 0, and their probabilities those of the mode. About
+        # frequencies, class means lose two points on human activity with 3 labels per class;
+        # moderated for so many directions that labels do not show, log loss on USPS with 10 is
+        # .97 instead of .45.
+        self.of_two = self.n_classes == 2
+        if self.of_two:
+            sources = [(replace(s, center=log_frequencies(logs)), logs) for s, logs in sources]
         if len(labels):
             sources = [*sources, self._alone(task, sources, terms, labels)]
         rotated = terms.rotated(known, _MOST_COEFFICIENTS // (self.n_classes - 1))
@@ -121,7 +124,7 @@ class ClassModel(TargetModel, TransferModel):
     def _alone(self, task, sources, terms, labels):
         """Return the target alone, around the class frequencies that are expected."""
         if sources:
-            logs = sources[0][0].center
+            logs = log_frequencies(sources[0][1])
         else:
             logs = np.log(np.bincount(labels, minlength=self.n_classes) / len(labels))
         logs = np.tile(logs, (len(task.X), 1))
@@ -138,7 +141,7 @@ class ClassModel(TargetModel, TransferModel):
                 continue
             prior = _with_constant(source.terms, X), source.predicted(X), source.center
             for posterior, weight in kept:
-                logs.append(likelihood.log_probabilities(posterior, *prior, moderated=True))
+                logs.append(likelihood.log_probabilities(posterior, *prior, moderated=self.of_two))
                 weights.append(weight)
         if not logs:
             return np.zeros((len(X), self.n_classes))
@@ -180,3 +183,8 @@ def _with_constant(terms, rows):
 def log_linear_pool(scorers, weights, X):
     """Return log-posteriors of several scorers, averaged by weights that sum to 1."""
     return np.tensordot(weights, [scorer(X) for scorer in scorers], 1)
+
+
+def log_frequencies(log_posteriors):
+    """Return the logarithms of class frequencies that posteriors of all rows expect."""
+    return np.log(np.exp(log_posteriors).mean(axis=0) + 1e-6)

@@ -90,7 +90,8 @@ def _learn(task, training):
         trained = held_out(trained, task, training)
     if trained is None:
         return model.result(task, {})
-    model = ClassModel(task, [*sources, trained_source(trained, reference)], terms)
+    sources.append(trained_source(trained, reference, calibrated))
+    model = ClassModel(task, sources, terms)
     model.target_classifier = trained.model.target_classifier
     return model.result(task, trained.history)
 
