@@ -336,7 +336,7 @@ class Release:
         return describe_columns(self, confidence)
 
     def summary(self) -> str:
-        r"""Return a text for people: what the release contains and what it guarantees.
+        r"""Return readable text: what the release contains and what it guarantees.
 
         >>> print("\n".join(release.summary().splitlines()[:3]))
         Release(2 classes, 34 features, (8, 1e-05)-DP per labeled record, add/remove)
