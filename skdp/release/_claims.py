@@ -363,7 +363,7 @@ class TimeCells:
 
     @classmethod
     def of(cls, exits, deviation):
-        """Return groups with about equally many events: fewer groups if the table has more noise."""
+        """Return groups with about equally many events; a noisier table gets fewer groups."""
         events = np.cumsum(exits.rows[:N])
         n = int(np.clip(events[-1] / (_ROWS_OF_GROUP * max(deviation, 1.0)), 2, _MOST_GROUPS))
         groups = np.floor(n * (events - exits.rows[:N] / 2) / events[-1])

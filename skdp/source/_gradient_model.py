@@ -214,7 +214,7 @@ class EncodedRows:
 
     def _encoded(self):
         for Q, outcomes, sizes in self._rows.chunks(self.grid):
-            # The norm of a row with its constant; times the largest residual it is the sensitivity.
+            # The norm of a row with its constant; the sensitivity is this times the residual.
             norms = np.sqrt(squared_norms(Q) + self.grid.constant**2)
             largest = self.grid.sensitivity * SLACK**2 / norms
             weights = integer_weights(sizes, len(Q))

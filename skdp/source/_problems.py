@@ -101,8 +101,9 @@ class TwoClasses(Problem):
         self.first = np.diff(linear.coefficients, axis=0) / 2
         shares = sums.row_counts / sums.row_counts.sum()
         self.curvature = float(shares.prod())
-        # Noise is relatively larger for rare classes than for balanced ones. With half of the steps
-        # for balanced classes, the AUC of three rare ones (5 to 9%, ε = 1 and 4) is .006 higher.
+        # Noise is relatively larger for rare classes than for balanced ones. With half of the
+        # steps for balanced classes, the AUC of three rare classes (5 to 9%, ε = 1 and 4) is .006
+        # higher.
         self.length = float(np.sqrt(self.curvature))
 
     def residuals(self, scores, codes):
