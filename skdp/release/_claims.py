@@ -128,7 +128,7 @@ class _Classes(OutcomeModel):
     def optimism(self, t, rows):
         # The Fisher information at effect 0. Well-separated classes have little information,
         # and as many steps of descent learn little from them: with it, claims about breast
-        # cancer (98 % right) had a log loss .17 above that of the best slope, and .05 so.
+        # cancer (98% right) had a log loss .17 above that of the best slope, and .05 so.
         none, some = rows.transpose(1, 0, 2)
         both, x = none + some, self.scores(t)
         n = both.sum(axis=1, keepdims=True)

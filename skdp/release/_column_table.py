@@ -16,7 +16,7 @@ _MISSING = "missing"
 # Smallest variance within classes, in units of the squared range, for comparison with noise.
 _LEAST_VARIANCE = 1e-6
 # Variance of the logarithm of a variance by maximum entropy about the true one, of all classes
-# and of a class beyond that (measured on seven tables: 20 % and 10 %).
+# and of a class beyond that (measured on seven tables: 20% and 10%).
 _MODEL_ERROR = 0.04
 _CLASS_ERROR = 0.01
 
@@ -378,6 +378,6 @@ def _units(column):
     names = ("geometric mean", "geometric deviation")
     if column.low > 0:
         ratio = column.high / column.low
-    else:  # of x + 1 % of the upper bound, which is what the scale is the logarithm of
+    else:  # of x + 1% of the upper bound, which is what the scale is the logarithm of
         ratio, names = 101.0, ("shifted geometric mean", "shifted geometric deviation")
     return decode, lambda d: float(ratio ** min(float(d), 0.5)), names

@@ -606,7 +606,7 @@ class PrivateEvaluation:
         return f"PrivateEvaluation({self.outcome.about}, ε={self.guarantee.epsilon:g})"
 
     def plot(self, axes: Any = None, class_index: int = -1) -> Any:
-        """Plot the ROC curve and the calibration curve, with bands of 95 %.
+        """Plot the ROC curve and the calibration curve, with bands of 95%.
 
         Of a number, outcomes against predictions, and residuals; of a time to an event, the curves
         at one of the times.

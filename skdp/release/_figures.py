@@ -25,7 +25,7 @@ LARGEST_COUNT = 1e15
 
 
 class Estimate(NamedTuple):
-    """A value, and the ends of its 95 % interval, which includes noise and sampling.
+    """A value, and the ends of its 95% interval, which includes noise and sampling.
 
     Attributes
     ----------

@@ -70,7 +70,7 @@ class LinearRegression(Part):
 
     variance : ndarray of shape (1,)
         Of the place about its prediction, errors of the coefficients left out: that with which
-        normal intervals of 80 % hold as often over the posterior.
+        normal intervals of 80% hold as often over the posterior.
 
     coefficient_sd : ndarray of shape (1,)
         Posterior standard deviation of the slope along the prediction, relative to it.
@@ -79,7 +79,7 @@ class LinearRegression(Part):
 
     r2 : ndarray of shape (3,)
         Posterior mean of R² on rows of the source's own distribution, and the ends of its central
-        80 % interval.
+        80% interval.
 
     basis : BasisFunctions
     """

@@ -36,7 +36,7 @@ from skdp.utils._linalg import NEGLIGIBLE, TINY, positive_definite_floor
 # Share of the largest variance below which the variance of a direction is zero in float32.
 _PRECISION = 1e-6
 # Area under the curve below which two classes are not separated: the scores of two random rows,
-# one of each, are in the wrong order in more than 45 % of cases.
+# one of each, are in the wrong order in more than 45% of cases.
 _LEAST_AUC = 0.55
 # The warning where noise leaves nothing of the classes.
 NOT_SEPARATED = "This release does not separate the classes."
@@ -120,7 +120,7 @@ class LinearScores(Part):
 
     @property
     def auc_interval(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Ends of the central 80 % interval of the posterior of these areas, or None.
+        """Ends of the central 80% interval of the posterior of these areas, or None.
 
         Two ndarrays of shape (n_classes, n_classes).
         """

@@ -47,7 +47,7 @@ class RelativeHazards:
 
     concordance : ndarray of shape (3,)
         Expected concordance on rows of the source's own distribution, and the ends of its central
-        80 % interval.
+        80% interval.
     """
 
     slope: float

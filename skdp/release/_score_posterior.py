@@ -31,7 +31,7 @@ _LARGEST_STEP = 2.0
 # Share of the draws of a normal posterior that would be taken for implausible.
 _EXCLUDED = 1e-3
 # Rows that a figure needs: with fewer its value would be that of the prior, 0.84 for the AUC of
-# 1,000 rows none of which has the class. Noise counts against them: with a confidence of 95 %.
+# 1,000 rows none of which has the class. Noise counts against them: with a confidence of 95%.
 LEAST_ROWS, _CONFIDENCE = 20, 1.645
 
 

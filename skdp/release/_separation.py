@@ -22,7 +22,7 @@ from skdp.utils._linalg import TINY
 _MEDIAN_D_PRIME = 1.45
 _D_PRIME_SPREAD = 0.4
 # Factor of the posterior standard deviation. With 1 the log loss is the same, but intervals of
-# 80 % hold 77 and 72 % of the areas in place of 84 and 79 %.
+# 80% hold 77 and 72% of the areas in place of 84 and 79%.
 _WIDER = 1.5
 # Median and standard deviation of the logarithm of the variance of scores within classes before it
 # is seen, the median in units of what public guesses of variances say. These are those of equally

@@ -30,7 +30,7 @@ _SAME_LEVEL = 0.3
 # hospitals with 10 to 60 labels is .002 higher. Releases of more classes may be far too sure, and
 # labels of images and sensors show more than evidence tells of so many coefficients: if it chooses
 # from 1, 2, 4 and 8, accuracy on human activity at ε = 1 with 10 labels per class is 72 instead of
-# 83 %.
+# 83%.
 _OF_TWO = Beliefs((), 0.3, (0.5, 1.0, 2.0), (0.5, 1.0, 2.0, 4.0, 8.0))
 _OF_MANY = Beliefs((), 1.0, (6.0,), (1.0, 2.0, 4.0, 8.0), power=0.5)
 # Number of sites as which the deviation for arbitrary frequencies counts if the spread between

@@ -17,7 +17,7 @@ from skdp.utils._linalg import TINY
 # Fraction of the length of a target direction that other features must span; rule of thumb.
 _MIN_SHARED = 0.5
 # Number of source rows for each column from which a discriminant of all columns is used. With one
-# or less (Office), its accuracy is 20-52 %, that in 60 directions 31-77 %; rule of thumb.
+# or less (Office), its accuracy is 20-52%, that in 60 directions 31-77%; rule of thumb.
 _ROWS_PER_COLUMN = 5
 # Standard deviation of the intercepts of sites where a single source does not tell it. With 0, .5
 # and 1 the log loss of one hospital for another at ε = 8 is .774, .756 and .717 without labels and
