@@ -1,4 +1,4 @@
-"""What a target learns about classes: sources of log-posteriors, and regressions around them."""
+"""A target's model of classes: sources of log-posteriors, and regressions around them."""
 
 from dataclasses import replace
 from functools import partial
@@ -42,7 +42,7 @@ _MOST_COEFFICIENTS = 800
 
 
 def class_beliefs(task, release=None):
-    """Return how far classes at the target may lie from a release."""
+    """Return the prior of the target's deviation from a release about classes."""
     level = OTHER_LEVEL
     if release is not None and release.statistics is not None:
         spread, n_others = release.linear.intercept_sd, release.statistics.n_sources - 1
@@ -122,7 +122,7 @@ class ClassModel(TargetModel, TransferModel):
         super().__init__(held, likelihoods, len(known), tells=len(known) > 0)
 
     def _alone(self, task, sources, terms, labels):
-        """Return the target alone, around the class frequencies that are expected."""
+        """Return the target alone, around the expected class frequencies."""
         if sources:
             logs = log_frequencies(sources[0][1])
         else:
@@ -162,7 +162,7 @@ class ClassModel(TargetModel, TransferModel):
 
     @property
     def favors_target(self):
-        """Whether labels are likelier by the target alone than by the first source."""
+        """Whether labels are more likely under the target alone than under the first source."""
         first = [c.log_odds for c in self.candidates if c.source == 0 and CHANGED not in c.name]
         own = [c.log_odds for c in self.candidates if c.name == TARGET]
         alone_odds = np.log([s.probability for s in self.sources if s.name == TARGET])
