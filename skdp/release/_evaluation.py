@@ -106,7 +106,7 @@ class PrivateEvaluation:
 
     Examples
     --------
-    The examples of the methods continue this one:
+    The examples of the methods go on from here:
 
     >>> import numpy as np
     >>> from skdp import evaluate_privately

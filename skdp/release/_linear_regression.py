@@ -35,9 +35,9 @@ from skdp.release._separation import Distances, likely_variances
 from skdp.utils._linalg import TINY
 
 # Prior median of the multiple correlation, and standard deviation of its logarithm. On five
-# numbers (diamonds, expenditure,
-# visits and their logarithm, diabetes), 150 to 16,000 rows and ε = .5, 1, 4, the mean R² is
-# .1401 with .6 and .6, .1354 with .6 and 1, .1321 with .4 and .8, .1374 with .8 and .6.
+# numbers (diamonds, expenditure, visits and their logarithm, diabetes), 150 to 16,000 rows and
+# ε = .5, 1, 4, the mean R² is .1401 with .6 and .6, .1354 with .6 and 1, .1321 with .4 and .8,
+# .1374 with .8 and .6.
 _MEDIAN_CORRELATION, _CORRELATION_SPREAD = 0.6, 0.5
 # The median for residuals of times, whose variance is mostly unpredictable. On five tables (200 to
 # 5,250 rows, ε = .5 and 1, six draws) the expected concordance is off by .036, by .044 with .6;

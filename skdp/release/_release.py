@@ -91,8 +91,7 @@ class Release:
 
     Examples
     --------
-    The owner makes a release, and a target loads it. The examples of the methods continue this
-    one:
+    The owner makes a release, and a target loads it. The examples of the methods go on from here:
 
     >>> from skdp import DPStatisticsSource, Release
     >>> from skdp.datasets import load_heart_disease
