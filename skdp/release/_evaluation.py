@@ -334,7 +334,7 @@ class PrivateEvaluation:
         Parameters
         ----------
         class_index : int, default=-1
-            Of the class, where there are three or more, or of the time.
+            Index of the class, if there are three or more, or of the time.
 
         Returns
         -------
@@ -369,7 +369,7 @@ class PrivateEvaluation:
             Number of groups, of roughly equal size.
 
         class_index : int, default=-1
-            Of the class, where there are three or more, or of the time.
+            Index of the class, if there are three or more, or of the time.
 
         Returns
         -------
@@ -616,7 +616,7 @@ class PrivateEvaluation:
         axes : pair of matplotlib.axes.Axes or None, default=None
 
         class_index : int, default=-1
-            Of the class, where there are three or more, or of the time.
+            Index of the class, if there are three or more, or of the time.
 
         Returns
         -------
@@ -755,7 +755,7 @@ class PrivateEvaluation:
         Raises
         ------
         OSError
-            When there is no such file.
+            When the file does not exist.
 
         ValueError
             When it contains no evaluation.

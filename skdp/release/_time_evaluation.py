@@ -38,14 +38,15 @@ TIME_BINS = Bins(-5.0, 3.0, 20)
 # Places within an interval at which rows leave, and steps of Newton's method (rules of thumb).
 _PLACES = (np.arange(4) + 0.5) / 4
 _N_STEPS = 10
-# Rounds in which the course of the hazard in a bin follows from that of all rows.
+# Number of rounds that estimate the course of a bin's hazard from the hazard of all rows.
 _N_COURSES = 5
 
 
 def by_event(rows, histograms):
     """Return expected rows without and with the event, (n_times, n_draws, 2, n_bins).
 
-    Of rows of each state, (n_times, n_draws, 3, n_bins); hazards are those of the histograms.
+    The argument has rows of each state, (n_times, n_draws, 3, n_bins), and the histograms give the
+    hazards.
     """
     hazards, leaving = _hazards(histograms.sum(axis=-1))
     found = np.empty((*rows.shape[:2], 2, rows.shape[-1]))

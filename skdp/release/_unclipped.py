@@ -239,7 +239,7 @@ def clipping_by_class(statistics, schema):
 
 
 def _reliable_means(sums, counts):
-    """Return means of clipped rows of each class, shrunk towards that of all by their noise."""
+    """Return means of clipped rows by class, shrunk towards the overall mean by their noise."""
     means = sums.class_sums / counts[:, np.newaxis]
     noise = means.shape[1] * (sums.contrast_sd / counts) ** 2
     return shrunk_vectors(means, sums.total.sum(axis=0) / counts.sum(), noise)

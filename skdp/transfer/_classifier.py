@@ -62,9 +62,9 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
     Named columns are matched by name, in any order. Columns that the target lacks are marginalized
     out of the release (:meth:`Release.restrict`); columns that only the target has are used by its
     own models; a warning lists both. Columns without names are matched by position. If their
-    number differs, or no name is common to both, the target is taken to be another feature space,
-    and is embedded into that of the source. This needs a release of :class:`~skdp.DPSource` and
-    labels of two classes; a table with a schema is not embedded.
+    number differs, or no name is common to both, the target counts as another feature space, and
+    is embedded into the source's. Embedding needs a release of :class:`~skdp.DPSource` and labels
+    of two classes; a table with a schema is not embedded.
 
     **Privacy.** The release protects the *source's* rows, and using it costs no further privacy.
     If a person may have rows in several sources, the guarantees add up, see ``disjoint``. The
@@ -211,11 +211,11 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
     **The default**, ``strategy="noise_aware"``, uses the known distribution of the source's noise.
     Depending on the data it relies on one of two algorithms or averages both.
 
-    *Candidates weighted by evidence* are used if the release consists of noisy *statistics* or is
-    that of a table, if classes overlap, as in most tables, if rows have indicator columns, or if
-    there are no labels. The candidates are:
+    *Candidates weighted by evidence* are used if the release consists of noisy *statistics* or
+    describes a table, if classes overlap, as in most tables, if rows have indicator columns, or
+    without labels. The candidates are:
 
-    - The source's log-posteriors s as they are, and Bayesian softmax regressions around them,
+    - The source's unchanged log-posteriors s, and Bayesian softmax regressions around them,
 
       .. math:: \log p(c \mid x) = a s_c(x) + b_c + u_c^T z(x) + \mathrm{const},
 
@@ -581,7 +581,7 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         Raises
         ------
         ValueError
-            If the columns of X are not those of :meth:`fit`.
+            If X has other columns than in :meth:`fit`.
 
         Examples
         --------
