@@ -363,7 +363,7 @@ def separated(rng, n=400, d_prime=4.0):
 
 def test_separated_classes_are_claimed_to_be(rng):
     claims, best = zip(*(separated(rng) for _ in range(20)), strict=True)
-    assert min(claim.value[0] for claim in claims) > 0.97
+    assert np.mean([claim.value[0] > 0.97 for claim in claims]) >= 0.95
     ratios = np.array([claim.slope for claim in claims]) / best
     assert 0.8 < np.median(ratios) < 1.7
     assert np.mean((ratios > 0.5) & (ratios < 2)) >= 0.75
