@@ -33,6 +33,7 @@ def test_without_labels_no_coefficients_are_learned(n_classes, rng, monkeypatch,
     monkeypatch.setattr(SoftmaxLikelihood, "derivatives", counted)
     rows = X[1500:]
     model = DPTransferClassifier(release, random_state=0).fit(rows)
+    assert [candidate.name for candidate in model.model_.candidates] == ["source"]
     # A slope and intercepts at most.
     assert max(sizes) == n_classes
     expected = softmax(release.scores(rows), axis=1)
