@@ -33,7 +33,7 @@ def validate_training(classifier, X, y, *, min_classes=2, private=False):
     if len(classifier.classes_) < min_classes:
         raise ValueError(
             f"The 'y' parameter of {type(classifier).__name__}.fit must have at least two "
-            f"classes, got only {classifier.classes_[0]!r}. Add rows of another class, "
+            f"classes, got one class: {classifier.classes_[0]!r}. Add rows of another class, "
             "or model a single one with WideCDMMA."
         )
     classifier.dtype_ = X.dtype

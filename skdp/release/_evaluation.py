@@ -108,7 +108,7 @@ class PrivateEvaluation:
 
     Examples
     --------
-    Examples of methods go on from here:
+    The examples of the methods use this evaluation:
 
     >>> import numpy as np
     >>> from skdp import evaluate_privately
