@@ -242,9 +242,13 @@ class TestSteps:
             number_of_steps(two, grid, 1.0)[0] / 2**0.5
         )
 
-    def test_without_noise_there_are_the_most(self):
+    def test_without_noise_there_are_the_most_steps_and_functions_as_at_large_epsilon(self):
         plan, _, _, _, problem, _ = made("number")
+        few = chosen_grid(problem, plan.grid, 2.0)
+        assert chosen_grid(problem, plan.grid, np.inf) is few
+        problem.n_rows *= 1e6
         assert chosen_grid(problem, plan.grid, np.inf) is plan.grid.descents[-1]
+        problem.n_rows /= 1e6
         assert number_of_steps(problem, plan.grid.descents[0], np.inf) == (200, 1.0)
 
 
