@@ -27,15 +27,15 @@ def examples_write_to_a_folder_of_their_own(request, monkeypatch):
 
 
 @pytest.fixture(autouse=True)
-def examples_of_methods_go_on_from_that_of_their_class(
+def examples_of_methods_use_what_that_of_their_class_made(
     request, examples_write_to_a_folder_of_their_own
 ):
-    """Run the example of a class first where it says that those of its methods go on from it."""
+    """Run the example of a class first where it says that the examples of its methods use it."""
     if isinstance(request.node, pytest.DoctestItem) and request.node.path.suffix == ".py":
         module, *names = request.node.name.removeprefix("skdp.").rpartition("._")[2].split(".")
         names_here = request.node.dtest.globs  # of this example alone
         owner = getattr(names_here.get(names[0]), "__doc__", None) if names else ""
-        if len(names) == 2 and "go on from here" in " ".join((owner or "").split()):
+        if len(names) == 2 and "examples of the methods use" in " ".join((owner or "").split()):
             for example in doctest.DocTestParser().get_examples(owner):
                 with contextlib.redirect_stdout(io.StringIO()):
                     exec(compile(example.source, module, "single"), names_here)

@@ -31,10 +31,11 @@ def validate_training(classifier, X, y, *, min_classes=2, private=False):
     y = checked_labels(y, f"{type(classifier).__name__}.fit")
     classifier.classes_, class_indices = np.unique(y, return_inverse=True)
     if len(classifier.classes_) < min_classes:
+        [label] = classifier.classes_.tolist()
         raise ValueError(
             f"The 'y' parameter of {type(classifier).__name__}.fit must have at least two "
-            f"classes, got only {classifier.classes_[0]!r}. Add rows of another class, "
-            "or model a single one with WideCDMMA."
+            f"classes, got one class: {label!r}. Add rows of another class, or model a single one "
+            "with WideCDMMA."
         )
     classifier.dtype_ = X.dtype
     return X, class_indices

@@ -39,6 +39,7 @@ class AdaptiveLaplaceClassifier(PrivateNetworkClassifier):
     relevant ones, and to the coefficients of a polynomial loss. According to the paper, the
     budget does not depend on the number of epochs. With d columns in [0, 1], batches of \|L\|
     rows, a first layer h₀, M classes and \|h\| units in the last hidden layer, the scales are
+
     .. math::
        b_j = \frac{Δ_{h_0}}{|L|\,β_j ε_2},\quad Δ_{h_0} = 2 \sum_{h \in h_0} d, \qquad
        b_y = \frac{Δ_F}{|L|\,ε_3},\quad Δ_F = M\,(|h| + \tfrac14 |h|^2),

@@ -106,7 +106,7 @@ class PrivateEvaluation:
 
     Examples
     --------
-    The examples of the methods go on from here:
+    The examples of the methods use this evaluation:
 
     >>> import numpy as np
     >>> from skdp import evaluate_privately

@@ -91,7 +91,7 @@ class Release:
 
     Examples
     --------
-    The owner makes a release, and a target loads it. The examples of the methods go on from here:
+    The owner makes a release, and a target loads it. The examples of the methods use it:
 
     >>> from skdp import DPStatisticsSource, Release
     >>> from skdp.datasets import load_heart_disease

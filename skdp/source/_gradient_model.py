@@ -48,6 +48,8 @@ _SUMS, _COUNTS, _EXITS = 0.18, 0.05, 0.08
 _RADIUS = np.sqrt(3.0)
 _LEAST_STEPS, _MOST_STEPS = 3, 200
 _MOMENTUM, _TAIL = 0.8, 0.5
+# Largest μ by which functions are chosen: about that of ε = 10.
+_MOST_DISTANCE = 2.0
 # Largest norm of a row's gradient, for residuals of scale 1: the first factor times the norm of a
 # row with its constant; the second one gives that row's norm in roots of its expected square. If
 # rows are also clipped to this norm, AUC is .002 lower, log loss .0017 higher and R² .015 lower.
@@ -139,8 +141,9 @@ def _fields(grid):
 
 def chosen_grid(problem, grid, distance):
     """Return the grid of gradients, with more functions for more rows."""
-    signal = _signal(problem, grid.descents[0], distance) / problem.doubled
-    more = int(np.log2(max(signal, 1.0))) if signal < np.inf else len(grid.descents)
+    # Even without noise, few rows cannot show many functions.
+    signal = _signal(problem, grid.descents[0], min(distance, _MOST_DISTANCE)) / problem.doubled
+    more = int(np.log2(max(signal, 1.0)))
     return grid.descents[min(more, len(grid.descents) - 1)]
 
 

@@ -148,10 +148,10 @@ def test_missing_and_superfluous_answers(some):
         rest = answers[:missing] + answers[missing + 1 :]
         with pytest.raises(ValueError, match=f"first answer of 'ward {missing}' is missing. Wait"):
             some.plan.combine([request, *rest])
-        refused(some, request + b"".join(rest), f"missing of 'ward {missing}'")
+        refused(some, request + b"".join(rest), f"answer of 'ward {missing}' is missing")
     context = Transcript(some.plan, [request]).context
     extra = write_message(ANSWERS[0], some.plan, some.identities[3], [bytes(16)], key_id=context)
-    refused(some, b"".join([request, *answers, extra]), "first answer of 'ward 3', without a key")
+    refused(some, b"".join([request, *answers, extra]), "first answer of 'ward 3' without a key")
 
 
 def test_owners_who_see_different_keys_never_unmask(some):

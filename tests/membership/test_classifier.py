@@ -97,7 +97,7 @@ def test_probabilities(cls, split):
 @pytest.mark.parametrize("cls", CLASSIFIERS)
 def test_one_class_is_not_enough(cls):
     name = cls.__name__
-    with pytest.raises(ValueError, match=rf"'y' parameter of {name}.*got only .*Add rows"):
+    with pytest.raises(ValueError, match=rf"'y' parameter of {name}.*got one class: .*Add rows"):
         cls().fit(np.zeros((4, 2)), np.ones(4))
 
 
@@ -114,5 +114,5 @@ def test_far_queries_stay_finite(split, dtype):
 def test_the_number_of_classes_that_must_be_there_can_be_set():
     X, y = np.zeros((2, 1)), ["a", "a"]
     assert_array_equal(validate_training(CDMMAClassifier(), X, y, min_classes=1)[1], [0, 0])
-    with pytest.raises(ValueError, match="at least two classes, got only"):
+    with pytest.raises(ValueError, match="at least two classes, got one class"):
         validate_training(CDMMAClassifier(), X, y)

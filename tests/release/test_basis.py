@@ -67,3 +67,25 @@ def test_terms_of_some_columns_are_the_same_functions(rng):
     # Linear terms first, in the order of the columns, as those that are made of columns.
     assert part.column.tolist() == [0, 1, 2, 1, 2, 1, 2]
     assert part.order.tolist() == [1, 1, 1, 2, 2, 3, 3]
+
+
+def test_functions_are_found_in_another_basis(rng):
+    sizes, low, high = [0, 1, 3, 3, 3, 0], np.arange(6), np.arange(6) + 2.0
+    few = BasisFunctions.of_columns(sizes, low, high)
+    many = BasisFunctions.of_columns(sizes, low, high, orders=range(2, 6))
+    # In another order of functions, without two that the few have.
+    order = rng.permutation(len(many.column))
+    left_out = {(0, 3), (4, 1)}
+    order = [k for k in order if (many.column[k], many.order[k]) not in left_out]
+    some = BasisFunctions(**{name: value[order] for name, value in vars(many).items()})
+    expected, kept = [], []
+    for i in range(len(few.column)):
+        for k in range(len(some.column)):
+            if few.column[i] == some.column[k] and few.order[i] == some.order[k]:
+                expected.append(k)
+                kept.append(i)
+    assert len(kept) == len(few.column) - 2
+    assert_array_equal(few.places_in(some), expected)
+    X = low + 2 * rng.rand(20, 6)
+    assert_array_equal(some.encode(X)[:, few.places_in(some)], few.encode(X)[:, kept])
+    assert_array_equal(few.places_in(many), few.places_in(few))

@@ -346,3 +346,24 @@ def test_hostile_tables_end_in_finite_claims(rng):
         table = ScoreTable(counts, np.array([1.0]), bins, np.array([5.0]))
         claims = class_claims(table, np.array([100.0, -20.0]), 30.0)
         assert np.isfinite([claims.slope, claims.intercept, *claims.value]).all()
+
+
+def separated(rng, n=400, d_prime=4.0):
+    """The claims of a descent at ε = 4 about classes far apart, and the best slope."""
+    y = (rng.uniform(size=n) < 0.4).astype(int)
+    # In units in which log-odds have a slope between a half and 2.
+    best = np.exp(rng.uniform(-np.log(2), np.log(2)))
+    scores = d_prime / best * (d_prime * y - d_prime / 2 + rng.standard_normal(n))
+    # Of the frame as a descent knows it; noise and degrees of freedom as of four numeric columns.
+    frame = float(rng.normal(0, 0.1) * scores.std()), float(scores.std() * rng.uniform(0.6, 1.4))
+    table = table_of(scores, y, 2, rng, deviation=2.8, optimism=12.0, frame=frame)
+    counts = np.bincount(y, minlength=2) + 5 * rng.standard_normal(2)
+    return class_claims(table, counts, 5.0), best
+
+
+def test_separated_classes_are_claimed_to_be(rng):
+    claims, best = zip(*(separated(rng) for _ in range(20)), strict=True)
+    assert np.mean([claim.value[0] > 0.97 for claim in claims]) >= 0.95
+    ratios = np.array([claim.slope for claim in claims]) / best
+    assert 0.8 < np.median(ratios) < 1.7
+    assert np.mean((ratios > 0.5) & (ratios < 2)) >= 0.75

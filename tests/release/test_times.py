@@ -205,7 +205,7 @@ class TestRelease:
         assert_allclose(np.vstack([f(times) for f in functions]), survival)
         assert functions[0](0) == 1
         assert exact.predict_cumulative_hazard_function(X)[0](0) == 0
-        with pytest.raises(ValueError, match="horizon is public"):
+        with pytest.raises(ValueError, match="known beyond the horizon"):
             functions[0](366)
         assert 0.5 < exact.score(X, y) < 1
 

@@ -2,25 +2,29 @@
 
 from copy import copy
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, softmax
+from scipy.stats import chi2
 
 from skdp import DPStatisticsSource
-from skdp.release import NumberBins, Statistics, TimeCells
+from skdp.noise import GaussianQueries, RandomBits
+from skdp.release import BasisFunctions, NumberBins, Statistics, TableModel, TimeCells
 from skdp.source import _gradient_model
 from skdp.source._door import read_outcome
 from skdp.source._gradient_model import (
     EncodedRows,
     GradientModel,
     chosen_grid,
+    descend,
     exact_gradient,
     number_of_steps,
     score_table,
 )
-from skdp.source._integers import WEIGHT_GRID
+from skdp.source._integers import ROW, WEIGHT_GRID
 from skdp.source._linear_model import perturb_sums
 from skdp.source._private_rows import PublicColumns, SummationPlan
 from skdp.source._problems import problem_of
@@ -238,9 +242,13 @@ class TestSteps:
             number_of_steps(two, grid, 1.0)[0] / 2**0.5
         )
 
-    def test_without_noise_there_are_the_most(self):
+    def test_without_noise_there_are_the_most_steps_and_functions_as_at_large_epsilon(self):
         plan, _, _, _, problem, _ = made("number")
+        few = chosen_grid(problem, plan.grid, 2.0)
+        assert chosen_grid(problem, plan.grid, np.inf) is few
+        problem.n_rows *= 1e6
         assert chosen_grid(problem, plan.grid, np.inf) is plan.grid.descents[-1]
+        problem.n_rows /= 1e6
         assert number_of_steps(problem, plan.grid.descents[0], np.inf) == (200, 1.0)
 
 
@@ -352,3 +360,106 @@ class TestTable:
         changes = [np.linalg.norm(table - tables[0]) for table in tables[1:]]
         # Each pair of four classes has a third of it.
         assert (0.57 if kind == "four classes" else 0.99) < max(changes) <= 1
+
+
+class Recorded:
+    """Queries with a budget, which keep what they are asked, or give the answers of others."""
+
+    def __init__(self, plan, given=None):
+        self._queries = GaussianQueries(4.0, 1e-5, plan.shares, RandomBits(bytes(32)))
+        self.distance, self._given, self.asked = self._queries.distance, given, []
+        self.divide, self.deviation = self._queries.divide, self._queries.deviation
+
+    def add(self, name, values, sensitivity, scales=1.0):
+        answer = self._queries.add(name, values, sensitivity, scales)
+        if self._given is not None:
+            answer = self._given[len(self.asked)].answer
+        question = {"sensitivity": sensitivity, "deviation": self.deviation(name, 1.0)}
+        self.asked.append(SimpleNamespace(name=name, exact=values, answer=answer, **question))
+        return answer.copy()
+
+
+def learned(kind, n, seed, given=None):
+    """Return a model of rows, the queries that it asked, and the plan."""
+    plan, rows, *_ = made(kind, n, seed)
+    queries = Recorded(plan, given)
+    return plan.model.learn(rows, plan.grid, queries), queries, plan
+
+
+@pytest.mark.parametrize("kind", OUTCOMES)
+def test_what_is_learned_follows_from_noisy_answers_alone(kind, quick_noise):
+    model, queries, _ = learned(kind, 300, 1)
+    # Twice as many rows, whose answers are those of the others.
+    same, others, _ = learned(kind, 600, 2, queries.asked)
+    for one, other in zip(queries.asked, others.asked, strict=True):
+        assert (one.name, one.sensitivity, one.deviation) == (
+            other.name, other.sensitivity, other.deviation
+        )  # fmt: skip
+        assert not np.array_equal(one.exact, other.exact)
+    expected, found = model.pack(), same.pack()
+    assert expected.keys() == found.keys()
+    for name in expected:
+        assert_array_equal(found[name], expected[name])
+
+
+@pytest.mark.parametrize("kind", OUTCOMES)
+def test_each_step_is_noisy_and_all_spend_the_budget(kind, quick_noise):
+    model, queries, plan = learned(kind, 300, 1)
+    problem = problem_of(model.statistics)
+    grid = chosen_grid(problem, plan.grid, queries.distance)
+    n_steps, _ = number_of_steps(problem, grid, queries.distance)
+    names = [each.name for each in queries.asked]
+    assert names[-n_steps - 1 :] == ["gradients"] * n_steps + ["claims"]
+    assert names.count("gradients") == n_steps > 3
+    for each in queries.asked[-n_steps - 1 :]:
+        assert each.sensitivity == (ROW if each.name == "claims" else grid.sensitivity)
+        noise = (each.answer - each.exact) / each.sensitivity / each.deviation
+        assert 1e-9 < chi2(noise.size).cdf((noise**2).sum()) < 1 - 1e-9
+    # All of the budget is spent, and the table is what was answered.
+    spent = sum(each.deviation**-2 for each in queries.asked)
+    assert spent == pytest.approx(queries.distance**2)
+    assert_array_equal(model.descent.table.counts.ravel() * ROW, queries.asked[-1].answer)
+
+
+class TestStart:
+    @pytest.mark.parametrize("kind", ["two classes", "time"])
+    def test_it_is_halfway_between_no_effects_and_those_of_the_sums(self, kind, monkeypatch):
+        plan, rows, X, _, problem, statistics = made(kind)
+        of_sums, seen = TableModel(statistics), []
+
+        def step(encoded, residuals, weights, clip):
+            seen.append(weights.copy())
+            return np.zeros(weights.shape, dtype=np.int64)
+
+        monkeypatch.setattr(_gradient_model, "exact_gradient", step)
+        # Functions of the sums are anywhere among those of the gradients.
+        grid, rng = plan.grid.descents[-1], np.random.RandomState(5)
+        order = rng.permutation(grid.n_basis)
+        parts = {name: array[order] for name, array in vars(grid.basis).items()}
+        grid = replace(grid, basis=BasisFunctions(**parts))
+        places = statistics.basis.places_in(grid.basis)
+        descend(EncodedRows(rows, grid), problem, Exact(), places)
+        scores = grid.basis.encode(X) @ seen[0][:-1] + seen[0][-1] * grid.constant * grid.step
+        if kind == "time":
+            expected = of_sums.risks(X) / 2
+        else:
+            counts = statistics.sums.row_counts
+            log_odds = np.diff(statistics.linear.scores(X), axis=1)[:, 0]
+            expected = (np.log(counts[1] / counts[0]) + log_odds) / 2
+        assert expected.std() > 0.2
+        assert_allclose(scores[:, 0], expected, atol=1e-9)
+
+    @pytest.mark.parametrize("kind", ["two classes", "time"])
+    def test_after_many_steps_it_does_not_matter(self, kind, to_the_end):
+        plan, rows, X, _, problem, statistics = made(kind)
+        [grid] = plan.grid.descents
+        encoded, queries, scores = EncodedRows(rows, grid), Exact(), []
+        queries.distance = np.inf
+        places = statistics.basis.places_in(grid.basis)
+        for factor in (1.0, 0.0, -2.0):
+            other = copy(problem)
+            other.start, other.first = factor * problem.start, factor * problem.first
+            weights, _ = descend(encoded, other, queries, places)
+            scores.append(grid.basis.encode(X) @ weights[:-1] + weights[-1])
+        assert queries.steps == 4000
+        assert_allclose(scores[1:], [scores[0]] * 2, atol=1e-6)

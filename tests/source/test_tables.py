@@ -71,7 +71,7 @@ def test_randomized_labels_are_among_the_classes_of_the_schema(table):
     assert release.classes.tolist() == ["dead", "ill", "well"]  # that none is dead is private
     assert source.guarantee_for(X, y) == release.record_guarantee
     assert source.label_noise.classes is None
-    with pytest.raises(ValueError, match="not among the classes"):
+    with pytest.raises(ValueError, match="not in the 'classes'"):
         source.fit(X, np.where(np.arange(400) % 4, y, "moved"))
 
 
