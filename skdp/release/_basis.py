@@ -50,7 +50,7 @@ class BasisFunctions(Part):
     Attributes
     ----------
     column : ndarray of shape (n_basis,)
-        Index of the column that each is a function of.
+        Index of the column of each function.
 
     order : ndarray of shape (n_basis,)
         1 for a linear function, j for a cosine.
@@ -61,7 +61,7 @@ class BasisFunctions(Part):
         Public bounds of the column, low < high.
 
     variances : ndarray of shape (n_basis,)
-        Public guesses of the variance, which are expected squares too; they depend on no row.
+        Public guesses of the variance, also used as expected squares; independent of the rows.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class BasisFunctions(Part):
             Public bounds of the columns.
 
         orders : sequence of int, default=(2, 3)
-            Of the cosines.
+            Orders of the cosines.
 
         Returns
         -------
@@ -137,7 +137,7 @@ class BasisFunctions(Part):
         require((self.low < self.high).all(), f"{name}.low", f"must be below {name}.high")
 
     def places_in(self, other: "BasisFunctions") -> np.ndarray:
-        """Return where these functions are among others, of those that are there."""
+        """Return the indices of these functions among others, for those that both have."""
         numbers = zip(other.column.tolist(), other.order.tolist(), strict=True)
         place = {function: k for k, function in enumerate(numbers)}
         functions = zip(self.column.tolist(), self.order.tolist(), strict=True)
@@ -149,15 +149,15 @@ class BasisFunctions(Part):
         Parameters
         ----------
         columns : ndarray of shape (n_remaining,)
-            Numbers of those that remain, each once, in their new order.
+            Indices of the remaining columns, each once, in their new order.
 
         Returns
         -------
         basis : BasisFunctions
-            By order, and of one order by column.
+            Sorted by order, then by column.
 
         places : ndarray of shape (n_basis,)
-            Numbers of these functions here.
+            Indices of the selected functions in this basis.
         """
         new = np.full(max(self.column.max(), columns.max()) + 1, -1)
         new[columns] = np.arange(len(columns))
@@ -181,7 +181,7 @@ class BasisFunctions(Part):
     def numeric_tables(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield indices of the functions of each numeric column, the linear first, and a table.
 
-        The table has the values of these functions at the places ``PLACES`` between the bounds.
+        The table has the values of these functions at ``PLACES`` between the bounds.
         """
         order = np.lexsort((self.order, self.column))
         starts = np.flatnonzero(np.diff(self.column[order], prepend=-1))

@@ -1,11 +1,12 @@
-r"""What a release claims of its own score, by a noisy table of it: slope, performance, intervals.
+r"""The calibration and performance that a release claims for its score, from a noisy table.
 
-Models of the outcome given a standardized score x, see :mod:`skdp.release._score_table`:
+:mod:`skdp.release._score_table` describes the table. The outcome given a standardized score x is
+modeled as follows:
 
-- two classes: log-odds a x + a few bends, of a mean probability that is known besides;
-- pairs of more classes: log-odds a x that a row is of one of them;
-- a number: a location ρ x, with residuals that may be skewed and have tails;
-- a time: hazards exp(a x) times those of the interval.
+- two classes: log-odds a x plus quadratic and cubic terms, with the measured mean probability;
+- pairs of more classes: log-odds a x that a row belongs to the first class of the pair;
+- a number: location ρ x, with residuals that may be skewed and heavy-tailed;
+- a time: hazards exp(a x) times the hazard of the interval.
 """
 
 from dataclasses import dataclass
@@ -20,13 +21,13 @@ from skdp.utils._linalg import NEGLIGIBLE, TINY
 # Share of the budget of the table. With .08 the log loss of two classes at 250 to 16,000 rows is
 # .004 higher.
 CLAIMS_SHARE = 0.15
-# Ends of the interval of 80 %, its factor, and half of one about a value that is known exactly:
-# models leave out more than they say (chosen on five tables of two classes, two of numbers).
+# Quantiles of the 80% interval, the factor that widens it, and its half width without noise:
+# the models underestimate their errors (chosen on five tables of two classes, two of numbers).
 _ENDS, _WIDER, _LEAST_HALF = (0.1, 0.9), 1.05, 0.005
-# Half of it in standard deviations of a normal distribution.
+# Half width of an 80% interval in standard deviations of a normal distribution.
 _HALF_WIDTH = 1.2815515655446004
-# Median and log spread of effects before the table is seen, probability that the score leads
-# nowhere or astray, and how far it does.
+# Prior of effects: median, log spread, the probability that the score is useless or misleading,
+# and the standard deviation of effects in that case.
 _OF_CLASSES, _OF_NUMBERS, _OF_TIMES = (1.2, 1.0), (0.5, 0.6), (0.9, 0.8)
 _OF_PAIRS = (0.8, 0.6)  # of the log-odds that a score claims
 _ASTRAY, _FAR_ASTRAY = 0.1, 0.3
@@ -34,22 +35,22 @@ _ASTRAY, _FAR_ASTRAY = 0.1, 0.3
 _BENDS = (0.2, 0.06)
 # Largest score in public units for which they count.
 _FARTHEST = 3.0
-# Edges of a number about its mean, in units of the expected deviation of one, and that deviation
-# on the scale from -1 to 1 and in units of the distance of the mean from the bounds.
+# Bin edges of a number about its mean, in expected standard deviations; and this expected
+# deviation, on the scale from -1 to 1 and relative to the distance of the mean from the bounds.
 _EDGES = np.array([0.3, 0.7, 1.2, 1.9, 3.0, 5.0, 8.0])
 _NUMBER_UNIT, _OF_DISTANCE, _NUMBER_PARTS = 0.28, 1.2, 3
-# Groups of intervals of a time, at most.
+# Largest number of groups of intervals of a time.
 _MOST_GROUPS, _ROWS_OF_GROUP = 5, 4.0
-# Of so many draws one gives a concordance, which takes long.
+# The concordance, which is slow, is computed for one in so many draws.
 _THINNED = 2
-# Standard deviations of skewness and tails of what is left of a number.
+# Prior standard deviations of the skewness and tails of the residuals of a number.
 _SHAPES = (0.2, 0.12)
 _MOST_STEPS, _TOLERANCE = 50, 1e-9
 
 
 @dataclass(frozen=True)
 class Claims:
-    """What a score is worth on rows like those of its source, other ones than it was fitted to.
+    """The expected performance of a score on new rows from the distribution of its source.
 
     Attributes
     ----------
@@ -57,15 +58,14 @@ class Claims:
         The calibrated score is slope · score + intercept.
 
     value : ndarray of shape (3,)
-        Expected AUC, share of right classes, R² or concordance, and the ends of its interval of
-        80 %.
+        Expected AUC, accuracy, R² or concordance, and the bounds of its 80% interval.
 
     deviation : float
-        Of a number about its calibrated prediction: the one with which normal intervals of 80 %
-        hold as many.
+        Standard deviation of a number about its calibrated prediction, chosen such that normal
+        80% intervals contain 80% of the numbers.
 
     residuals, probabilities : ndarray of shape (n_residuals,) or None
-        Of a number about its calibrated prediction.
+        Distribution of a number about its calibrated prediction.
     """
 
     slope: float
@@ -76,12 +76,12 @@ class Claims:
     probabilities: np.ndarray | None = None
 
     def mean_factor(self, scale):
-        """Return the mean of exp(scale · residual): of numbers on a logarithmic scale."""
+        """Return the mean of exp(scale · residual), for numbers on a logarithmic scale."""
         return float(self.probabilities @ np.exp(scale * self.residuals))
 
 
 def _interval(values, least, most):
-    """Return the mean of draws and the ends of their interval, wider by what models leave out."""
+    """Return the mean of draws and their interval, widened for errors of the model."""
     mean = values.mean()
     away = _WIDER * (np.quantile(values, _ENDS) - mean)
     ends = mean + np.hypot(away, _LEAST_HALF) * [-1, 1]
@@ -89,9 +89,9 @@ def _interval(values, least, most):
 
 
 def _log_density(effects, unit, median, spread):
-    """Return the log-density of effects: log-normal, or about nothing where a score is noise.
+    """Return the prior log-density of effects: log-normal, or near zero if the score is noise.
 
-    Median and what is nothing are those of ``unit`` times the effect.
+    The constants of the prior are about ``unit`` times the effect.
     """
     effects = effects * unit
     positive = np.maximum(effects, NEGLIGIBLE)
@@ -102,7 +102,7 @@ def _log_density(effects, unit, median, spread):
 
 
 class _Classes(OutcomeModel):
-    """Two classes: log-odds of the mean probability, effect, bends."""
+    """Two classes: log-odds of the mean probability, effect, quadratic and cubic terms."""
 
     others = (-0.5, 0.0, 0.0), (1.3, *_BENDS)
     widest, bounds, usual = 10.0, (-3.0, 40.0), np.geomspace(0.1, 16, 12)
@@ -126,9 +126,9 @@ class _Classes(OutcomeModel):
         return np.stack([1 - p, p], axis=1)
 
     def optimism(self, t, rows):
-        # By what rows would say of the effect if it were none. Separated classes say little of it,
-        # and a descent of as many steps learns little of them: by what they say, claims of breast
-        # cancer (98 % right) had a log loss .17 above that of the best slope, and .05 so.
+        # The Fisher information at effect 0. Well-separated classes have little information,
+        # and as many steps of descent learn little from them: with it, claims about breast
+        # cancer (98% right) had a log loss .17 above that of the best slope, and .05 so.
         none, some = rows.transpose(1, 0, 2)
         both, x = none + some, self.scores(t)
         n = both.sum(axis=1, keepdims=True)
@@ -139,18 +139,18 @@ class _Classes(OutcomeModel):
 
 
 def class_claims(table, counts, deviation):
-    """Return :class:`Claims` of log-odds of the second of two classes, and its AUC.
+    """Return :class:`Claims` about the log-odds of the second of two classes, and its AUC.
 
     Parameters
     ----------
     table : ScoreTable
-        Of the first and second class.
+        Rows of the first and second class by score.
 
     counts : ndarray of shape (2,)
-        Noisy rows of both, measured besides.
+        Separately measured noisy numbers of rows of both classes.
 
     deviation : float
-        Of the noise in these.
+        Standard deviation of the noise in ``counts``.
     """
     model = _Classes(table, counts, deviation, np.eye(2))
     _, rows = posterior_rows(model)
@@ -185,11 +185,12 @@ def _logistic(first, second, scores, fixed=False):
 
 
 class _Pairs(OutcomeModel):
-    """The class of a row against each other one, by how far their scores lie apart.
+    """The class of a row against each other class, by the difference of their scores.
 
-    Outcomes: the other one scores higher; the class of the row does, but a third one is highest;
-    it is the highest of all. Effect: log-odds of the first of these. Others: log-odds of the last
-    of the other two, and how they depend on the log-odds of the first.
+    The outcomes are: the other class scores higher; the true class scores higher, but a third
+    class scores highest; the true class scores highest. The effect is the log-odds of the first
+    outcome. Other parameters are the log-odds of the third outcome against the second, and their
+    dependence on the log-odds of the first.
     """
 
     folded = True
@@ -198,7 +199,7 @@ class _Pairs(OutcomeModel):
 
     def __init__(self, *given):
         super().__init__(*given)
-        # Differences start at 0: a density on one side, without location and skewness.
+        # Differences are not negative: their density is one-sided, without location and skewness.
         self.sd[[1, 3]] = 1e-3
 
     def log_prior(self, effects, parameters):
@@ -212,23 +213,23 @@ class _Pairs(OutcomeModel):
     def optimism(self, t, rows):
         wrong, right, x = rows[:, 0], rows[:, 1:].sum(axis=1), self.scores(t)
         information = (wrong * right / np.maximum(wrong + right, TINY) * x**2).sum(axis=1)
-        # No less than a quarter of what they would say without an effect.
+        # At least a quarter of the information without an effect.
         information = np.maximum(information, ((wrong + right) * x**2).sum(axis=1) / 16)
         return 1 / (self.bins.unit * np.maximum(information, TINY))
 
 
 def pair_claims(table, n_rows, deviation):
-    """Return :class:`Claims` of the scores of several classes, and the share that they get right.
+    """Return :class:`Claims` about the scores of several classes, and their accuracy.
 
     Parameters
     ----------
     table : ScoreTable
-        Of the difference of the score of the class of a row and that of each other class, without
-        its sign: 1/(K − 1) of a row for each, by which score is higher: that of the other class,
-        that of its own class but not of all, that of its own class of all.
+        Absolute differences between the score of a row's true class and of each other class. Each
+        difference counts 1/(K − 1). Outcomes: the other class scores higher, the true class scores
+        higher than the other but not highest, the true class scores highest.
 
     n_rows, deviation : float
-        Noisy number of rows, measured besides, and its noise.
+        Separately measured noisy number of rows, and the standard deviation of its noise.
     """
     model = _Pairs(table, n_rows, deviation, np.ones(3))
     _, rows = posterior_rows(model)
@@ -240,16 +241,16 @@ def pair_claims(table, n_rows, deviation):
 
 @dataclass(frozen=True)
 class NumberBins:
-    """Public bins of a number between -1 and 1 less its prediction, wider far from 0."""
+    """Public bins of the residual of a number between -1 and 1, wider far from 0."""
 
     mean: float
     unit: float
 
     @classmethod
     def of(cls, mean):
-        """Return them for a noisy mean of the number."""
+        """Return the bins for a noisy mean of the number."""
         mean = float(np.clip(mean, -0.98, 0.98))
-        # Numbers that lie near a bound spread about as far as it is away.
+        # The spread of numbers near a bound is about their distance from it.
         return cls(mean, min(_NUMBER_UNIT, _OF_DISTANCE * (1 - abs(mean))))
 
     n = 2 * len(_EDGES)
@@ -261,12 +262,12 @@ class NumberBins:
         return np.concatenate([-upper[::-1], [0.0], upper])[1:-1]
 
     def index(self, residuals):
-        """Return the bin of each number less its prediction."""
+        """Return the bin of each residual."""
         return np.searchsorted(self.edges[1:-1], residuals, side="right")
 
 
 class _Numbers(OutcomeModel):
-    """A number: slope; location, log spread, skewness and tails of what a line leaves."""
+    """A number: slope; location, log spread, skewness and tails of the residuals of a line."""
 
     parts, learned = _NUMBER_PARTS, 0.8
     widest, bounds, usual = 3.0, (-1.0, 8.0), np.geomspace(0.05, 4, 8)
@@ -291,7 +292,7 @@ class _Numbers(OutcomeModel):
 
     def outcomes(self, t, x, density):
         effect, location, spread, skewness, tails = t[:, EFFECT:].T[..., np.newaxis]
-        # What a line predicts more than the score, in units of numbers.
+        # Difference between the line's prediction and the score, in units of numbers.
         ahead = (self.numbers.mean - self.bins.scores) / self.numbers.unit
         ahead = ahead + location + effect * self.bins.unit / self.numbers.unit * x
         edges = (self.edges / self.numbers.unit)[:, np.newaxis] - ahead[:, np.newaxis]
@@ -306,20 +307,20 @@ class _Numbers(OutcomeModel):
 
 
 def number_claims(table, numbers, mean_sd, n_rows, deviation):
-    """Return :class:`Claims` of predictions of a number between -1 and 1, and their R².
+    """Return :class:`Claims` about predictions of a number between -1 and 1, and their R².
 
     Parameters
     ----------
     table : ScoreTable
-        Of the predictions, by ``numbers``.
+        Rows by prediction and by the bin of their residual in ``numbers``.
 
     numbers : NumberBins
 
     mean_sd : float
-        Standard deviation of the noise in their mean.
+        Standard deviation of the noise in the mean of the numbers.
 
     n_rows, deviation : float
-        Noisy number of rows, measured besides, and its noise.
+        Separately measured noisy number of rows, and the standard deviation of its noise.
     """
     model = _Numbers(table, numbers, mean_sd, n_rows, deviation)
     _, rows = posterior_rows(model)
@@ -356,13 +357,13 @@ def number_claims(table, numbers, mean_sd, n_rows, deviation):
 
 @dataclass(frozen=True)
 class TimeCells:
-    """Public groups of ways to leave: with the event, without it, in groups of intervals; last."""
+    """Public cells of exits: with or without the event by group of intervals; the horizon."""
 
     groups: np.ndarray  # of each interval
 
     @classmethod
     def of(cls, exits, deviation):
-        """Return groups of about equally many events, by exits and the noise of the table."""
+        """Return groups with about equally many events; a noisier table gets fewer groups."""
         events = np.cumsum(exits.rows[:N])
         n = int(np.clip(events[-1] / (_ROWS_OF_GROUP * max(deviation, 1.0)), 2, _MOST_GROUPS))
         groups = np.floor(n * (events - exits.rows[:N] / 2) / events[-1])
@@ -380,12 +381,12 @@ class TimeCells:
 
     @property
     def cells(self):
-        """Cell of each way to leave, (n_ways,)."""
+        """Cell of each kind of exit, (n_ways,)."""
         return np.concatenate([self.groups, self.groups + self.n_groups, [2 * self.n_groups]])
 
 
 class _Times(OutcomeModel):
-    """A time: log-hazard, its bend, the log-hazard of each group and log-odds of leaving."""
+    """A time: slope and quadratic term of log-hazards, baseline, log-odds of censoring."""
 
     widest, bounds, usual = 3.0, (-1.5, 4.0), np.geomspace(0.1, 3, 8)
 
@@ -430,20 +431,20 @@ class _Times(OutcomeModel):
 
 
 def time_claims(table, times, exits, deviation):
-    """Return :class:`Claims` of log-hazards, and their concordance; the intercept is 0.
+    """Return :class:`Claims` about log-hazards, and their concordance; the intercept is 0.
 
     Parameters
     ----------
     table : ScoreTable
-        Of the log-hazards, by ``times``.
+        Rows by log-hazard and by their cell in ``times``.
 
     times : TimeCells
 
     exits : Exits
-        Of all rows, measured besides.
+        Separately measured exits of all rows.
 
     deviation : float
-        Of the noise in a way to leave.
+        Standard deviation of the noise in the number of rows of each kind of exit.
     """
     model = _Times(table, times, exits, deviation)
     parameters, rows = posterior_rows(model)
@@ -455,23 +456,23 @@ def time_claims(table, times, exits, deviation):
 
 
 def _concordance(rows, hazards):
-    """Return Harrell's concordance of scores for expected rows by way to leave.
+    """Return Harrell's concordance of scores for expected rows by kind of exit.
 
     Parameters
     ----------
     rows : ndarray of shape (n_outcomes, n_scores)
 
     hazards : ndarray of shape (n_groups, n_scores)
-        In each group of intervals, by which of two rows that have the event in it is the first.
+        Hazards in each group of intervals, which order two rows with the event in the same group.
     """
-    # A row with the event is compared with those that leave afterwards.
+    # A row with the event is compared with rows that leave later.
     n_groups = len(hazards)
     events, others = rows[:n_groups], rows[n_groups:-1]
     after = rows.sum(axis=0) - np.cumsum(events + others, axis=0) + others / 2
     pairs = events.T @ after
     for of_group, hazard in zip(events, hazards, strict=True):
         happens, both = -np.expm1(-hazard), np.add.outer(hazard, hazard)
-        # ∫ h exp(-h t) (exp(-h' t) - exp(-h')) dt, of both events.
+        # ∫ h exp(-h t) (exp(-h' t) - exp(-h')) dt, if both rows have the event.
         first = hazard[:, np.newaxis] / both * -np.expm1(-both)
         first -= np.outer(happens, np.exp(-hazard))
         pairs += np.outer(of_group, of_group) * first / np.outer(happens, happens)

@@ -1,6 +1,6 @@
-"""How much clipping shortened rows, from noisy sums: the mean of c², where a row z became cz.
+"""The effect of clipping on row norms, from noisy sums: the mean of c² for rows z clipped to cz.
 
-c = min(1, R/‖z‖). The effect on the rows of each class, in ``_unclipped``, starts from it.
+Here c = min(1, R/‖z‖). ``_unclipped`` computes the effect on each class from it.
 """
 
 import numpy as np
@@ -15,23 +15,23 @@ _CLIPPING_SPREAD, _LEAST_GUESS = 0.2, 0.3
 # none of them, and of numbers whose values lie close together (measured on ten tables: up to .017
 # and .035).
 _INDICATOR_ERROR, _FORM_ERROR = 0.01, 0.03
-# Least mean square of a row, in units of its public guess: what noise may leave of it.
+# Smallest mean square of a row, in units of its public guess, to which noise may reduce it.
 _LEAST_SQUARE = 1e-4
 # Factor of the variances of scores where rows are clipped: long rows have large scores, and slopes
 # that are somewhat low cost less than high ones. Without it the log loss of eight tables (300 to
 # 4,000 rows, ε = .5 to 4) is .0006 higher.
 _WIDENING = 1.04
-# Least mean of c², by whose root rows are divided.
+# Smallest mean of c², by whose root rows are divided.
 _LEAST_SHRINKAGE = 1e-8
-# Most root mean square error of a combination of squares that stands for the constant 1. With
+# Largest root mean square error of a combination of squares that approximates 1. With
 # cosines of order 2 and 3 it is .014, without any .50.
 _MOST_ERROR = 0.1
 
 
 def clipping_effect(statistics, basis):
-    """Return the mean of c²; of sums of some of the columns, what sums of all columns said."""
-    # What is measured is weighed against what is left of the public mean square, by their errors.
-    # No more rows are clipped than can have a square of R² each, and none where none are longer.
+    """Return the mean of c²; for sums of some of the columns, the result for all columns."""
+    # The measured value and the public guess are averaged by their errors.
+    # At most as many rows are clipped as can have a square of R²; none if no row can be longer.
     if statistics.of_all_columns is not None:
         return float(statistics.of_all_columns[1])
     size, square = basis.variances.sum(), statistics.radius**2
@@ -46,12 +46,12 @@ def clipping_effect(statistics, basis):
 
 
 def widening(shrinkage):
-    """Return the factor of the variances of scores that rows of one length would have."""
+    """Return the factor by which differences of row norms widen the variances of scores."""
     return _WIDENING if shrinkage < 1 else 1.0
 
 
 def constant_form(basis, tables):
-    """Return a quadratic form of basis functions that is the same for every row, nearly."""
+    """Return a quadratic form of basis functions that is nearly the same for every row."""
     # Of one of two values and of the indicators of a category, the sum of squares is the same
     # whatever the value. Of a numeric column, a combination of squares and products of its linear
     # term and its cosines is: the one nearest to 1 by least squares, as far as it is near. So a
@@ -101,6 +101,6 @@ def posterior_shrinkage(guess, spread, measured, noise):
     prior = (spread * guess) ** 2
     reliability = prior / (prior + noise)
     mean = guess + reliability * (measured - guess)
-    # With noise, squares may add up to less than nothing.
+    # With noise, a sum of squares may be negative.
     mean = float(np.clip(mean, _LEAST_SHRINKAGE, 1.0))
     return mean, prior * (1 - reliability) / mean**2

@@ -16,7 +16,7 @@ _MISSING = "missing"
 # Smallest variance within classes, in units of the squared range, for comparison with noise.
 _LEAST_VARIANCE = 1e-6
 # Variance of the logarithm of a variance by maximum entropy about the true one, of all classes
-# and of a class beyond that (measured on seven tables: 20 % and 10 %).
+# and of a class beyond that (measured on seven tables: 20% and 10%).
 _MODEL_ERROR = 0.04
 _CLASS_ERROR = 0.01
 
@@ -30,10 +30,10 @@ class _Group:
     Attributes
     ----------
     label : object
-        Of the class; None for all rows.
+        Label of the class; None for all rows.
 
     count, count_noise : float
-        Rows, and the variance of the noise in their number.
+        Number of rows, and the variance of its noise.
 
     center : ndarray of shape (n_features,)
 
@@ -44,7 +44,8 @@ class _Group:
         Variances of systematic errors of the mean.
 
     spreads : dict of int to tuple
-        For each numeric column: variance of its nonmissing values, and that of its logarithm.
+        For each numeric column: variance of its nonmissing values, and variance of the logarithm
+        of this estimate.
     """
 
     label: object
@@ -61,7 +62,7 @@ class _Group:
         return {column: 1.0, None: float(self.center[column])}
 
     def interval(self, numerator, denominator, confidence, *, variance=None):
-        """Return a ratio of sums, and the ends of an interval for it (Fieller, 1954)."""
+        """Return a ratio of sums, and the bounds of its interval (Fieller, 1954)."""
         # It contains the ratios r at which numerator − r · denominator is near zero, relative to
         # its standard deviation from noise and sampling.
         quantile = norm.isf((1 - confidence) / 2) ** 2
@@ -185,7 +186,7 @@ def _groups_of_sums(release):
     units = basis.scale[linear] * (high - low)
     center = (basis.center[linear] - low) / (high - low)
     spreads = _spreads(release, clipping, weights, counts, noise, systematic_variance)
-    # The ends of a number are no groups of rows.
+    # The pseudo-classes of a number are not groups of rows.
     first = K + 1 - len(labels)
     return [
         _Group(
@@ -298,9 +299,9 @@ def _groups_of_moments(release):
 
 
 def _statistics(group, numbers, column, confidence, ratios):
-    """Yield each statistic of a column in a group: its name, value and the interval's ends.
+    """Yield name, value and interval of each statistic of a column in a group.
 
-    Of categories the hazard ratios too, where the outcome is a time.
+    For times, this includes the hazard ratios of categories.
     """
     first, everyone = numbers[0], {None: 1.0}
     missing = numbers[-1] if getattr(column, "missing", False) else None
@@ -324,7 +325,7 @@ def _statistics(group, numbers, column, confidence, ratios):
 
 
 def _difference(these, those, weight=1.0):
-    """Return coefficients of one sum less those of another, times a weight."""
+    """Return the difference of two sums' coefficients, the second times a weight."""
     return {key: these.get(key, 0.0) - weight * those.get(key, 0.0) for key in these | those}
 
 
@@ -351,7 +352,7 @@ def _numeric(group, number, missing, present, column, confidence):
 
 
 def _units(column):
-    """Return functions from places and lengths on the scale of u to a column's units, and names.
+    """Return functions from values and lengths on the scale of u to a column's units, and names.
 
     No distribution between the bounds has a deviation above 1/2.
     """
@@ -378,6 +379,6 @@ def _units(column):
     names = ("geometric mean", "geometric deviation")
     if column.low > 0:
         ratio = column.high / column.low
-    else:  # of x + 1 % of the upper bound, which is what the scale is the logarithm of
+    else:  # of x + 1% of the upper bound, which is what the scale is the logarithm of
         ratio, names = 101.0, ("shifted geometric mean", "shifted geometric deviation")
     return decode, lambda d: float(ratio ** min(float(d), 0.5)), names

@@ -1,4 +1,4 @@
-"""Coefficients that a source found by gradient descent, and their calibration."""
+"""Coefficients that a source learned by gradient descent, and their calibration."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,34 +24,34 @@ from skdp.release._parts import LARGEST_MEAN, Part, array, check_shape, part, re
 from skdp.release._score_table import ScoreTable
 from skdp.utils._linalg import TINY
 
-# Of a coefficient in a release.
+# Largest magnitude of a coefficient in a release.
 _LARGEST_COEFFICIENT = 1e30
-# Of an area under a curve whose d' is finite.
+# Largest AUC, so that its d' is finite.
 _LARGEST_AREA = 1 - 1e-6
 
 
 @dataclass(frozen=True)
 class Descent(Part):
-    """Scores of rows that are linear in functions of the columns, found by noisy gradients.
+    """Scores that are linear in functions of the columns, learned by noisy gradient descent.
 
     Attributes
     ----------
     coefficients : ndarray of shape (n_scores, n_basis)
-        Of each class; of the log-odds of the second of two; of the place of a number between its
-        bounds; of the log-hazard of a time.
+        Coefficients of the score of each class, the log-odds of the second of two classes, a
+        number rescaled to 0–1, or the log-hazard of a time.
 
     intercepts : ndarray of shape (n_scores,)
 
     basis : BasisFunctions
-        A linear function of each column, and cosines, which may be more than noisy sums have.
+        A linear function of each column, and cosines; possibly more cosines than in noisy sums.
 
     table : ScoreTable or None, default=None
-        Noisy rows by score and outcome, from which follows how the scores are calibrated. None for
-        the mean of those of several sources, which is of calibrated scores.
+        Noisy rows by score and outcome, which calibrate the scores. None for the mean of several
+        sources, whose scores are already calibrated.
 
     value, deviation, weight : ndarray of shape (3,), (1,) and (1,), or None, default=None
-        Of such a mean, what was claimed of the scores, the deviation of a number about them, and
-        how many rows would be as informative without noise.
+        Only for the mean of several sources: the claimed performance, the standard deviation of a
+        number about its prediction, and the effective number of rows.
     """
 
     coefficients: np.ndarray = array("c f", "f", below=_LARGEST_COEFFICIENT)
@@ -64,11 +64,11 @@ class Descent(Part):
 
     @classmethod
     def validate(cls, value: Any, name: str, release: Any, lengths: dict[str, int]) -> None:
-        """Raise ValueError unless this fits the release; its functions are others than of sums."""
+        """Raise ValueError unless this fits the release; sums may use other functions."""
         super().validate(value, name, release, {key: lengths[key] for key in ("K", "p")})
 
     def check(self, name: str, release: Any) -> None:
-        """Raise ValueError unless these are scores of the outcome of a release."""
+        """Raise ValueError unless the scores have the shape that the outcome needs."""
         one = release.statistics.kind != "class" or len(release.classes) == 2
         shape = 1 if one else len(release.classes), len(self.basis.column)
         check_shape(self.coefficients, shape, f"{name}.coefficients")
@@ -91,7 +91,7 @@ class Descent(Part):
         return 2 if len(self.coefficients) == 1 else 3
 
     def claims(self, statistics: Any) -> Claims:
-        """Return what the scores are worth, by noisy sums over the same rows."""
+        """Return the expected performance of the scores, by noisy sums over the same rows."""
         if self.table is None:
             return Claims(1.0, 0.0, self.value, float(self.deviation[0]))
         sums = statistics.sums
@@ -110,7 +110,7 @@ class Descent(Part):
         return pair_claims(self.table, float(counts.sum()), noise * np.sqrt(len(counts)))
 
     def calibrated(self, statistics: Any) -> Self:
-        """Return scores with the slope and intercept that were measured, and without a table."""
+        """Return the scores with their measured slope and intercept applied, without a table."""
         claims = self.claims(statistics)
         intercept = claims.intercept
         if statistics.kind == "number" and self.table is not None:
@@ -130,7 +130,7 @@ class Descent(Part):
         return self.basis.encode(X) @ self.coefficients.T + self.intercepts
 
     def linear(self, of_sums: LinearScores) -> LinearScores:
-        """Return the linear scores of classes, of calibrated ones."""
+        """Return calibrated scores as linear scores of classes."""
         w, b = self.coefficients, self.intercepts
         apart: dict = {"d_primes": of_sums.d_primes, "d_prime_sds": of_sums.d_prime_sds}
         if len(w) == 1:
@@ -149,7 +149,7 @@ class Descent(Part):
         )
 
     def regression(self, of_sums: LinearRegression) -> LinearRegression:
-        """Return the linear regression of a number, of calibrated scores."""
+        """Return calibrated scores as the linear regression of a number."""
         r2 = np.clip(self.value, 0.0, MOST_EXPLAINED)
         low, high = np.sqrt(r2[1:])
         spread = (high - low) / (2 * HALF_WIDTH) / max(float(np.sqrt(r2[0])), TINY)
@@ -164,7 +164,7 @@ class Descent(Part):
         )
 
     def reordered(self, columns: np.ndarray) -> Self:
-        """Return the same of all columns in another order."""
+        """Return the same scores with all columns in another order."""
         basis, places = self.basis.select(columns)
         return replace(self, coefficients=self.coefficients[:, places], basis=basis)
 
@@ -172,7 +172,7 @@ class Descent(Part):
     def mean(cls, parts: Sequence[Self]) -> Self:
         """Return the weighted mean of several calibrated scores of the same columns.
 
-        One of few rows may have fewer cosines than another one: those that it lacks are zero.
+        A source with few rows may have fewer cosines: the missing coefficients are zero.
         """
         total = np.sum([part_.weight for part_ in parts], axis=0)
         weights = np.array([float(part_.weight[0]) for part_ in parts]) / max(total[0], TINY)
@@ -187,7 +187,7 @@ class Descent(Part):
         return cls(coefficients, intercepts, most, None, value, deviation, total)
 
     def adds_to(self, other: Self) -> bool:
-        """Return whether both have functions of the same columns, one of them all of both."""
+        """Return whether both use the same columns and one has all functions of the other."""
         few, many = sorted((self, other), key=lambda part: len(part.basis.column))
         places = few.basis.places_in(many.basis)
         return len(places) == len(few.basis.column) and all(
@@ -197,7 +197,7 @@ class Descent(Part):
 
     @property
     def largest_effect(self) -> float:
-        """Largest magnitude of what one function adds to a score."""
+        """Largest magnitude of the contribution of one function to a score."""
         basis = self.basis
         ends = np.maximum(np.abs(basis.low - basis.center), np.abs(basis.high - basis.center))
         values = np.abs(basis.scale) * np.where(basis.order == 1, ends, 1 + np.abs(basis.center))

@@ -1,4 +1,4 @@
-"""What each column adds to the scores of a release, as a table, and to those of one row."""
+"""Contributions of each column to a release's scores: as a table, and for one row."""
 
 import numpy as np
 import pandas as pd

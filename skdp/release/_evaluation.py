@@ -45,23 +45,21 @@ _KEYS = {"kind", "version", "histograms", "deviation", "guarantee", "parts"}
 
 @dataclass(frozen=True, eq=False)
 class PrivateEvaluation:
-    """Noisy histograms of a model's scores by class, and the figures computed from them.
+    """Noisy histograms of a model's scores by class, and performance measures computed from them.
 
-    Or, where the outcome is a number, of its predictions and the outcomes, and sums of errors:
-    :meth:`r2` and the methods after it are then those that can be asked. Where it is a time to an
-    event, of the predicted probabilities of the event by some public times, and whether rows had
-    it by then. Each time has a score, as each of several classes has: ``class_index`` is that of a
-    time, and :meth:`at_times` has all of them in one table. Rows that left before a time without
-    the event are shared out by Kaplan and Meier's estimate among rows of similar probability: it
-    is assumed that leaving does not depend on when the event would have been among these, nor, in
-    how it is spread over the time before, on the probability, and that hazards are proportional.
+    If the outcome is a number, the histogram counts pairs of prediction and outcome, with noisy
+    sums of errors; use :meth:`r2` and the methods after it. If the outcome is a time to an event,
+    histograms count predicted probabilities of the event by some public times, and the status of
+    rows at these times. Each time has a score, like each of several classes: pass the index of a
+    time as ``class_index``, or see all times in :meth:`at_times`. Rows censored before a time are
+    distributed by the Kaplan–Meier estimate among rows of similar probability, under the
+    assumptions that :func:`~skdp.evaluate_privately` states.
 
-    Everything is computed from the histograms, so whoever has this object can compute it
-    without further privacy cost. Values are medians of the posterior, and intervals contain 95 %
-    of it: for the performance of the model on more rows of this kind. Figures are NaN, "n/a" in
-    the summary, where the noisy counts do not show, with a confidence of 95 %, that there are 20
-    rows for them: rows of a class for its AUC and its sensitivity, rows that are still followed
-    at a time for its figures.
+    All methods read the histograms only and cost no further privacy. Values are posterior medians
+    with 95% intervals, for the performance of the model on further rows of the same distribution.
+    A measure is NaN, "n/a" in the summary, unless the noisy counts show with 95% confidence that
+    it is based on 20 rows: rows of the class for an AUC or a sensitivity, rows still followed for
+    a measure at a time.
 
     Parameters
     ----------
@@ -71,9 +69,9 @@ class PrivateEvaluation:
 
     histograms : ndarray of shape (n_scores, 2, n_bins)
         Noisy numbers of rows by bin of the log-odds of a class, among rows of other classes and
-        of this class. With two classes there is one score, that of the second; with more, one
-        each. Of a time to an event (n_times, 3, n_bins), among rows that are there at the time,
-        had the event by then, and left before without it.
+        of this class. Two classes have one score, for the second class; more classes have one
+        score each. For a time to an event, (n_times, 3, n_bins), among rows still observed at the
+        time, rows with the event by then, and rows censored before.
 
     deviation : float
         Standard deviation of the noise in each number.
@@ -82,25 +80,25 @@ class PrivateEvaluation:
         For the rows that the model was evaluated on.
 
     parts : tuple of str, default=()
-        SHA-256 of the noisy histograms of each evaluation that was merged, so that none is merged
-        twice; of these histograms if empty. Empty without noise, where owners may have equal ones.
+        SHA-256 of the noisy histograms of each merged evaluation, so that none is merged twice; if
+        empty, of these histograms. Empty without noise, because owners may have equal histograms.
 
     times : tuple of float, default=()
-        Of a time to an event, the public times.
+        The public times, for a time to an event.
 
     sums : ndarray of shape (6,) or None, default=None
-        Of a number, noisy: rows inside and outside of the intervals; absolute errors, in units of
-        the range; with places between the bounds, from 0 to 1, squared errors; outcomes minus
-        one half, and their squares. The noise has the standard deviations ``deviation`` times
+        Noisy sums for a number: rows inside and outside of the intervals; absolute errors, in
+        units of the range; and, for numbers rescaled to 0–1, squared errors, outcomes minus one
+        half, and their squares. The noise has the standard deviations ``deviation`` times
         (4, 4, 2, 2, 2, 1)/√3.2.
 
     has_intervals : bool, default=False
-        Of a number, whether the model has intervals.
+        Whether the model of a number predicts intervals.
 
     Raises
     ------
     ValueError
-        When these do not fit together.
+        When the arguments do not fit together.
 
     See Also
     --------
@@ -172,7 +170,7 @@ class PrivateEvaluation:
 
     @property
     def classes(self) -> tuple[Any, ...]:
-        """Tuple: labels in the order of the model; there are none of a number or a time."""
+        """Tuple: labels in the order of the model; empty for a number or a time."""
         return self.outcome.classes
 
     @property
@@ -188,7 +186,7 @@ class PrivateEvaluation:
     def _draws(self):
         """Expected rows by score, class and bin, (n_scores, n_draws, 2, n_bins)."""
         self._figures.require_scores()
-        random_state = check_random_state(0)  # noise is in the histograms already
+        random_state = check_random_state(0)  # the histograms already include noise
         # Where probabilities are right, the log-ratio of events to others is the log-odds of the
         # bin; of rows that leave early nothing is expected.
         centers = self._bins.centers
@@ -202,7 +200,7 @@ class PrivateEvaluation:
     def _estimate(self, measure):
         """Return the value of a function of expected rows, with its interval.
 
-        Without noise the value is that of the histograms as they are.
+        Without noise, the value is computed from the histograms themselves.
         """
         with np.errstate(invalid="ignore"):
             drawn = measure(self._draws)
@@ -213,14 +211,14 @@ class PrivateEvaluation:
         return value, low, high
 
     def _over_scores(self, measure, known, mean=True):
-        """Return the sum, or mean, over known scores of a function of rows, with its interval."""
+        """Return the sum or mean of a function of rows over scores with enough rows."""
         if not known.any():
             return UNKNOWN
         return self._figures.over_scores(self, measure, known, mean)
 
     @cached_property
     def _known(self):
-        """Whether enough rows have a score, are of other classes, are of its own; by score."""
+        """Whether enough rows have a score, are of other classes, are of its class; by score."""
         self._figures.require_scores()
         states = enough_rows(self.histograms, self.deviation, axis=-1)
         return self._figures.known(self, states)
@@ -241,16 +239,15 @@ class PrivateEvaluation:
 
     @property
     def n_rows(self) -> Estimate:
-        """Estimate: number of rows, with an interval of the noise."""
+        """Estimate: number of rows, with an interval for the noise."""
         total, half = self._figures.n_rows(self)
         return Estimate(max(total, 0.0), max(total - half, 0.0), max(total + half, 0.0))
 
     def auc(self) -> Estimate:
-        """Return the area under the ROC curve; of several classes, the mean of one against all.
+        """Return the area under the ROC curve; for several classes, the one-vs-rest mean.
 
-        Of a time to an event the mean over the public times, by the trapezoidal rule, of the area
-        of rows with the event by a time (cumulative cases) against those without (dynamic
-        controls).
+        For a time to an event, the mean over the public times, by the trapezoidal rule, of the
+        cumulative/dynamic AUC: rows with the event by a time against rows without it.
 
         Returns
         -------
@@ -267,8 +264,9 @@ class PrivateEvaluation:
     def brier_score(self) -> Estimate:
         """Return the Brier score: the mean squared distance of probabilities from the labels.
 
-        For two classes, of the probability of the second; for more, summed over them. Of a time to
-        an event the mean over the public times, by the trapezoidal rule: the integrated score.
+        For two classes, of the probability of the second class; for more, summed over classes. For
+        a time to an event, the integrated score: the mean over the public times by the trapezoidal
+        rule.
 
         Returns
         -------
@@ -279,8 +277,8 @@ class PrivateEvaluation:
     def log_loss(self) -> Estimate:
         """Return the mean negative log-probability of the true class, in nats.
 
-        Probabilities below 0.003 or above 0.997 count as those in the middle of the outer bins.
-        Of a time to an event, whether it was by a time, in the mean over the public times.
+        Probabilities below 0.003 or above 0.997 are replaced by the centers of the outer bins. For
+        a time to an event, the log loss of the event by a time, averaged over the public times.
 
         Returns
         -------
@@ -293,25 +291,25 @@ class PrivateEvaluation:
         )
 
     def _squares(self, rows):
-        """Return the mean squared distance of scores from what happened, (n_scores, n_draws)."""
+        """Return the mean squared error of probabilities, (n_scores, n_draws)."""
         p = self._bins.probabilities
         return mean_over_rows(rows, p**2, (1 - p) ** 2)
 
     def at_times(self) -> pd.DataFrame:
-        """Return how good probabilities of the event by each public time are.
+        """Return the performance of the predicted probabilities at each public time.
 
         Returns
         -------
         table : DataFrame
             A line for each ``time``, with ``auc``, ``brier_score`` and the share ``event`` of rows
-            that have the event by then, each with ``_low`` and ``_high``; ``predicted``, the
-            mean predicted probability of it; and ``followed``, the number of rows that are still
-            there. NaN from the first time on at which too few are.
+            with the event by then, each with ``_low`` and ``_high``; ``predicted``, the mean
+            predicted probability of the event; and ``followed``, the number of rows still
+            observed. NaN from the first time on at which too few rows are observed.
 
         Raises
         ------
         ValueError
-            When the outcome is no time to an event.
+            When the outcome is not a time to an event.
 
         Examples
         --------
@@ -336,7 +334,7 @@ class PrivateEvaluation:
         Parameters
         ----------
         class_index : int, default=-1
-            Of the class, where there are three or more, or of the time.
+            Index of the class, if there are three or more, or of the time.
 
         Returns
         -------
@@ -371,7 +369,7 @@ class PrivateEvaluation:
             Number of groups, of roughly equal size.
 
         class_index : int, default=-1
-            Of the class, where there are three or more, or of the time.
+            Index of the class, if there are three or more, or of the time.
 
         Returns
         -------
@@ -418,7 +416,7 @@ class PrivateEvaluation:
             bin.
 
         class_index : int, default=-1
-            Of the class, where there are three or more: against all others.
+            Index of the class, if there are three or more; it is compared with all others.
 
         Returns
         -------
@@ -480,13 +478,13 @@ class PrivateEvaluation:
     def r2(self) -> Estimate:
         """Return R² of a number: the share of its variance that is explained.
 
-        On the scale of the outcome, that is of its logarithm where the scale is logarithmic; like
-        ``sklearn.metrics.r2_score`` of outcomes and predictions clipped to the bounds.
+        Like ``sklearn.metrics.r2_score`` of outcomes and predictions clipped to the bounds; of
+        their logarithms if the scale of the outcome is logarithmic.
 
         Returns
         -------
         r2 : Estimate
-            NaN between −inf and 1 where noise leaves nothing known.
+            NaN with the interval from −inf to 1 if noise hides it.
 
         Examples
         --------
@@ -512,10 +510,10 @@ class PrivateEvaluation:
         return self._of_errors(NumberErrors.mean_absolute_error)
 
     def interval_coverage(self) -> Estimate:
-        """Return the share of the numbers inside the 80 % intervals of their predictions.
+        """Return the share of the numbers inside the 80% intervals of their predictions.
 
-        The intervals of 1.28 standard deviations to either side, by ``predict(X,
-        return_std=True)``; about .8 where they are right.
+        The intervals extend 1.28 standard deviations of ``predict(X, return_std=True)`` to either
+        side. The share is about 0.8 if the standard deviations are correct.
 
         Returns
         -------
@@ -539,7 +537,7 @@ class PrivateEvaluation:
         Parameters
         ----------
         n_groups : int, default=8
-            Number of groups of roughly equal size, of 16 places of predictions.
+            Number of groups of roughly equal size, at most 16.
 
         Returns
         -------
@@ -608,7 +606,7 @@ class PrivateEvaluation:
         return f"PrivateEvaluation({self.outcome.about}, ε={self.guarantee.epsilon:g})"
 
     def plot(self, axes: Any = None, class_index: int = -1) -> Any:
-        """Plot the ROC curve and the calibration curve, with bands of 95 %.
+        """Plot the ROC curve and the calibration curve, with bands of 95%.
 
         Of a number, outcomes against predictions, and residuals; of a time to an event, the curves
         at one of the times.
@@ -618,7 +616,7 @@ class PrivateEvaluation:
         axes : pair of matplotlib.axes.Axes or None, default=None
 
         class_index : int, default=-1
-            Of the class, where there are three or more, or of the time.
+            Index of the class, if there are three or more, or of the time.
 
         Returns
         -------
@@ -757,7 +755,7 @@ class PrivateEvaluation:
         Raises
         ------
         OSError
-            When there is no such file.
+            When the file does not exist.
 
         ValueError
             When it contains no evaluation.

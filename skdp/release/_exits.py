@@ -1,9 +1,8 @@
-r"""From noisy counts of exits to hazards: how rows of a source leave, with the event or without.
+r"""Hazards from noisy counts of exits: events and censorings by interval.
 
-The *exits* of a source are its rows by the interval in which they leave, those with the event
-first, then those without, and last those at risk at the horizon. Noisy counts, and the hazards
-that follow, are shrunk to powers of time by their noise; without noise, hazards are those of
-Nelson and Aalen,
+The *exits* of a source count its rows by interval: first events, then censored rows, and last the
+rows at risk at the horizon. Noisy counts and their hazards are shrunk towards powers of time,
+according to their noise. Without noise, hazards are Nelson–Aalen estimates,
 
 .. math:: λ_k = d_k / (r_k - (d_k + c_k) / 2),
 
@@ -29,29 +28,29 @@ from skdp.utils._linalg import TINY
 N = len(INTERVAL_ENDS)
 # Largest cumulative hazard in a residual, which bounds what one row adds.
 _CAP = 1.0
-# Powers of time of the distributions that noisy counts are brought to (rule of thumb).
+# Powers of time of the distributions that noisy counts are shrunk towards (rule of thumb).
 _POWERS = np.array([0.4, 0.6, 0.8, 1.0, 1.3, 1.7, 2.2])
 _SHARES = np.diff(INTERVAL_ENDS[:, np.newaxis] ** _POWERS, axis=0, prepend=0)
-# Standard deviations of factors of intervals, and the correlation of these (rules of thumb).
+# Standard deviations of factors of intervals, and their correlation (rules of thumb).
 _SPREADS = (0.1, 0.3, 1.0, 3.0)
 _NEARBY = (np.exp(-np.abs(np.subtract.outer(np.arange(N), np.arange(N))) / 3) + np.eye(N)) / 2
-# Least rows of each way to leave, so that quotients stay finite.
+# Smallest number of rows of each kind of exit, so that quotients are finite.
 _LEAST = 1e-3
 
 
 def smoothed_exits(exits, deviation):
-    """Return positive rows of each way to leave, from noisy ones and their standard deviation."""
+    """Return positive rows of each kind of exit, from noisy rows and their standard deviation."""
     events, others, at_horizon = exits[:N], exits[N : 2 * N], exits[2 * N :]
     parts = [_smoothed(events, deviation), _smoothed(others, deviation), at_horizon]
     return np.maximum(np.concatenate(parts), _LEAST)
 
 
 def _smoothed(counts, deviation, weights=1.0):
-    """Return the posterior means of counts of intervals, of the same sum, given their noise.
+    """Return posterior means of the counts of intervals, given their noise, with the same sum.
 
-    Before they are seen, counts are ``weights`` times a density that is a power of time, times
-    factors that are alike in intervals nearby: normal ones, with a standard deviation that, as the
-    power, is averaged by evidence.
+    In the prior, counts are ``weights`` times a power of time, times normal factors that are
+    correlated between nearby intervals. The power and the standard deviation of the factors are
+    averaged by evidence.
     """
     total = max(counts.sum(), 0.0)
     if min(deviation, total) <= 1e-6:  # counts as they are, against underflow
@@ -72,7 +71,7 @@ def _smoothed(counts, deviation, weights=1.0):
 
 @dataclass(frozen=True)
 class Exits:
-    """How the rows of a source leave.
+    """The exits of a source's rows, with their hazards.
 
     Attributes
     ----------
@@ -80,10 +79,10 @@ class Exits:
         Cumulative hazard of the event within each interval, over all rows.
 
     censoring : ndarray of shape (n_intervals,)
-        Share of the rows that leave without the event in each interval, of those still at risk.
+        Share of the rows at risk that are censored in each interval.
 
     rows : ndarray of shape (n_cells,)
-        Positive rows of each way to leave.
+        Positive rows of each kind of exit.
     """
 
     hazards: np.ndarray
@@ -92,13 +91,13 @@ class Exits:
 
     @classmethod
     def of(cls, exits: np.ndarray, deviation: float) -> Self:
-        """Return it by noisy rows of each way to leave."""
+        """Return the exits from noisy rows of each kind of exit."""
         rows = smoothed_exits(exits, deviation)
         events, others = rows[:N], rows[N : 2 * N]
         left = np.cumsum(events + others)
         at_risk = rows.sum() - left + events + others
         exposed = np.maximum(at_risk - (events + others) / 2, _LEAST)
-        # Where few rows are left, and noise, hazards are those of other intervals.
+        # Where few rows and noise remain, hazards are taken from other intervals.
         hazards = np.maximum(_smoothed(exits[:N], deviation, exposed), _LEAST) / exposed
         return cls(hazards, others / np.maximum(at_risk - events, _LEAST), rows)
 
@@ -109,7 +108,7 @@ class Exits:
 
     @property
     def places(self) -> np.ndarray:
-        """What each way to leave counts in the upper end, (1 + M) / 2."""
+        """Weight of each kind of exit in the upper pseudo-class, (1 + M) / 2."""
         # M is the martingale residual of Therneau, Grambsch and Fleming (1990), its hazard capped.
         cumulative = np.cumsum(self.hazards)
         middle = np.minimum(cumulative - self.hazards / 2, _CAP)
@@ -117,26 +116,26 @@ class Exits:
         return (1 + np.concatenate([1 - middle, -middle, [-at_horizon]])) / 2
 
     def baseline(self, log_hazards: np.ndarray) -> np.ndarray:
-        """Return the hazards of a row of log-hazard 0, where equally many rows have each of these.
+        """Return the hazards at log-hazard 0, if the given log-hazards are equally frequent.
 
-        Such that the hazards over all rows at risk are what they are.
+        The average over all rows at risk then equals ``hazards``.
         """
         return self._walk(log_hazards)[0]
 
     def residual_at(self, log_ratio: float) -> float:
-        """Return the residual of rows with a multiple of these hazards, less that of all rows."""
+        """Return the residual of rows with a multiple of these hazards, minus that of all rows."""
         multiple, same = (self._leaves(np.exp(log_hazard)) for log_hazard in (log_ratio, 0.0))
         return float((multiple - same) @ (2 * self.places - 1))
 
     def _leaves(self, factor):
-        """Return the probability of each way to leave at a multiple of the hazards."""
+        """Return the probability of each kind of exit at a multiple of the hazards."""
         stays = np.exp(-self.hazards * factor)
         at_risk = np.append(1.0, np.cumprod(stays * (1 - self.censoring)))
         parts = [at_risk[:-1] * (1 - stays), at_risk[:-1] * stays * self.censoring, at_risk[-1:]]
         return np.concatenate(parts)
 
     def concordance(self, log_hazards: np.ndarray) -> float:
-        """Return Harrell's concordance of rows with each of these, equally many."""
+        """Return Harrell's concordance, if the given log-hazards are equally frequent."""
         # A row with the event is compared with those at risk afterwards, and those that
         # leave in the same interval.
         log_hazards = np.sort(log_hazards)
@@ -150,7 +149,7 @@ class Exits:
         return float(right / max(pairs.sum(), TINY))
 
     def _walk(self, log_hazards):
-        """Return the baseline, and the probability of each way to leave, (n_rows, n_cells)."""
+        """Return the baseline, and the probability of each kind of exit, (n_rows, n_cells)."""
         *steps, at_risk = _intervals(
             self.hazards[np.newaxis], self.censoring[np.newaxis], log_hazards
         )
@@ -163,7 +162,7 @@ class Exits:
 def expected_residuals(sources, places, log_hazards):
     """Return the expected residual of rows, the mean over the rows of all sources, (n_rows,).
 
-    By what a row counts as it leaves: ``places`` of shape (n_sources, n_cells).
+    ``places``, of shape (n_sources, n_cells), are the weights of each kind of exit.
     """
     shares = np.array([source.n_rows for source in sources])
     hazards, censoring = (
@@ -179,7 +178,7 @@ def expected_residuals(sources, places, log_hazards):
 
 
 def _intervals(hazards, censoring, log_hazards):
-    """Yield the baseline of each interval, who leaves in it, and at last who is at the horizon.
+    """Yield the baseline and exits of each interval, and finally the rows at the horizon.
 
     Of several sources, (n_sources,) and (n_sources, n_rows): probabilities of rows.
     """

@@ -1,4 +1,4 @@
-"""What an evaluation counts and says of classes, numbers and times, by the kind of the outcome."""
+"""Performance measures of an evaluation, by the kind of the outcome."""
 
 from math import isnan, nan
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ LARGEST_COUNT = 1e15
 
 
 class Estimate(NamedTuple):
-    """A value, and the ends of its 95 % interval, which includes noise and sampling.
+    """A value, and the bounds of its 95% interval, which includes noise and sampling.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class ClassFigures:
     keys: tuple[str, ...] = ()
     # Whether there are scores of classes, or of events.
     has_scores = True
-    # In the summary: what figures are a mean over, before their names, and what scores are of.
+    # For the summary: what measures are averaged over, a prefix of names, and what scores predict.
     prefix, scored = "", "classes"
 
     def checked_shape(self, e: Any) -> tuple[int, ...]:
@@ -65,7 +65,7 @@ class ClassFigures:
         return (1 if len(classes) == 2 else len(classes), 2, SCORE_BINS.n)
 
     def _require_fields(self, e):
-        """Raise ValueError unless fields of numbers and of times are there for these alone."""
+        """Raise ValueError if fields for numbers or times are given for another outcome."""
         require_field(isinstance(e.has_intervals, bool), "has_intervals", "must be True or False")
         alone = "sums" in self.keys or (e.sums is None and not e.has_intervals)
         require_field(alone, "sums", "must be there for a number alone, as 'has_intervals'")
@@ -73,7 +73,7 @@ class ClassFigures:
         require_field(timed, "times", "must be there for a time to an event alone")
 
     def require_scores(self) -> None:
-        """Raise ValueError where there are no scores of classes or events."""
+        """Raise ValueError if the outcome has no scores of classes or events."""
 
     def errors(self, e: Any) -> NumberErrors:
         """Return the errors of predictions of a number."""
@@ -95,7 +95,7 @@ class ClassFigures:
         return rows
 
     def known(self, e: Any, states: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return of which scores there are enough rows at all, of others, and of its own."""
+        """Return by score whether rows suffice: in total, of other classes, of its class."""
         return np.full(len(states), e.n_rows.low >= LEAST_ROWS), *states.T
 
     def over_scores(self, e: Any, measure: Any, known: np.ndarray, mean: bool) -> Estimate:
@@ -104,7 +104,7 @@ class ClassFigures:
         return estimate_of(e._estimate(lambda rows: weights @ measure(rows)[known]))
 
     def misses(self, e: Any) -> float:
-        """Return 1 where a score says the probability of the others too, and 0 elsewhere."""
+        """Return 1 for a score that also states the probability of the others, otherwise 0."""
         return float(len(e.histograms) == 1)
 
     def positives(self, e: Any) -> tuple[Any, ...]:

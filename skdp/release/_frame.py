@@ -1,4 +1,4 @@
-"""What is public about a release: its validation, its guarantee, and the file around a model."""
+"""Public properties of a release: validation, guarantee, and the file around a model."""
 
 from dataclasses import replace
 
@@ -38,7 +38,7 @@ def float_dtype(dtype):
 
 
 def check_frame(release):
-    """Raise ValueError, naming the part, unless what is public can be used."""
+    """Raise ValueError, naming the part, unless the public properties are valid."""
     outcome, p = release.outcome, release.n_features
     kinds = "must be a ClassOutcome, a NumberOutcome or an EventOutcome"
     require(isinstance(outcome, Outcome), "outcome", kinds)
@@ -59,7 +59,7 @@ def check_frame(release):
         given = () if names is None else tuple(names.tolist())
         encodes = release.encoder.encoded_names == given
         require(encodes, "encoder", "must encode rows into feature_names")
-    # The other columns still tell about those that were left out.
+    # The remaining columns still carry information about omitted ones.
     check_guarantee(release.guarantee, "guarantee", FEATURE_UNITS | WHOLE, p, at_least=True)
     if release.label_guarantee is not None:
         apart = release.guarantee.unit in FEATURE_UNITS
@@ -68,7 +68,7 @@ def check_frame(release):
 
 
 def check_model(release):
-    """Raise ValueError unless the model is about the outcome, and as the guarantee says."""
+    """Raise ValueError unless the model fits the outcome and the guarantee."""
     require(isinstance(release.model, Model), "model", "must be a model of skdp.release")
     outcome = release.outcome
     # Of classes, features, and ways to leave.
@@ -97,7 +97,7 @@ def _is_count(value):
 
 
 def check_guarantee(guarantee, name, units, n_features, *, at_least=False):
-    """Raise ValueError unless this is a guarantee that a release may have."""
+    """Raise ValueError unless this is a valid guarantee of a release."""
     require(isinstance(guarantee, PrivacyGuarantee), name, "must be a PrivacyGuarantee")
     require(guarantee.epsilon > 0, name, "must have an epsilon > 0")
     require(guarantee.delta < 1, name, "must have a delta below 1")
@@ -138,7 +138,7 @@ def pack(release):
         "guarantee": pack_guarantee(release.guarantee),
         "label_guarantee": release.label_guarantee and pack_guarantee(release.label_guarantee),
         "feature_names": None if release.feature_names is None else release.feature_names.tolist(),
-        # As a text: keys of the header are sorted, and the order of columns must not be.
+        # As text, because keys of the header are sorted but the order of columns must be kept.
         "encoder": release.encoder and release.encoder.to_json(),
     }
     of_model, arrays = release.model.pack_file()

@@ -6,33 +6,33 @@ from scipy.stats import norm
 
 from skdp.release._clipping import clipping_effect
 
-# Largest magnitude of the logarithm of a hazard ratio; beyond it nothing is known.
+# Largest magnitude of the logarithm of a hazard ratio; larger values are unknown.
 _MOST = 10.0
 
 
 class HazardRatios:
-    """Reader of the hazard ratios of groups of rows.
+    """Estimator of the hazard ratios of groups of rows.
 
-    The residuals of a group of n rows add up to its events less those that are expected of it by
-    the hazards of all rows. Its hazard ratio is that at which rows that leave like all others have
-    the same mean residual.
+    The residuals of a group add up to its events minus the events expected from the hazards of all
+    rows. Its hazard ratio is the one at which rows with the censoring of all rows have the same
+    mean residual.
 
     Parameters
     ----------
     statistics : Statistics
-        Of a time to an event.
+        Statistics of a time to an event.
 
     units : ndarray of shape (n_features,)
-        Of the encoded columns, in those of the sums.
+        Units of the encoded columns, in the units of the sums.
 
     confidence : float
-        Of the intervals.
+        Confidence of the intervals.
     """
 
     def __init__(self, statistics, units, confidence):
         sums, basis = statistics.sums, statistics.basis
         shrinkage = clipping_effect(sums, basis)
-        # Rows that became cz when they were clipped were longer.
+        # Rows were longer before they were clipped to cz.
         scale = units * np.sqrt(shrinkage)
         ends = (sums.contrast[1] - sums.contrast[0]) / 2
         self._residuals = 2 * ends[basis.linear] / scale
@@ -44,7 +44,7 @@ class HazardRatios:
     def of(self, coefficients, n_rows):
         """Return the hazard ratio of rows whose indicator is a sum of columns, and its interval.
 
-        ``coefficients`` are by number of the column; None has that of 1, whose residuals add up
+        ``coefficients`` are by index of the column; None is the constant 1, whose residuals add up
         to zero.
         """
         columns = {key: weight for key, weight in coefficients.items() if key is not None}
@@ -52,7 +52,7 @@ class HazardRatios:
         if n_rows <= 1:
             return np.nan, 0.0, np.inf
         mean = weights @ self._residuals[numbers] / n_rows
-        # About all rows, which the group is a part of.
+        # Relative to all rows, which include the group.
         sampling = max(1 / n_rows - 1 / self._exits.n_rows, 0.0) * self._variance
         variance = weights**2 @ self._noise[numbers] / n_rows**2 + sampling
         half = self._quantile * np.sqrt(variance)

@@ -93,7 +93,7 @@ def linear_scores(statistics, basis):
 
 @dataclass(frozen=True)
 class _Site:
-    """What noisy sums say of the rows of one source, each number beside those of all sources."""
+    """Posterior of one source's frequencies and means, compared with all sources."""
 
     n_rows: float
     counts: np.ndarray  # (n_classes,), noisy, positive

@@ -1,16 +1,16 @@
-r"""From noisy sums to a linear regression of a number, and how much of it the columns explain.
+r"""A linear regression of a number from noisy sums, and the posterior of its R².
 
-A number is rescaled to 0–1 between its public bounds, its *place* w, and split between two
-pseudo-classes, one per bound: a row counts w in one and 1 − w in the other. Least squares then has
-the direction of the linear discriminant of these classes, whose weights, posterior by posterior,
-are those of :mod:`skdp.release._linear_discriminant` up to step 5. What follows differs:
+Each number is rescaled to 0–1 between its public bounds, w, and split between two pseudo-classes,
+one per bound: a row counts w in one class and 1 − w in the other. Least squares then has the
+direction of the linear discriminant of these classes. Steps 1 to 5 are those of
+:mod:`skdp.release._linear_discriminant`; the others are:
 
-6. Direction: u of unit variance, along the posterior mean of the weights, each scale by its
-   evidence and by how much of a number columns usually explain.
-7. Slope: with c = cov(w, u·z), T = var(u·z) and s² = var(w), all uncertain by noise and by the
-   sampling of rows, the slope of least expected squared error is E[c]/E[T]; the share of the
-   variance that is explained, R² = c²/(T s²), has the posterior of these.
-8. What is left, s²(1 − R²), is the variance of the numbers about the prediction.
+6. Direction: u of unit variance, along the posterior mean of the weights, averaged over prior
+   scales by their evidence and by the prior of R².
+7. Slope: c = cov(w, u·z), T = var(u·z) and s² = var(w) are uncertain due to noise and sampling.
+   The slope with the smallest expected squared error is E[c]/E[T]. The posterior of
+   R² = c²/(T s²) follows from theirs.
+8. The variance of the numbers about the prediction is s²(1 − R²).
 """
 
 from dataclasses import dataclass
@@ -34,23 +34,23 @@ from skdp.release._posterior import (
 from skdp.release._separation import Distances, likely_variances
 from skdp.utils._linalg import TINY
 
-# Median and standard deviation of the logarithm of the multiple correlation before the rows are
-# seen. On five numbers (diamonds, expenditure,
-# visits and their logarithm, diabetes), 150 to 16,000 rows and ε = .5, 1, 4, the mean R² is
-# .1401 with .6 and .6, .1354 with .6 and 1, .1321 with .4 and .8, .1374 with .8 and .6.
+# Prior median of the multiple correlation, and standard deviation of its logarithm. On five
+# numbers (diamonds, expenditure, visits and their logarithm, diabetes), 150 to 16,000 rows and
+# ε = .5, 1, 4, the mean R² is .1401 with .6 and .6, .1354 with .6 and 1, .1321 with .4 and .8,
+# .1374 with .8 and .6.
 _MEDIAN_CORRELATION, _CORRELATION_SPREAD = 0.6, 0.5
-# The median of residuals of times, most of whose variance nobody can know. On five tables (200 to
+# The median for residuals of times, whose variance is mostly unpredictable. On five tables (200 to
 # 5,250 rows, ε = .5 and 1, six draws) the expected concordance is off by .036, by .044 with .6;
 # concordance and Brier scores are the same.
 _MEDIAN_OF_TIMES = 0.4
-# Median and standard deviation of the logarithm of the variance of a number between its bounds,
-# before the rows are seen (rule of thumb: a deviation of a seventh of the range).
+# Prior median of the variance of a rescaled number, and standard deviation of its logarithm (rule
+# of thumb: a standard deviation of a seventh of the range).
 _MEDIAN_VARIANCE, _VARIANCE_SPREAD = 0.02, 1.0
-# Least variance of a number between its bounds.
+# Smallest variance of a rescaled number.
 _LEAST_VARIANCE = 1e-6
-# Most of the variance that may be explained.
+# Largest R².
 MOST_EXPLAINED = 0.999
-# Passes in which what is unexplained, hence the sampling of covariances, is found.
+# Number of passes that estimate the unexplained variance, hence the sampling of covariances.
 _N_PASSES = 1
 # Nodes of a standard normal distribution, of covariances.
 _NODES, _SHARES = np.polynomial.hermite_e.hermegauss(9)
@@ -60,7 +60,7 @@ _N_VARIANCES = 9
 
 @dataclass(frozen=True)
 class LinearRegression(Part):
-    """A number's place between its bounds, as a linear function of functions of the columns.
+    """A number, rescaled to 0–1, as a linear function of functions of the columns.
 
     Attributes
     ----------
@@ -69,8 +69,8 @@ class LinearRegression(Part):
     intercept : ndarray of shape (1,)
 
     variance : ndarray of shape (1,)
-        Of the place about its prediction, errors of the coefficients left out: that with which
-        normal intervals of 80 % hold as often over the posterior.
+        Variance of the rescaled number about its prediction, without errors of the coefficients,
+        chosen such that normal 80% intervals have this coverage over the posterior.
 
     coefficient_sd : ndarray of shape (1,)
         Posterior standard deviation of the slope along the prediction, relative to it.
@@ -78,8 +78,8 @@ class LinearRegression(Part):
     intercept_sd : ndarray of shape (1,)
 
     r2 : ndarray of shape (3,)
-        Posterior mean of R² on rows of the source's own distribution, and the ends of its central
-        80 % interval.
+        Posterior mean of R² on rows of the source's distribution, and the bounds of its central
+        80% interval.
 
     basis : BasisFunctions
     """
@@ -93,19 +93,19 @@ class LinearRegression(Part):
     basis: BasisFunctions = part(BasisFunctions)
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Return the expected place of each row, (n_samples,); it may lie beyond the bounds."""
+        """Return the expected rescaled number of each row, possibly beyond the bounds."""
         return self.basis.encode(X) @ self.coefficients + self.intercept[0]
 
     def deviation(self, places: np.ndarray, mean: float) -> np.ndarray:
-        """Return the standard deviation of the places of rows about their predictions.
+        """Return the standard deviation of rescaled numbers about their predictions.
 
         Parameters
         ----------
         places : ndarray of shape (n_samples,)
-            Predicted.
+            Predicted rescaled numbers.
 
         mean : float
-            Of all rows.
+            Mean over all rows.
         """
         slope = (self.coefficient_sd[0] * (places - mean)) ** 2
         return np.sqrt(self.variance[0] + self.intercept_sd[0] ** 2 + slope)
@@ -118,12 +118,12 @@ class LinearRegression(Part):
 
 
 def linear_regression(statistics, basis):
-    """Return :class:`LinearRegression` by noisy sums over rows."""
+    """Return :class:`LinearRegression` from noisy sums over rows."""
     shrinkage = clipping_effect(statistics, basis)
     population = Population.of(statistics, basis.variances)
     n, mean = population.n_rows, population.frequencies[1]
     variances = _likely_variances(statistics, n, mean)
-    # A difference of the ends is the covariance with the number, divided by this.
+    # The difference of the pseudo-classes is the covariance with the number divided by this.
     size = population.sizes[1] / n
     differs = population.differences[1], population.within, population.within_errors
     noise = population.noise[1]
@@ -142,7 +142,7 @@ def linear_regression(statistics, basis):
     coefficients = posterior.slope * direction
     of_mean = (statistics.pooled_counts[1] / n) ** 2 * (mean**2 + (1 - mean) ** 2)
     return LinearRegression(
-        # Rows that are asked about are not clipped, and longer.
+        # Rows to be predicted are not clipped, and longer.
         coefficients=coefficients * np.sqrt(shrinkage),
         intercept=np.array([mean - coefficients @ population.mean]),
         variance=np.array([posterior.variance]),
@@ -154,9 +154,9 @@ def linear_regression(statistics, basis):
 
 
 def _likely_variances(statistics, n_rows, mean):
-    """Return equally likely variances of the place of a number."""
-    # Between 0 and that of the ends alone, log-normal before the rows are seen. Where sources
-    # differ, what lies between their means adds to it.
+    """Return equally likely variances of the rescaled number."""
+    # Between 0 and the variance of the pseudo-classes alone, with a log-normal prior. The variance
+    # between the means of sources is added.
     sources = statistics.counts.sum(axis=1) / n_rows
     between = max(sources @ (statistics.frequencies[:, 1] - mean) ** 2, 0.0)
     most = max(mean * (1 - mean), 2 * _LEAST_VARIANCE)
@@ -174,7 +174,7 @@ def _likely_variances(statistics, n_rows, mean):
 
 @dataclass(frozen=True)
 class _Explained:
-    """The posterior of a slope, and of how much of a number's variance it explains."""
+    """The posterior of a slope, and of its R²."""
 
     slope: float
     slope_sd: float  # relative to the slope
@@ -184,7 +184,7 @@ class _Explained:
 
     @classmethod
     def of(cls, distances, size, totals, variances, log_prior):
-        """Return it over covariances for each prior scale, and variances of score and number."""
+        """Return it over covariances by prior scale, and variances of score and number."""
         spread = np.sqrt(distances.variances)[:, np.newaxis] * _NODES
         covariances = size * np.maximum(distances.means[:, np.newaxis] + spread, 0)
         squares = np.asarray(totals)[:, np.newaxis, np.newaxis, np.newaxis]
@@ -214,7 +214,7 @@ class _Explained:
 
 
 def _predictive_variance(variances, probabilities):
-    """Return the variance of a normal interval that holds its share of all of these."""
+    """Return the variance whose normal interval has its nominal coverage on average."""
     likely = probabilities > 0
     deviations, probabilities = np.sqrt(variances[likely]), probabilities[likely]
 

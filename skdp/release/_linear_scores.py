@@ -35,12 +35,12 @@ from skdp.utils._linalg import NEGLIGIBLE, TINY, positive_definite_floor
 
 # Share of the largest variance below which the variance of a direction is zero in float32.
 _PRECISION = 1e-6
-# Area under the curve below which two classes are not separated: the scores of two random rows,
-# one of each, are in the wrong order in more than 45 % of cases.
+# AUC below which two classes count as not separated: more than 45% of pairs of rows, one of each
+# class, have scores in the wrong order.
 _LEAST_AUC = 0.55
-# The warning where noise leaves nothing of the classes.
+# The warning if noise hides the classes.
 NOT_SEPARATED = "This release does not separate the classes."
-# Share of the posterior of an area in its interval.
+# Probability of the posterior interval of an AUC.
 _INTERVAL = 0.8
 _D_PRIMES = ("d_primes", "d_prime_sds")
 # Largest number of pairs of classes that are listed.
@@ -54,14 +54,13 @@ class LinearScores(Part):
     Attributes
     ----------
     coefficients : ndarray of shape (n_classes, n_basis)
-        Of sum zero over the classes: of two, they are −w/2 and w/2.
+        Coefficients with sum zero over the classes: −w/2 and w/2 for two classes.
 
     intercepts : ndarray of shape (n_classes,)
 
     d_primes : ndarray of shape (n_classes, n_classes) or None, default=None
         Posterior mean of d' of each pair of classes: the difference of their mean scores in
-        units of the standard deviation within a class. 0 where noise hides it; None where
-        it is not known.
+        units of the standard deviation within a class. 0 if noise hides it; None if unknown.
 
     basis : BasisFunctions or None, default=None
         Functions of the columns; None for the columns themselves.
@@ -70,8 +69,8 @@ class LinearScores(Part):
         Posterior standard deviations of ``d_primes``; None for 0.
 
     intercept_sd : ndarray of shape (1,) or None, default=None
-        Of two classes, and rows of several sources: standard deviation of the intercept at
-        another site. None where it is not known.
+        For two classes and rows of several sources: standard deviation of the intercept at
+        another site. None if unknown.
 
     Examples
     --------
@@ -107,12 +106,12 @@ class LinearScores(Part):
     def expected_auc(self) -> np.ndarray | None:
         r"""Expected area under the ROC curve of each pair of classes.
 
-        For normal scores of equal variance it is Φ(d'/√2), for rows of the source's own
-        distribution; its posterior mean, for d' ~ N(m, s²), is
+        For normal scores of equal variance, it is Φ(d'/√2) on rows of the source's distribution.
+        For d' ~ N(m, s²), its posterior mean is
 
         .. math:: Φ(m / \sqrt{2 + s^2})
 
-        ndarray of shape (n_classes, n_classes), 0.5 is chance; None where it is not known.
+        ndarray of shape (n_classes, n_classes), 0.5 is chance; None if unknown.
         """
         if self.d_primes is None:
             return None
@@ -120,7 +119,7 @@ class LinearScores(Part):
 
     @property
     def auc_interval(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Ends of the central 80 % interval of the posterior of these areas, or None.
+        """Bounds of the central 80% posterior interval of the expected AUC, or None.
 
         Two ndarrays of shape (n_classes, n_classes).
         """
@@ -136,12 +135,12 @@ class LinearScores(Part):
 
     @property
     def tells_classes_apart(self) -> bool:
-        """bool: whether any two classes may be separated; True where that is not known."""
+        """bool: whether any two classes may be separated; True if unknown."""
         interval = self.auc_interval
         return interval is None or bool(interval[1].max() >= _LEAST_AUC)
 
     def doubt(self) -> str | None:
-        """Return the warning that classes may not be separated, or None; from noisy numbers."""
+        """Return a warning if noisy numbers show that classes may not be separated, else None."""
         if not self.tells_classes_apart:
             return NOT_SEPARATED
         areas, interval = self.expected_auc, self.auc_interval
@@ -169,7 +168,7 @@ class LinearScores(Part):
         require(consistent, f"{name}.d_prime_sds", "must be left out where d_primes is")
 
     def result_lines(self, release: Any) -> list[str]:
-        """Return lines about the separation of two classes, where it is known."""
+        """Return lines about the separation of two classes, if it is known."""
         expected, interval = self.expected_auc, self.auc_interval
         if expected is None or interval is None:
             return []
@@ -306,7 +305,8 @@ def linear_discriminant(moments):
         separation = Separation.of(distances, share, *totals)
         separations.append(separation)
         weights.append(separation.slope * direction)
-    # A class mean is (1 − π) times as far from that of all rows as from that of the rest.
+    # The distance of a class mean from the overall mean is (1 − π) times its distance from the
+    # mean of the rest.
     coefficients, offsets = (1 - pi) * weights, (1 - pi) * differences
     middles = moments.mean + offsets / 2
     intercepts = np.log(pi[:, 0]) - (coefficients * middles).sum(axis=1)

@@ -8,15 +8,15 @@ from skdp.tabular import Schema
 from skdp.utils._warnings import warn
 
 _ONE_SCHEMA = "Agree on one schema before anybody makes a release."
-# Most columns that an error lists.
+# Largest number of columns that an error lists.
 _MOST = 5
-# Standard deviations of noise by which a number may exceed what rows add up to: more than that
-# happens to one of a billion numbers.
+# Standard deviations of noise by which a sum may exceed its limit: one in a billion sums exceeds
+# more.
 _DEVIATIONS = 6
 
 
 def check_mergeable(releases, kind, disjoint):
-    """Raise ValueError, naming which and the remedy, unless releases may be merged."""
+    """Raise ValueError, naming release and remedy, unless the releases may be merged."""
     if not isinstance(disjoint, bool):
         raise ValueError(
             "The 'disjoint' parameter of Release.merge must be True, if nobody has rows in two of "
@@ -75,7 +75,7 @@ def merge_problem(first, release, *, same=False):
 
 
 def rows_problem(release, max_rows):
-    """Return why a release cannot be one of so many rows, or None."""
+    """Return why a release cannot have at most so many rows, or None."""
     # No more rows than that may be stated, all sums must be those that so many rows can have, up
     # to their noise, and none may have more noise than that. What a column adds to a score may not
     # exceed the largest log-odds of so many rows. So no owner counts for more in a merged release.
@@ -85,7 +85,7 @@ def rows_problem(release, max_rows):
         return f"it states more than max_rows={max_rows} rows"
     for name, array, noise, most in sums.limits(max_rows):
         size = np.abs(array)
-        # Those of several sources add up.
+        # The limits of several sources are added.
         largest = size.sum(axis=0).max() if noise.ndim else size.max()
         if noise.max() > most or largest > most + _DEVIATIONS * noise.sum():
             return f"its {name!r} are more, or have more noise, than max_rows={max_rows} rows give"
@@ -95,7 +95,7 @@ def rows_problem(release, max_rows):
 
 
 def _difference(first, release):
-    """Return a difference from the first release in what must agree, or None."""
+    """Return a difference from the first release that prevents merging, or None."""
     if mismatch := first.outcome.mismatch(release.outcome):
         return f"{mismatch}. {_ONE_SCHEMA}"
     for name in ("unit", "relation"):
@@ -135,7 +135,7 @@ def _difference(first, release):
 
 
 def warn_of_noisiest(parts):
-    """Warn where statistics have so much noise that the result is better without them."""
+    """Warn if statistics have so much noise that the result is better without them."""
     noisiest = int(np.argmax([part.sums.contrast_sd for part in parts]))
     others = parts[:noisiest] + parts[noisiest + 1 :]
     if others and not type(parts[0]).merge(others).gains_by(parts[noisiest]):
@@ -146,7 +146,7 @@ def warn_of_noisiest(parts):
 
 
 def names_to_restrict_by(release):
-    """Return the names by which a release is restricted, of its tables or of its features."""
+    """Return the names for restricting a release: columns of tables, or features."""
     if release.encoder is not None:
         return list(release.encoder.names)
     return release.feature_names.tolist()

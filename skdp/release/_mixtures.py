@@ -19,7 +19,7 @@ _STEPS = 5
 # With noise expectation maximization converges more slowly; rule of thumb.
 _NOISY_STEPS = 15
 # More steps would overfit the target's rows, which are not normal. With 3, the mixtures of MNIST
-# at ε = 1 classify 96.5 % of 9,000 clean digits correctly, with 0 96.0 %.
+# at ε = 1 classify 96.5% of 9,000 clean digits correctly, with 0 96.0%.
 _ADAPTING_STEPS = 3
 # Largest number of mixture components of a class; rule of thumb.
 _MAX_COMPONENTS = 10

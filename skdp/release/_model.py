@@ -1,4 +1,4 @@
-"""The interface of what a release has learned: one model, of which all it can say follows."""
+"""The interface of the one model in a release, from which all its results are computed."""
 
 from collections.abc import Sequence
 from dataclasses import fields
@@ -13,18 +13,18 @@ from skdp.release._prediction import ClassPrediction
 
 
 class Model(Part):
-    """What a release knows of the distribution of its rows: a frozen dataclass of parts.
+    """The learned distribution of a release's rows: a frozen dataclass of parts.
 
-    A model scores rows, draws synthetic ones, is restricted to some of its columns, may be merged,
-    and describes itself. ``release`` is in each method the frame around it: classes, columns and
-    guarantees, which are public.
+    A model scores rows, draws synthetic rows, can be restricted to some columns and perhaps
+    merged, and describes itself. The argument ``release`` of each method provides the public
+    properties: classes, columns and guarantees.
     """
 
     # In the header of a file.
     kind: ClassVar[str]
-    # Whether noise was added to rows, and not to sums over rows.
+    # Whether noise was added to rows rather than to sums over rows.
     noise_in_rows: ClassVar[bool] = False
-    # What only some models have.
+    # Parts that only some models have.
     statistics: Any = None
     hazards: Any = None
     descent: Any = None
@@ -38,7 +38,7 @@ class Model(Part):
     row_classifier: Any = None
 
     def parts(self) -> dict[str, Any]:
-        """Return all that this consists of, and what is estimated from it, by name."""
+        """Return the parts of this model, and the estimates made from them, by name."""
         names = ("statistics", "moments", "linear", "regression")
         estimated = {name: getattr(self, name) for name in names}
         contents = estimated | {inner.name: getattr(self, inner.name) for inner in fields(self)}
@@ -46,12 +46,12 @@ class Model(Part):
 
     @property
     def calibrated(self) -> bool:
-        """bool: whether scores are log-posteriors, as sure of the classes as they should be."""
+        """bool: whether scores are calibrated log-posteriors."""
         return True
 
     @property
     def structure(self) -> Any:
-        """Mixtures or None: those that show more of a class than where it lies and how wide."""
+        """Mixtures or None: those that describe more than the moments of a class."""
         return self.mixtures
 
     def effective_rows(self, release: Any) -> float:
@@ -59,20 +59,20 @@ class Model(Part):
         raise NotImplementedError
 
     def tempered(self, scores: np.ndarray) -> np.ndarray:
-        """Return log-posteriors that are as sure as the noise behind them leaves them."""
+        """Return log-posteriors with confidence reduced by the noise behind them."""
         return scores
 
     @property
     def prediction(self) -> ClassPrediction:
-        """What follows for rows and outcomes, of classes unless a model says otherwise."""
+        """The prediction for rows and outcomes; of classes unless overridden."""
         return ClassPrediction(self)
 
     def doubt(self) -> str | None:
-        """Return the warning that nothing may be predicted, or None; from noisy numbers."""
+        """Return a warning if noisy numbers show that the model may predict nothing, else None."""
         return self.prediction.doubt()
 
     def result_lines(self, release: Any) -> list[str]:
-        """Return lines of the summary about the results; they are noisy and may be shown."""
+        """Return lines of the summary about the results, which are noisy and may be shown."""
         return self.prediction.result_lines(release)
 
     def score(self, rows: np.ndarray) -> np.ndarray:
@@ -92,8 +92,8 @@ class Model(Part):
 
     def sample(self, n: int, release: Any, random_state: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return synthetic rows, and their outcomes."""
-        # Classes are drawn by their frequencies, and rows from the normal distribution of their
-        # class, which mixtures refine in their subspace.
+        # Draw classes by their frequencies, and rows from the normal distribution of their class,
+        # refined by mixtures in their subspace.
         moments = self.moments
         labels = random_state.choice(len(release.classes), n, p=moments.frequencies)
         rows, roots = np.empty((n, release.n_features)), {}
@@ -109,7 +109,7 @@ class Model(Part):
         return rows, release.classes[labels]
 
     def _with_mixture(self, c, rows, random_state):
-        """Return rows of one class, by its mixture in the subspace and as they are elsewhere."""
+        """Return rows of one class, drawn again from its mixture within the subspace."""
         subspace = self.subspace
         if self.mixtures is None or subspace is None:
             return rows
@@ -123,20 +123,20 @@ class Model(Part):
 
     @classmethod
     def merge(cls, models: Sequence[Self]) -> Self:
-        """Return the model of all rows of several sources."""
+        """Return one model of the rows of several sources."""
         raise NotImplementedError
 
     def contents(self) -> list[str]:
-        """Return what this consists of, a line for each part."""
+        """Return a line of text for each part of this model."""
         raise NotImplementedError
 
     def pack_file(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return what the header of a file says of this, and its arrays by their keys."""
+        """Return the entry of this model in the header of a file, and its arrays by key."""
         return {"model": self.kind}, self.pack()
 
     @classmethod
     def unpack_file(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
-        """Return what :meth:`pack_file` took apart."""
+        """Return the model that :meth:`pack_file` packed."""
         if set(header) != {"model"}:
             raise ValueError("the header holds more than a model of its kind has")
         model = cls.unpack(arrays)

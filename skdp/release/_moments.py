@@ -46,11 +46,11 @@ class Moments(Part):
         Variance of the noise of each feature of a row; 0 without noise.
 
     mean_noise : ndarray of shape (n_classes, n_features) or None, default=None
-        Variance of the noise of each mean; None where there is none.
+        Variance of the noise of each mean; None without noise.
 
     covariance_noise : ndarray of shape (n_covariances, n_features) or None, default=None
-        Variance of the noise on the diagonal of each covariance; None where there is none.
-        That of entry (i, j) is half the geometric mean of those of (i, i) and (j, j).
+        Variance of the noise on the diagonal of each covariance; None without noise. The variance
+        at entry (i, j) is half the geometric mean of the variances at (i, i) and (j, j).
 
     Examples
     --------
@@ -166,7 +166,7 @@ class Moments(Part):
         return _unpack(self.shares @ self.covariances, self.means.shape[1])
 
     def shrunken_means(self) -> np.ndarray:
-        """Return class means, shrunk towards that of all rows by their noise.
+        """Return class means, shrunk towards the mean of all rows by their noise.
 
         The square of a distance is too large by the variance of its noise. Without noise of
         sums they are the means.
@@ -264,7 +264,7 @@ class Moments(Part):
         Returns
         -------
         mean_noise : ndarray of shape (n_classes, n_directions)
-            Variances; 0 where there is none.
+            Variances; 0 without noise.
         covariance_noise : ndarray of shape (n_covariances, n_directions)
             Variances on the diagonal. Where D G D is the noise, D diagonal and G with the
             variances 1 on its diagonal and 1/2 off it, aᵀDGDa has the variance (aᵀD²a)².
@@ -279,7 +279,7 @@ class Moments(Part):
         return mean_noise, covariance_noise
 
     def check(self, name: str, release: Any) -> None:
-        """Raise ValueError unless there is one covariance, or one of each class."""
+        """Raise ValueError unless the moments have one covariance, or one of each class."""
         one_or_all = len(self.covariances) in (1, len(self.means))
         require(one_or_all, f"{name}.covariances", "must be one, or one of each class")
 

@@ -1,12 +1,12 @@
 r"""The errors of predictions of a number, from noisy sums of private rows, with intervals.
 
-Of each row, with places p of the prediction and t of the outcome between the public bounds, are
-counted: its cell of a grid over (p, t); whether the outcome is inside the interval of its
-prediction; and \|p − t\| in the unit of the outcome, (p − t)², t − ½ and (t − ½)². R² and the mean
-absolute error follow from the sums alone, so that they do not depend on the grid: noise in a sum
-of squares over so many cells would be larger. Sums are normal about what would be expected, by
-noise of known variance and by the sampling of rows, whose covariance the grid shows: its counts
-are replaced by the nearest ones that are not negative and add up to the number of rows.
+For each row, let p be the prediction and t the outcome, both rescaled to 0–1 between the public
+bounds. Rows are counted by the cell of a grid over (p, t), and by whether the outcome is inside
+the interval of its prediction. The sums of \|p − t\| in the unit of the outcome, (p − t)², t − ½
+and (t − ½)² are perturbed too. R² and the mean absolute error are computed from these sums alone:
+sums of squares over many noisy cells would have more noise. Errors of the sums are normal: noise
+of known variance, and sampling, whose covariance is estimated from the grid. For this purpose its
+counts are replaced by the nearest nonnegative ones that add up to the number of rows.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 from skdp.release._numbers import in_units
 from skdp.release._score_posterior import enough_rows
 
-# Places between the bounds about which rows are counted (rule of thumb).
+# Number of cells of the grid for predictions and for outcomes (rule of thumb).
 N_PLACES = 16
 _PLACES = np.linspace(0, 1, N_PLACES)
 _WIDTH = 1 / (N_PLACES - 1)
@@ -32,26 +32,26 @@ _MISS = 0.025
 
 
 def cell_of(places):
-    """Return the cell of each place between 0 and 1; of one that is not a number, the middle."""
+    """Return the cell of each rescaled number; NaN counts in the middle cell."""
     places = np.clip(np.nan_to_num(places, nan=0.5), 0, 1)
     return np.rint(places / _WIDTH).astype(np.int64)
 
 
 @dataclass(frozen=True)
 class NumberErrors:
-    """Noisy counts of rows by cell and sums over rows, and what follows from them.
+    """Noisy counts of rows by cell, noisy sums over rows, and measures computed from them.
 
     Attributes
     ----------
     outcome : NumericColumn
 
     histogram : ndarray of shape (n_places, n_places)
-        By place of the prediction and of the outcome.
+        Rows by cell of the prediction and of the outcome.
 
     sums : ndarray of shape (6,)
 
     deviation : float
-        Of the noise in a cell.
+        Standard deviation of the noise in a cell.
     """
 
     outcome: Any
@@ -116,7 +116,7 @@ class NumberErrors:
         return self._interval(measure(drawn), measure(sums[np.newaxis])[0], least, most)
 
     def _interval(self, drawn, exact, least, most):
-        """Return a value with the ends of its interval; NaN where noise leaves nothing known."""
+        """Return a value with the bounds of its interval; NaN if noise hides the value."""
         possible = drawn[~np.isnan(drawn)]
         if not len(possible):
             return np.nan, least, most
@@ -124,7 +124,7 @@ class NumberErrors:
         return middle if self.deviation else exact, low, high
 
     def _of_cells(self):
-        """Return what a row in each cell adds to the sums, (5, n_cells); its count first."""
+        """Return a row's contribution to the sums by its cell, (5, n_cells); its count first."""
         units = in_units(self.outcome, _PLACES) / (self.outcome.high - self.outcome.low)
         distances = np.abs(np.subtract.outer(units, units)).ravel()
         squares = np.subtract.outer(_PLACES, _PLACES).ravel() ** 2

@@ -1,7 +1,7 @@
 """Numbers in their own unit: predictions with their deviations, effects, synthetic outcomes.
 
-A regression is about the place of a number between its public bounds, 0 to 1, on a logarithmic
-scale where the outcome has one.
+A regression predicts the number rescaled to 0–1 between its public bounds, on a logarithmic scale
+if the outcome has one.
 """
 
 from dataclasses import dataclass, replace
@@ -15,11 +15,11 @@ from sklearn.utils import RegressorTags
 from skdp.release._prediction import ClassPrediction
 from skdp.tabular import numbers
 
-# Share of outcomes, and of the posterior of R², in their intervals; half of one in deviations.
+# Coverage of intervals of outcomes and of R², and the half width in standard deviations.
 INTERVAL = 0.8
 HALF_WIDTH = float(norm.ppf((1 + INTERVAL) / 2))
 
-# To the owner of a release that may predict nothing.
+# Advice to the owner of a release that may predict nothing.
 NUMBER_ADVICE = (
     "Check that the outcome and the columns are in the units of their bounds; if they are, there "
     "are too few rows for this epsilon, or the columns say nothing of the outcome. Merged with "
@@ -28,7 +28,7 @@ NUMBER_ADVICE = (
 
 
 def in_units(outcome, places, deviations=None):
-    """Return numbers in the unit of an outcome by their places, and deviations if given."""
+    """Return rescaled numbers in the unit of the outcome, and their deviations if given."""
     # Predictions need not be whole steps.
     column, inside = replace(outcome, step=None), np.clip(places, 0, 1)
     values = column.decode(inside[:, np.newaxis])
@@ -62,7 +62,7 @@ class NumberPrediction(ClassPrediction):
         return float(r2_score(numbers(y), predicted))
 
     def tags(self) -> dict[str, Any]:
-        """Return what scikit-learn asks of an estimator's kind."""
+        """Return scikit-learn's tags of the kind of estimator."""
         return {"estimator_type": "regressor", "regressor_tags": RegressorTags()}
 
     def doubt(self) -> str | None:
@@ -76,7 +76,7 @@ class NumberPrediction(ClassPrediction):
         )
 
     def sample(self, release: Any, rows: np.ndarray, random_state: Any) -> np.ndarray:
-        """Return numbers that rows may have had, with what their prediction leaves open."""
+        """Return random numbers given the rows: predictions plus residuals."""
         places, spread = self.model.places(rows), np.sqrt(self.model.regression.variance[0])
         places = np.clip(places + spread * random_state.standard_normal(len(rows)), 0, 1)
         return release.outcome.decode(places[:, np.newaxis])

@@ -1,11 +1,11 @@
-"""Parts of a release: frozen sets of arrays, each of which states what it must be.
+"""Parts of a release: frozen sets of arrays with declared properties.
 
-A field made by :func:`array` or :func:`part` says all that is checked, stored and
-made read-only; a class adds to that only what such a statement cannot say.
+A field made by :func:`array` or :func:`part` declares how its value is checked, stored and made
+read-only. A class adds only checks that such declarations cannot express.
 
-The shape of an array names its lengths: "K" are the classes, "p" the features, a number is itself,
-and any other name stands for the same length in all parts of a model; "tri(p)" is the length of an
-upper triangle. The empty shape is that of a single float, which a file holds as an array.
+The shape of an array names its lengths: "K" is the number of classes, "p" the number of features,
+a number is itself, and any other name means the same length in all parts of a model; "tri(p)" is
+the length of an upper triangle. The empty shape is a single float, stored as an array in a file.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ _UNIT_TOLERANCE = 1e-3
 
 @dataclass(frozen=True)
 class _Array:
-    """What an array must be, and how a file holds it."""
+    """The declared properties of an array, and its storage in a file."""
 
     shape: tuple[str, ...]
     kind: str
@@ -76,7 +76,7 @@ class Part:
     def validate(cls, value: Any, name: str, release: Any, lengths: dict[str, int]) -> None:
         """Raise ValueError, naming the array, unless this is such a part and can be used.
 
-        ``lengths`` holds those that are known by name, and takes up new ones.
+        ``lengths`` contains known lengths by name, and new lengths are added to it.
         """
         require(isinstance(value, cls), name, f"must be {cls.__name__} or None")
         for inner, statement in _statements(cls):
@@ -92,7 +92,7 @@ class Part:
         value.check(name, release)
 
     def check(self, name: str, release: Any) -> None:
-        """Raise ValueError where the arrays do not fit together."""
+        """Raise ValueError if the arrays do not fit together."""
 
     def pack(self, prefix: str = "") -> dict[str, np.ndarray]:
         """Return all arrays by their keys in the file, which start with the prefix."""
@@ -111,7 +111,7 @@ class Part:
 
     @classmethod
     def unpack(cls, arrays: Mapping[str, np.ndarray], prefix: str = "") -> Self | None:
-        """Return what :meth:`pack` took apart, or None where a file has nothing of it."""
+        """Return the part that :meth:`pack` packed, or None if a file lacks it."""
         contents: dict[str, Any] = {}
         for inner, statement in _statements(cls):
             key = _key(prefix, inner)
@@ -135,7 +135,7 @@ def _field_values(value):
 
 
 def _statements(cls):
-    """Yield the fields of a part and what each states: an array, or another part."""
+    """Yield the fields of a part with their declarations: an array, or another part."""
     for inner in fields(cls):
         statement = inner.metadata.get("array") or inner.metadata.get("part")
         if statement is not None:
@@ -163,7 +163,7 @@ def _unpacked(statement, content, key):
 
 
 def _check_array(statement, content, name, lengths):
-    """Raise ValueError, naming the array, unless it is what its field states."""
+    """Raise ValueError, naming the array, unless it has its declared properties."""
     content = content if statement.shape else np.asarray(content)
     kinds = "whole" if statement.kind == "i" else "real"
     numeric = isinstance(content, np.ndarray) and content.dtype.kind in statement.kind
@@ -197,9 +197,9 @@ def _length(token, lengths):
 
 
 def read_only(value, copy):
-    """Return an array, or a part, whose numbers cannot be written to; anything else as it is."""
-    # An array that could be written to is copied where copy is True, so that the caller's own
-    # stays the caller's, and is made read-only itself otherwise.
+    """Return an array or part with read-only numbers; anything else unchanged."""
+    # With copy, a writable array is copied, so that the caller's array remains writable; otherwise
+    # it is made read-only itself.
     if isinstance(value, np.ndarray) and value.flags.writeable:
         value = value.copy() if copy else value
         value.flags.writeable = False

@@ -15,9 +15,9 @@ from skdp.utils._linalg import TINY, positive_definite_floor
 SCALE_STEP = np.log(1e4) / 12
 WEIGHT_SCALES = np.concatenate([[0.0], 0.01 * np.exp(SCALE_STEP * np.arange(13))])
 # Prior probability that nothing separates the classes, or explains a number. Of labels at random
-# and 500 to 2,000 rows, 80 % intervals of the expected AUC hold .5 in 88 to 100 % of draws; with 0
-# (and a prior on the share of the scores that lies between the classes) in 0 to 92 %, with .1 in
-# 92 to 100 % and with a log loss that is .0004 higher.
+# and 500 to 2,000 rows, 80% intervals of the expected AUC hold .5 in 88 to 100% of draws; with 0
+# (and a prior on the share of the scores that lies between the classes) in 0 to 92%, with .1 in
+# 92 to 100% and with a log loss that is .0004 higher.
 _NOTHING = 0.05
 # Added to the diagonal of correlation matrices to be inverted, against rounding.
 RIDGE = 1e-10

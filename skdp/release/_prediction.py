@@ -1,7 +1,7 @@
-"""What a model predicts of classes, how that is scored, explained and described.
+"""Predictions of classes: how they are made, scored, explained and described.
 
-The predictions of numbers and of times, in ``_numbers`` and ``_times``, have the same methods: the
-release and its model ask theirs, and no other file asks which outcome there is.
+Predictions of numbers and times, in ``_numbers`` and ``_times``, have the same methods. A release
+and its model call these methods; no other file depends on the kind of the outcome.
 """
 
 from dataclasses import dataclass
@@ -29,9 +29,9 @@ class ClassPrediction:
     model: Any
 
     kind = "class"
-    # What follows from noisy sums, besides means and covariances.
+    # Results of noisy sums besides means and covariances.
     learned = "scores"
-    # To the owner of a release that may predict nothing.
+    # Advice to the owner of a release that may predict nothing.
     advice = (
         "Check that labels are spelled like the classes, and columns in the units of their "
         "bounds; if they are, there are too few rows for this epsilon. On its own such a release "
@@ -41,26 +41,26 @@ class ClassPrediction:
     draws_normal_rows = True
 
     def predict(self, release: Any, rows: np.ndarray, return_std: bool = False) -> Any:
-        """Return what is predicted for each encoded row."""
+        """Return the prediction for each encoded row."""
         refuse_deviations(return_std)
         return release.classes[self.model.score(rows).argmax(axis=1)]
 
     def score(self, release: Any, y: Any, predicted: np.ndarray) -> float:
-        """Return how good predictions are, here the accuracy."""
+        """Return the score of predictions, here the accuracy."""
         labels = list(map(canonical, release.classes.tolist()))
         y = spelled_as(scorable_labels(y, "Release.score", "auto", labels), release.classes)
         return float(accuracy_score(y, predicted))
 
     def tags(self) -> dict[str, Any]:
-        """Return what scikit-learn asks of an estimator's kind."""
+        """Return scikit-learn's tags of the kind of estimator."""
         return {"estimator_type": "classifier", "classifier_tags": ClassifierTags()}
 
     def doubt(self) -> str | None:
-        """Return the warning that nothing may be predicted, or None; from noisy numbers."""
+        """Return a warning if noisy numbers show that nothing may be predicted, else None."""
         return None if self.model.linear is None else self.model.linear.doubt()
 
     def sample(self, release: Any, rows: np.ndarray, random_state: Any) -> np.ndarray:
-        """Return outcomes that rows may have had."""
+        """Return random outcomes given the rows."""
         steps = np.cumsum(softmax(self.model.score(rows), axis=1), axis=1)
         places = random_state.random_sample((len(rows), 1)) * steps[:, -1:]
         return release.classes[(places > steps[:, :-1]).sum(axis=1)]
@@ -86,11 +86,11 @@ class ClassPrediction:
         return np.where(is_positive, 1.0, -1 / (len(classes) - 1))
 
     def terms(self, release: Any, rows: np.ndarray) -> np.ndarray:
-        """Return the sums over columns of which effects are made, a column for each."""
+        """Return the additive scores from which effects are computed, one per column."""
         return self.model.score(rows)
 
     def explanation(self, release: Any, row: np.ndarray) -> tuple[Any, dict[str, Any]]:
-        """Return the function of rows that an explanation of a row is about, and its facts."""
+        """Return the explained function of rows, and further facts of the explanation."""
 
         def log_probabilities(rows):
             # The floor is far below what rounds to 0 beside 1.
@@ -99,11 +99,11 @@ class ClassPrediction:
         return log_probabilities, {"classes": release.classes}
 
     def hazard_ratios(self, widths: np.ndarray, confidence: float) -> Any:
-        """Return the reader of hazard ratios of categories, of times alone."""
+        """Return the estimator of hazard ratios of categories; None except for times."""
         return None
 
     def result_lines(self, release: Any) -> list[str]:
-        """Return lines of the summary about the results; they are noisy and may be shown."""
+        """Return lines of the summary about the results, which are noisy and may be shown."""
         lines, moments, linear = [], self.model.moments, self.model.linear
         if moments is not None:
             counts = ", ".join(
@@ -119,6 +119,6 @@ class ClassPrediction:
 
 
 def refuse_deviations(return_std):
-    """Raise ValueError where standard deviations are asked of what has none."""
+    """Raise ValueError if standard deviations are requested but not available."""
     if return_std:
         raise ValueError("The 'return_std' parameter of Release.predict is for numbers only.")

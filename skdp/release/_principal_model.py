@@ -31,9 +31,9 @@ class PrincipalModel(Model):
         A mixture of normal distributions for each class.
 
     confidence : ndarray of shape (1,) or None, default=None
-        From 0 to 1: log-posteriors s become log π + confidence · (s − log π), with frequencies π
-        of the classes, once none is further below the largest than the logarithm of the number of
-        rows. The source chose it by noisy Brier scores of its rows. None for 1, without limits.
+        From 0 to 1: log-posteriors s, limited as by ``limited_scores``, become
+        log π + confidence · (s − log π), where π are the class frequencies. The source chose the
+        confidence by noisy Brier scores of its rows. None for 1, without limits.
     """
 
     kind = "principal"
@@ -45,7 +45,7 @@ class PrincipalModel(Model):
     confidence: np.ndarray | None = array("1", least=0, below=1.001, optional=True)
 
     def check(self, name: str, release: Any) -> None:
-        """Raise ValueError unless what needs another part has it."""
+        """Raise ValueError unless each part has the other parts that it needs."""
         needs = self.subspace is None or self.moments is not None
         require(needs, "subspace", "needs moments, but there are none")
         needs = self.mixtures is None or self.subspace is not None
@@ -74,7 +74,7 @@ class PrincipalModel(Model):
         return super().score(rows)
 
     def tempered(self, scores: np.ndarray) -> np.ndarray:
-        """Return log-posteriors that are as sure as the noise behind them leaves them."""
+        """Return log-posteriors with confidence reduced by the noise behind them."""
         if self.confidence is None:
             return scores
         return tempered_scores(scores, self.moments.class_counts, self.confidence)
@@ -125,9 +125,9 @@ class PrincipalModel(Model):
 
 
 def limited_scores(scores: np.ndarray, class_counts: np.ndarray) -> np.ndarray:
-    """Return log-posteriors of which none is further below the largest than log n.
+    """Return log-posteriors limited to at most log n below the largest.
 
-    Of n rows none tells of odds beyond n to one. Noisy descent may claim e to the 100th.
+    n rows cannot show odds beyond n to one, whereas noisy descent may claim odds of exp(100).
 
     Parameters
     ----------

@@ -1,14 +1,13 @@
-r"""From a regression of residuals to log-hazards: Cox's model by moments.
+r"""Log-hazards from a regression of residuals: Cox's model by the method of moments.
 
-The regression of a time says what the residual M of a row is expected to be, between −1 and 1
-(:mod:`skdp.release._exits`), a function g(x) of mean 0. Log-hazards are a multiple b g(x) of it:
-residuals that they give have the covariance with g that the regression found,
+The regression of a time predicts the residual M of a row, between −1 and 1
+(:mod:`skdp.release._exits`), by a function g(x) of mean 0. Log-hazards are a multiple b g(x). The
+factor b is chosen such that expected residuals have the covariance with g that was measured,
 
 .. math:: \mathrm{cov}(E[M | b g], g) = \mathrm{var}(g),
 
-over rows that are drawn from what the release says of the columns (:class:`SyntheticRows`). At
-small hazards b is 1 over the share of rows with the event; it is larger where the hazards of many
-rows are beyond what a residual can be.
+over synthetic rows of the release (:class:`SyntheticRows`). If hazards are small, b is 1 over the
+share of rows with the event; it is larger if many cumulative hazards exceed the cap in residuals.
 """
 
 from dataclasses import dataclass
@@ -20,24 +19,23 @@ from skdp.release._exits import Exits, expected_residuals
 from skdp.release._synthetic_rows import SyntheticRows
 from skdp.utils._linalg import NEGLIGIBLE, TINY
 
-# Rows that are drawn, and groups of these by expected residual, to save time.
+# Number of synthetic rows, and of groups by expected residual, which save time.
 _N_ROWS, _N_GROUPS = 4096, 64
-# Largest standard deviation of log-hazards that is believed, and largest log-hazard of a row
-# (rules of thumb).
+# Largest standard deviation of log-hazards, and largest log-hazard of a row (rules of thumb).
 _LARGEST_SPREAD, _LARGEST = 4.0, 30.0
 
 
 @dataclass(frozen=True)
 class RelativeHazards:
-    """Log-hazards of rows by the expected places of their residuals, and the baseline.
+    """Log-hazards as a linear function of the expected rescaled residual, and the baseline.
 
     Attributes
     ----------
     slope : float
-        Log-hazard by place.
+        Log-hazard per unit of the rescaled residual.
 
     center : float
-        Place whose log-hazard is 0.
+        Rescaled residual with log-hazard 0.
 
     spread : float
         Standard deviation of log-hazards over the rows of the source.
@@ -46,8 +44,8 @@ class RelativeHazards:
         Cumulative hazard within each interval at log-hazard 0.
 
     concordance : ndarray of shape (3,)
-        Expected concordance on rows of the source's own distribution, and the ends of its central
-        80 % interval.
+        Expected concordance on rows of the source's distribution, and the bounds of its central
+        80% interval.
     """
 
     slope: float
@@ -62,11 +60,11 @@ class RelativeHazards:
 
 
 def relative_hazards(statistics, index):
-    """Return :class:`RelativeHazards` linear in an index of rows, by noisy sums over these."""
+    """Return :class:`RelativeHazards` linear in a score of rows, from noisy sums."""
     sums = statistics.sums
     places = _typical(statistics, index)
     center = places.mean()
-    # Of places from 0 to 1 residuals are twice as far apart.
+    # Residuals from −1 to 1 are twice as far apart as rescaled ones.
     expected = 2 * (places - center)
     sources = [Exits.of(*of) for of in zip(sums.exits, sums.exit_sd, strict=True)]
     pooled = statistics.exits
@@ -87,7 +85,7 @@ def relative_hazards(statistics, index):
 
 
 def measured_hazards(statistics, log_hazards, concordance):
-    """Return :class:`RelativeHazards` of log-hazards that are known."""
+    """Return :class:`RelativeHazards` of known log-hazards."""
     typical = _typical(statistics, log_hazards)
     center = float(typical.mean())
     return RelativeHazards(
@@ -106,14 +104,14 @@ def _typical(statistics, index):
 
 
 def _slope(expected, sources, places):
-    """Return b such that log-hazards b · expected give the residuals that are expected."""
+    """Return b such that log-hazards b · expected imply the expected residuals."""
     spread = expected.std()
 
     def excess(slope):
         residuals = expected_residuals(sources, places, slope * expected)
         return float(np.mean((residuals - residuals.mean()) * expected) / spread - spread)
 
-    # So small a spread is rounding: nothing is expected of the columns.
+    # So small a spread is due to rounding: the columns predict nothing.
     if not spread > NEGLIGIBLE or not excess(0.0) < 0:
         return 0.0
     most = _LARGEST_SPREAD / spread

@@ -1,4 +1,4 @@
-"""The release: the only thing that the source's owner gives to the target's owner."""
+"""The release: the only file that the source's owner gives to the target's owner."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -55,20 +55,20 @@ def _has_times(release):
 class Release:
     """A differentially private file of noisy statistics, from which a target learns.
 
-    An owner of private rows makes it, by :meth:`DPSource.fit` from noisy rows or by
-    :meth:`DPStatisticsSource.fit` from noisy statistics. Everything in it was computed after noise
-    had been added, so anything that anybody computes from it is covered by its ``guarantee`` too.
+    :meth:`DPSource.fit` makes a release from noisy rows, :meth:`DPStatisticsSource.fit` from noisy
+    statistics. Its contents were computed after the noise was added, so its ``guarantee`` also
+    covers everything that is computed from it.
 
-    It is a frame of what is public around one model of what was learned: immutable, and shared by
-    copies, clones and parameter searches. It is validated when it is made or loaded; a ValueError
-    names the part that does not fit. It holds no seed and no generator.
+    A release holds public properties and one learned model, but no seed and no generator. It is
+    immutable: copies, clones and parameter searches share it. It is validated when it is made or
+    loaded; a ValueError names the invalid part.
 
     Parameters
     ----------
     outcome : ClassOutcome, NumberOutcome or EventOutcome
-        What is predicted; classes are sorted. To scikit-learn's tools the release is then a fitted
-        classifier, or a fitted regressor of a number; of a time to an event it is one of
-        scikit-survival's kind.
+        The outcome that is predicted; classes are sorted. scikit-learn's tools treat a release of
+        classes as a fitted classifier and a release of a number as a fitted regressor;
+        scikit-survival's tools accept a release of times to an event.
     n_features : int
         Number of features p of the source's rows.
     dtype : dtype
@@ -77,17 +77,17 @@ class Release:
         Guarantee for the source's features; for statistics, for whole records with
         their labels, or for people. After :meth:`restrict` it covers the omitted features too.
     model : TableModel, PrincipalModel or RowsModel
-        What was learned of the rows.
+        The model learned from the rows.
     label_guarantee : PrivacyGuarantee or None, default=None
-        Separate guarantee for its labels; None where they were used as they are,
-        or where ``guarantee`` covers them.
+        Separate guarantee for the labels; None if they were not randomized, or if ``guarantee``
+        covers them.
     feature_names : ndarray of shape (n_features,) or None, default=None
-        Names of the features, where they have names.
+        Names of the features, if they have names.
     bounds : ndarray of shape (2, n_features) or None, default=None
         Public bounds of the features, to which the source's rows were clipped.
     encoder : Schema or None, default=None
-        Public schema by which tables were encoded into these features, and by which tables that
-        are passed to the methods are encoded.
+        Public schema that encodes tables into these features, both the source's rows and the
+        tables passed to the methods.
 
     Examples
     --------
@@ -136,9 +136,9 @@ class Release:
     def load(cls, path: str | os.PathLike[str], *, mmap_mode: str | None = None) -> Self:
         """Read a release from a file that :meth:`save` wrote; no code in the file can run.
 
-        With ``mmap_mode="r"`` the arrays stay in the file, which must not be truncated meanwhile,
-        and are shared between processes: for large releases. ValueError says that a file is
-        truncated, altered, of a newer version or no release.
+        For large releases, ``mmap_mode="r"`` leaves the arrays in the file and shares them between
+        processes; do not truncate the file meanwhile. Raises ValueError if the file is truncated,
+        altered, of a newer version or not a release.
         """
         if mmap_mode not in (None, "r"):
             raise ValueError(
@@ -150,20 +150,20 @@ class Release:
             return cls(**unpack(header, arrays))
 
     def save(self, path: str | os.PathLike[str] | BinaryIO, *, overwrite: bool = True) -> None:
-        """Write the release to a file or binary stream that holds arrays and text, and no code.
+        """Write the release to a file or binary stream, as arrays and text without code.
 
-        An existing file keeps its permissions, or raises FileExistsError without ``overwrite``.
+        An existing file keeps its permissions. Without ``overwrite`` it raises FileExistsError.
         """
         save_arrays(path, KIND, *pack(self), overwrite=overwrite)
 
     def encode(self, X: Rows) -> np.ndarray:
         """Return rows as numbers in the columns of the release, (n_samples, n_features).
 
-        The columns of a DataFrame are matched by name, in any order: with an ``encoder`` they are
-        those of its schema, or the encoded ones; without, the features. An array has the features
-        in their order, already encoded. ValueError says which columns X lacks, or that it has
-        other than finite numbers. Warns of values that are mostly far outside their public bounds,
-        as in other units, of many that do not fit the schema, and of columns that are not needed.
+        The columns of a DataFrame are matched by name, in any order. With an ``encoder`` it has
+        the columns of the schema, or the encoded ones; without an encoder, the features. An array
+        has the encoded features in their order. Raises ValueError if columns are missing or
+        numbers are not finite. Warns if most values of a column are far outside their public
+        bounds (check the unit), if many do not fit the schema, or if columns are not needed.
 
         >>> release.encode(heart.data[:5]).shape
         (5, 34)
@@ -173,23 +173,23 @@ class Release:
     def scores(self, X: Rows) -> np.ndarray:
         """Return the score of each class by the source alone, (n_samples, n_classes).
 
-        Larger is more likely: minus the squared reconstruction error where there is a classifier,
-        otherwise the log-posterior up to a constant for each row. ValueError says that no part of
-        the release scores.
+        Larger is more likely. A release with a classifier returns minus the squared reconstruction
+        error, any other the log-posterior up to a constant for each row. Raises ValueError if no
+        part of the release can score rows.
         """
         return self.score_encoded(self.encode(X))
 
     def score_encoded(self, rows: np.ndarray) -> np.ndarray:
-        """Return :meth:`scores` of rows that are encoded in the columns of this release."""
+        """Return :meth:`scores` of rows that are already encoded in this release's columns."""
         return self.model.score(rows)
 
     def predict(self, X: Rows, return_std: bool = False) -> Any:
         """Predict the class label of each row by the source alone, see :meth:`scores`.
 
-        Or the number, where the ``outcome`` is one: with ``return_std``, also the standard
-        deviations of the numbers about their predictions. On a logarithmic scale these are
-        predictions of the logarithm, hence medians rather than means. Where it is a time to an
-        event, the risk score: the log-hazard, relative to the baseline.
+        If the ``outcome`` is a number, predict the number; ``return_std`` also returns the
+        standard deviations of the numbers about their predictions. Predictions on a logarithmic
+        scale are medians rather than means. If the ``outcome`` is a time to an event, predict the
+        risk score: the log-hazard, relative to the baseline.
 
         >>> release.predict(heart.data[:3]).shape
         (3,)
@@ -208,24 +208,25 @@ class Release:
 
     @available_if(_has_times)
     def predict_survival_function(self, X: Rows, return_array: bool = False) -> Any:
-        """Predict the probability of each row to be without the event, over time.
+        """Predict for each row the probability of being without the event, over time.
 
-        As :meth:`predict_cumulative_hazard_function`; the median is where a curve falls below .5.
+        Takes and returns the same shapes as :meth:`predict_cumulative_hazard_function`. The median
+        survival time is where a curve falls below 0.5.
         """
         hazards = cumulative_hazards(self.model.hazards.baseline, self.predict(X))
         return curves(self.outcome, np.exp(-hazards), 1.0, return_array)
 
     @available_if(_has_times)
     def survival_curve(self, confidence: float = 0.95) -> pd.DataFrame:
-        """Return the probability of being without the event over time, of all rows of the source.
+        """Return the probability over time that a row of the source is without the event.
 
-        By Nelson and Aalen's estimate; the band for noise and sampling is for each time alone.
+        Uses the Nelson–Aalen estimate. The band includes noise and sampling, and is pointwise.
         """
         return survival_curve(self, confidence)
 
     @property
     def unique_times_(self) -> np.ndarray:
-        """Ndarray of shape (n_times,): times at which curves of survival step."""
+        """Ndarray of shape (n_times,): times at which survival curves step."""
         return self.outcome.curve_times
 
     @available_if(_has_classes)
@@ -238,11 +239,11 @@ class Release:
         return self.model.probabilities(self.encode(X))
 
     def score(self, X: Rows, y: ArrayLike) -> float:
-        """Return the accuracy of :meth:`predict`; R² of numbers, Harrell's concordance of times.
+        """Return the accuracy of :meth:`predict`; R² for numbers, Harrell's concordance for times.
 
-        It has no noise, and is for the owner of the rows alone; that of
-        :func:`~skdp.evaluate_privately` may be shared. Missing labels, or −1 without being a class
-        of the release, raise ValueError.
+        The score has no noise: only the owner of the rows should see it. To share a score, use
+        :func:`~skdp.evaluate_privately`. Raises ValueError for missing labels, and for −1 unless
+        it is a class of the release.
 
         >>> release.score(heart.data, heart.target) > 0.7
         True
@@ -254,15 +255,15 @@ class Release:
     ) -> tuple[Any, np.ndarray]:
         """Return synthetic labeled rows, covered by the guarantee of the release.
 
-        For a release of noisy sums of a table: numbers in the steps of the schema, with
-        categories and missing values as frequent as in the classes and the correlations within
-        these; labels by the probabilities that the release gives to the rows. Otherwise
-        classes are drawn by their frequencies, and rows from the normal distributions of their
-        class, clipped to the public bounds. ValueError says that the release has no moments.
+        A release of noisy sums of a table draws rows that reproduce each class's frequencies of
+        categories and missing values and its correlations; numbers keep the steps of the schema,
+        and labels follow the probabilities that the release predicts. Other releases draw
+        classes by their frequencies, and rows from the normal distribution of their class,
+        clipped to the public bounds. Raises ValueError if the release has no moments.
 
-        With ``as_frame`` rows are a table: with an ``encoder``, decoded to values that its schema
-        allows. Outcomes are class labels, numbers, or a structured array of event and time. A seed
-        weakens no guarantee here: the noise was drawn when the release was made.
+        ``as_frame`` returns rows as a table, decoded to values that the schema allows if the
+        release has an ``encoder``. Outcomes are class labels, numbers, or a structured array of
+        event and time. A seed weakens no guarantee: the noise was drawn with the release.
 
         >>> X, y = release.sample(100, random_state=0, as_frame=True)
         >>> X.shape, y.shape
@@ -272,23 +273,24 @@ class Release:
         return drawn_rows(self, n_samples, random_state, as_frame)
 
     def effects(self, positive: Any = None) -> pd.DataFrame:
-        """Return what each value of each column adds to the log-odds of a class.
+        """Return how much each value of each column adds to the log-odds of a class.
 
-        Scores are sums over the columns, so this table describes the model completely. Of a
-        number they are in its unit, or its logarithm; of times they are log-hazards. The class is
-        by default the second of two; ValueError says that it, or such scores, are not there.
+        Scores are sums over the columns, so this table describes the model completely. Effects on
+        a number are in its unit, or in its logarithm; effects on times are log-hazards. By
+        default the class is the second of two. Raises ValueError if the class is unknown or the
+        release has no linear scores.
 
-        The table has a row for each ``column`` and ``value`` (of a number, 33 between its bounds,
-        or its steps if these are fewer; None: a missing value), with ``effect``, centered over
-        these rows.
+        The table has a row for each ``column`` and ``value``, with the ``effect``, centered over
+        the rows of the column. A numeric column has 33 values between its bounds, or its steps if
+        these are fewer; a missing value is None.
         """
         return column_effects(self, positive)
 
     def explain(self, x: ArrayLike | pd.DataFrame | pd.Series) -> Explanation:
-        """Explain the prediction of one row by the source alone, of times the log-hazard.
+        """Explain the prediction of one row by the source alone; for times, the log-hazard.
 
-        Each column is varied alone over its public values: those of the schema, or the public
-        bounds; without either, over [0, 1] and the row's own value. The row is a DataFrame of one
+        Varies one column at a time over the values in the schema, or between the public bounds;
+        without either, over [0, 1] and the value in the row. The row is a DataFrame of one
         row, a Series or an array; see :func:`~skdp.tabular.explain_prediction`.
 
         >>> release.explain(heart.data.iloc[[0]]).to_frame().shape
@@ -304,28 +306,36 @@ class Release:
     def describe_columns(self, confidence: float = 0.95) -> pd.DataFrame:
         """Return statistics of each column by class, in the units of the schema.
 
-        The descriptive table of a study, computed from the release alone: it costs no further
-        privacy. A row for each ``column``, ``statistic`` and ``class`` (None: all rows), with
-        ``value`` and the ends ``low`` and ``high`` of its interval, which are infinite or at the
-        bounds where noise leaves nothing known. Intervals include noise, sampling, and the
-        uncertainty that the clipping of rows leaves; those of counts are for the rows themselves.
+        This is the descriptive table of a study. It is computed from the release alone and costs
+        no further privacy. It has a row for each ``column``, ``statistic`` and ``class`` (None:
+        all rows), with the ``value`` and its interval from ``low`` to ``high``. If noise hides a
+        statistic, its interval is infinite or spans the bounds. Intervals include noise, sampling
+        and the uncertainty from clipped rows; intervals of counts exclude sampling.
 
-        Statistics are "rows", of no column; "mean" and "deviation" of numbers, without missing
-        values, where values beyond the bounds count as the bounds; on a logarithmic scale
-        "geometric mean" and "geometric deviation", a factor, which are "shifted", of x plus a
-        hundredth of the upper bound, where the scale begins at zero; "mean rank", from 1, of
-        ordered categories; "share of ..." for each category, among rows where it is known; and
-        "missing". Of times, "hazard ratio of ..." for each category: the hazard of its rows,
-        whatever their other columns, relative to that of all rows. Where people are protected,
-        each counts once, and deviations are those of rows; intervals of means are then too wide.
+        The statistics are:
 
-        Intervals are those of Fieller (1954), and of shares those of Wilson (1927) with noise.
+        - "rows", without a column: the number of rows;
+        - "mean" and "deviation" of a number, with values clipped to the bounds and missing values
+          ignored;
+        - "geometric mean" and "geometric deviation", a factor, of a number on a logarithmic
+          scale; if the scale begins at zero they are "shifted": computed from x plus a hundredth
+          of the upper bound;
+        - "mean rank" of ordered categories, counted from 1;
+        - "share of ..." for each category, among rows where the category is known;
+        - "missing";
+        - for times, "hazard ratio of ..." for each category: the hazard of its rows relative to
+          all rows, not adjusted for other columns.
+
+        If the release protects people, each person counts once, and deviations are those between
+        rows; the intervals of means are then too wide.
+
+        Intervals follow Fieller (1954), and for shares Wilson (1927) with added noise.
         """
         self._require_moments("from which columns are described")
         return describe_columns(self, confidence)
 
     def summary(self) -> str:
-        r"""Return a text for people: what the release contains and what it guarantees.
+        r"""Return readable text: what the release contains and what it guarantees.
 
         >>> print("\n".join(release.summary().splitlines()[:3]))
         Release(2 classes, 34 features, (8, 1e-05)-DP per labeled record, add/remove)
@@ -335,14 +345,15 @@ class Release:
         return as_text(self)
 
     def restrict(self, names: Iterable[str]) -> Self:
-        """Return the release of some of the columns: its marginal, for rows that lack the others.
+        """Return the release marginalized to some of the columns, for rows that lack the others.
 
-        It costs no privacy; its guarantee is that of this release, about all columns, because the
-        noisy values of the omitted ones influenced it. Linear scores replace the omitted columns
-        by their expectation given the others, and mixtures become marginal ones. A classifier of
-        all columns has no marginal: mixtures score in its place, or the normal distributions of
-        the moments. Nor has the alignment, so the papers' strategies cannot use the result. Names
-        are those of the table with an ``encoder``, otherwise ``feature_names``, in a new order.
+        This costs no privacy. The guarantee remains the same and still covers all columns, because
+        noisy values of the omitted columns influenced the model. Linear scores replace omitted
+        columns by their expectation given the others, and mixtures are marginalized. A classifier
+        of all columns cannot be marginalized: mixtures, or the normal distributions of the
+        moments, score rows instead. Strategies from the papers cannot use the result, because the
+        alignment cannot be marginalized either. Give the names of the table's columns if the
+        release has an ``encoder``, otherwise ``feature_names``, in the new order.
 
         >>> release.restrict(["cp", "age"])
         Release(2 classes, 6 features, (8, 1e-05)-DP per labeled record, add/remove)
@@ -355,19 +366,20 @@ class Release:
 
     @classmethod
     def merge(cls, releases: Iterable[Self], *, disjoint: bool) -> Self:
-        """Return the release of the rows of several sources together, which may be merged again.
+        """Return one release of the rows of several sources; it may be merged again.
 
-        Noisy sums are added, and so are the variances of their noise; everything else is then
-        estimated once. Classes are separated *within* sources, as far as noise leaves the
-        differences of their frequencies and means. With two classes, the intercept at a new
-        site is uncertain by the spread of those of the sources, see ``intercept_sd``.
+        Noisy sums and the variances of their noise are added, and the model is estimated from
+        these totals. Differences between sources in class frequencies and means are removed, as
+        far as the noise allows, so classes are separated *within* sources. With two classes,
+        ``intercept_sd`` states how much the intercept varies between the sources, and hence how
+        uncertain it is at a new site.
 
-        The releases are of :class:`~skdp.DPStatisticsSource` with sums of a table,
-        and of the same columns in any order, bounds, categories and classes; ValueError says which
-        differs, and how. Warns when one has so much noise that the result is better without it.
-        ``disjoint`` says that you know that no person has rows in two of the sources, which the
-        releases cannot tell: each person then has the guarantee of the one source with their
-        rows, and that of the result is the weakest of these; otherwise it is their sum.
+        All releases must come from :class:`~skdp.DPStatisticsSource` with sums of a table, and
+        share columns (in any order), bounds, categories and classes; a ValueError names the
+        difference. Warns if a release is so noisy that the result is better without it.
+        Set ``disjoint`` only if you know that no person has rows in two of the sources; the
+        releases cannot show this. The guarantee is then the weakest of the sources' guarantees,
+        otherwise their sum.
 
         >>> parts = [source.fit(heart.data[k::2], heart.target[k::2]).release_ for k in range(2)]
         >>> Release.merge(parts, disjoint=True).statistics.n_sources
@@ -379,7 +391,7 @@ class Release:
     def record_guarantee(self) -> PrivacyGuarantee | None:
         """PrivacyGuarantee or None: the guarantee for a whole record with its label.
 
-        None where labels were used as they are, see :func:`~skdp.privacy.record_guarantee`.
+        None if labels are not protected, see :func:`~skdp.privacy.record_guarantee`.
         """
         if self.guarantee.unit in WHOLE:
             return self.guarantee
@@ -388,14 +400,14 @@ class Release:
 
     @property
     def classes(self) -> np.ndarray:
-        """Ndarray of shape (n_classes,): sorted labels; missing of a number or a time."""
+        """Ndarray of shape (n_classes,): sorted labels; AttributeError for a number or a time."""
         return read_only(stored_labels(list(self.outcome.classes)), copy=False)
 
-    # Under the name that scikit-learn's tools look for.
+    # scikit-learn's tools look for this name.
     classes_ = classes
 
     def fit(self, X: Any, y: Any = None) -> NoReturn:
-        """Raise TypeError: it is trained, and this shows scikit-learn's tools an estimator."""
+        """Raise TypeError; the method exists because scikit-learn's tools look for it."""
         raise TypeError(
             "A Release cannot be fitted again. Learn from it and from rows of your own with "
             "DPTransferClassifier(release).fit(X, y); for a tool of scikit-learn that fits its "

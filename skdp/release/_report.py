@@ -1,4 +1,4 @@
-"""The report on a release, for a data-protection officer: one page of HTML."""
+"""The report on a release for a data-protection officer: one HTML page."""
 
 import importlib
 import os
@@ -20,13 +20,13 @@ from skdp.utils._files import write_whole
 from skdp.utils._html import as_html, definitions, grid
 from skdp.utils._validation import inline
 
-# Largest number of columns without a schema, such as pixels, that are listed; more are counted.
+# More columns without a schema, such as pixels, are counted instead of listed.
 _MOST_COLUMNS = 200
 # Largest number of categories of a column that are listed.
 _MOST_CATEGORIES = 50
 # Statements that have their own section on the page.
 _ELSEWHERE = ("How well", "Columns", "For experts")
-# Colors are those of the reader's browser, light or dark; paper is light.
+# Colors follow the reader's browser, light or dark; printed pages are light.
 _STYLE = """
 :root { color-scheme: light dark; }
 body { font: 16px/1.5 system-ui, "Liberation Sans", Arial, sans-serif; max-width: 54rem;
@@ -55,7 +55,7 @@ tr, pre { break-inside: avoid; }
   .note { opacity: 1; }
 }
 """
-# Nothing runs and nothing is fetched, whatever the texts of a file contain.
+# No text in a file can run code or load anything.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _TRUST = (
     "The owner, who held the rows, computed the numbers and added the noise before anything left, "
@@ -65,7 +65,7 @@ _TRUST = (
     "cannot be seen from the file that the owner used the software unaltered, without a seed for "
     "the noise, and by a schema that was known without a look at the rows."
 )
-# Of a release whose guarantee assumes something: that of a secure sum, alone or merged.
+# For a release whose guarantee has an assumption: from a secure sum, alone or merged.
 _TRUST_SEVERAL = (
     "Several owners, who held the rows. Each owner added a part of the noise, and a mask, before "
     "anything left, on a machine that nobody else could read: the part of one is less than the "
@@ -83,7 +83,7 @@ class ReportPage:
     Parameters
     ----------
     html : str
-        The document.
+        The HTML document.
 
     See Also
     --------
@@ -105,7 +105,7 @@ class ReportPage:
         Parameters
         ----------
         path : str or path-like
-            Where to write.
+            The file to write.
 
         overwrite : bool, default=True
             Whether an existing file may be replaced; the new file keeps its permissions.
@@ -143,21 +143,21 @@ def report_page(
     audits: Sequence[Any] = (),
     date: Any = None,
 ) -> ReportPage:
-    """Return a page with everything that is known about a release, for those responsible for it.
+    """Return a page that documents a release for the people responsible for it.
 
-    The page states what the release is, whose rows it is about, the columns and bounds; the
-    guarantee, in the words of :meth:`~skdp.Release.summary` and exactly; what is not protected and
-    who was trusted; the ledger and audits, where given. It contains nothing computed from rows
-    beyond the contents of the release. With a ``ledger`` it is for the owner only, because the
-    ledger also lists other releases.
+    The page states what the release contains, who owns the rows, the columns and bounds, and the
+    guarantee: in the words of :meth:`~skdp.Release.summary`, and exactly. It also states what is
+    not protected and who was trusted, and shows the ledger and audits if they are given. Nothing
+    on the page is computed from rows beyond the contents of the release. With a ``ledger`` the
+    page is for the owner only, because the ledger also lists other releases.
 
     Parameters
     ----------
     release : Release, str or path-like
-        The release, or its file, whose name, size and SHA-256 digest the page then states.
+        The release, or its file; the page then states the file's name, size and SHA-256 digest.
 
     owner : str, default=None
-        The owner of the rows, as the page should name them.
+        The name of the rows' owner on the page.
 
     ledger : PrivacyLedger, str or path-like, default=None
         The privacy ledger of the same rows, or its file.
@@ -166,7 +166,7 @@ def report_page(
         Results of :func:`~skdp.privacy.audit.audit_release` and others, or their printed text.
 
     date : datetime.date, default=None
-        Of the page. By default today.
+        The date on the page; by default today.
 
     Returns
     -------
@@ -176,7 +176,7 @@ def report_page(
     Raises
     ------
     OSError
-        When there is no such file.
+        When a file does not exist or cannot be read.
 
     ValueError
         When one of the files is damaged, or a parameter is invalid.
@@ -246,7 +246,7 @@ def _path(name, given):
 
 
 def _frame(release, file, owner, date):
-    """Yield what the page is about."""
+    """Yield the rows of the table that identifies the release."""
     yield "Whose rows", "not stated" if owner is None else owner
     yield "What", repr(release)
     if file is not None:
@@ -259,13 +259,13 @@ def _frame(release, file, owner, date):
 
 
 def _trusted(guarantee):
-    """Return whom the guarantee of a release trusts."""
+    """Return the people whom the guarantee of a release trusts."""
     assumes = as_html(guarantee.assumes)
     return _TRUST_SEVERAL.format(assumes=assumes) if assumes else _TRUST
 
 
 def _numbers(release):
-    """Return a table with a line for each guarantee that is stated."""
+    """Return a table with a line for each guarantee."""
     guarantee = release.guarantee
     lines = {("one unit", guarantee): None}
     if guarantee.relation == "add/remove":

@@ -1,4 +1,4 @@
-"""The model of noisy rows: what the papers' strategies learn from, and what corrects the noise."""
+"""The model of noisy rows: noise-corrected parts, and parts for the papers' strategies."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -24,7 +24,7 @@ _CLASSIFIERS = {"code_classifier": "denoised", "row_classifier": "noisy"}
 
 @dataclass(frozen=True)
 class RowsModel(PrincipalModel):
-    """What was learned from perturbed rows.
+    """The parts learned from perturbed rows.
 
     Attributes
     ----------
@@ -55,13 +55,13 @@ class RowsModel(PrincipalModel):
 
     @property
     def classifiers(self) -> dict[str, WideCDMMAClassifier]:
-        """Those that there are, by the names of the fields."""
+        """The available classifiers, by the names of their fields."""
         both = {key: getattr(self, key) for key in _CLASSIFIERS}
         return {key: classifier for key, classifier in both.items() if classifier is not None}
 
     @property
     def classifier(self) -> WideCDMMAClassifier | None:
-        """Classifier of the codes where there is a subspace, of the noisy rows otherwise."""
+        """Classifier of the codes if the model has a subspace, otherwise of the noisy rows."""
         return self.row_classifier if self.subspace is None else self.code_classifier
 
     @property
@@ -90,7 +90,7 @@ class RowsModel(PrincipalModel):
         _check_classifier(self.row_classifier, "row_classifier", release, release.n_features)
 
     def freeze(self, copy: bool) -> Self:
-        """Return this as its file would hold it, with arrays that cannot be written to."""
+        """Return this as if read from its file, with read-only arrays."""
         frozen = {key: frozen_classifier(made, copy) for key, made in self.classifiers.items()}
         return replace(super().freeze(copy), **frozen)
 

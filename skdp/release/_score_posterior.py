@@ -23,20 +23,20 @@ from skdp.utils._linalg import NEGLIGIBLE
 # ratio, which is smoother.
 _DENSITIES = 10.0 ** np.arange(0, 5)
 _RATIOS = 10.0 ** np.arange(1, 6)
-# Precision of the logarithms about their prior means: next to nothing.
+# Precision of the logarithms about their prior means: nearly zero.
 _RIDGE = 0.01
 _MOST_STEPS = 60
 _TOLERANCE = 1e-6
 _LARGEST_STEP = 2.0
-# Share of the draws of a normal posterior that would be taken for implausible.
+# Share of the draws of a normal posterior that counts as implausible.
 _EXCLUDED = 1e-3
-# Rows that a figure needs: with fewer its value would be that of the prior, 0.84 for the AUC of
-# 1,000 rows none of which has the class. Noise counts against them: with a confidence of 95 %.
+# Rows that a measure needs, shown with 95% confidence. With fewer, the prior would determine its
+# value: an AUC of 0.84 for 1,000 rows, none of which has the class.
 LEAST_ROWS, _CONFIDENCE = 20, 1.645
 
 
 def enough_rows(counts, deviation, axis=None):
-    """Return whether the sum of noisy counts shows that there are rows enough for a figure."""
+    """Return whether the sum of noisy counts shows enough rows for a measure."""
     total = np.sum(counts, axis=axis)
     noise = deviation * np.sqrt(np.size(counts) / np.size(total))
     return total - _CONFIDENCE * noise >= LEAST_ROWS
@@ -44,7 +44,7 @@ def enough_rows(counts, deviation, axis=None):
 
 @dataclass(frozen=True)
 class Bins:
-    """Public bins of log-odds, of equal width; the outer ones hold everything beyond."""
+    """Public bins of log-odds, of equal width; the outer bins include all values beyond."""
 
     low: float
     high: float
@@ -66,7 +66,7 @@ class Bins:
         return expit(self.centers)
 
     def of(self, probabilities):
-        """Return the bin of each probability; of one that is not a number, the middle."""
+        """Return the bin of each probability; NaN counts in the middle bin."""
         with np.errstate(all="ignore"):
             log_odds = np.log(probabilities) - np.log1p(-probabilities)
         log_odds = np.nan_to_num(log_odds, nan=self.middle, posinf=inf, neginf=-inf)
@@ -82,7 +82,7 @@ class Bins:
 def posterior_draws(histograms, ratios, deviation, n_draws, random_state):
     """Return expected rows by class and bin, drawn from their posterior.
 
-    ``ratios`` are the log-ratios of each other class to the first, by bin, that are expected.
+    ``ratios`` are the expected log-ratios of each other class to the first, by bin.
     """
     ratios = np.atleast_2d(ratios)
     if deviation == 0:

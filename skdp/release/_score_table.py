@@ -1,14 +1,15 @@
-r"""Rows of a source by the bin of a fixed score and by outcome, and what noise leaves of them.
+r"""Noisy counts of a source's rows by bin of a fixed score and by outcome, and their posterior.
 
-The score is learned and public when the table is made, so that a row adds 1 to one cell, whatever
-it is: noise does not depend on the number of columns. All that a release claims of itself follows
-from the posterior of the expected rows λ in the cells,
+The score is already learned and public when rows are counted. A row therefore adds 1 to one cell,
+and the noise does not depend on the number of columns. A release's claims about its own
+performance follow from the posterior of the expected number of rows λ in each cell,
 
 .. math:: h ∼ N(λ, λ + σ^2), λ_{ob} = n f(b) g(o | b) (1 + u_b) (1 + v_{ob}),
 
-with noise of variance σ² and sampling in the noisy counts h, a density f of the score of few
-parameters, a model g of the outcome with one effect of the score, and what both leave out: normal
-u and v. The effect is scanned; given it, parameters are normal about their mode (Laplace).
+where h are the noisy counts with noise of variance σ² and sampling variance λ, f is a density of
+the score with few parameters, g is a model of the outcome with one effect of the score, and the
+normal variables u and v are errors of f and g. The effect is scanned on a grid. Given the effect,
+the other parameters are normal about their mode (Laplace's approximation).
 """
 
 from dataclasses import dataclass
@@ -20,25 +21,26 @@ from scipy.special import ndtr
 from skdp.release._parts import Part, array, require
 from skdp.utils._linalg import TINY
 
-# Score bins reach so many expected deviations to both sides; outer ones hold everything beyond.
+# Score bins cover so many expected deviations on both sides; outer bins include all scores beyond.
 _REACH = 5.0
-# Widths of bins in expected deviations: where noise in a cell is 1/26 of all rows, by which power
-# of the number of rows in units of the noise they become narrower, and the least.
+# Widths of bins in expected deviations: the width when the noise in a cell is 1/26 of all rows,
+# the power of (number of rows / noise) by which it decreases, and the smallest width.
 _WIDEST, _WIDEST_AT, _NARROWING, _NARROWEST = 1.2, 26.0, 0.125, 0.5
-# Most cells of a table.
+# Largest number of cells of a table.
 MOST_CELLS = 320
 # Parts of a bin in which densities are evaluated.
 PARTS = 6
-# Prior standard deviation of u, and those of v that are compared.
+# Prior standard deviation of u, and the candidates for that of v.
 _OF_BINS, _OF_CELLS = 0.25, (0.1, 0.3, 0.6)
-# Prior of location and log scale of the scores in units of what is expected, skewness and tails.
+# Prior standard deviations of the score's location and log scale in expected units, its skewness
+# and its tails.
 _SCORES, _SCORE_SDS = (0.0, 0.15, 0.0, 0.0), (1.5, 0.3, 0.4, 0.25)
-# Place of the effect among the parameters, after the logarithm of the number of rows and these.
+# Index of the effect among the parameters, after the log number of rows and the four above.
 EFFECT = 5
-# Ends of what the fit on the same rows adds to the sum of outcomes times scores, evenly, in units
-# of its mean.
+# Range of the uniform distribution of the optimism of a fit to the same rows, in units of its
+# mean. The optimism is added to the sum of outcomes times scores.
 _OPTIMISM = 0.4, 1.6
-# Prior probability that the score says nothing.
+# Prior probability that the score is uninformative.
 _NOTHING = 0.1
 # Least variance of a count, so that it is never 0.
 _LEAST_VARIANCE = 0.5
@@ -49,9 +51,9 @@ MOMENTUM = 0.8
 
 
 def score_frame(coefficients, intercept, variances, mean=None, covariance=None):
-    """Return about which public score rows lie, and how far from it.
+    """Return the expected mean and standard deviation of the scores.
 
-    By public guesses of the variances of functions, or noisy means and covariances of them.
+    Uses public guesses of the variances of functions, or their noisy means and covariances.
     """
     coefficients = np.asarray(coefficients, dtype=np.float64)
     center = float(intercept) + (0.0 if mean is None else float(coefficients @ mean))
@@ -62,16 +64,16 @@ def score_frame(coefficients, intercept, variances, mean=None, covariance=None):
 
 
 def pair_frame(coefficients, variances):
-    """Return the same of differences of the scores of classes, (n_classes, n_basis)."""
+    """Return the same for differences between class scores, from (n_classes, n_basis)."""
     apart = coefficients - coefficients.mean(axis=0)
     return 0.0, max(float(np.sqrt(np.mean(apart**2 @ variances) * 2)), 1e-6)
 
 
 def degrees_of_freedom(variances, n_steps, rate, curvature):
-    """Return how many coefficients a descent has learned from its rows, in all.
+    """Return how many coefficients a descent has effectively learned.
 
-    Of each, the share of the way to its optimum that the mean over the second half of the steps
-    has come, at the public guess of its variance.
+    Each coefficient counts by its progress from start to optimum, averaged over the second half of
+    the steps and computed from the public guess of its variance.
     """
     at, speed, mean = np.zeros((3, len(variances)))
     for step in range(n_steps):
@@ -83,7 +85,7 @@ def degrees_of_freedom(variances, n_steps, rate, curvature):
 
 @dataclass(frozen=True)
 class ScoreBins:
-    """Public bins of a score, of equal width; the outer ones hold everything beyond."""
+    """Public bins of a score, of equal width; the outer bins include all scores beyond."""
 
     low: float
     width: float
@@ -92,7 +94,7 @@ class ScoreBins:
 
     @classmethod
     def of(cls, center, unit, n_rows, deviation, folded=False):
-        """Return bins about a center, the narrower the less noise; ``folded``: from it upwards."""
+        """Return bins about a center, narrower with less noise; ``folded``: only above it."""
         rows = n_rows / max(deviation, TINY * max(n_rows, 1.0), 1e-9)
         width = _WIDEST * (_WIDEST_AT / max(rows, 1.0)) ** _NARROWING
         width = float(np.clip(width, _NARROWEST, _WIDEST))
@@ -102,18 +104,18 @@ class ScoreBins:
         return cls(center - n * width * unit, width * unit, 2 * n, unit)
 
     def index(self, scores):
-        """Return the bin of each score; of one that is not a number, the middle."""
+        """Return the bin of each score; NaN counts in the middle bin."""
         places = np.nan_to_num((scores - self.low) / self.width, nan=self.n / 2)
         return np.clip(np.floor(places), 0, self.n - 1).astype(np.int64)
 
     @property
     def edges(self):
-        """Edges of the parts of bins, (n · PARTS + 1,)."""
+        """Edges of the subdivisions of bins, (n · PARTS + 1,)."""
         return self.low + self.width / PARTS * np.arange(self.n * PARTS + 1)
 
     @property
     def scores(self):
-        """Scores in the middle of each part."""
+        """Scores in the middle of each subdivision."""
         return self.edges[:-1] + self.width / PARTS / 2
 
 
@@ -126,13 +128,13 @@ class ScoreTable(Part):
     counts : ndarray of shape (n_outcomes, n_bins)
 
     deviation : ndarray of shape (1,)
-        Standard deviation of the noise in each.
+        Standard deviation of the noise in each count.
 
     bins : ndarray of shape (4,)
         Lower end, width, number and unit of the bins.
 
     optimism : ndarray of shape (1,)
-        Degrees of freedom of the fit of the score to the same rows.
+        Degrees of freedom with which the score was fitted to the same rows.
     """
 
     counts: np.ndarray = array("o s", "f")
@@ -147,28 +149,30 @@ class ScoreTable(Part):
         return ScoreBins(low, width, int(n), unit)
 
     def check(self, name: str, release: Any) -> None:
-        """Raise ValueError unless there is a bin for each column of counts."""
+        """Raise ValueError unless each column of counts has a bin."""
         fits = self.bins[2] == self.counts.shape[1] and (self.bins[[1, 3]] > 0).all()
         require(fits and self.counts.size <= MOST_CELLS, f"{name}.bins", "must fit the counts")
 
 
 class OutcomeModel:
-    """How outcomes depend on a score: parameters before the table is seen, and expected rows.
+    """How outcomes depend on a score: the prior of the parameters, and expected rows.
 
-    ``mean`` and ``sd`` are of the parameters: log rows, then location, log scale, skewness and
-    tails of the scores, then the effect, then others. ``totals`` are noisy sums over all bins that
-    are known besides, their ``total_sd``, and ``summing`` says of which outcomes.
+    ``mean`` and ``sd`` describe the prior of the parameters in this order: log number of rows;
+    location, log scale, skewness and tails of the scores; the effect; further parameters.
+    ``totals`` are separately measured noisy sums over all bins with standard deviation
+    ``total_sd``; ``summing`` states which outcomes each total includes.
     """
 
-    # Means and deviations of the other parameters, deviation of the effect, and effects to scan.
+    # Prior means and deviations of the further parameters, prior deviation of the effect, and the
+    # effects to scan.
     others: Any
     widest: ClassVar[float]
     bounds: ClassVar[tuple[float, float]]
     usual: ClassVar[Any]
     parts = 1  # of an outcome, in which expected rows are evaluated
     folded = False
-    # What the fit on the same rows adds to the sum of outcomes times scores, in units of the
-    # degrees of freedom of a regression without clipping: mean over tables.
+    # Optimism of the fit to the same rows, added to the sum of outcomes times scores: mean over
+    # tables, in units of the degrees of freedom of a regression without clipping.
     learned = 0.4
     of_cells = _OF_CELLS[0]
 
@@ -182,7 +186,7 @@ class OutcomeModel:
         self.sd = np.array([0.7, *_SCORE_SDS, self.widest, *self.others[1]])
 
     def log_prior(self, effects, parameters):
-        """Return the log-density of effects before the table is seen; ``parameters`` for each."""
+        """Return the prior log-density of each effect, given its ``parameters``."""
         raise NotImplementedError
 
     def outcomes(self, t, x, density):
@@ -190,17 +194,17 @@ class OutcomeModel:
         raise NotImplementedError
 
     def optimism(self, t, rows):
-        """Return by how much a degree of freedom raises the effect."""
+        """Return the increase of the effect for each degree of freedom."""
         raise NotImplementedError
 
     def scores(self, t):
-        """Return scores in the parts of bins about their location, in public units."""
+        """Return scores in the subdivisions of bins minus their location, in public units."""
         return (self.bins.scores - self.center) / self.bins.unit - t[:, 1:2]
 
     def density(self, t):
-        """Return expected rows in the parts of bins."""
+        """Return expected rows in the subdivisions of bins."""
         edges = (self.bins.edges - self.center) / self.bins.unit
-        # The density of Jones and Pewsey (2009): a normal variable's hyperbolic sine.
+        # The sinh-arcsinh density of Jones and Pewsey (2009).
         away = np.arcsinh((edges - t[:, 1:2]) / np.exp(t[:, 2:3]))
         below = ndtr(np.sinh(np.exp(t[:, 4:5]) * away - t[:, 3:4]))
         if self.folded:
@@ -233,7 +237,7 @@ class OutcomeModel:
 
 
 class _Precision:
-    """Inverse covariance of cells and totals about what is expected."""
+    """Inverse covariance of cells and totals about their expected values."""
 
     def __init__(self, model, expected):
         counts, m = model.table.counts, model.table.counts.size
@@ -242,12 +246,12 @@ class _Precision:
         self.variances = expected + noise + _LEAST_VARIANCE
         self.variances[:m] += (model.of_cells * expected[:m]) ** 2
         cells = expected[:m].reshape(self.shape)
-        # Deviations that the cells of a bin have in common: a matrix of rank one for each bin.
+        # Errors shared by the cells of a bin: a matrix of rank one for each bin.
         self.common = cells / self.variances[:m].reshape(self.shape)
         self.inflated = 1 + _OF_BINS**2 * (cells * self.common).sum(axis=0)
 
     def times(self, columns):
-        """Return this times a vector or columns."""
+        """Return the product of this matrix with a vector or a matrix."""
         cells = columns[: self.m].reshape(*self.shape, -1)
         along = np.einsum("ob,obk->bk", self.common, cells)
         along *= _OF_BINS**2 / self.inflated[:, np.newaxis]
@@ -272,7 +276,7 @@ class _Fit:
 
     @classmethod
     def of(cls, model, start, effect=None, fixed=None) -> Self:
-        """Return it by Gauss–Newton steps; with effect and precision given if they are."""
+        """Return the fit by Gauss–Newton steps, with effect and precision fixed if given."""
         t, free = start.copy(), np.arange(len(start))
         if effect is not None:
             t[EFFECT], free = effect, np.delete(free, EFFECT)
@@ -313,7 +317,7 @@ class _Fit:
         return cls(t, free, root, log_evidence)
 
     def draw(self, n, random_state):
-        """Return draws of the parameters, those given as they are."""
+        """Return draws of the parameters; fixed parameters do not vary."""
         drawn = np.tile(self.mode, (n, 1))
         normal = np.clip(random_state.standard_normal((len(self.free), n)), -3, 3)
         drawn[:, self.free] += np.linalg.solve(self.root.T, normal).T
@@ -321,7 +325,7 @@ class _Fit:
 
 
 def _scan(model):
-    """Return fits for some effects, their probabilities, and how far each stands for others."""
+    """Return fits at some effects, their probabilities, and the width that each one represents."""
     whole: Any = None
     for of_cells in _OF_CELLS:
         before, model.of_cells = model.of_cells, of_cells
@@ -338,8 +342,8 @@ def _scan(model):
     effects = np.unique(np.round(effects[(effects >= least) & (effects <= most)], 7))
     if len(effects) < 2:  # a mode at a bound, hardly any noise
         effects = np.unique([least, *effects, most])
-    # The same for all effects: where cells vary less than they may, smaller variances would count
-    # for effects that make them.
+    # The same for all effects: if cells vary less than expected, smaller variances would count
+    # in favor of the effects that imply them.
     [expected] = model.expected(whole.mode[np.newaxis])
     precision = _Precision(model, expected)
     fits: list[Any] = [None] * len(effects)
@@ -359,7 +363,7 @@ def _scan(model):
 
 
 def posterior_rows(model):
-    """Return draws of the parameters and of expected rows among other rows than those fitted.
+    """Return draws of the parameters, and of expected counts of new rows.
 
     Returns
     -------
@@ -367,7 +371,7 @@ def posterior_rows(model):
 
     rows : ndarray of shape (n_draws, n_outcomes · parts, n_bins · PARTS)
     """
-    random_state = np.random.RandomState(0)  # noise is in the table already
+    random_state = np.random.RandomState(0)  # the table already includes noise
     fits, likely, steps = _scan(model)
     chosen = np.sort(random_state.choice(len(fits), _N_DRAWS, p=likely))
     drawn = np.concatenate(
@@ -378,7 +382,7 @@ def posterior_rows(model):
     rows = model.rows(drawn)
     cells = model.cells(rows)
     ratio = _with_deviations(model, cells, random_state) / np.maximum(cells, TINY)
-    # The rows that the score was fitted to say too well of it.
+    # The rows that the score was fitted to overestimate its effect.
     more = model.learned * random_state.uniform(*_OPTIMISM, _N_DRAWS) * model.table.optimism[0]
     weaker = drawn.copy()
     weaker[:, EFFECT] -= more * model.optimism(drawn, rows)
@@ -391,7 +395,7 @@ def _spread(ratio, parts):
 
 
 def _with_deviations(model, cells, random_state):
-    """Return expected rows in cells with what their model leaves out, drawn from its posterior."""
+    """Return expected rows in cells with errors of the model, drawn from their posterior."""
     counts, noise = model.table.counts, model.table.deviation[0] ** 2 + _LEAST_VARIANCE
     prior = (model.of_cells * cells) ** 2
     common = cells / (cells + noise + prior)

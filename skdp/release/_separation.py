@@ -1,8 +1,8 @@
-"""The posterior of what separates two classes along a released direction.
+"""The posterior of the separation of two classes along a released direction.
 
-How far their means lie apart there, and the variance of the scores about these, are uncertain by
-noise and by the sampling of rows. Everything that a release claims follows from this
-one posterior: the slope of its log-odds, the expected AUC with its interval, and warnings.
+The distance of the class means, and the variance of scores about them, are uncertain due to noise
+and sampling. The slope of the log-odds, the expected AUC with its interval, and warnings are all
+computed from this one posterior.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from skdp.utils._linalg import TINY
 _MEDIAN_D_PRIME = 1.45
 _D_PRIME_SPREAD = 0.4
 # Factor of the posterior standard deviation. With 1 the log loss is the same, but intervals of
-# 80 % hold 77 and 72 % of the areas in place of 84 and 79 %.
+# 80% hold 77 and 72% of the areas in place of 84 and 79%.
 _WIDER = 1.5
 # Median and standard deviation of the logarithm of the variance of scores within classes before it
 # is seen, the median in units of what public guesses of variances say. These are those of equally
@@ -53,7 +53,7 @@ _LARGEST = 100.0
 
 @dataclass(frozen=True)
 class ScoredClasses:
-    """Scores of clipped rows, and what is known of how they differ between classes.
+    """Scores of clipped rows, and the posterior of their differences between classes.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class ScoredClasses:
         of one score less the other (for two classes, in units of their direction).
 
     variances : ndarray of shape (n_classes, n_classes)
-        Of one score less the other, within classes.
+        Variance within classes of one score minus the other.
     """
 
     coefficients: np.ndarray
@@ -78,7 +78,7 @@ class ScoredClasses:
 
 @dataclass(frozen=True)
 class Distances:
-    """How far two classes lie apart along a direction, for each prior scale of all differences.
+    """The distance of two classes along a direction, for each prior scale of all differences.
 
     Attributes
     ----------
@@ -128,14 +128,15 @@ class Distances:
     def corrected_frequency(self, noisy, variance):
         """Return the frequency of the second class, corrected for its estimated error.
 
-        An error of the frequency leaves that much of the mean of all rows in the noisy difference
-        of the classes, so that its posterior mean, ``errors``, is known from it. As the prior of
-        differences makes the posterior too narrow, the correction is halved where it is certain.
+        An error of the frequency adds this multiple of the mean of all rows to the noisy
+        difference of the classes, which therefore estimates the error: ``errors`` is its posterior
+        mean. The prior of differences makes the posterior too narrow, so a certain correction is
+        halved.
 
         Parameters
         ----------
         noisy, variance : float
-            Of the frequency, and of the noise in it.
+            The noisy frequency, and the variance of its noise.
         """
         if not variance > 0:
             return noisy
@@ -148,12 +149,12 @@ class Distances:
 
 
 def likely_scales(d_primes, log_evidence):
-    """Return probabilities of scales d', by the evidence for them and by what tables have."""
+    """Return probabilities of scales d', by their evidence and prior."""
     return softmax(log_evidence + log_prior_of_scales(d_primes / _MEDIAN_D_PRIME, _D_PRIME_SPREAD))
 
 
 def likely_posteriors(posteriors):
-    """Return these probabilities of a list of ScaledPosterior."""
+    """Return the probabilities of scales of a list of ScaledPosterior."""
     return likely_scales(
         np.array([posterior.d_prime for posterior in posteriors]),
         np.array([posterior.log_evidence for posterior in posteriors]),
@@ -161,7 +162,7 @@ def likely_posteriors(posteriors):
 
 
 def mean_posterior(posteriors):
-    """Return mean weights and difference over these, and the covariance of the difference."""
+    """Return mean weights and difference over posteriors, and the difference's covariance."""
     likely = likely_posteriors(posteriors)
     means = np.array([posterior.difference for posterior in posteriors])
     deviations = means - likely @ means
@@ -246,7 +247,7 @@ class Separation:
 
     @property
     def slope(self):
-        """Return the slope of the log-odds in the score: that of least squares, over normal ones.
+        """Return the slope of the log-odds in the score, by least squares.
 
         With the posterior means of distance D and total variance T, E[D] / (E[T] - π(1 - π)E[D]²).
         """
@@ -256,7 +257,7 @@ class Separation:
 
 
 def _log_prior(variances, guess):
-    """Return the log-density of variances of scores before they are seen."""
+    """Return the prior log-density of variances of scores."""
     log = np.log(variances)
     return -(((log - np.log(guess)) / _VARIANCE_SPREAD) ** 2) / 2 - log
 
@@ -264,8 +265,7 @@ def _log_prior(variances, guess):
 def likely_variances(direction, total, noise, n_rows, guesses):
     """Return equally likely variances of the scores of all rows along a direction.
 
-    They are log-normal about a multiple of what public guesses say, before a noisy variance is
-    seen.
+    The prior is log-normal about a multiple of the public guesses.
 
     Parameters
     ----------
@@ -286,7 +286,7 @@ def likely_variances(direction, total, noise, n_rows, guesses):
     variances : ndarray of shape (n_variances,)
 
     guess : float
-        The median before.
+        The prior median.
     """
     guess = max(_MEDIAN_VARIANCE * (direction**2 @ guesses), _LEAST_GUESS)
     seen, noise = direction @ total @ direction, noise * (direction @ direction)
@@ -302,8 +302,8 @@ def likely_variances(direction, total, noise, n_rows, guesses):
 def d_primes(means, sds, variances, present):
     r"""Return d' of pairs of classes and its standard deviation.
 
-    A class without rows has none, so that with the probability p that both have some, the mean is
-    p d' and the mean square p (d'² + sd²).
+    If both classes have rows with probability p, the mean is p d' and the mean square
+    p (d'² + sd²), because d' is 0 without rows.
 
     Parameters
     ----------

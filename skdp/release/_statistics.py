@@ -1,4 +1,4 @@
-"""Noisy sums over private rows, with the size of their noise, and estimates made of them."""
+"""Noisy sums over private rows, the size of their noise, and estimates from them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,12 +18,11 @@ from skdp.release._parts import LARGEST_MEAN, Part, array, check_below, part, re
 from skdp.release._posterior import positive_mean
 from skdp.utils._linalg import NEGLIGIBLE, TINY
 
-# Of a row more in each count: an absent class keeps a frequency.
+# Pseudocount: an absent class keeps a positive frequency.
 _HALF = 0.5
-# More rows than any table has (rule of thumb). Sums of more, in units of the norm of rows, would
-# overflow in estimates.
+# More rows than any table has (rule of thumb); estimates from sums of more rows could overflow.
 _MOST_ROWS = 1e15
-# Of each sum, the field of its noise and the power of a row's norm in it.
+# For each sum, the field of its noise, and the power of a row's norm.
 _SUMS = {
     "counts": ("count_sd", 0),
     "total": ("total_sd", 1),
@@ -32,10 +31,10 @@ _SUMS = {
     "squares": ("square_sd", 0),
     "exits": ("exit_sd", 0),
 }
-# Smallest scale of a basis function: that of the widest bounds of a source is 1e-12.
+# Smallest scale of a basis function; the widest bounds of a source have the scale 1e-12.
 _LEAST_SCALE = 1e-13
-# Largest magnitude of a basis function between its bounds, and of its variance, where 1 is usual
-# (rule of thumb).
+# Largest magnitude of a basis function between its bounds, and of its variance; usually 1 (rule of
+# thumb).
 _LARGEST_VALUE = 1e3
 
 
@@ -43,17 +42,17 @@ _LARGEST_VALUE = 1e3
 class NoisyStatistics(Part):
     """Sums over rows z (encoded, centered, clipped to ‖z‖ ≤ R) of class y, with their noise.
 
-    Of the rows of one source or several, whose counts and totals are kept separate: sites differ
-    in both, and classes are separated within sites. Arrays of a single source may lack the axis
-    of sources.
+    The rows may come from several sources. Counts and totals are separate for each source, because
+    sites differ in both and classes are separated within sites. Arrays of a single source may
+    lack the axis of sources.
 
-    Noise is normal of mean zero and independent in each number, except that ``second`` is
-    symmetric. What depends on the number of rows is taken from ``counts``, never from the rows.
+    Noise is normal with mean zero and independent in each number, except that ``second`` is
+    symmetric. The number of rows is always computed from ``counts``.
 
     Attributes
     ----------
     counts : ndarray of shape (n_sources, n_classes)
-        Rows of each class; may be negative.
+        Noisy number of rows of each class; may be negative.
 
     total : ndarray of shape (n_sources, n_basis)
         Σ z.
@@ -76,26 +75,26 @@ class NoisyStatistics(Part):
         Standard deviations of the noise in each number; 0 without noise.
 
     contrast_sd : float
-        The same of ``contrast``.
+        Standard deviation of the noise in each number of ``contrast``.
 
     second_sd : float
-        The same of the diagonal of ``second``; off it, second_sd/√2.
+        Standard deviation of the noise on the diagonal of ``second``; off it, second_sd/√2.
 
     of_all_columns : ndarray of shape (2,) or None, default=None
-        For sums of some of the columns, what only the sums of all columns show: a lower bound of
-        the number of rows, and the result of ``clipping_effect``. None for all columns.
+        For sums of some of the columns, two values computed from the sums of all columns: a lower
+        bound of the number of rows, and the result of ``clipping_effect``. None for all columns.
 
     exits, exit_sd, exit_places : ndarray of shape (n_sources, n_cells), (n_sources,) and \
             (n_sources, n_cells), or None, default=None
-        Where the outcome is a time: rows by how they leave, see
-        :class:`~skdp.tabular.EventOutcome`, the standard deviation of the noise in each of these,
-        and the place of the residual of such rows between −1 and 1, by which they are counted as
-        numbers are.
+        If the outcome is a time: rows by kind of exit, see
+        :class:`~skdp.tabular.EventOutcome`; the standard deviation of the noise in each count;
+        and the residual of each kind of exit, rescaled from between −1 and 1 to 0–1. Rows are
+        summed with these residuals as numbers.
 
     squares, square_sd : ndarray of shape (1,) or None, default=None
-        Where the outcome is a number: the sum of the squared distances of its place between the
-        bounds, 0 to 1, from the mean of its source. The two classes are then the bounds, and a row
-        counts in both, by how near its number is to each.
+        If the outcome is a number, rescaled to 0–1: the sum of squared deviations from the mean of
+        its source. The two classes are then pseudo-classes, one per bound, and each row is split
+        between them.
 
     Examples
     --------
@@ -142,7 +141,7 @@ class NoisyStatistics(Part):
             object.__setattr__(self, name, array)
 
     def check(self, name: str, release: Any) -> None:
-        """Raise ValueError where sums are of more rows than any table has, or shares are none."""
+        """Raise ValueError if sums are of too many rows, or shares are invalid."""
         for key, content, noise, most in self.limits(_MOST_ROWS):
             for numbers in (content, noise):
                 check_below(numbers, most, f"{name}.{key}")
@@ -160,12 +159,12 @@ class NoisyStatistics(Part):
 
     @classmethod
     def added(cls, parts: Sequence[Self]) -> Self:
-        """Return the sums over the rows of all of them: sums add, and so do variances of noise.
+        """Return the sums over the rows of all parts: sums and variances of noise are added.
 
         Parameters
         ----------
         parts : sequence of NoisyStatistics
-            Of the same basis functions and radius, either all or none of all columns.
+            Sums of the same basis functions and radius; either all or none are of all columns.
         """
         of_all_columns = None
         if parts[0].of_all_columns is not None:
@@ -199,10 +198,10 @@ class NoisyStatistics(Part):
         Parameters
         ----------
         places : ndarray of shape (n_chosen,)
-            Their numbers.
+            Their indices.
 
         shrinkage : float or None
-            What ``clipping_effect`` returns for all; None where these are all.
+            The result of ``clipping_effect`` for all functions; None if all are selected.
         """
         of_all_columns = self.of_all_columns
         if shrinkage is not None:
@@ -216,7 +215,7 @@ class NoisyStatistics(Part):
         )
 
     def limits(self, n_rows: float) -> Iterator[tuple[str, np.ndarray, np.ndarray, float]]:
-        """Yield the name of each sum, itself, its noise, and the most that rows add up to.
+        """Yield name, sum, noise, and the largest possible sum over rows.
 
         Parameters
         ----------
@@ -231,7 +230,7 @@ class NoisyStatistics(Part):
 
     @property
     def centered_contrast(self) -> np.ndarray:
-        """Return ``contrast`` less the mean over the classes, which is noise alone."""
+        """Return ``contrast`` minus its mean over the classes, which is pure noise."""
         return self.contrast - self.contrast.mean(axis=0)
 
     @property
@@ -261,8 +260,8 @@ class NoisyStatistics(Part):
     def row_counts(self) -> np.ndarray:
         """Return positive rows of each class, ndarray of shape (n_classes,).
 
-        No row has a square above R², so that there are no fewer than the trace of ``second``
-        says, two standard deviations of its noise apart.
+        No row has a square above R². Therefore the number of rows is at least the trace of
+        ``second`` over R², minus two standard deviations of its noise.
         """
         counts = positive_counts(*self.pooled_counts)
         return counts * max(1.0, self._least_rows / counts.sum())
@@ -294,9 +293,9 @@ def measure_moments(statistics, basis, center=0.0, shrinkage=1.0):
     # μ_c = s_c/n_c, \qquad W = \frac{1}{N} \sum z z^T - \sum_c \frac{n_c}{N}
     # (μ_c μ_c^T - V_c),
     # where V_c, the variance of the noise of a mean, is a known one of the sums and of the counts.
-    # A mean beyond the radius R, in which no mean of rows can be, is brought to it.
-    # Rows that became cz when they were clipped were longer by the root of 1/E[c²], and so are the
-    # columns. On two tables (adult, flchain) at ε = 1 means are off by .004 and .009 (by .045 and
+    # A mean beyond the radius R, which no mean of rows can exceed, is shortened to R.
+    # Rows became cz when they were clipped; columns are rescaled by the root of 1/E[c²] to undo
+    # this. On two tables (adult, flchain) at ε = 1 means are off by .004 and .009 (by .045 and
     # .051 without this), and the median variance is .99 and .95 of the true one (.52 and .66).
     linear = basis.linear
     unclipped = basis.scale[linear]
@@ -373,7 +372,7 @@ class Statistics(Part):
 
     @property
     def effective_rows(self) -> float:
-        """Number of rows whose sums would be as informative without noise, approximately.
+        """Approximate number of rows whose sums would be as informative without noise.
 
         The noise in the mean of N rows of p columns has p v/N times the variance of sampling,
         where v is the variance of the noise in the contrasts in units of the squared radius.
@@ -393,7 +392,7 @@ class Statistics(Part):
 
     @cached_property
     def linear(self) -> LinearScores | None:
-        """Linear scores of the classes, see ``linear_scores``; None where there is a number."""
+        """Linear scores of the classes, see ``linear_scores``; None for a number."""
         if self.kind != "class":
             return None
         with np.errstate(all="ignore"):
@@ -401,12 +400,12 @@ class Statistics(Part):
 
     @cached_property
     def exits(self) -> Exits:
-        """How the rows of all sources leave, where the outcome is a time."""
+        """Exits of the rows of all sources, if the outcome is a time."""
         return Exits.of(*self.sums.pooled_exits)
 
     @cached_property
     def regression(self) -> LinearRegression | None:
-        """Linear regression of a number, see ``linear_regression``; None where there is none."""
+        """Linear regression of a number, see ``linear_regression``; None for classes."""
         if self.kind == "class":
             return None
         with np.errstate(all="ignore"):
@@ -414,11 +413,11 @@ class Statistics(Part):
 
     @classmethod
     def merge(cls, parts: Sequence[Self]) -> Self:
-        """Return the sums over the rows of all of them, which have the same basis functions."""
+        """Return the sums over the rows of several sources with the same basis functions."""
         return cls(NoisyStatistics.added([part.sums for part in parts]), parts[0].basis)
 
     def gains_by(self, other: Self) -> bool:
-        """Return whether adding the others makes these more informative, in any column order."""
+        """Return whether merging with the others makes these more informative."""
         return self.merge([self, other]).effective_rows > self.effective_rows
 
     def is_like(self, other: Self) -> bool:
@@ -434,7 +433,7 @@ class Statistics(Part):
         return bool((mine == others.swapaxes(0, 1)).all(axis=2).any())
 
     def check(self, name: str, release: Any) -> None:
-        """Raise ValueError unless there is a sound linear function of each column."""
+        """Raise ValueError unless each column has a valid linear function."""
         basis = self.basis
         linear = np.sort(basis.column[basis.order == 1])
         every = np.array_equal(linear, np.arange(release.n_features))
@@ -463,7 +462,7 @@ class Statistics(Part):
         require(small, f"{name}.basis", f"must have values and variances up to {_LARGEST_VALUE:g}")
 
     def restrict(self, columns: np.ndarray) -> Self:
-        """Return the sums of functions of some of the columns, exactly as they are."""
+        """Return the unchanged sums of functions of some of the columns."""
         basis, places = self.basis.select(columns)
         fewer = len(columns) < np.count_nonzero(self.basis.order == 1)
         shrinkage = clipping_effect(self.sums, self.basis) if fewer else None

@@ -1,4 +1,4 @@
-"""Statements about a release in plain words, for those responsible for it."""
+"""Statements about a release in plain words, for the people responsible for it."""
 
 from math import ceil, floor, inf, log10
 from textwrap import wrap
@@ -83,12 +83,12 @@ def _conditions(release):
 
 
 def result_lines(release):
-    """Return lines about the results, from the release's noisy numbers; they may be shown."""
+    """Return lines about the results, which are noisy and may be shown."""
     return release.model.result_lines(release)
 
 
 def large_delta(release):
-    """Return a sentence where δ is not below 1/n, n being the noisy number of a release, or ""."""
+    """Return a sentence if δ is not below 1 over the noisy number of rows, otherwise ""."""
     guarantee, moments = release.guarantee, release.moments
     if guarantee.relation != "add/remove" or moments is None:
         return ""
@@ -104,9 +104,9 @@ def large_delta(release):
 
 
 def warn_of_doubt(release, advice=""):
-    """Warn where a release may predict nothing, by its noisy numbers; its owner without advice.
+    """Warn if noisy numbers show that a release may predict nothing.
 
-    Warn its owner also of a δ above 1/n.
+    ``advice`` is for targets. Without it, for the owner, warn of a δ above 1/n too.
     """
     if not advice and large_delta(release):
         warn(large_delta(release), PrivacyLeakWarning)
@@ -208,7 +208,7 @@ def _labels(release):
 
 
 def _together(release):
-    """Return the joint guarantee of features and labels where each has its own."""
+    """Return the joint guarantee of features and labels that have separate guarantees."""
     both = release.record_guarantee
     if both is release.guarantee:
         return ""

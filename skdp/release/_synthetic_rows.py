@@ -1,14 +1,14 @@
 """Synthetic rows from noisy sums: marginals joined by a Gaussian copula, labels by the release.
 
-Each column has a normal variable behind it. A number is the quantile of the distribution of
-maximum entropy that has the column's means of its basis functions; a category is that of the
-interval that the variable falls into, as often as its share says; a value is missing as often as
-its share says. The variables have the correlations that give columns those of the noisy second
-moments, brought towards none as far as they may be noise.
+Each column is a function of a latent normal variable. A number is a quantile of the maximum
+entropy distribution with the column's means of basis functions. A category corresponds to an
+interval of the variable whose probability is the category's share. Values are missing at random
+with their share. The correlations of the latent variables reproduce the noisy second moments of
+the columns, shrunk towards zero according to their noise.
 
-Labels are drawn by the release's own probabilities of the rows. Rows that are drawn by class have
-of their class also what noise and the copula made different between the classes, which a flexible
-learner finds and real rows do not have.
+Labels are drawn by the probabilities that the release predicts for the rows. If rows were drawn by
+class, noise and the copula would create differences between classes that real rows do not have,
+and a flexible learner would learn them.
 """
 
 from dataclasses import dataclass
@@ -26,10 +26,10 @@ from skdp.release._unclipped import NumericFunctions, clipping_by_class, numeric
 from skdp.tabular import fitted_encoder
 from skdp.utils._linalg import positive_definite_floor
 
-# Smallest share of a category, where noise made it negative.
+# Smallest share of a category, used if noise makes a share negative.
 _LEAST_SHARE = 1e-4
 _LEAST_VARIANCE = 1e-6
-# Largest correlation of two columns, as larger noisy ones are not believed (rule of thumb).
+# Largest correlation of two columns; larger noisy ones are implausible (rule of thumb).
 _LARGEST = 0.95
 # Number of rows drawn to measure the effect of clipping on second moments, and of rounds
 # (measured: with three rounds the error of correlations of 20,000 rows is at most .03).
@@ -60,13 +60,14 @@ class _Column:
     Attributes
     ----------
     numbers : list of int
-        Of its encoded columns: a number, ranks, one of two values, or indicators of categories.
+        Indices of its encoded columns: a number, ranks, one of two values, or indicators of
+        categories.
 
     missing : int or None
-        Number of the indicator of missing values, among ``numbers`` for indicators.
+        Index of the indicator of missing values; for categories, one of ``numbers``.
 
     functions : NumericFunctions or None
-        Where it is a number.
+        Basis functions of a numeric column.
 
     order : ndarray of int
         Of the categories along the normal variable.
@@ -181,9 +182,9 @@ class SyntheticRows:
         return scores @ (linear / np.outer(self._scale, self._scale)) @ scores.T
 
     def _scores(self):
-        """Return the weights of encoded columns that stand for each column, and correlations.
+        """Return weights that score each column by its encoded columns, and correlations.
 
-        The latter are those of the column with the normal variable behind it.
+        The correlations are between the scores and the latent normal variables.
         """
         scores = np.zeros((len(self._columns), len(self._low)))
         attenuation = np.ones(len(self._columns))
@@ -229,7 +230,7 @@ def _believed(means, sums, basis):
 
 
 def _root_of_believed(correlations, doubt):
-    """Return a root of correlations, each shrunk towards zero by its noise."""
+    """Return a matrix root of the correlations, shrunk towards zero by their noise."""
     pairs = ~np.eye(len(correlations), dtype=bool)
     excess = correlations[pairs] ** 2 - doubt[pairs]
     true = max(excess.mean(), _LEAST_VARIANCE) if len(excess) else 1.0

@@ -1,4 +1,4 @@
-"""The model of noisy sums: scores that are sums over the columns of a table."""
+"""The model of a table: noisy sums, and scores that are sums over its columns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from skdp.release._times import TimePrediction
 
 @dataclass(frozen=True)
 class TableModel(Model):
-    """Noisy sums over rows, and coefficients that were found by noisy gradients, if any.
+    """Noisy sums over rows, and coefficients learned by noisy gradient descent, if any.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class TableModel(Model):
         The sums, from which moments and linear scores are estimated when they are first read.
 
     descent : Descent or None, default=None
-        Coefficients that take the place of those that follow from the sums.
+        Coefficients that replace those computed from the sums.
     """
 
     kind = "table"
@@ -70,19 +70,19 @@ class TableModel(Model):
             return self.descent.calibrated(self.statistics)
 
     def places(self, rows: np.ndarray) -> np.ndarray:
-        """Return the expected place of a number between its bounds for each row."""
+        """Return the expected number of each row, rescaled to 0–1 between its bounds."""
         return self.regression.predict(rows)
 
     @cached_property
     def hazards(self) -> RelativeHazards:
-        """Log-hazards and their baseline, where the outcome is a time."""
+        """Log-hazards and their baseline, if the outcome is a time."""
         with np.errstate(all="ignore"):
             if self._scores is not None:
                 return measured_hazards(self.statistics, self._index, self._scores.value)
             return relative_hazards(self.statistics, self._index)
 
     def _index(self, rows):
-        """Return what log-hazards are linear in."""
+        """Return the linear score that log-hazards depend on."""
         return self.places(rows) if self._scores is None else self._scores.scores(rows)[:, 0]
 
     def risks(self, rows: np.ndarray) -> np.ndarray:
@@ -91,7 +91,7 @@ class TableModel(Model):
 
     @cached_property
     def prediction(self) -> ClassPrediction:
-        """What follows for rows and outcomes, by what the sums are about."""
+        """The prediction for rows and outcomes, by the kind of the outcome."""
         return _PREDICTIONS[self.statistics.kind](self)
 
     def effective_rows(self, release: Any) -> float:
@@ -108,24 +108,24 @@ class TableModel(Model):
         return self.linear.scores(rows)
 
     def sample(self, n: int, release: Any, random_state: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return synthetic rows of a table, labeled by the probabilities that they have here."""
+        """Return synthetic rows of a table, labeled by this model's probabilities."""
         if release.encoder is None and self.prediction.draws_normal_rows:
             return super().sample(n, release, random_state)
         rows = SyntheticRows(self.statistics, release.encoder).draw(n, random_state)
         return rows, self.prediction.sample(release, rows, random_state)
 
     def restrict(self, columns: np.ndarray, release: Any) -> Self:
-        """Return the sums of functions of some of the columns, exactly as they are."""
+        """Return the unchanged sums of functions of some of the columns."""
         descent = self.descent
         if descent is not None and len(columns) == release.n_features:
             descent = descent.reordered(columns)
         else:
-            descent = None  # of fewer columns the sums alone have a marginal
+            descent = None  # only the sums can be marginalized to fewer columns
         return type(self)(self.statistics.restrict(columns), descent)
 
     @classmethod
     def merge(cls, models: Sequence[Self]) -> Self:
-        """Return the sums of all rows, and the mean of coefficients where all have some."""
+        """Return the sums of all rows, and mean coefficients if all models have coefficients."""
         statistics = Statistics.merge([model.statistics for model in models])
         descents = [model.descent for model in models]
         if any(descent is None for descent in descents):
@@ -147,7 +147,7 @@ class TableModel(Model):
         ]
 
 
-# By what the sums are about.
+# By the kind of the outcome.
 _PREDICTIONS = {
     prediction.kind: prediction
     for prediction in (ClassPrediction, NumberPrediction, TimePrediction)

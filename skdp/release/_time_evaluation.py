@@ -1,20 +1,21 @@
 r"""Rows with and without an event by public times, from noisy counts of private rows.
 
-Of each row, at each public time t, is counted the bin of the predicted probability of the event by
-t, and whether the row is there at t, has had the event by then, or left before without it. Of the
-latter it is not known whether they would have had the event. Kaplan and Meier's estimate within a
-bin shares them out: the survival S at t of a bin is the solution of
+At each public time t, rows are counted by bin of the predicted probability of the event by t and
+by status: still observed at t, event by then, or censored before. Whether censored rows would have
+had the event is unknown. The Kaplan–Meier estimate within a bin distributes them: the survival S
+of a bin at t is the solution of
 
 .. math:: n S = s + l S / m(S), m(S) = \sum_k w_k S^{g_k},
 
-with n rows in the bin, s of them there at t, and l that left before, whose own survival is S over
-that at the time when they left (Efron, 1967). When they left, :math:`w_k`, and the course of the
-hazard up to t, :math:`g_k` from 0 to 1, are not known by bin: they follow from the counts of all
-rows at the public times before t, if hazards of bins are proportional over time. Within an
-interval between these times, hazards are constant and rows leave evenly.
+for n rows in the bin, s of them observed at t, and l censored before, whose expected survival is S
+divided by the survival at the time of censoring (Efron, 1967). The distribution of censoring times
+:math:`w_k`, and the course of the hazard up to t, :math:`g_k` from 0 to 1, are not known by bin.
+They are estimated from the counts of all rows at the public times before t, assuming that hazards
+of bins are proportional over time. Between these times, hazards are constant and censoring is
+uniform.
 
-What is left are rows with and without the event in each bin, as of two classes: the area under
-their ROC curve is that of cumulative cases and dynamic controls.
+The result is the number of rows with and without the event in each bin, as for two classes. The
+area under their ROC curve is the cumulative/dynamic AUC.
 """
 
 from itertools import pairwise
@@ -26,7 +27,7 @@ import pandas as pd
 from skdp.release._score_posterior import Bins
 from skdp.utils._linalg import NEGLIGIBLE, TINY
 
-# Ways in which a row is at a time: there, with the event by then, or left before.
+# States of a row at a time: still observed, event by then, or censored before.
 N_STATES = 3
 # Public times unless others are given, in units of the horizon.
 DEFAULT_TIMES = (0.25, 0.5, 0.75)
@@ -37,14 +38,15 @@ TIME_BINS = Bins(-5.0, 3.0, 20)
 # Places within an interval at which rows leave, and steps of Newton's method (rules of thumb).
 _PLACES = (np.arange(4) + 0.5) / 4
 _N_STEPS = 10
-# Rounds in which the course of the hazard in a bin follows from that of all rows.
+# Number of rounds that estimate the course of a bin's hazard from the hazard of all rows.
 _N_COURSES = 5
 
 
 def by_event(rows, histograms):
     """Return expected rows without and with the event, (n_times, n_draws, 2, n_bins).
 
-    Of rows of each state, (n_times, n_draws, 3, n_bins); hazards are those of the histograms.
+    The argument has rows of each state, (n_times, n_draws, 3, n_bins), and the histograms give the
+    hazards.
     """
     hazards, leaving = _hazards(histograms.sum(axis=-1))
     found = np.empty((*rows.shape[:2], 2, rows.shape[-1]))
@@ -65,12 +67,12 @@ def _hazards(totals):
 
 def _survival(rows, hazards, leaving):
     """Return the share of rows without the event at the last time, (n_draws, n_bins)."""
-    # Where leaving does not depend on the event, the density of the intervals in which rows leave.
+    # If censoring does not depend on the event, the distribution of the intervals of censoring.
     density = np.exp(leaving - np.cumsum(leaving)) * -np.expm1(-leaving)
     course = hazards / hazards.sum()
     mean = rows.mean(axis=0, keepdims=True)
     for _ in range(_N_COURSES):
-        # The hazard of all rows is that of a bin, times the mean over bins of those still there.
+        # The hazard of all rows is the hazard of a bin, times the mean over rows still observed.
         log = -np.log(_solved(mean, course, density)[0])
         middle = np.cumsum(course) - course / 2
         still = mean[0].sum(axis=0) * np.exp(-np.outer(middle, log))
@@ -140,7 +142,7 @@ def time_lines(table):
 
 
 def times_fault(times, outcome):
-    """Return why an evaluation cannot have these public times, or None."""
+    """Return why an evaluation cannot use these public times, or None."""
     numbers = all(isinstance(t, int | float) and not isinstance(t, bool) for t in times)
     if not numbers or not 1 <= len(times) <= MOST_TIMES:
         return f"1 to {MOST_TIMES} numbers"

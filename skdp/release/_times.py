@@ -13,9 +13,9 @@ from skdp.release._prediction import ClassPrediction, refuse_deviations
 from skdp.tabular import numbers
 from skdp.utils._survival import StepFunction, concordance_index
 
-# Points of a curve, ten in each interval, between which it is a step.
+# Points at which a curve steps, ten in each interval.
 _PLACES = np.arange(1, 10 * N + 1) / 10
-# Draws of the band of a curve.
+# Number of draws for the band of a curve.
 _DRAWS = 200
 
 
@@ -32,7 +32,7 @@ def curves(outcome, values, at_zero, return_array):
         return values
     times = np.append(0.0, outcome.curve_times)
     functions = [StepFunction(times, np.append(at_zero, row)) for row in values]
-    # An array of objects, as assigning a list would call them.
+    # An array of objects; assigning a list would call them.
     result = np.empty(len(functions), dtype=object)
     result[:] = functions
     return result
@@ -101,7 +101,7 @@ class TimePrediction(ClassPrediction):
         return concordance(release.outcome, y, predicted, "Release.score")
 
     def tags(self) -> dict[str, Any]:
-        """Return what scikit-learn asks of an estimator's kind; it knows none of times."""
+        """Return scikit-learn's tags of the kind of estimator; times have none."""
         return {"estimator_type": None}
 
     def doubt(self) -> str | None:
@@ -115,7 +115,7 @@ class TimePrediction(ClassPrediction):
         )
 
     def sample(self, release: Any, rows: np.ndarray, random_state: Any) -> np.ndarray:
-        """Return events and times that rows may have had, as a structured array."""
+        """Return random events and times given the rows, as a structured array."""
         outcome, model = release.outcome, self.model
         factors = np.exp(model.risks(rows))
         n, ends = len(rows), np.append(0.0, outcome.ends)

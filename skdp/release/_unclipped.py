@@ -1,9 +1,9 @@
-"""Means of rows before they were clipped, from noisy sums of clipped ones.
+"""Means of rows before clipping, from noisy sums of clipped rows.
 
-A row z becomes cz with c = min(1, R/‖z‖). Its squared norm is the same for every row except for
-numeric columns, whose share follows from their distributions; these follow from the means
-of their basis functions. So the norm's distribution in each class is known, and with it the
-effect of clipping on means: E[cz] = E[c] E[z] + cov(c, z).
+A row z is clipped to cz with c = min(1, R/‖z‖). Its squared norm is the same for every row except
+for the contribution of numeric columns. Their distributions are estimated from the means of their
+basis functions. This yields the distribution of the norm in each class, and the effect of
+clipping on means: E[cz] = E[c] E[z] + cov(c, z).
 """
 
 from dataclasses import dataclass
@@ -93,20 +93,20 @@ class NumericFunctions:
     Attributes
     ----------
     places : ndarray of shape (n_functions,)
-        Their numbers, the linear one first.
+        Indices of the functions, the linear one first.
 
     values : ndarray of shape (n_places,)
-        Where the column may lie between its bounds, 0 and 1: on the steps of its schema where
-        these are few, otherwise at :data:`PLACES`.
+        Possible values of the column, rescaled to 0–1: the steps of its schema if these are few,
+        otherwise :data:`PLACES`.
 
     table : ndarray of shape (n_places, n_functions)
-        Values of the functions there.
+        Values of the functions at ``values``.
 
     missing : int or None
-        Number of the function that indicates a missing value, where there is one.
+        Index of the function that indicates a missing value, if any.
 
     middle : ndarray of shape (n_functions,)
-        Their values for a missing value.
+        Values of the functions for a missing value.
     """
 
     places: np.ndarray
@@ -146,7 +146,7 @@ def numeric_functions(basis, schema):
 
 
 def _steps(column):
-    """Return the positions that a column may have on its scale, None where they are many."""
+    """Return the possible values of a column on its scale, or None if there are many."""
     if isinstance(column, CategoryColumn):
         return np.linspace(0, 1, len(column.categories)) if column.ordered else None
     if column.step is None or (column.high - column.low) / column.step >= len(PLACES):
@@ -177,7 +177,7 @@ class Clipping:
         Variances of the systematic error of the estimate of E[z].
 
     means : ndarray of shape (n_classes, n_basis)
-        E[z]; for classes of few rows, shrunk towards that of all rows.
+        E[z]; for classes of few rows, shrunk towards the mean of all rows.
 
     square_factors : ndarray of shape (n_basis,)
         E[c²z²]/E[z²] over all rows, of linear functions of numeric columns.
@@ -239,7 +239,7 @@ def clipping_by_class(statistics, schema):
 
 
 def _reliable_means(sums, counts):
-    """Return means of clipped rows of each class, shrunk towards that of all by their noise."""
+    """Return means of clipped rows by class, shrunk towards the overall mean by their noise."""
     means = sums.class_sums / counts[:, np.newaxis]
     noise = means.shape[1] * (sums.contrast_sd / counts) ** 2
     return shrunk_vectors(means, sums.total.sum(axis=0) / counts.sum(), noise)

@@ -1,4 +1,4 @@
-"""Sums over private rows that arrive in parts, kept by their owner until they are released."""
+"""Exact sums over private rows that arrive in parts."""
 
 import os
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from skdp.source._private_rows import SummationPlan
 
 @dataclass(frozen=True, eq=False, repr=False)
 class UnprotectedSums:
-    """Sums **without any noise**, and the plan of the summation; for other processes of the owner.
+    """Sums **without any noise**, with their plan; for other processes of the owner only.
 
     Attributes
     ----------
@@ -40,23 +40,23 @@ def _unprotected(plan, *parts):
 
 
 class StatisticsAccumulator:
-    """Exact sums over private rows, **without any noise**: they must stay with their owner.
+    """Exact sums over private rows, **without any noise**: never give them to anybody else.
 
-    Made by :meth:`DPStatisticsSource.accumulator`. Rows are added in chunks, here or in other
-    processes, and forgotten; neither order nor chunks change a bit of the result. Memory
-    grows only with the number of people, where people are protected, and not with that of rows.
-    Several threads may add chunks at the same time. :meth:`DPStatisticsSource.fit_accumulated`
-    makes a release of the sums, and spends ε and δ; rows may be added afterwards, and each further
-    release spends again.
+    :meth:`DPStatisticsSource.accumulator` makes an accumulator. Add rows in chunks, here or in
+    other processes; rows are not stored, and neither their order nor the chunks change a bit of
+    the result. Memory does not grow with the number of rows, only with the number of people if
+    people are protected. Several threads may add chunks at the same time.
+    :meth:`DPStatisticsSource.fit_accumulated` makes a release of the sums and spends ε and δ. Rows
+    may be added afterwards; each further release spends ε and δ again.
 
-    It refuses to be pickled or copied, because a pickle would contain the private sums themselves.
-    Processes that work for the owner exchange them by :meth:`unprotected_sums` and
-    :meth:`add_unprotected_sums`, whose names say what they are.
+    An accumulator cannot be pickled or copied, because the pickle would contain private sums.
+    Processes that work for the owner exchange sums by :meth:`unprotected_sums` and
+    :meth:`add_unprotected_sums`.
 
     Parameters
     ----------
     plan : SummationPlan
-        What is public about the rows.
+        The public properties of the rows.
 
     See Also
     --------
@@ -80,11 +80,11 @@ class StatisticsAccumulator:
     def __init__(self, plan: SummationPlan) -> None:
         self.plan = plan
         self._sums = plan.no_sums
-        # Apart from the sums, which are replaced with every chunk: there may be many people.
+        # Stored separately from the sums, which each chunk replaces, as there may be many people.
         self._persons: set[Any] = set()
-        # Whether anything was added, with rows or without: this says nothing about the rows.
+        # Whether a chunk was added, even an empty one, so that this reveals nothing about rows.
         self._was_added_to = False
-        # Several threads may add chunks: none may get lost, and no person may come twice.
+        # Several threads may add chunks: none may get lost, and no person may be added twice.
         self._lock = Lock()
 
     def add(
@@ -95,11 +95,11 @@ class StatisticsAccumulator:
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Private rows; there may be none. Besides arrays and DataFrames of pandas, tables in
-            Arrow's format, of pyarrow, polars and others, are read without a copy.
+            Private rows, possibly none. Besides arrays and pandas DataFrames, tables in Arrow's
+            format, such as from pyarrow or polars, are read without a copy.
 
         y : array-like of shape (n_samples,)
-            Their classes; may be a column in Arrow's format too.
+            Classes of the rows; may be a column in Arrow's format too.
 
         groups : array-like of shape (n_samples,), default=None
             The person whom each row belongs to: whole numbers in all chunks, or text in all. All
@@ -140,19 +140,19 @@ class StatisticsAccumulator:
         Parameters
         ----------
         path : str, path-like or list of these
-            A file, a folder of them, or several files. Folders named as ``year=2020`` become a
-            column too.
+            A file, a folder of files, or several files. Folder names such as ``year=2020`` become
+            a column.
 
         label : str or None, default=None
-            Name of the column of classes, or numbers. None where the outcome is a time to an
-            event, whose two columns it names itself.
+            Name of the column of classes or numbers. None if the outcome is a time to an event,
+            which names its two columns.
 
         group : str or None, default=None
             Name of the column of people's IDs, as ``groups`` in :meth:`add`. All
             rows of a person must be adjacent; batches never split them.
 
         batch_size : int, default=65536
-            Rows at a time.
+            Number of rows read at a time.
 
         Raises
         ------
@@ -186,13 +186,13 @@ class StatisticsAccumulator:
         self.add_unprotected_sums(apart.unprotected_sums())
 
     def add_dask(self, X: Any, y: Any, groups: Any = None) -> None:
-        """Add the rows of Dask collections, which are summed chunk by chunk where they are.
+        """Add the rows of Dask collections; each worker sums its own chunks.
 
-        The scheduler that Dask is set to use adds up the chunks' sums as a tree; nothing is
-        released. The chunks of a worker that dies are summed again by another one, and
-        each counts once: sums are added here when those of all chunks have arrived. What passes
-        between workers is **not protected**: sums without noise, the IDs of people where these
-        are protected, and rows that Dask itself moves.
+        The Dask scheduler adds the sums of the chunks as a tree; nothing is released. If a worker
+        dies, another one sums its chunks again. Each chunk counts once, because sums are added to
+        the accumulator only when the sums of all chunks have arrived. Data that pass between
+        workers are **not protected**: sums without noise, IDs of people if these are protected,
+        and rows that Dask itself moves.
         Scheduler and workers must belong to the owner, and their connections must be encrypted
         where others could listen.
 
@@ -207,8 +207,8 @@ class StatisticsAccumulator:
         Raises
         ------
         ValueError
-            As for :meth:`add`, or when these are no Dask collections, or their chunks do not
-            correspond. Nothing is added then.
+            As for :meth:`add`, or when the arguments are not Dask collections with equal chunks.
+            Nothing is added then.
 
         RuntimeError
             When the workers of a chunk died repeatedly. Nothing is added then.
@@ -221,7 +221,7 @@ class StatisticsAccumulator:
         Returns
         -------
         sums : UnprotectedSums
-            For :meth:`add_unprotected_sums`. Not to be stored or sent to anybody else.
+            For :meth:`add_unprotected_sums`. Never store them or send them to anybody else.
 
         Examples
         --------
@@ -245,14 +245,13 @@ class StatisticsAccumulator:
         Parameters
         ----------
         sums : UnprotectedSums
-            From :meth:`unprotected_sums`. The caller must not add them twice; only where people
-            are protected is this noticed.
+            From :meth:`unprotected_sums`. Do not add them twice: an error detects this only if
+            people are protected.
 
         Raises
         ------
         ValueError
-            When they are sums of other columns or classes, or of people who already have rows
-            here.
+            When columns or classes differ, or when a person already has rows in this accumulator.
         """
         if not self.plan.is_same(sums.plan):
             raise ValueError(
@@ -269,7 +268,7 @@ class StatisticsAccumulator:
             self._was_added_to = True
 
     def _refuse_untouched(self):
-        """Raise ValueError where nothing was added, as after a call that failed."""
+        """Raise ValueError if nothing was added, for example because a call failed."""
         if not self._was_added_to:
             raise ValueError(
                 "Nothing was added to the 'accumulator' parameter, and a release of it would be "

@@ -1,7 +1,7 @@
-"""How private rows come in: one check for tables, one for labels, one for the IDs of people.
+"""Input checks of private data: one for tables, one for labels, one for the IDs of people.
 
-Each is used by everything that takes private rows: sources, accumulators, bounds, evaluations and
-the commands. Types decide, not values, wherever that is possible; no message quotes a value.
+Sources, accumulators, bounds, evaluations and commands all use them. Wherever possible, checks
+depend on types rather than values. No message quotes a value.
 """
 
 from math import inf
@@ -20,14 +20,14 @@ from skdp.utils._labels import natural_labels
 from skdp.utils._private_data import validate_private_data
 from skdp.utils._warnings import warn
 
-# Most classes that are taken from numbers, or from text that hardly repeats (rule of thumb).
+# Largest number of classes taken from numbers, or from text that hardly repeats (rule of thumb).
 _MOST_CLASSES = 50
 # Missing values in a column of objects, besides NaN.
 _MISSING = {type(None), type(pd.NA), type(pd.NaT)}
 
 
 def read_numbers(estimator, X, **settings):
-    """Return rows of numbers, see :func:`validate_private_data`; errors say what tables need."""
+    """Return rows of numbers, see :func:`validate_private_data`; errors advise on tables."""
     try:
         return validate_private_data(estimator, X, **settings)
     except (TypeError, ValueError) as error:
@@ -55,7 +55,7 @@ def check_labels(y, X):
 
 
 def read_outcome(y, X, outcome):
-    """Return the columns of y, of any type, one label each for each row."""
+    """Return the columns of y, of any type, each with one label per row."""
     try:
         columns = outcome.parts(y)
     except Exception:  # an error of y may quote private values
@@ -71,14 +71,14 @@ def read_outcome(y, X, outcome):
 
 
 def check_outcome(y, labels, outcome):
-    """Raise ValueError where the type of y, or of its columns, is not that of an outcome."""
+    """Raise ValueError if the type of y, or of its columns, does not fit the outcome."""
     refusal = outcome.refusal(y, *labels)
     if refusal is not None:
         raise ValueError(refusal)
 
 
 def _column(y):
-    """Return labels, or a single column of them, as an array; None where they are no column."""
+    """Return labels, or a single column of labels, as an array; None for anything else."""
     if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
         warn(
             "A column-vector y was passed when a 1d array was expected. Pass y.ravel(), or the "
@@ -93,7 +93,7 @@ def _column(y):
 
 
 def classes_of(labels):
-    """Return the outcome that is one of the classes in labels, of which there may be none yet."""
+    """Return the outcome whose classes are the labels that occur, possibly none."""
     if labels is None:
         raise ValueError(
             "The 'classes' parameter of DPStatisticsSource is needed where rows arrive in parts: "
@@ -103,7 +103,7 @@ def classes_of(labels):
     refuse_measurements(y, "DPStatisticsSource")
     labels = y.tolist()
     different: list = sorted(set(labels), reverse=True) if _alike(labels) else [None]
-    # Of several spellings of a class, as "1" and "1.0", the first.
+    # The first of several spellings of a class, such as "1" and "1.0".
     spellings = {canonical(label): label for label in different}
     if None in spellings:
         raise ValueError(
@@ -158,7 +158,7 @@ def listed_classes(given):
 def _alike(labels):
     """Return whether labels are all text, or all real numbers that a release can hold.
 
-    An array of both would convert all to text, which equals no number in y.
+    An array of both would convert numbers to text, which equals no number in y.
     """
     if all(isinstance(label, str) for label in labels):
         return True
@@ -173,7 +173,7 @@ def _alike(labels):
 def refuse_measurements(y, where):
     """Raise ValueError where labels look like measurements, names or IDs rather than classes.
 
-    Before any work: each class costs time, memory and noise.
+    This comes before any work, because each class costs time, memory and noise.
     """
     different = len(set(y.tolist())) if y.dtype.kind in "OUS" else len(np.unique(y))
     if different <= _MOST_CLASSES:
@@ -190,7 +190,7 @@ def refuse_measurements(y, where):
 
 
 def check_budget(where, epsilon, delta):
-    """Raise ValueError unless ε and δ are parameters that a function may have."""
+    """Raise ValueError unless ε and δ are valid parameters of a function."""
     for name, value, most in (("epsilon", epsilon, inf), ("delta", delta, 1)):
         number = isinstance(value, Real) and not isinstance(value, bool)
         if not (number and value > 0 and (value < most or most == inf)):
@@ -202,7 +202,7 @@ def check_budget(where, epsilon, delta):
 
 
 def read_persons(groups, n_samples, where):
-    """Return whose each row is, as IDs in one form; None where each row is protected by itself."""
+    """Return the ID of each row's person in one form; None if single records are protected."""
     # IDs are whole numbers, or text, in which numbers are the same IDs. Other types can represent
     # a person in several ways, as dates in other units or floats of other widths do: a single
     # broken number would turn all IDs into floats, in which large ones collide, and a person who
@@ -248,7 +248,7 @@ def group_sizes(persons):
 
 
 def row_weights(persons, n_rows):
-    """Return the weight of each row in units of 1/ROW: of a person, rows add up to one at most."""
+    """Return the weight of each row in units of 1/ROW: a person's rows add up to at most one."""
     if persons is None:
         return np.full(n_rows, ROW, dtype=np.int64)
     return ROW // group_sizes(persons)[0]

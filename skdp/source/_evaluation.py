@@ -1,4 +1,4 @@
-"""Evaluating a model on private rows: exact histograms of scores, and their noise."""
+"""Private evaluation of a model: exact histograms of scores, and their noise."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +39,7 @@ from skdp.source._publication import default_settings, publish, sealed, whole_gu
 from skdp.tabular import ClassOutcome, Outcome, numbers, outcome_from
 from skdp.utils._frames import as_frame
 
-# Of which models the outcome is to be stated, by its kind, and how.
+# By kind of outcome: the models that need an 'outcome' parameter, and an example.
 _STATED = {
     "number": (
         "a regressor: the public bounds of the number",
@@ -68,50 +68,49 @@ def evaluate_privately(
     name: str = "evaluation",
     random_state: int | np.random.RandomState | None = None,
 ) -> PrivateEvaluation:
-    r"""Evaluate a classifier, a regressor or a model of times on private rows, behind noise.
+    r"""Evaluate a classifier, regressor or survival model on private rows, with noise.
 
-    An owner can thus state how accurate a release is without showing rows, and a target with
-    private labels how accurate it is there. Rows are counted by class and by public bins of
-    the model's log-odds, and Gaussian noise is added to the counts: one row adds 1 to one count,
-    or, with K ≥ 3 classes, to one for each class, which is a sensitivity of :math:`\sqrt{K}`.
-    Everything else is computed from the noisy counts.
+    The owner of private rows can publish how accurate a model is without showing the rows. So can
+    a target whose labels are private. Everything is computed from noisy counts:
 
-    Where the outcome is a number, rows are counted by public cells of (prediction, outcome) and by
-    whether the outcome is inside the 80 % interval of its prediction, if ``predict`` has
-    ``return_std``; and the sizes and squares of errors, and of the outcomes, are summed. Outcomes
-    and predictions beyond the public bounds count as the bounds. One row changes all these
-    numbers, each divided by its public scale, by at most 1 in Euclidean norm.
-
-    Where the outcome is a time to an event, rows are counted for each of T public times: by public
-    bins of the log-odds of the event by then, and by whether the row is there at the time, had the
-    event by then, or left before. One row adds 1 to one count for each time, which is a
-    sensitivity of :math:`\sqrt{T}`. Rows that left before are shared out by Kaplan and Meier's
-    estimate within the bins: **it is assumed** that leaving does not depend on when the event
-    would have been among rows of similar probability, nor, in how it is spread over the time
-    before a public time, on the probability, and that hazards of rows are proportional over time.
+    - **Classes.** Rows are counted by class and by public bins of the model's log-odds, and
+      Gaussian noise is added to the counts. One row adds 1 to one count or, with K ≥ 3 classes, to
+      one count for each class, so the sensitivity is :math:`\sqrt{K}`.
+    - **Numbers.** Rows are counted by public cells of (prediction, outcome). If ``predict`` has
+      ``return_std``, rows whose outcome is inside the 80% interval of its prediction are counted
+      too. The absolute and squared errors, the outcomes and their squares are summed. Outcomes
+      and predictions are clipped to the public bounds. One row changes all these numbers, each
+      divided by its public scale, by at most 1 in Euclidean norm.
+    - **Times to an event.** For each of T public times, rows are counted by public bins of the
+      log-odds of the event by then, and by their status: still observed, event, or censored
+      before. One row adds 1 to one count for each time, so the sensitivity is :math:`\sqrt{T}`.
+      Rows censored before are distributed by the Kaplan–Meier estimate within each bin. **This
+      assumes** that, within a bin, censoring does not depend on the time of the event; that the
+      distribution of censoring times before a public time is the same in all bins; and that
+      hazards are proportional over time.
 
     **What is guaranteed**: whole records with their labels (add/remove), or with ``groups`` whole
-    people, each of whose k rows counts 1/k. The model is not covered: a model that was trained on
-    these rows without protection reveals them by itself, and its evaluation on them is
-    optimistic. The score of a row must depend on this row alone, as that of a fitted classifier
-    does but for its last digits, which depend on the place of a row in a call and on how many rows
-    there are. So the model is called with 256 rows at a time, copies among them, at places that
-    depend on each row alone; and equal rows are scored once.
+    people, each of whose k rows counts 1/k. The model itself is not covered: a model trained on
+    these rows without protection may reveal them, and its evaluation on them is optimistic. The
+    score of a row must not depend on other rows. Even in a fitted classifier, the last digits of a
+    score depend on the size of a batch and on the position in it. Therefore the model is called
+    with batches of 256 rows, padded with copies; the position of a row depends on the row alone,
+    and equal rows are scored once.
 
     Parameters
     ----------
     model : Release, or fitted classifier with ``predict_proba``, or fitted regressor
-        Or a fitted model with ``predict_survival_function``, as scikit-survival's. Preferably one
-        that was not trained on these rows.
+        Or a fitted model with ``predict_survival_function``, such as scikit-survival's. Prefer a
+        model that was not trained on these rows.
 
     X : array-like of shape (n_samples, n_features) or DataFrame
-        Private rows, as the model takes them.
+        Private rows, in the form that the model expects.
 
     y : array-like of shape (n_samples,), or DataFrame
-        Private labels; of a time a structured array of event and time, or a table with these
-        columns. Rows whose class the model does not know are left out silently, and so are
-        those whose outcome is no number, or no event and time, where it should be one; five events
-        or times that cannot be read are refused.
+        Private labels; for times, a structured array of event and time, or a table with these
+        columns. Rows are left out silently if the model does not know their class, or if their
+        number or event and time is missing or unreadable. Five unreadable events or times raise an
+        error.
 
     epsilon : float, default=1.0
         Privacy loss. ``inf`` adds no noise, and warns.
@@ -120,16 +119,16 @@ def evaluate_privately(
         Slack δ.
 
     outcome : mapping or None, default=None
-        Of a regressor: the public bounds of the number, such as ``{"type": "number", "low": 0,
-        "high": 80}``, with ``log`` where it is judged on a logarithmic scale. Noise is relative to
-        their distance: bounds that hardly any outcome comes near cost accuracy. Of a model of
-        times: the public horizon, such as ``{"type": "event", "horizon": 1825}``. None: the
-        ``outcome`` of the model, which a release has.
+        For a regressor, the public bounds of the number, such as ``{"type": "number", "low": 0,
+        "high": 80}``, with ``"log": True`` to evaluate on a logarithmic scale. Noise is
+        proportional to the distance between the bounds, so bounds that are too wide cost accuracy.
+        For a survival model, the public horizon, such as ``{"type": "event", "horizon": 1825}``.
+        None: the ``outcome`` attribute of the model, such as a release's.
 
     times : sequence of float or None, default=None
-        Of a model of times: public times at which it is evaluated, above 0 and up to the horizon,
-        ascending. Each costs accuracy of the others. None: a quarter, half and three quarters of
-        the horizon.
+        For a survival model, public times of evaluation, above 0, up to the horizon and in
+        ascending order. Each further time makes the others less accurate. None: a quarter, half
+        and three quarters of the horizon.
 
     groups : array-like of shape (n_samples,) or None, default=None
         The person whom each row belongs to: whole people are protected.
@@ -138,10 +137,10 @@ def evaluate_privately(
         Charged before noise is drawn.
 
     name : str, default="evaluation"
-        Of the ledger's entry.
+        Name of the ledger's entry.
 
     random_state : int, RandomState instance or None, default=None
-        A seed warns: whoever knows it can remove the noise.
+        For tests only: anyone who knows the seed can remove the noise. A seed warns.
 
     Returns
     -------
@@ -157,7 +156,7 @@ def evaluate_privately(
         When the ledger does not allow it; no noise is drawn.
 
     RuntimeError
-        When the model fails on these rows. Its message is withheld, as it may quote them.
+        When the model fails on these rows. The model's message is withheld, as it may quote them.
 
     Warns
     -----
@@ -247,18 +246,18 @@ def evaluate_privately(
 
 
 class _Kind(NamedTuple):
-    """What is public about how rows are counted."""
+    """The public properties of the counts for a kind of outcome."""
 
     shape: tuple
     count: Callable
-    # How far one row changes all counts together, each in units of its scale.
+    # Sensitivity: the norm of one row's change of all counts, each in units of its scale.
     sensitivity: float
     scales: np.ndarray
-    # What the guarantee says: what gets noise, what is covered, and what is known besides.
+    # Texts of the guarantee: the mechanism, what is covered, and what is public.
     noisy: str
     covered: str
     public: str
-    # More fields of the evaluation, from noisy sums besides the histograms.
+    # Further fields of the evaluation, from noisy sums besides the histograms.
     more: Callable
 
 
@@ -266,7 +265,7 @@ def _of_classes(model, outcome, times):
     """Return how rows are counted by class and score."""
     _refuse_times(times)
     n_scores = 1 if outcome.n_cells == 2 else outcome.n_cells
-    # All counts change by the root of the number of histograms, each by 1 in one bin.
+    # A row changes one bin of each histogram by 1: the norm is the root of their number.
     shape, sensitivity = (n_scores, 2, SCORE_BINS.n), np.sqrt(n_scores)
     said = "histograms of scores", "scores", "classes, the bins"
     count = partial(_counts, outcome=outcome)
@@ -308,8 +307,8 @@ def _of_times(model, outcome, times):
             f"The 'times' parameter of evaluate_privately must be public times, {fault}, got "
             f"{times!r:.100}."
         )
-    # A row is in one cell of the histogram of each time, whatever it holds: all counts change by
-    # the root of the number of times.
+    # A row is in exactly one cell of the histogram of each time: the norm of its change is the
+    # root of the number of times.
     shape, sensitivity = (len(at), N_STATES, TIME_BINS.n), np.sqrt(len(at))
     count = partial(_time_counts, outcome=outcome, times=at)
     said = "counts of events", "probabilities", "times and horizon, the bins"
@@ -321,8 +320,8 @@ _KINDS = {"class": _of_classes, "number": _of_number, "event": _of_times}
 
 
 def _outcome_of(model, given):
-    """Return the outcome of a model: its classes, or a public one that is given or its own."""
-    # By what it can do, not by its tags, which a model need not have.
+    """Return the outcome of a model: its classes, the given outcome, or its ``outcome``."""
+    # Decided by the model's methods, because a model need not have tags.
     classifies = hasattr(model, "classes_") or hasattr(model, "predict_proba")
     kind = "class" if classifies or not hasattr(model, "predict") else "number"
     kind = "event" if hasattr(model, "predict_survival_function") else kind
@@ -355,10 +354,10 @@ def _outcome_of(model, given):
 
 
 def _readable(model, X):
-    """Return rows as a model reads them, each on its own."""
+    """Return rows such that a model reads each one independently."""
     if isinstance(model, Release):
         return model.encode(X)
-    # One text in a list of numbers would make all of them text.
+    # A single text in a list would convert all its numbers to text.
     return X if hasattr(X, "shape") else np.array(X, dtype=object)
 
 
@@ -378,7 +377,7 @@ def _number_counts(model, X, labels, weights, outcome):
             raise ValueError("predict returned another shape")
         values, *deviations = (np.asarray(values, dtype=np.float64) for values in found)
         values = np.clip(np.nan_to_num(values, nan=middle), outcome.low, outcome.high)
-        # Without deviations no distance is inside.
+        # Without deviations, no outcome counts as inside an interval.
         half = HALF_WIDTH * deviations[0] if deviations else np.full(len(rows), -1.0)
         return np.column_stack([values, outcome.positions(values), half])
 
@@ -444,7 +443,7 @@ def _time_counts(model, X, labels, weights, outcome, times):
 
     def bins(rows):
         functions = model.predict_survival_function(rows)
-        # A curve goes on beyond the last of its times as it is there.
+        # A curve is constant beyond the last of its times.
         curves = [curve(np.clip(times, *curve.domain)) for curve in functions]
         probabilities = 1 - np.array(curves, dtype=np.float64)
         if probabilities.shape != (len(rows), len(times)):
@@ -460,11 +459,11 @@ def _time_counts(model, X, labels, weights, outcome, times):
 
 
 def _row_by_row(say, X, n_numbers):
-    """Return what ``say`` makes of each row, (n_samples, n_numbers), bit for bit of it alone.
+    """Return ``say`` of each row, (n_samples, n_numbers), bit for bit independent of other rows.
 
-    Products of matrices and vectorized functions round a row by its place in a block and by the
-    size of the block, whatever the other places hold. So each row is shown in a block of 256 at
-    the place that a digest of its own values says, and equal rows are shown once.
+    Matrix products and vectorized functions round a row depending on the size of its block and its
+    position there. So blocks have 256 rows, the digest of a row determines its position, and equal
+    rows are passed once.
     """
     first: dict = {}
     alike = [first.setdefault(digest, i) for i, digest in enumerate(_digests(X))]
@@ -482,7 +481,7 @@ def _row_by_row(say, X, n_numbers):
 
 
 def _digests(X):
-    """Return a digest of each row. Numbers count by value, as other rows may change their type."""
+    """Return a digest of each row, of numbers by value: other rows may change their type."""
     if not isinstance(X, pd.DataFrame):
         X = np.asarray(X)
         X = pd.DataFrame(X.reshape(len(X), int(np.prod(X.shape[1:]))))
@@ -505,7 +504,7 @@ def _digests(X):
 
 
 def _at(X, rows):
-    """Return some of the rows, in a memory layout that does not depend on how many there are."""
+    """Return some of the rows, in a memory layout that does not depend on their number."""
     if hasattr(X, "iloc"):
         return X.iloc[rows].set_axis(range(len(rows))).copy()
     return X.take(rows, axis=0) if isinstance(X, np.ndarray) else X[rows]

@@ -1,10 +1,10 @@
-r"""The model of coefficients by gradient descent with noise on every gradient, for every outcome.
+r"""The model learned by noisy gradient descent, for every kind of outcome.
 
-A step sums r zᵀ over all rows, of residuals r and rows z with a one appended, each product clipped
-to a norm (Abadi et al., 2016), with noise. The result is the mean of the last steps (Polyak and
-Juditsky, 1992). Second moments, which the sums of the linear model have, are p² numbers with
-noise, and a gradient p. In the end rows are counted by their score and outcome, with noise: all
-that a release claims of itself is measured.
+Each step sums r zᵀ over all rows, for residuals r and rows z with an appended 1. The norm of each
+product is clipped, and noise is added to the sum (Abadi et al., 2016). The result is the mean of
+the last steps (Polyak and Juditsky, 1992). A gradient has p noisy numbers for each score, whereas
+the second moments of the linear model have p². Finally rows are counted by score and outcome, with
+noise. A release's claims about its performance are computed from these counts.
 """
 
 from collections.abc import Iterator
@@ -37,33 +37,34 @@ from skdp.source._integers import (
 from skdp.source._linear_model import LinearModel, StatisticsModel, is_narrow, perturb_sums
 from skdp.source._problems import problem_of
 
-# Last orders of cosines of numeric columns, the first one as in sums.
+# Candidates for the highest order of cosines of numeric columns; the first one as in sums.
 _ORDERS = (3, 4, 5, 6, 7, 8)
-# Shares of the budget: of the sums without counts, of counts, and of exits in their place; what is
-# measured of the scores in the end has its own. The rest is for gradients.
+# Shares of the budget: for the sums without counts, for counts, and for exits instead of counts.
+# The final table of scores has its own share. The rest is for gradients.
 _SUMS, _COUNTS, _EXITS = 0.18, 0.05, 0.08
-# Radius of rows, in roots of their expected squares: none of columns between their bounds is
-# longer, as those of a number, uniform over [-1, 1] or a cosine, are three times as long at most.
+# Clipping norm of rows, in roots of their expected squares. Rows between the bounds are never
+# longer: the square of a number, uniform over [-1, 1], or of a cosine is at most three times its
+# expectation.
 _RADIUS = np.sqrt(3.0)
 _LEAST_STEPS, _MOST_STEPS = 3, 200
 _MOMENTUM, _TAIL = 0.8, 0.5
 # Largest μ by which functions are chosen: about that of ε = 10.
 _MOST_DISTANCE = 2.0
-# Largest norm of a row's gradient, for residuals of scale 1: this times that of a row and its
-# constant, of which the row is so much of the root of its expected square. With rows clipped to
-# that, too, the AUC is .002 lower, the log loss .0017 higher and R² .015 lower.
+# Largest norm of a row's gradient, for residuals of scale 1: the first factor times the norm of a
+# row with its constant; the second one gives that row's norm in roots of its expected square. If
+# rows are also clipped to this norm, AUC is .002 lower, log loss .0017 higher and R² .015 lower.
 _CLIP, _USUAL = 0.5, 0.8
-# Rows of one product of matrices, whose sums are exact, and elements of rows that are kept.
+# Rows in one matrix product, whose sums are exact; and the most elements of rows kept in memory.
 _ROWS, _MOST_KEPT = 2**12, 2**26
 
 
 @dataclass(frozen=True)
 class GradientGrid(RowGrid):
-    """A public map of rows to whole numbers, to which a constant is appended."""
+    """A public map from rows to whole numbers, with an appended constant."""
 
     @property
     def constant(self) -> int:
-        """Return what is appended in steps of the grid: one, but for rounding."""
+        """Return the appended constant in steps of the grid: 1, apart from rounding."""
         return max(round(GRID / self.radius), 1)
 
     @property
@@ -75,14 +76,14 @@ class GradientGrid(RowGrid):
     def sensitivity(self) -> int:
         """Return the norm of what one record adds to a gradient.
 
-        A residual of the largest norm, 2²⁰, which only a row that is nothing but its constant has.
+        A residual has at most the norm 2²⁰, which only a row of zeros and its constant reaches.
         """
         return WEIGHT_GRID * self.constant
 
 
 @dataclass(frozen=True)
 class DescentGrid(RowGrid):
-    """A public map of rows to whole numbers for sums, and those of gradients: one is used.
+    """A public map from rows to whole numbers for sums, and candidate maps for gradients.
 
     Attributes
     ----------
@@ -93,13 +94,13 @@ class DescentGrid(RowGrid):
 
 
 class GradientModel(StatisticsModel):
-    """Noisy sums, and coefficients of more functions of the columns by gradient descent."""
+    """Noisy sums, and coefficients of further functions of the columns by gradient descent."""
 
     _linear = LinearModel()
 
     def grid(self, columns, radius):
         sums = self._linear.grid(columns, radius)
-        # A radius that was given is that of sums.
+        # The radius parameter applies to sums only.
         longer = 1.0 if radius is None else radius / self._linear.grid(columns, None).radius
         grids = []
         for last in _ORDERS if is_narrow(columns) else [1]:
@@ -139,17 +140,17 @@ def _fields(grid):
 
 
 def chosen_grid(problem, grid, distance):
-    """Return the grid of gradients: that of more functions where there are more rows."""
-    # Without noise too, few rows do not tell of many functions.
+    """Return the grid of gradients, with more functions for more rows."""
+    # Even without noise, few rows cannot show many functions.
     signal = _signal(problem, grid.descents[0], min(distance, _MOST_DISTANCE)) / problem.doubled
     more = int(np.log2(max(signal, 1.0)))
     return grid.descents[min(more, len(grid.descents) - 1)]
 
 
 def number_of_steps(problem, grid, distance):
-    """Return how many steps the descent makes, and how long they are, by noisy and public numbers.
+    """Return the number and the length of steps, from noisy and public numbers.
 
-    Where more steps would be better than are made, these are up to twice as long.
+    If the limit on their number makes steps too few, they are up to twice as long.
     """
     wanted = problem.length * _signal(problem, grid, distance)
     return int(np.clip(wanted, _LEAST_STEPS, _MOST_STEPS)), problem.rate * np.clip(
@@ -166,7 +167,7 @@ def _signal(problem, grid, distance):
 def descend(encoded, problem, queries, places):
     """Return coefficients after some steps, and their degrees of freedom; spends "gradients".
 
-    Functions in the sums are at some places among those of the gradients.
+    ``places`` are the indices of the sums' functions among those of the gradients.
     """
     grid = encoded.grid
     n_steps, rate = number_of_steps(problem, grid, queries.distance)
@@ -193,7 +194,7 @@ def descend(encoded, problem, queries, places):
 
 
 class EncodedRows:
-    """Private rows as whole numbers: kept where they are few, otherwise encoded for each step."""
+    """Private rows as whole numbers: few rows are kept, many are encoded again for each step."""
 
     def __init__(self, rows, grid):
         self._rows, self.grid = rows, grid
@@ -201,13 +202,13 @@ class EncodedRows:
         self._kept = list(self._encoded()) if elements <= _MOST_KEPT else None
 
     def __iter__(self) -> Iterator[tuple[np.ndarray, ...]]:
-        """Yield some rows each, their outcomes, and largest norms of residuals with weights."""
+        """Yield chunks of rows, their outcomes, and the largest norms of weighted residuals."""
         kept = self._encoded() if self._kept is None else self._kept
         for Q, outcomes, limits in kept:
             yield Q.astype(np.float64), outcomes, limits
 
     def scored(self, weights: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
-        """Yield the same with scores, each of its row alone, to the last bit."""
+        """Yield the same with scores, bit for bit independent of other rows."""
         units = self.grid.radius, self.grid.radius * self.grid.constant
         scores = IntegerMap.nearest(weights[:-1] * units[0], weights[-1] * units[1])
         scale = 2.0 ** -(scores.bits + GRID_BITS)
@@ -216,7 +217,7 @@ class EncodedRows:
 
     def _encoded(self):
         for Q, outcomes, sizes in self._rows.chunks(self.grid):
-            # A row with its constant has this norm, and times its residuals the sensitivity.
+            # The norm of a row with its constant; the sensitivity is this times the residual.
             norms = np.sqrt(squared_norms(Q) + self.grid.constant**2)
             largest = self.grid.sensitivity * SLACK**2 / norms
             weights = integer_weights(sizes, len(Q))
@@ -227,7 +228,7 @@ class EncodedRows:
 
 
 def score_table(encoded, problem, weights, freedom, queries):
-    """Return noisy rows by outcome and bin of a score that is fixed; spends the share "claims"."""
+    """Return noisy rows by outcome and bin of a fixed score; spends the share "claims"."""
     grid, deviation = encoded.grid, queries.deviation("claims", 1.0)
     constant = grid.constant * grid.step
     variances = grid.basis.variances
@@ -236,7 +237,7 @@ def score_table(encoded, problem, weights, freedom, queries):
     for _, scores, codes, (_, row_weights) in encoded.scored(weights):
         measured, outcomes = problem.cells(scores, codes)
         cells = outcomes * bins.n + bins.index(measured)
-        # Whole numbers, whose sums are exact: a row, and a person, adds up to one at most.
+        # Sums of whole numbers are exact; a row, or a person, adds at most one.
         parts = np.repeat(row_weights // cells.shape[1], cells.shape[1])
         counts += np.bincount(cells.ravel(), parts, len(counts)).astype(np.int64)
     noisy = queries.add("claims", counts * (ROW // WEIGHT_GRID), ROW) / ROW
@@ -261,11 +262,11 @@ def exact_gradient(encoded, residuals, weights, clip):
 
 
 def integer_residuals(residuals, unit, largest, weights):
-    """Return weighted residuals in multiples of 2⁻²⁰ of a unit, each of a norm up to its largest.
+    """Return weighted residuals, clipped to their largest norms, in multiples of 2⁻²⁰ of a unit.
 
-    Truncated towards zero.
+    Multiples are truncated towards zero.
     """
-    # Those of classes are no larger than two units; a single one is brought to its largest below.
+    # Residuals of classes are at most two units; a single score's residual is clipped below.
     whole = np.trunc(np.clip(residuals / unit, -2.0, 2.0) * WEIGHT_GRID)
     norms = np.sqrt(squared_norms(whole))
     factors = largest / np.maximum(norms, largest) * weights * 2.0**-WEIGHT_BITS

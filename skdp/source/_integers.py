@@ -246,7 +246,7 @@ class ExactSums:
 
     One row adds at most ``ROW`` to the counts, a vector of norm 2^16 to the sums of its class and
     a matrix of norm 4^16 to the second moment; so do all rows of one person together, where rows
-    are weighted. Adding two of these gives those of both sets of rows.
+    are weighted. Sums of two sets of rows can be added.
 
     Attributes
     ----------

@@ -1,8 +1,8 @@
 """Noisy sums over the rows of several owners, each of whom adds a part of the noise.
 
-An owner's answer is useless without the answers of all others: a mask, which only the sum of all
-answers is free of, is added to it before it leaves :func:`publish`. Whoever calls this makes
-the masks; see :mod:`skdp.federated`.
+A mask is added to an owner's answer before it leaves :func:`publish`. The masks cancel only in the
+sum of all answers, so a single answer is useless. The caller makes the masks; see
+:mod:`skdp.federated`.
 """
 
 from dataclasses import replace
@@ -16,19 +16,19 @@ from skdp.source._linear_model import frequency_steps, perturb_counts, perturb_s
 from skdp.source._private_rows import SummedRows, one_pass_plan
 from skdp.source._publication import default_settings, publish
 
-# Sums that are larger than this were not unmasked: noise has at most 2^56 times some deviations.
+# Larger sums were not unmasked correctly: noise is at most 2^56 times a few standard deviations.
 _LARGEST_SUM = 2**61
 # Most rows of all owners together: their sums, of squares at most 2^32 each, and noise are less.
 _MOST_ROWS = 2**28
 
 
 class JointSums:
-    """What several owners add up to, in rounds of answers by integers modulo 2^64.
+    """The protocol of a joint release: rounds of owners' answers, integers modulo 2^64.
 
-    The noise of all but ``n_colluding`` of ``n_owners`` is that of one release. A person may have
-    rows at all of them unless they are ``disjoint``. ``guarantee`` is that of the release, which
-    is charged with an owner's first answer; ``fractions`` are those of the budget by query;
-    ``max_rows`` are the most rows, or people, that an owner may have.
+    The noise of all but ``n_colluding`` of ``n_owners`` suffices for one release. A person may
+    have rows at all owners unless they are ``disjoint``. An owner's first answer is charged with
+    ``guarantee``, the guarantee of the release. ``fractions`` split the budget by query, and
+    ``max_rows`` limits the number of rows, or people, of an owner.
     """
 
     def __init__(self, source, n_owners, n_colluding, *, disjoint, assumes=""):
@@ -42,7 +42,7 @@ class JointSums:
         with default_settings():
             self._plan = one_pass_plan(source, None, None, np.float64)
         self._shares = self._plan.shares
-        # Sums about the frequencies of classes need these of all owners first.
+        # Sums about class frequencies need the frequencies of all owners first.
         self._rounds = (("counts",), tuple(name for name in self._shares if name != "counts"))
         self.radius = self._plan.grid.radius
         self.fractions = {name: share.fraction for name, share in self._shares.items()}
@@ -65,11 +65,11 @@ class JointSums:
         self.guarantee = replace(stated, assumes=assumes, covers=covers)
 
     def size(self, number):
-        """Return how many integers the answer of a round has."""
+        """Return the number of integers in the answer to a round."""
         return sum(self._shares[name].numbers for name in self._rounds[number])
 
     def exact_sums(self, accumulator):
-        """Return an owner's sums **without noise**, which its answers to all rounds are of."""
+        """Return an owner's sums **without noise**, from which it answers all rounds."""
         self._source._plan_of(accumulator)
         accumulator._refuse_untouched()
         sums = accumulator.unprotected_sums().sums
@@ -82,9 +82,9 @@ class JointSums:
         return sums
 
     def derived(self, answers):
-        """Return what every owner must derive alike of earlier answers, as bytes.
+        """Return the values that every owner must derive equally from earlier answers, as bytes.
 
-        The contrast is about class frequencies, computed in floating point: whole numbers.
+        These are the class frequencies of the contrast, rounded to whole numbers of steps.
         """
         if len(answers) != 1:
             return b""
@@ -97,10 +97,10 @@ class JointSums:
         return np.concatenate([codes.ravel(), steps]).astype("<i8").tobytes()
 
     def answer(self, earlier, sums, mask, *, ledger=None, name=""):
-        """Return an owner's answer to the round after some earlier ones, with a mask; uint64.
+        """Return an owner's masked answer to the round after some earlier ones, in uint64.
 
-        ``earlier`` are the sums of all owners' answers to these, which are public, and ``sums``
-        this owner's, by :meth:`exact_sums`. The first answer is charged, for all rounds.
+        ``earlier`` are the public sums of all owners' answers to earlier rounds; ``sums`` are this
+        owner's :meth:`exact_sums`. The first answer is charged for all rounds.
         """
         plan, number = self._plan, len(earlier)
 

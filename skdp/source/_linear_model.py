@@ -32,12 +32,12 @@ _ROUNDING = 1 + 1e-12
 
 
 class StatisticsModel(ABC):
-    """What a source learns from rows, by queries that share one budget.
+    """A model that a source learns from rows by queries that share one budget.
 
     Attributes
     ----------
     one_pass : bool
-        Whether sums of the rows are all that is needed of them.
+        Whether sums of the rows suffice.
     """
 
     one_pass: bool = False
@@ -154,9 +154,9 @@ def perturb_sums(sums, grid, queries):
 
 
 def perturb_counts(counts, grid, queries, name):
-    """Return noisy counts of the classes, their deviation, codes, and what is known of exits.
+    """Return noisy counts of the classes, their deviation, codes, and noisy exits.
 
-    Of each class of the sums, codes are the steps of it in each class of the contrast.
+    The codes are the weights of each class of the sums in each class of the contrast, in steps.
     """
     if grid.exits is None:
         codes = _FREQUENCY_STEPS * np.eye(len(counts), dtype=np.int64)
@@ -168,10 +168,10 @@ def perturb_counts(counts, grid, queries, name):
 
 
 def _perturb_exits(counts, queries, name):
-    """Return the noisy rows of each way to leave, and what follows for the two ends.
+    """Return the noisy rows of each kind of exit, and the counts of two pseudo-classes.
 
-    The ends are the least and the largest residual of the null model that a row may have, −1 and
-    1; a row counts in both, by how near its residual is to each.
+    The pseudo-classes are the smallest and the largest residual of the null model, −1 and 1; each
+    row is split between them by its residual.
     """
     half = len(counts) // 2
     margins = [counts[:half].sum(), counts[half:].sum()]
@@ -196,7 +196,7 @@ def _perturb_exits(counts, queries, name):
 
 
 def _perturb_squares(squares, steps, queries, name):
-    """Return the noisy squared deviations of a number from its mean; nothing of classes."""
+    """Return the noisy squared deviations of a number from its mean; nothing for classes."""
     if not squares.size:
         return {}
     n_rows, total, square = squares

@@ -28,7 +28,7 @@ N_STEPS = 80
 # (rule of thumb).
 _CONSTANT = 2**14
 # Norm at which the residuals of a row are clipped, of at most √2. With 0.25, 0.5 and √2 98.6, 98.8
-# and 98.6 % of the digits are right at ε = 8; 97.9, 98.0 and 97.1 % at ε = 1.
+# and 98.6% of the digits are right at ε = 8; 97.9, 98.0 and 97.1% at ε = 1.
 _LARGEST_RESIDUAL = 0.5
 # The same in multiples of 2^-20, with a margin for rounding.
 _LONGEST = _LARGEST_RESIDUAL * WEIGHT_GRID * SLACK
@@ -41,20 +41,20 @@ class _Descent:
     """Settings of the descent."""
 
     # Largest learning rate for rows of unit variances. With 1, 2 and 4 the accuracy is 98.6, 98.8
-    # and 98.8 % at ε = 8; 97.9, 98.0 and 97.8 % at ε = 1.
+    # and 98.8% at ε = 8; 97.9, 98.0 and 97.8% at ε = 1.
     rate: float = 2.0
     # Noise of a gradient, for rows of unit variances and each of them, above which the rate falls
     # with its root. From 1,400 digits of 8 × 8 pixels, with rates .06, .25, .5 and 2, 84, 83, 81
-    # and 75 % of others are right at ε = 1, where noise is 100 times as large; from 5,000 of MNIST
-    # 64, 84, 89 and 88 %, where it is 20 times as large.
+    # and 75% of others are right at ε = 1, where noise is 100 times as large; from 5,000 of MNIST
+    # 64, 84, 89 and 88%, where it is 20 times as large.
     bearable_noise: float = 0.001
     # Momentum: the fraction of the last step that is repeated (rule of thumb).
     momentum: float = 0.9
     # Fraction of the steps whose average is the result (rule of thumb).
     tail: float = 0.5
     # Weight of the linear discriminant from which the descent starts: with .35, .5 and .7 98.7,
-    # 98.7 and 98.6 % of 10,000 held-out digits of MNIST are right at ε = 8, 98.0, 98.0 and 98.1 %
-    # at ε = 1; with nothing 98.4 and 97.6 % (oriented gradients).
+    # 98.7 and 98.6% of 10,000 held-out digits of MNIST are right at ε = 8, 98.0, 98.0 and 98.1%
+    # at ε = 1; with nothing 98.4 and 97.6% (oriented gradients).
     trust: float = 0.5
     # Share of the average variance that is added to each for that discriminant: zero to ten times
     # as much are equally accurate.
@@ -67,11 +67,11 @@ _DESCENT = _Descent()
 class LogisticModel(PrincipalDirectionsModel):
     """A softmax regression by noisy gradient descent on all rows, starting at a discriminant."""
 
-    # With 200, 300 and 400 directions of 640 oriented gradients 98.64, 98.66 and 98.75 % of 10,000
-    # held-out digits of MNIST from 60,000 are right at ε = 8, 98.0 % of them at ε = 1.
+    # With 200, 300 and 400 directions of 640 oriented gradients 98.64, 98.66 and 98.75% of 10,000
+    # held-out digits of MNIST from 60,000 are right at ε = 8, 98.0% of them at ε = 1.
     n_directions = 400
-    # With .5, .7 and .9 98.67, 98.66 and 98.68 % of these digits are right at ε = 8; 98.05, 98.04
-    # and 97.94 % at ε = 1.
+    # With .5, .7 and .9 98.67, 98.66 and 98.68% of these digits are right at ε = 8; 98.05, 98.04
+    # and 97.94% at ε = 1.
     quantile = 0.7
     # Of the budget: nearly all for the gradients. With half of this and twice as much for second
     # moments, as many of these digits are right.

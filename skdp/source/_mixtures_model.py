@@ -11,31 +11,31 @@ from skdp.source._integers import GRID, WEIGHT_GRID, IntegerMap, squared_norms
 from skdp.source._principal_model import COMMON_FRACTIONS, PRECISION, PrincipalDirectionsModel
 from skdp.utils._linalg import NEGLIGIBLE, TINY, positive_definite_floor
 
-# Largest number of mixture components of a class: with 3 and 6, mixtures classify 96.9 and 97.6 %
+# Largest number of mixture components of a class: with 3 and 6, mixtures classify 96.9 and 97.6%
 # of the test digits of MNIST correctly without noise (pixels, 40 directions).
 _MAX_COMPONENTS = 6
 # Largest squared relative noise of a component's covariance, for each direction: about 3
-# components of a digit of MNIST at ε = 8, which classify 96.8 % of the test digits correctly (one
-# 96.5 %), and one component at ε = 1.
+# components of a digit of MNIST at ε = 8, which classify 96.8% of the test digits correctly (one
+# 96.5%), and one component at ε = 1.
 _BEARABLE = 0.05
 # Noisy steps of Lloyd's algorithm on the private rows: more steps cost more budget than they are
 # worth (rule of thumb).
 N_STEPS = 2
 
 # Smallest variance of a shrunken covariance, relative to that of its target. With 0.3, 0.5 and
-# 0.7 mixtures classify 96.5, 96.7 and 96.8 % of the test digits of MNIST correctly at ε = 8 (one
+# 0.7 mixtures classify 96.5, 96.7 and 96.8% of the test digits of MNIST correctly at ε = 8 (one
 # seed).
 _LEAST_RATIO = 0.5
 # Floor of the pooled variances in units of the largest eigenvalue of their noise. With 1, 2 and
-# 4 normal distributions classify 92.0, 93.7 and 94.8 % of the test digits of MNIST at ε = 1.
+# 4 normal distributions classify 92.0, 93.7 and 94.8% of the test digits of MNIST at ε = 1.
 _FLOOR = 4.0
 
 
 class MixturesModel(PrincipalDirectionsModel):
     """Mixtures of normal distributions of each class, by noisy steps of Lloyd's algorithm."""
 
-    # With 30 and 50 directions mixtures get 97.1 and 97.0 % of the test digits of MNIST right at
-    # ε = 8, with 40 they get 96.9 %; at ε = 1 94.8, 95.1 and 94.9 %.
+    # With 30 and 50 directions mixtures get 97.1 and 97.0% of the test digits of MNIST right at
+    # ε = 8, with 40 they get 96.9%; at ε = 1 94.8, 95.1 and 94.9%.
     n_directions = 40
     # Fraction of the rows that are not clipped in these directions (rule of thumb).
     quantile = 0.9

@@ -148,7 +148,7 @@ def _altered(noise, **parameters):
 
 
 def warn_of_range(estimator):
-    """Warn where neither a source nor its noise says how far a value can move."""
+    """Warn if neither a source nor its noise bounds the change of a value."""
     stated = [estimator.bounds, estimator.encoder, estimator.sensitivity]
     if not isinstance(estimator.noise, str):
         theirs = estimator.noise.get_params(deep=False)
@@ -195,7 +195,7 @@ def _same(noisy, X):
 
 
 def about_release(guarantee, schema=None):
-    """Return the guarantee of a noisy copy as that of what is learned from it."""
+    """Return the guarantee of a noisy copy, reworded for results learned from it."""
     covers = "the features of the rows that the source was fitted to"
     if schema is not None:
         covers += ", as encoded"
@@ -302,7 +302,7 @@ def perturb_labels(label_noise, y):
 
 
 def public_stand_ins(noise, response, X, y, columns):
-    """Return arguments for a rehearsal that depend on what is public alone."""
+    """Return arguments for a rehearsal that depend on public values alone."""
     # Two rows of each class, at either end of the bounds, and the noise and the randomized
     # response with randomness of their own.
     clones = {"noise": clone(noise)}

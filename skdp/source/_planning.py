@@ -1,4 +1,4 @@
-"""The expected accuracy of a release before it is made, from simulated tables of a schema."""
+"""Planning: the expected accuracy of a release, from tables simulated from a schema."""
 
 import os
 import warnings
@@ -24,10 +24,10 @@ from skdp.tabular import Schema, TabularEncoder, as_schema
 from skdp.utils._html import grid
 from skdp.utils._text import text_width
 
-# Largest number of simulated rows; more rows are represented by smaller noise (rule of thumb:
-# the sampling error of an AUC of so many is below .01).
+# Largest number of simulated rows; less noise represents more rows (rule of thumb: the sampling
+# error of an AUC is then below .01).
 _MOST_ROWS = 20_000
-# Added to the deviation of a chance, so that draws that are all alike allow one.
+# Added to the standard deviation of draws, so that equal draws have a chance too.
 _LEAST_SD = 1e-6
 
 
@@ -38,14 +38,17 @@ class ReleasePlan:
     Attributes
     ----------
     table : DataFrame
-        One row for each ``effects``, ``n_rows`` and ``epsilon`` with ``auc``, the mean area under
-        the ROC curve of releases on other rows of the same kind, its standard deviation
-        ``auc_sd`` over tables and noise, and ``auc_without_noise``; ``log_loss``, and
-        ``base_log_loss`` of the class frequencies alone; ``mean_error`` and ``share_error``,
-        medians of the half widths of 95 % intervals of means (in units of the range between the
-        bounds) and of shares, by class. Where the outcome is a number, ``r2``, ``r2_sd`` and
-        ``r2_without_noise`` in place of AUC and log loss, and ``concordance`` and so on where it
-        is a time to an event; and means and shares of all rows.
+        One row for each ``effects``, ``n_rows`` and ``epsilon``, with
+
+        - ``auc``, the mean AUC of releases on new rows; its standard deviation ``auc_sd`` over
+          tables and noise; and ``auc_without_noise``;
+        - ``log_loss``, and ``base_log_loss`` of the class frequencies alone;
+        - ``mean_error`` and ``share_error``, the median half widths of 95% intervals of means (in
+          units of the range between the bounds) and of shares, by class.
+
+        If the outcome is a number, ``r2``, ``r2_sd`` and ``r2_without_noise`` replace AUC and log
+        loss; if it is a time to an event, ``concordance`` and so on. Means and shares are then for
+        all rows.
 
     draws : DataFrame
         The same for each simulated release.
@@ -71,7 +74,7 @@ class ReleasePlan:
 
     @property
     def _kind(self):
-        """The kind of tables, which states what figure is planned."""
+        """The kind of tables, which determines the planned measure."""
         return next(kind for kind in KINDS.values() if kind.figure in self.table)
 
     def epsilon_needed(self, wanted: float) -> pd.Series:
@@ -102,7 +105,7 @@ class ReleasePlan:
         return self._needed("epsilon", "n_rows", wanted)
 
     def rows_needed(self, wanted: float) -> pd.Series:
-        """Return the smallest number of rows whose releases are expected to reach a figure.
+        """Return the smallest number of rows whose releases are expected to reach a value.
 
         Parameters
         ----------
@@ -127,9 +130,9 @@ class ReleasePlan:
         Returns
         -------
         chance : Series
-            By effects, number of rows and ε: the probability that a further draw of a normal
-            distribution exceeds it, given those of ``draws`` (Student's t). At least two of these
-            are needed, otherwise it is missing.
+            By effects, number of rows and ε: the probability that a new draw exceeds the wanted
+            value, if ``draws`` are normally distributed (Student's t). Missing with fewer than two
+            draws.
         """
         groups = self.draws.groupby(["effects", "n_rows", "epsilon"], sort=False)
         groups = groups[self._kind.figure]
@@ -139,10 +142,10 @@ class ReleasePlan:
 
     @property
     def is_worth_it(self) -> pd.Series:
-        """Whether a release is expected to say more than is known without one.
+        """Whether a release is expected to predict better than a constant.
 
-        Of classes, more than their frequencies, by log loss; of a number, more than its mean, by
-        R²; of a time, a concordance above one half. One value for each line of ``table``.
+        For classes, the log loss is below that of the class frequencies; for a number, R² is above
+        0; for a time, the concordance is above one half. One value for each line of ``table``.
         """
         if "log_loss" in self.table:
             return self.table["log_loss"] < self.table["base_log_loss"]
@@ -224,7 +227,7 @@ def _line(line, kind):
 
 
 def _crossing(amounts, areas, wanted):
-    """Return where areas first reach the wanted one, between amounts in ascending order."""
+    """Return the interpolated amount at which areas first reach the wanted one."""
     order = np.argsort(amounts)
     amounts, areas = np.log(amounts[order]), np.maximum.accumulate(areas[order])
     if areas[-1] < wanted:
@@ -254,53 +257,53 @@ def plan_release(
 ) -> ReleasePlan:
     r"""Estimate how accurate releases of a table will be, before any budget is spent.
 
-    No private row is read: tables are simulated from the public schema, released as
-    :class:`DPStatisticsSource` releases them, and the releases evaluated on further rows.
+    No private row is read: tables are simulated from the public schema, released by
+    :class:`DPStatisticsSource`, and the releases are evaluated on further simulated rows.
 
     Parameters
     ----------
     schema : Schema, mapping, str or path-like
-        Of the table, with its classes, or an outcome that is a number or a time to an event.
+        The public schema of the table, with its classes or outcome.
 
     n_rows : int or sequence of int
         The approximate number of records, or of people, of each owner; a public guess.
 
     class_prior : array-like of shape (n_classes,), mapping or None, default=None
-        Frequencies of classes, in the order of the schema or by label, a public guess. It decides
-        how much a release is worth, and is needed where the outcome is one of several classes.
+        A public guess of the class frequencies, in the order of the schema or by label. Required
+        if the outcome is a class; the accuracy of a release depends on it.
 
     epsilon : float or sequence of float, default=(0.1, 0.3, 1.0, 3.0, 10.0)
-        Of the releases to be compared.
+        Values of ε to compare.
 
     delta : float, default=1e-5
-        Of the same releases.
+        Slack δ of each release.
 
     effects : str, float, mapping, or a sequence, default=("weak", "moderate", "strong")
-        How well the columns separate the classes: the AUC that a linear model would reach
-        without privacy and with many rows, such as that of published models of the same
-        outcome; "weak" is 0.65, "moderate" 0.75 and "strong" 0.85. Or, by names of columns, the
-        difference of the last class from the first in standard deviations (Cohen's d), for
-        categories that of the normal variable behind them; columns that are not named have none.
-        Where the outcome is a number, R² in place of the AUC: "weak" is .1, "moderate" .3 and
-        "strong" .5; and differences for one more standard deviation of the outcome. Where it is a
-        time to an event, Harrell's concordance: "weak" is .6, "moderate" .7 and "strong" .8; and
-        differences for one more standard deviation of the normal variable behind the time, which
-        are positive where events are early.
+        How well the columns predict the outcome: the AUC that a linear model would reach without
+        privacy and with many rows, for example in published models of the same outcome. "weak" is
+        0.65, "moderate" 0.75 and "strong" 0.85. Alternatively a mapping from columns to the
+        difference between the last class and the first in standard deviations (Cohen's d); for
+        categories, of their latent normal variable. Other columns have no effect.
+
+        For a number, give R² instead: "weak" is 0.1, "moderate" 0.3 and "strong" 0.5; differences
+        are for an increase of the outcome by one standard deviation. For a time to an event, give
+        Harrell's concordance: "weak" is 0.6, "moderate" 0.7 and "strong" 0.8; differences are for
+        an increase of the latent normal variable by one standard deviation, and positive
+        differences mean earlier events.
 
     outcome_interval : pair of float or None, default=None
-        Where the outcome is a number, and needed there: two numbers between which about two
-        thirds of the outcomes lie, a public guess. Where bounds are far beyond them, noise is
-        large.
+        Required for a number: a public guess of two numbers that contain about two thirds of the
+        outcomes. If the bounds are much wider, noise is large.
 
     event_share : float or None, default=None
-        Where the outcome is a time, and needed there: the share of rows with the event up to the
-        horizon, a public guess. The others are simulated to leave evenly up to the horizon.
+        Required for a time: a public guess of the share of rows with the event up to the horizon.
+        The other rows are simulated with uniform censoring times.
 
     model : {"linear", "gradients", "mixtures", "logistic", "auto"}, default="linear"
-        What is released, see :class:`DPStatisticsSource`. Simulated effects are linear.
+        The released model, see :class:`DPStatisticsSource`. Simulated effects are linear.
 
     n_owners : int, default=1
-        How many owners of so many rows make releases of their own, which are merged.
+        Number of owners, each with ``n_rows`` rows, whose releases are merged.
 
     n_draws : int, default=5
         Number of simulated tables, each with one release for each ε.
@@ -309,7 +312,7 @@ def plan_release(
         Seed of the simulation.
 
     verbose : int, default=0
-        1 prints a line for each simulated table.
+        Above 0, prints a line for each simulated table.
 
     Returns
     -------
@@ -322,7 +325,7 @@ def plan_release(
 
     Notes
     -----
-    Properties of tables that the schema does not state were chosen on four hospitals.
+    Properties of tables that the schema does not state were chosen on data of four hospitals.
     :doc:`/benchmarks/owners` compares plans with releases of ten other tables.
 
     Examples
@@ -381,7 +384,7 @@ def plan_release(
 
 
 def _merged_releases(world, n_rows, levels, n_owners, **source):
-    """Return each ε with a release of the rows of one owner, or that of several, merged."""
+    """Return each ε with a release of one owner, or with the merged release of several."""
     owners = [
         _releases(world.rows(min(n_rows, _MOST_ROWS)), n_rows, levels, **source)
         for _ in range(n_owners)
@@ -396,7 +399,7 @@ def _merged_releases(world, n_rows, levels, n_owners, **source):
 
 
 def _releases(rows, n_rows, levels, random_state, delta, **settings):
-    """Return each ε with a release of the rows, whose noise is that of a number of rows."""
+    """Return each ε with a release of the rows, with noise as for a given number of rows."""
     made, accumulator = [], None
     for level in levels:
         source = DPStatisticsSource(
@@ -405,7 +408,7 @@ def _releases(rows, n_rows, levels, random_state, delta, **settings):
             random_state=random_state.randint(2**31),
             **settings,
         )
-        with warnings.catch_warnings(action="ignore"):  # they are for owners of private rows
+        with warnings.catch_warnings(action="ignore"):  # warnings are for owners of private rows
             if settings["model"] == "linear":  # whose sums serve all levels
                 if accumulator is None:
                     accumulator = source.accumulator()
@@ -418,14 +421,14 @@ def _releases(rows, n_rows, levels, random_state, delta, **settings):
 
 
 def _level_of(epsilon, delta, times):
-    """Return ε of noise that is so many times smaller."""
+    """Return the ε whose noise is smaller by a factor."""
     if times == 1 or epsilon == inf:
         return epsilon
     return gaussian_epsilon(gaussian_sigma(epsilon, delta) / times, delta)
 
 
 def _interval_widths(release):
-    """Return median half widths of the intervals of means and shares by class, or of all rows."""
+    """Return median half widths of intervals of means and shares, by class or of all rows."""
     table = release.describe_columns()
     table = table[table["class"].notna() == bool(release.outcome.groups)]
     columns = {column.name: column for column in release.encoder.columns}
@@ -443,7 +446,7 @@ def _interval_widths(release):
 
 
 def _checked_spread(schema, class_prior, outcome_interval, event_share):
-    """Return class frequencies, the interval of numbers, or the share of events: what is given."""
+    """Return the class frequencies, outcome interval or event share that the outcome needs."""
     given = {
         "class_prior": class_prior,
         "outcome_interval": outcome_interval,
@@ -513,7 +516,7 @@ def _checked_share(schema, given):
     return float(given)
 
 
-# What says how outcomes are distributed, by the kind of the outcome; how to give it; its check.
+# By kind of outcome: the parameter that describes its distribution, an example, and its check.
 _SPREADS = {
     "class": (
         "class_prior",
@@ -530,7 +533,7 @@ _SPREADS = {
 
 
 def _checked_numbers(name, given, kind, least, what):
-    """Return a sequence of numbers; of whole ones, none below the least, of others, all above."""
+    """Return checked numbers: whole ones at or above a limit, others strictly above it."""
     numbers = [given] if isinstance(given, kind) else given
     try:
         numbers = list(numbers)
@@ -552,7 +555,7 @@ def _checked_numbers(name, given, kind, least, what):
 
 
 def _checked_effects(schema, given):
-    """Return what effects are to be, by name: a figure, or differences by column."""
+    """Return checked effects by name: a value, or differences by column."""
     kind = KINDS[schema.outcome.kind]
     figure, least, named = kind.name, kind.least, kind.effects
     several = isinstance(given, list | tuple)

@@ -26,7 +26,7 @@ from skdp.source._tempering import share_of_tempering, tempered_confidence
 
 # Fraction of the rows within the radius; the others are clipped to it. Rule of thumb.
 _QUANTILE = 0.95
-# Bins for each factor of two: the radius is at most 19 % too large, which costs less than the
+# Bins for each factor of two: the radius is at most 19% too large, which costs less than the
 # noise of more bins (rule of thumb).
 _BINS_PER_OCTAVE = 4
 # Smallest variance relative to the largest, in the precision of float32 (rule of thumb).

@@ -1,4 +1,4 @@
-"""Bounds and categories of private columns from noisy histograms, where none are public."""
+"""Bounds and categories of private columns from noisy histograms, if none are public."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -45,12 +45,12 @@ _MOST_CATEGORIES = 1000
 
 @dataclass(frozen=True)
 class PrivateBounds:
-    """A schema whose bounds and categories are noisy figures of private rows.
+    """A schema whose bounds and categories were computed from private rows with noise.
 
     Parameters
     ----------
     schema : Schema or None
-        Its columns from private rows are marked ``noisy``. None where noise hides all columns.
+        Columns computed from private rows are marked ``noisy``. None if noise hides all columns.
 
     guarantee : PrivacyGuarantee
         The privacy cost of finding them.
@@ -59,7 +59,7 @@ class PrivateBounds:
         Standard deviation of the noise of a count, in rows.
 
     left_out : tuple of str
-        Columns whose values noise hides completely; they are not in the schema.
+        Columns that are missing in the schema because noise hides their values.
 
     See Also
     --------
@@ -124,16 +124,15 @@ def quantile_bounds(
 ) -> PrivateBounds:
     r"""Find bounds of numeric columns, and lists of categories, with differential privacy.
 
-    A schema must not reveal private rows. Where units, instruments and code books do not bound
-    a column, part of the budget can: rows are counted by powers of two with
-    Gaussian noise, then in 64 bins between those that are occupied; the bounds are quantiles
-    of the noisy counts, rounded outwards to 1, 2 or 5 times a power of ten. A value is
-    listed as a category when its noisy count exceeds a threshold that the value of a single
-    person exceeds with a probability below half of δ over the number of such columns (Korolova
-    et al., 2009).
+    A schema must not reveal private rows. If units, instruments or code books do not bound a
+    column, spend part of the budget on its bounds. Rows are counted by powers of two with Gaussian
+    noise, and then in 64 bins over the occupied range. The bounds are quantiles of the noisy
+    counts, rounded outwards to 1, 2 or 5 times a power of ten. A value is listed as a category if
+    its noisy count exceeds a threshold; a value of a single person exceeds the threshold with a
+    probability below half of δ over the number of such columns (Korolova et al., 2009).
 
     **What is guaranteed**: whole records (add/remove), or with ``groups`` whole people, each of
-    whose k rows counts 1/k; of their categories, that of the first row counts. One row
+    whose k rows counts 1/k; of a person's categories, only the first row's counts. One row
     changes one bin of each of p columns: each count gets noise of standard deviation
     :math:`\sqrt{p}/μ` for categories and :math:`\sqrt{2p}/μ` for the two histograms of
     numbers, where μ is the Gaussian distance that (ε, δ) allows for all queries together.
@@ -144,23 +143,23 @@ def quantile_bounds(
         **Private** rows.
 
     numeric : iterable of str, default=()
-        Columns of numbers; other cells are missing values.
+        Columns of numbers; cells that are not numbers count as missing.
 
     categories : iterable of str, default=()
         Columns of categories, at most 1,000 in each.
 
     epsilon, delta : float, default=0.1 and 1e-5
-        Privacy loss of all columns together; it adds to that of the release.
+        Privacy loss of all columns together; it adds to the privacy loss of the release.
 
     schema : Schema, mapping, str, path-like or None, default=None
-        Public schema of other columns, which come first. Public bounds cost nothing, so a column
-        that it contains is refused.
+        Public schema of other columns, which come first. A column that it contains is refused,
+        because public bounds cost nothing.
 
     classes : iterable of labels or None, default=None
         Public classes for the schema; by default those of ``schema``.
 
     quantiles : (float, float), default=(0.01, 0.99)
-        Values between these quantiles are not clipped.
+        Quantiles to use as bounds; values between them will not be clipped.
 
     groups : array-like of shape (n_samples,) or None, default=None
         The person whom each row belongs to.
@@ -169,10 +168,10 @@ def quantile_bounds(
         Charged before noise is drawn.
 
     name : str, default="bounds"
-        Of the ledger's entry.
+        Name of the ledger's entry.
 
     random_state : int, RandomState instance or None, default=None
-        A seed is for tests: whoever knows it can remove the noise.
+        For tests only: anyone who knows the seed can remove the noise.
 
     Returns
     -------
@@ -182,10 +181,9 @@ def quantile_bounds(
     Raises
     ------
     ValueError
-        When a parameter is wrong, or a column is unknown, named twice or in the public schema,
-        holds dates, durations or complex numbers, has no number at all, or more than 1,000
-        different values as categories (such a refusal reveals this of the rows). Nothing is
-        charged.
+        When a parameter is wrong; when a column is unknown, named twice or in the public schema;
+        or when it holds dates, durations or complex numbers, no number at all, or more than 1,000
+        categories (the error reveals such contents of the rows). Nothing is charged.
 
     BudgetExceededError
         When the ledger has too little left. Nothing was charged.
@@ -193,8 +191,8 @@ def quantile_bounds(
     Warns
     -----
     UserWarning
-        When noise hides a column completely, which is left out then; without any other column
-        there is no schema.
+        When noise hides a column, which is then left out; without other columns the schema is
+        None.
 
     PrivacyLeakWarning
         When ``random_state`` is a seed, or ``epsilon`` is infinite.
@@ -253,9 +251,9 @@ def quantile_bounds(
 
 
 def _schema(before, columns, outcome):
-    """Return the schema of public columns and those found, or None, and names of the others."""
-    # A column that a schema cannot have, as its encoded names are those of another one, is left
-    # out: that depends on what was found, behind the charge.
+    """Return the schema of public and noisy columns, or None, and names of omitted columns."""
+    # A column is left out if its encoded names clash with another column: the names depend on
+    # noisy results, so an error would come after the charge.
     schema, left_out = (Schema(before, outcome) if before else None), []
     for name, column in columns.items():
         try:
@@ -333,7 +331,7 @@ def _check(numeric, categories, public, quantiles):
 
 
 def _check_names(names, outcome):
-    """Raise ValueError for names or classes that a schema cannot have, whatever will be found."""
+    """Raise ValueError for names or classes that are invalid in any schema."""
     for name in names:
         Schema((NumericColumn(name, 0.0, 1.0),), outcome)
 
@@ -356,9 +354,9 @@ def _check_values(values, counted):
 
 
 def _category_counts(values, persons):
-    """Return the values of a column, and how often each is there and no value: **private**.
+    """Return the values of a column, the count of each and of missing cells: **private**.
 
-    Of a person only the first value counts: a single one is then all that they can add.
+    Only the first value of a person counts, so that a person adds at most one value.
     """
     keys = pd.Series([canonical(value) for value in values], dtype=object)
     if persons is not None:
@@ -389,10 +387,10 @@ def coarse_edges():
 
 @dataclass(frozen=True)
 class _Search:
-    """How quantiles are found in noisy counts."""
+    """Settings of the search for quantiles in noisy counts."""
 
-    # Standard deviations of the noise from which a bin counts as occupied: of 183 empty bins one
-    # does in 1 of 19,000 columns.
+    # Standard deviations of the noise above which a bin counts as occupied: in 1 of 19,000
+    # columns, one of 183 empty bins does.
     occupied: float = 5.0
     # The same of a sum of bins (rule of thumb).
     summed: float = 3.0
@@ -415,7 +413,7 @@ class _Noise:
     def __init__(self, epsilon, delta, n_numeric, n_categories, random_state):
         p = n_numeric + n_categories
         self._n_numeric, self._n_categories = n_numeric, n_categories
-        # Half of δ is for a threshold that lets a single person's category through.
+        # Half of δ covers the case that a single person's category exceeds the threshold.
         self._listing = delta / 2 if n_categories and epsilon < inf else 0.0
         shares = {}
         if n_numeric:
@@ -429,7 +427,7 @@ class _Noise:
         self._queries = GaussianQueries(epsilon, delta - self._listing, shares, bits)
 
     def rehearsal(self):
-        """Return the same queries for a rehearsal without rows."""
+        """Return equal queries for a rehearsal without rows."""
         twin = copy(self)
         twin._queries = self._queries.rehearsal()
         return twin
@@ -444,7 +442,7 @@ class _Noise:
         return self._queries.deviation(query, share.sensitivity) / ROW
 
     def guarantee(self, *, by_group):
-        """Return what all queries together guarantee."""
+        """Return the joint guarantee of all queries."""
         mechanisms = [self._queries.mechanism]
         if self._listing:
             mechanisms.append(Mechanism("any", 0.0, self._listing))
@@ -497,10 +495,9 @@ class _Noise:
         return columns
 
     def _threshold(self):
-        """Return the count that one person's category exceeds with probability δ/2 at most."""
-        # Over all columns together. Sampled noise exceeds a step of its grid more than the normal
-        # distribution does at that step less one (Canonne, Kamath and Steinke, 2020), so one is
-        # added.
+        """Return the count that one person's category exceeds with probability at most δ/2."""
+        # For all columns together. One is added because noise sampled on a grid has slightly
+        # larger tails than the normal distribution (Canonne, Kamath and Steinke, 2020).
         deviation = self._deviation("categories")
         if not deviation:
             return 0.5
@@ -516,7 +513,7 @@ def _histograms(bins, weights, n_bins):
 
 
 def _occupied_range(counts, least):
-    """Return the range of powers of two whose noisy counts are of rows, None without any."""
+    """Return the range of powers of two whose noisy counts show rows, or None."""
     low, high = coarse_edges()
     occupied = np.flatnonzero(counts[1:] > least) + 1
     if not len(occupied):
@@ -526,7 +523,7 @@ def _occupied_range(counts, least):
 
 
 def _fine_bin(values, occupied):
-    """Return 1 and more for bins of equal width, beyond their ends too; 0 where missing."""
+    """Return bins of equal width from 1, extended beyond the range; 0 for missing values."""
     if occupied is None:
         return np.zeros(len(values), dtype=int)
     place = (values - occupied[0]) / (occupied[1] - occupied[0]) * _N_FINE
@@ -535,9 +532,9 @@ def _fine_bin(values, occupied):
 
 
 def _between(counts, occupied, quantiles, deviation):
-    """Return where two quantiles are, by noisy counts of bins of equal width."""
-    # Where noise hides the tails, they go on from the last quantile that is known as those of a
-    # normal distribution do, but not below zero without values there.
+    """Return two quantiles from noisy counts of bins of equal width."""
+    # Where noise hides the tails, they are extrapolated from the last visible quantile like those
+    # of a normal distribution, but not below zero if no value is negative.
     edges = np.linspace(occupied[0], occupied[1], _N_FINE + 1)
     middle = edges[:-1][np.argmax(np.cumsum(counts) > counts.sum() / 2)]
     low = _quantile(counts, edges, quantiles[0], deviation, middle)
@@ -550,7 +547,7 @@ def _between(counts, occupied, quantiles, deviation):
 
 
 def _quantile(counts, edges, share, deviation, middle):
-    """Return the value that a share of rows is below, of less than a half."""
+    """Return the quantile of a share below one half."""
     n_rows = max(counts.sum(), deviation)
     noise = _SEARCH.summed * deviation * np.sqrt(np.arange(1, len(counts) + 1))
     levels = np.maximum(share, noise / n_rows)
@@ -568,7 +565,7 @@ def _quantile(counts, edges, share, deviation, middle):
 
 
 def _numeric_column(name, low, high, missing):
-    """Return a column of numbers between rounded bounds, None where a schema cannot have them."""
+    """Return a column of numbers between rounded bounds, or None if they are invalid."""
     try:
         low, high = rounded_bounds(low, high)
         return NumericColumn(name, low, high, missing=missing, noisy=True)
@@ -577,7 +574,7 @@ def _numeric_column(name, low, high, missing):
 
 
 def _category_column(name, listed, missing):
-    """Return a column of categories in sorted order, None where a schema cannot have them."""
+    """Return a column of sorted categories, or None if they are invalid."""
     listed = sorted(listed, key=lambda value: (isinstance(value, str), value))
     try:
         return CategoryColumn(name, tuple(listed), missing=missing, noisy=True)

@@ -1,12 +1,12 @@
-r"""What a gradient descent asks of an outcome: residuals, where it starts, how far it goes.
+r"""Residuals, starting values and step lengths of gradient descent for each kind of outcome.
 
-Of scores s and an outcome, the residual r(s) is
+The residual r(s) of a row with scores s is
 
-- of classes :math:`\mathrm{softmax}(s) - e_y`; of two, of the second alone,
-- of a number s − y, for its place y between the bounds,
-- of a time :math:`\min(Λ_0(t) e^s, 3) - δ`, the negative martingale residual,
+- for classes, :math:`\mathrm{softmax}(s) - e_y`, and for two classes its second entry,
+- for a number, s − y, where y is the number rescaled to 0–1,
+- for a time, :math:`\min(Λ_0(t) e^s, 3) - δ`, the negative martingale residual.
 
-and depends on its row alone, to the last bit.
+The residual of a row is bit for bit independent of other rows.
 """
 
 from abc import ABC, abstractmethod
@@ -29,39 +29,39 @@ from skdp.source._integers import (
     row_probabilities,
 )
 
-# Scale of the residuals of numbers, in their standard deviations, of which there is a least.
+# Scale of the residuals of numbers in their standard deviations, and the smallest deviation.
 _OF_NUMBERS, _LEAST_DEVIATION = 1.2, 0.01
-# Most of a cumulative hazard in a residual.
+# Largest cumulative hazard in a residual.
 _MOST_HAZARD = 3.0
 
 
 class Problem(ABC):
-    """What the descent asks of an outcome, by what is public or noisy.
+    """The loss of the descent for one outcome, from public or noisy values only.
 
     Attributes
     ----------
     n_rows : float
 
     start : ndarray of shape (n_scores,)
-        Where the constants begin that all rows have in common.
+        Starting values of the intercepts.
 
     first : ndarray of shape (n_scores, n_functions), or None
-        Where the coefficients of the functions in the sums begin; at 0 where there are none.
+        Starting coefficients of the functions in the sums; None for 0.
 
     scale : float
-        Of residuals, by which they are clipped.
+        Scale of the residuals, at which they are clipped.
 
     curvature : float
-        Of the loss, by squared scores: expected.
+        Expected second derivative of the loss by the scores.
 
     n_outcomes : int
-        In the table of scores.
+        Number of outcomes in the table of scores.
 
     n_fits : float
-        Of how many regressions of one score the coefficients are worth.
+        Number of regressions with a single score that have as many free coefficients.
     """
 
-    # Length of a step; steps in units of N μ/√p; and the number of these that brings more cosines.
+    # Length of a step; steps in units of N μ/√p; and the N μ/√p from which more cosines are used.
     rate: ClassVar[float] = 1.0
     length = 0.5
     doubled: ClassVar[float] = 80.0
@@ -76,14 +76,14 @@ class Problem(ABC):
         """Return the residuals of rows, of the shape of their scores (n_rows, n_scores)."""
 
     def bins(self, coefficients, intercepts, variances, deviation):
-        """Return public bins of one score of rows, for noise of some deviation in each."""
+        """Return public bins of a score, given the standard deviation of the noise in each bin."""
         center, unit = score_frame(coefficients[0], float(intercepts[0]), variances)
         return ScoreBins.of(center, unit, self.n_rows, deviation)
 
     def cells(self, scores: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of rows that are measured, and their outcomes in the table.
+        """Return the scores of rows to be measured, and their outcomes in the table.
 
-        Of several, which share the row, (n_rows, n_measured).
+        If a row has several scores, (n_rows, n_measured), it is divided evenly among them.
         """
         return scores, codes[:, np.newaxis]
 
@@ -94,19 +94,20 @@ class TwoClasses(Problem):
     def __init__(self, statistics):
         sums, linear = statistics.sums, statistics.linear
         start = np.diff(np.log(sums.row_counts))
-        # Halfway between no effects and those that follow from the sums. In 24 cells where this
-        # was not chosen the log loss is .007 lower than from 0, the AUC .007 higher; of numbers
-        # R² is lower.
+        # Halfway between 0 and the coefficients from the sums. In 24 cells that were not used to
+        # choose this, log loss is .007 lower than with a start at 0, and AUC .007 higher; for
+        # numbers, R² is lower.
         super().__init__(sums, (start + np.diff(linear.intercepts)) / 2)
         self.first = np.diff(linear.coefficients, axis=0) / 2
         shares = sums.row_counts / sums.row_counts.sum()
         self.curvature = float(shares.prod())
-        # Of rare classes noise is larger than of even ones. With half of the steps of even classes
-        # the AUC of three rare ones (5 to 9 %, ε = 1 and 4) is .006 higher.
+        # Noise is relatively larger for rare classes than for balanced ones. With half of the
+        # steps for balanced classes, the AUC of three rare classes (5 to 9%, ε = 1 and 4) is .006
+        # higher.
         self.length = float(np.sqrt(self.curvature))
 
     def residuals(self, scores, codes):
-        """Return the probability of the second class, less 1 of its rows."""
+        """Return the probability of the second class, minus 1 for rows of this class."""
         return row_logistic(scores) - codes[:, np.newaxis]
 
 
@@ -123,21 +124,21 @@ class SeveralClasses(Problem):
         self.n_fits = len(shares) / 4
 
     def residuals(self, scores, codes):
-        """Return the probabilities, less 1 of the row's class."""
+        """Return the probabilities, minus 1 for the row's class."""
         residuals = row_probabilities(scores)
         residuals[np.arange(len(scores)), codes] -= 1
         return residuals
 
     def bins(self, coefficients, intercepts, variances, deviation):
-        """Return bins of the distance between two scores."""
+        """Return bins of the absolute difference of two scores."""
         center, unit = pair_frame(coefficients, variances)
         return ScoreBins.of(center, unit, self.n_rows, deviation, folded=True)
 
     def cells(self, scores, codes):
-        """Return how far the scores of other classes are from that of the row's, on which side.
+        """Return absolute differences between the true class's score and the others, and outcomes.
 
-        Outcomes are 0 where the other one is higher, 1 where it is not but some other one is, and
-        2 where that of the row's class is the highest.
+        The outcome is 0 if the other class scores higher, 1 if a third class scores highest, and 2
+        if the true class scores highest.
         """
         n, K = scores.shape
         own = np.take_along_axis(scores, codes[:, np.newaxis], axis=1)
@@ -147,7 +148,7 @@ class SeveralClasses(Problem):
 
 
 class Number(Problem):
-    """The place of a number between its bounds."""
+    """A number, rescaled to 0–1 between its bounds."""
 
     rate, length, doubled = 0.5, 0.25, 20.0
 
@@ -158,19 +159,19 @@ class Number(Problem):
         self.scale = min(_OF_NUMBERS * deviation, 0.5)
 
     def residuals(self, scores, codes):
-        """Return the distance from the place."""
+        """Return prediction minus rescaled number."""
         return scores - _places(codes)[:, np.newaxis]
 
     def bins(self, coefficients, intercepts, variances, deviation):
         """Return bins of the prediction between −1 and 1."""
-        # The table counts places from -1 to 1.
+        # In the table, numbers are rescaled to −1 to 1.
         mean = 2 * float(self.start[0]) - 1
         self._numbers = NumberBins.of(mean)
         self.n_outcomes = self._numbers.n
         return super().bins(2 * coefficients, 2 * intercepts - 1, variances, deviation)
 
     def cells(self, scores, codes):
-        """Return the prediction, on the scale from −1 to 1, and the bin of what it leaves."""
+        """Return the prediction, rescaled to −1 to 1, and the bin of its residual."""
         predicted = 2 * scores - 1
         left = 2 * _places(codes)[:, np.newaxis] - 1 - predicted
         return predicted, self._numbers.index(left)
@@ -184,7 +185,7 @@ class Time(Problem):
     def __init__(self, statistics):
         exits, of_sums = statistics.exits, TableModel(statistics)
         regression, hazards = of_sums.regression, of_sums.hazards
-        # Halfway, as of classes: concordance is .015 higher in 15 cells of four tables.
+        # Halfway, as for two classes: concordance is .015 higher in 15 cells of four tables.
         half = hazards.slope / 2
         super().__init__(statistics.sums, half * (regression.intercept - hazards.center))
         self.first = half * regression.coefficients[np.newaxis]
@@ -202,7 +203,7 @@ class Time(Problem):
         return super().bins(coefficients, intercepts, variances, deviation)
 
     def residuals(self, scores, codes):
-        """Return the cumulative hazard of rows up to their exit, less 1 where it is the event."""
+        """Return the cumulative hazard of rows up to their exit, minus 1 for an event."""
         expected = self._hazards[codes, np.newaxis] * row_exponentials(scores)
         return np.minimum(expected, _MOST_HAZARD) - self._events[codes, np.newaxis]
 
@@ -212,7 +213,7 @@ class Time(Problem):
 
 
 def problem_of(statistics):
-    """Return the problem of an outcome by noisy sums."""
+    """Return the problem of the kind of outcome, from noisy sums."""
     if statistics.kind == "event":
         return Time(statistics)
     if statistics.kind == "number":
@@ -223,5 +224,5 @@ def problem_of(statistics):
 
 
 def _places(codes):
-    """Return places between the bounds."""
+    """Return numbers rescaled to 0–1 between their bounds."""
     return codes * 2.0**-WEIGHT_BITS

@@ -1,16 +1,16 @@
-"""How anything leaves its owner: one protocol for releases, bounds and evaluations.
+"""The protocol by which every result leaves its owner: releases, bounds and evaluations.
 
-Whoever wants to trust skdp reads this file. Each result is made in the same order:
+Read this file to decide whether you trust skdp. Each result is made in the same order:
 
-1. The caller checks parameters and private rows, and makes the source of noise; the guarantee is
-   known by then.
-2. :func:`publish` rehearses: the function that will make the result makes one of no rows, without
-   noise. What can fail for what is public fails here, and nothing has been charged.
+1. The caller checks parameters and private rows, and makes the source of noise. The guarantee is
+   then known.
+2. :func:`publish` rehearses: it calls the function that makes the result without rows and noise.
+   Every error that depends on public values occurs here, before anything is charged.
 3. The ledger is charged, or refuses.
-4. The function makes the result of the private rows, with noise. This is sealed: no error, no
-   warning and no global setting tells anything about the rows, or stops it halfway.
-5. Warnings about the result, computed from the result alone, come last. They never raise, since
-   the result would be lost and the budget spent.
+4. The function makes the result from the private rows, with noise. This step is sealed: errors,
+   warnings and global settings neither reveal anything about the rows nor stop it halfway.
+5. Warnings about the result, computed from the result alone, come last. They never raise, because
+   the result would be lost although the budget is spent.
 """
 
 import traceback
@@ -38,8 +38,9 @@ _SETTINGS = {
 def publish(what, guarantee, make, private, rehearsals, *, ledger=None, name="", doubt=None):
     """Charge for a result, make it of private rows with noise, and return it.
 
-    The result is ``make(*private)``, of checked rows and a source of noise; each of ``rehearsals``
-    has arguments of the same kind that depend on nothing private. ``doubt(result)`` may warn.
+    The result is ``make(*private)``, called with checked rows and a source of noise. Each of
+    ``rehearsals`` has arguments of the same kind that are independent of private rows.
+    ``doubt(result)`` may warn.
     """
     account = opened_ledger(ledger)
     warn_of_weak_privacy(what.partition(".")[0], guarantee.epsilon, guarantee.delta)
@@ -48,7 +49,7 @@ def publish(what, guarantee, make, private, rehearsals, *, ledger=None, name="",
         account.spend(guarantee, name)
     with sealed(what) as told:
         result = make(*private)
-    # Those about parameters, as of a generator that was used before; others may tell about rows.
+    # Warnings about parameters, such as a used generator; others may reveal rows.
     told = [warning for warning in told if issubclass(warning.category, PrivacyLeakWarning)]
     if doubt is not None:
         with recorded_warnings() as doubts, default_settings(), suppress(Exception):
@@ -59,7 +60,7 @@ def publish(what, guarantee, make, private, rehearsals, *, ledger=None, name="",
 
 
 def _rehearse(what, make, rehearsals):
-    """Raise ValueError where a result of no private rows cannot be made."""
+    """Raise ValueError if a result without private rows cannot be made."""
     try:
         with recorded_warnings(), default_settings():
             for arguments in rehearsals:
@@ -72,9 +73,9 @@ def _rehearse(what, make, rehearsals):
 
 @contextmanager
 def sealed(what):
-    """Compute with private rows: alike under all settings, and with no word about them."""
-    # Any error, whose text may quote private rows, is replaced by a RuntimeError, and warnings are
-    # left out; yields the list of these.
+    """Compute with private rows, independently of settings and without revealing messages."""
+    # A RuntimeError replaces any error, because its text may quote private rows. Warnings are
+    # suppressed, and collected in the list that this yields.
     try:
         with recorded_warnings() as told, default_settings():
             yield told
@@ -90,7 +91,7 @@ def sealed(what):
 def default_settings():
     """Compute under default settings of scikit-learn, without floating-point errors of NumPy.
 
-    A frame where an array is expected, or an underflow that raises, would stop a fit halfway.
+    Otherwise a DataFrame instead of an array, or an underflow that raises, could stop a fit.
     """
     with config_context(**_SETTINGS), np.errstate(all="ignore"):
         yield
@@ -112,15 +113,15 @@ def whole_guarantee(mechanism, mechanisms, n_features, *, by_group, covers, excl
 
 
 def opened_ledger(ledger):
-    """Return a ledger that was given as itself, or as the path of one that exists; or None."""
+    """Return the given ledger, the ledger in an existing file, or None."""
     if ledger is None or isinstance(ledger, PrivacyLedger):
         return ledger
     return PrivacyLedger.open(ledger)
 
 
 def kept_ledger(ledger):
-    """Return what replaces the owner's ledger in a pickle of a fitted source.
+    """Return the replacement of the owner's ledger in a pickle of a fitted source.
 
-    Not None, with which a copy could be fitted without charge, but an invalid value.
+    It is an invalid value rather than None, so that a copy cannot be fitted without a charge.
     """
     return None if ledger is None else False

@@ -1,4 +1,4 @@
-"""Make a release from perturbed rows: the estimator of the source's owner."""
+"""The source owner's estimator that makes a release from perturbed rows."""
 
 import os
 from collections.abc import Mapping
@@ -70,55 +70,54 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
 
     .. math:: m_{sr,c} = \mathrm{median}\{V_{sr}\, y^+ : y^+ \text{ of class } c\}
 
-    For a table, whose classes overlap, the moments give the log-odds of a linear discriminant
-    instead of mixtures and autoencoders, also corrected for the noise.
+    Classes overlap in most tables. A table's moments therefore give the log-odds of a linear
+    discriminant, corrected for the noise, instead of mixtures and autoencoders.
 
-    **What is guaranteed.** The guarantee of the noise for the *features* of the training
-    rows, per element; ``guarantee_`` states it, and for a whole record too. Neighboring
-    data sets have equal numbers of rows (replace-one). An element may move anywhere within public
-    ``bounds``, or by ``sensitivity`` where it has no bounds. In a table that an ``encoder`` turns
-    into numbers, ε and δ are for an element of the encoded rows; another category, or a value
-    that goes missing, changes two of these, and ``guarantee_`` states the result for a value
-    of the table (2ε, but less under Gaussian noise). It also covers anything that anybody computes
-    from the noisy copy and the public distribution of its noise, so ``parts`` costs no privacy.
+    **What is guaranteed.** ε and δ protect each element of the *features* of the training rows;
+    ``guarantee_`` also states the guarantee for a whole record. Neighboring data sets have equal
+    numbers of rows (replace-one). An element may change to any value within public ``bounds``, or
+    by ``sensitivity`` if it has no bounds. With an ``encoder``, ε and δ are for an element of the
+    encoded rows. A change of category, or a value that goes missing, changes two elements, and
+    ``guarantee_`` states the result for a value of the table (2ε, but less with Gaussian noise).
+    The guarantee covers everything computed from the noisy copy, so ``parts`` costs no privacy.
     **What is treated as public**: the labels (hence the classes and their numbers of rows),
     the number and names of the columns, their dtype, and their bounds or encoder. With
     ``label_noise`` each label is protected too, see ``label_guarantee_``; classes and
-    number of rows stay public.
+    number of rows remain public.
 
     Parameters
     ----------
     epsilon : float or None, default=None
         Privacy-loss bound ε > 0 for one element, of the encoded rows if there is an
         ``encoder``; smaller is more private. ``inf`` releases a model of the unperturbed data,
-        and warns. None: that of ``noise`` if this is a transformer, otherwise 1.
+        and warns. None: the ε of ``noise`` if ``noise`` is a transformer, otherwise 1.
 
     delta : float or None, default=None
-        Slack δ in [0, 1) for one element. None: that of ``noise``, or its default, which is
-        0, and 1e-5 for "gaussian".
+        Slack δ in [0, 1) for one element. None: the δ of a ``noise`` transformer, otherwise 1e-5
+        for "gaussian" and 0 for other noise.
 
     sensitivity : float or None, default=None
-        Largest change of one element that is protected, in the units of the data. Nothing is
-        clipped to it: a value that changes by more is protected less. Prefer ``bounds``; the two
-        exclude each other. None: that of ``noise``, otherwise 1, whatever units the
-        columns have, and :meth:`fit` warns with :class:`~skdp.privacy.PrivacyLeakWarning`.
+        Largest protected change of one element, in the units of the data. Values are not clipped
+        to it: a value that changes by more is protected less. Prefer ``bounds``, which cannot be
+        combined with it. None: the sensitivity of a ``noise`` transformer; otherwise 1, whatever
+        the units, and :meth:`fit` warns with :class:`~skdp.privacy.PrivacyLeakWarning`.
 
     noise : {"optimal", "staircase", "gaussian"} or transformer, default="optimal"
         The noise by name, drawn from fresh entropy of the operating system. Or a noise
         transformer (for example with ``privacy_unit="record"`` or ``bounds``), which must state a
         ``guarantee_``; an ``epsilon``, ``delta`` or ``sensitivity`` given above must equal
-        its own. A pickled fitted source omits it, and a release never contains it.
+        the transformer's. Neither a pickled fitted source nor a release contains the transformer.
 
     bounds : pair (low, high) or None, default=None
         Publicly known bounds of the columns, each a number or an array of shape (n_features,).
-        Values are clipped to them, and an element may move from one end to the other. None: those
-        of ``noise``. An ``encoder`` has its own.
+        Values are clipped to them, and any change within them is protected. None: the bounds of a
+        ``noise`` transformer. Not used with an ``encoder``, whose schema states the bounds.
 
     encoder : TabularEncoder, Schema, mapping, str, path-like or None, default=None
         Turns a table of mixed columns into bounded numbers by a public schema, which becomes part
         of the release. A schema in any form that :class:`TabularEncoder` takes is accepted. If it
-        lists the classes, rows of others are left out, or refused with ``label_noise``, because
-        the number of rows is public; classes without rows are not in the release.
+        lists the classes, rows of other classes are left out; with ``label_noise`` they raise an
+        error, because the number of rows is public. Classes without rows are not released.
 
     ledger : PrivacyLedger, str, path-like or None, default=None
         The privacy ledger of these rows, or its file. Each fit enters what :meth:`guarantee_for`
@@ -165,10 +164,10 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
         Above 0, :meth:`fit` prints its progress.
 
     random_state : int, RandomState instance or None, default=None
-        For what is learned from the noisy copy (k-means, held-out rows), **never for the noise**:
-        a seed here weakens no guarantee. The noise has a ``random_state`` of its own; for
-        reproducible noise pass a transformer as ``noise``. In :class:`DPStatisticsSource`, where
-        nothing else is random, ``random_state`` is that of the noise.
+        Seeds the steps after the noise (k-means, held-out rows), **never the noise itself**, so a
+        seed weakens no guarantee. For reproducible noise, pass a transformer with a
+        ``random_state`` as ``noise``. The ``random_state`` of :class:`DPStatisticsSource` does
+        seed the noise.
 
     Attributes
     ----------
@@ -200,14 +199,13 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
 
     Notes
     -----
-    Every :meth:`fit` draws new noise and spends ε and δ again; so does every candidate of
-    a parameter search over a source, which a ``ledger`` stops. A clone is not fitted, as
-    everywhere in scikit-learn: where a search clones, pass ``release_``, which is shared and
-    never copied.
+    Every :meth:`fit` draws new noise and spends ε and δ again. Every candidate of a parameter
+    search over a source does so too; a ``ledger`` stops the search when the budget is spent. A
+    search clones its estimators, and a clone of a source is not fitted, so pass ``release_``.
 
-    The source of SERUMS D3.3 (2022), section 1.3.2 and Algorithm 6, has ``parts="papers",
-    inference="empirical"``; the default inference, in the benchmarks of the strategy "multitask"
-    too, is that of Kumar and Moser.
+    ``parts="papers", inference="empirical"`` reproduces the source of SERUMS D3.3 (2022), section
+    1.3.2 and Algorithm 6. The default inference, also in the benchmarks of the strategy
+    "multitask", follows Kumar and Moser.
 
     References
     ----------
@@ -401,8 +399,8 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
         Returns
         -------
         guarantee : PrivacyGuarantee
-            With ``label_noise``, that of a record with its label, ``release_.record_guarantee``;
-            without, that of the features, ``guarantee_``, where labels count as public.
+            With ``label_noise``, the guarantee of a record with its label,
+            ``release_.record_guarantee``; without, ``guarantee_``, which treats labels as public.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Tables simulated from a public schema, whose columns separate outcomes as well as is asked."""
+"""Tables simulated from a public schema, with effects of a wanted strength."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -47,15 +47,15 @@ _TABLES = _Tables()
 class ClassTables:
     """Tables of one kind: a public schema, and effects of classes on its columns.
 
-    Behind every column is a normal variable; those of different columns share a common factor.
-    Its mean depends on the class; a number is a linear function of it, clipped to the bounds, and
-    a category is that of the interval that it falls into.
+    Each column is a function of a latent normal variable whose mean depends on the class; these
+    variables share a common factor. A number is a linear function of its variable, clipped to the
+    bounds. A category corresponds to an interval of its variable.
     """
 
     figure, name, effects, least = "auc", "AUC", EFFECTS, 0.5
     # What is known without a release.
     known = "the class frequencies alone"
-    # Rows that releases are judged on.
+    # Number of rows that releases are evaluated on.
     n_test = 10_000
 
     def __init__(self, schema, frequencies, effect, random_state):
@@ -83,7 +83,7 @@ class ClassTables:
         return sizes * (places if K == 2 else self._random.standard_normal((K, p)))
 
     def _outcomes(self, n):
-        """Return outcomes, and the means of the columns' variables that they bring with them."""
+        """Return outcomes, and the means of the latent variables given the outcomes."""
         classes = self._random.choice(len(self._frequencies), n, p=self._frequencies)
         return classes, self._means[classes]
 
@@ -96,7 +96,7 @@ class ClassTables:
         return _auc(truth, model.predict_proba(test), len(self._frequencies))
 
     def base(self):
-        """Return what is known without a release: the log loss of the class frequencies."""
+        """Return the baseline without a release: the log loss of the class frequencies."""
         return {"base_log_loss": float(-self._frequencies @ np.log(self._frequencies))}
 
     def judged(self, release, rows, labels):
@@ -106,7 +106,7 @@ class ClassTables:
         return {"auc": area, "log_loss": log_loss(codes, p, labels=range(p.shape[1]))}
 
     def _scale(self, wanted):
-        """Return what brings effects to a figure of a linear model of many rows, by bisection."""
+        """Return the factor of effects with which a linear model reaches the wanted value."""
         outcomes, means = self._outcomes(_SCALING_ROWS)
         noise = self._noise(_SCALING_ROWS)
         half, low, high = _SCALING_ROWS // 2, 0.0, 20.0
@@ -149,7 +149,7 @@ class NumberTables(ClassTables):
         super().__init__(schema, None, effect, random_state)
 
     def base(self):
-        """Return nothing: the R² of the mean alone is 0."""
+        """Return nothing: the baseline R², of the mean, is 0."""
         return {}
 
     def _given_means(self, distances):
@@ -219,7 +219,7 @@ KINDS = {"class": ClassTables, "number": NumberTables, "event": TimeTables}
 
 
 class _Shape:
-    """How a column follows from the normal variable behind it."""
+    """The function from a latent normal variable to a column."""
 
     def __init__(self, column, random_state):
         self.column = column

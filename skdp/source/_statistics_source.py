@@ -1,4 +1,4 @@
-"""Make a release from perturbed statistics: the estimator of the source's owner."""
+"""The source owner's estimator that makes a release from perturbed statistics."""
 
 import os
 from collections.abc import Mapping
@@ -33,30 +33,27 @@ from skdp.utils._validation import forget_fit, listed
 class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
     r"""Make a release of a private source from noisy statistics, which protect whole records.
 
-    The owner of the rows is trusted with them, so it may compute first and perturb the
-    results. Where :class:`DPSource` perturbs each row, so that one *element* is protected,
-    this class perturbs sums over all rows, and protects a **whole record with its
-    label**, or all rows of a **person**. The noise in a mean decreases with the number of rows.
+    :class:`DPSource` perturbs each row and protects one *element*. This class perturbs sums over
+    all rows, and protects a **whole record with its label**, or all rows of a **person**. The
+    noise in a mean decreases with the number of rows.
 
     Rows are clipped to public bounds, scaled to a norm of at most R and rounded to whole numbers;
     their sums are exact, in any order; and each sum s of sensitivity Δ is released as
 
     .. math:: s + N(0, σ^2Δ^2), \qquad \sum_i \frac{1}{σ_i^2} = μ^2,
 
-    where μ is that of one Gaussian mechanism with ε and δ: all queries compose exactly (Dong, Roth
-    and Su, 2022). The split of the budget is fixed in advance, and public.
+    where μ is the parameter of a single Gaussian mechanism with ε and δ: all queries compose
+    exactly (Dong, Roth and Su, 2022). The split of the budget is fixed in advance and public.
 
     **What is guaranteed.** Neighboring data sets differ by one record with its
     label (add/remove); with ``privacy_unit="group"``, by one person. The number of rows and
     the class counts are protected too. ``guarantee_`` states the guarantee;
     :meth:`~skdp.PrivacyGuarantee.to_replace_one` converts it to the replace-one guarantee, for
     someone who is known to be in the data. **What is public**: the columns, their bounds and
-    their encoder, the list of
-    classes, all parameters, whether the numbers of an array are float32 (which are summed
-    differently from float64), and whether the input is refused: an error is for its owner alone.
-    The encoding of a row of a table, and the class of its label, depend on that row and on the
-    schema alone, whatever types a program gave the columns because of other rows.
-    Nothing of what is public may be chosen by looking at the rows.
+    their encoder; the list of classes; all parameters; whether an array is float32 or float64;
+    and whether :meth:`fit` raises an error, so show error messages to the owner only. Choose none
+    of these by looking at the rows. How a row of a table is encoded depends on the schema and on
+    that row alone, never on the type that other rows gave a column.
 
     Parameters
     ----------
@@ -65,8 +62,8 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         releases exact statistics, and warns.
 
     delta : float, default=1e-5
-        Slack δ in (0, 1); far below 1 over the number of records. It warns above 1 over their
-        noisy number, and above 1e-3.
+        Slack δ in (0, 1); choose it far below 1 over the number of records. :meth:`fit` warns if
+        it exceeds 1 over the noisy number of records, or 1e-3.
 
     privacy_unit : {"record", "group"}, default="record"
         The unit that ε and δ protect: one row with its label, or one person with all rows that
@@ -74,7 +71,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
 
     bounds : pair (low, high), default=(0, 1)
         Publicly known bounds of the columns, each a number or an array of shape (n_features,).
-        Values are clipped to them. An ``encoder`` has its own.
+        Values are clipped to them. Not used with an ``encoder``, whose schema states the bounds.
 
     encoder : TabularEncoder, Schema, mapping, str, path-like or None, default=None
         Turns a table of mixed columns into bounded numbers by a public schema, which becomes part
@@ -82,38 +79,42 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
 
     classes : array-like of shape (n_classes,) or None, default=None
         The public list of classes. Rows of other classes are left out, and classes without rows
-        are released all the same. None: that of the encoder's schema; without one, the names
-        in y are used, which reveals that each of them occurs, and warns. Labels are compared as
-        categories are: 1, 1.0, "1" and True are one label, but "Dead" and "dead " differ from
+        are still released. None: the classes in the encoder's schema; without an encoder, the
+        labels in y, which reveals that each of them occurs, and warns. Labels are compared like
+        categories: 1, 1.0, "1" and True are one label, but "Dead" and "dead " differ from
         "dead", and their rows are left out silently. ``set(y) - set(classes)`` shows the owner
-        which labels these are; correct their spelling, and keep the list as it is.
+        the unlisted labels; correct their spelling in y, and do not change the list.
 
     outcome : mapping or None, default=None
-        Where y is a number and not a class: its public bounds, as in ``{"type": "number", "low":
-        0, "high": 80}``, with ``"log": True`` for a logarithmic scale and ``"step"`` where it has
-        steps. Numbers beyond the bounds count as the bounds, and rows without a number are left
-        out. Where y is a time to an event: the public time up to which rows are followed, as in
-        ``{"type": "event", "horizon": 365}``. What comes later is not seen, and rows without
-        event or time are left out. Events are 1 and 0, true and false, or yes and no, or
-        ``"event_value"`` names how they are written, as 2 or "dead". None: what the encoder's
-        schema says, classes otherwise.
+        If y is a number: its public bounds, as in ``{"type": "number", "low": 0, "high": 80}``,
+        with ``"log": True`` for a logarithmic scale and ``"step"`` for the distance between
+        possible values. Numbers are clipped to the bounds, and rows without a number are left out.
+        If y is a time to an event: the public horizon up to which rows are followed, as in
+        ``{"type": "event", "horizon": 365}``. Rows are censored at the horizon, and rows without
+        event or time are left out. Events are 1 and 0, true and false, or yes and no;
+        ``"event_value"`` names another value that marks an event, such as 2 or "dead".
+        None: the outcome in the encoder's schema, otherwise classes.
 
     model : {"auto", "linear", "gradients", "mixtures", "logistic"}, default="auto"
-        What is learned besides the moments. ``"linear"``: linear scores of public functions of
-        the columns, in one pass. ``"gradients"``: such scores by noisy gradient descent, after
-        the sums of "linear" with a fifth of the budget; rows are read for every step, 200 times at
-        most. ``"mixtures"``: mixtures of normal distributions of each class in the principal
-        subspace. ``"logistic"``: a softmax regression by noisy
-        gradient descent there; for many rows and classes that a linear rule separates, such as
-        those of oriented gradients. The last two measure distances between rows, so columns must
-        be comparable, as pixels are: they are not for tables. ``"auto"``: "gradients" for tables
-        and for arrays of up to 100 columns, or "linear" for rows that arrive in parts; "mixtures"
-        for arrays of classes with more columns, which needs tens of thousands of rows. For an
-        array of more than 100 columns, there are no nonlinear functions of the columns.
+        The model that is learned besides the moments.
+
+        - ``"linear"``: linear scores of public functions of the columns, in one pass.
+        - ``"gradients"``: the same scores by noisy gradient descent. The sums of "linear" take a
+          fifth of the budget. Each step reads all rows, up to 200 times.
+        - ``"mixtures"``: mixtures of normal distributions of each class in the principal subspace.
+        - ``"logistic"``: softmax regression by noisy gradient descent in the principal subspace,
+          for many rows and linearly separable classes, such as images described by oriented
+          gradients.
+        - ``"auto"``: "gradients" for tables and for arrays of up to 100 columns, or "linear" for
+          rows that arrive in parts; "mixtures" for classes in arrays with more columns, which
+          needs tens of thousands of rows.
+
+        "mixtures" and "logistic" measure distances between rows. Use them for comparable columns
+        such as pixels, not for tables. Arrays of more than 100 columns get no nonlinear functions.
 
     radius : float or None, default=None
-        R, in units of encoded columns, for sums in one pass; public. None: from the number
-        and kinds of the columns.
+        Public clipping norm R of a row for sums in one pass, in units of encoded columns. None:
+        computed from the number and kinds of the columns.
 
     ledger : PrivacyLedger, str, path-like or None, default=None
         The privacy ledger of these rows, or its file. Each fit enters what :meth:`guarantee_for`
@@ -126,9 +127,9 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         Above 0, :meth:`fit` prints each query that it perturbs.
 
     random_state : int, RandomState instance or None, default=None
-        **Source of the noise**, as nothing else here is random; in :class:`DPSource` it never
-        is. ``None`` takes fresh entropy of the operating system for each fit, and is the only
-        private choice; an integer warns with :class:`~skdp.privacy.PrivacyLeakWarning`.
+        **Seeds the noise**, unlike in :class:`DPSource`. Only ``None`` is private: it takes fresh
+        entropy from the operating system for each fit. An integer warns with
+        :class:`~skdp.privacy.PrivacyLeakWarning`.
 
     Attributes
     ----------
@@ -156,7 +157,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
 
     Notes
     -----
-    Every :meth:`fit` draws new noise and spends ε and δ again; a ``ledger`` keeps the account.
+    Every :meth:`fit` draws new noise and spends ε and δ again; a ``ledger`` records this.
 
     References
     ----------
@@ -250,7 +251,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             :meth:`~skdp.source.StatisticsAccumulator.add_dask`.
 
         y : array-like of shape (n_samples,)
-            Class labels, or numbers; of times a structured array of event and time, or a table
+            Class labels or numbers; for times, a structured array of event and time, or a table
             with these two columns. A Dask collection with the same chunks if X is one.
 
         groups : array-like of shape (n_samples,), default=None
@@ -301,7 +302,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             Private rows, as for :meth:`fit` or :meth:`fit_accumulated`.
 
         y : array-like of shape (n_samples,)
-            Class labels, as for :meth:`fit`; an accumulator has its own.
+            Class labels, as for :meth:`fit`; omit them with an accumulator.
 
         groups : array-like of shape (n_samples,), default=None
             The person whom each row belongs to, as for :meth:`fit`.
@@ -358,7 +359,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         Returns
         -------
         accumulator : StatisticsAccumulator
-            To be filled by its :meth:`~skdp.source.StatisticsAccumulator.add`, and released by
+            Fill it with :meth:`~skdp.source.StatisticsAccumulator.add`, and release it with
             :meth:`fit_accumulated`.
 
         Raises
@@ -398,7 +399,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         Raises
         ------
         ValueError
-            When a source with other parameters made it, or nothing was added to it.
+            When a source with other parameters made the accumulator, or it is empty.
 
         BudgetExceededError
             When the ``ledger`` does not allow it; no noise is drawn.
@@ -445,7 +446,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         return GaussianQueries(self.epsilon, self.delta, plan.shares, bits, report)
 
     def _publish(self, plan, rows):
-        """Publish what the plan's model learns from rows, by noisy queries."""
+        """Publish the model that the plan learns from rows by noisy queries."""
         columns, queries = plan.columns, self._queries(plan)
         guarantee = self._guarantee(plan, queries)
         self.n_features_in_ = columns.n_inputs

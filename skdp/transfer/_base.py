@@ -1,4 +1,4 @@
-"""What the three estimators of a target share: sources, columns, report, explanation."""
+"""The base of a target's three estimators: sources, columns, report, explanation."""
 
 from dataclasses import replace
 from typing import Any
@@ -36,7 +36,7 @@ UNKNOWN = (
 
 
 class TransferEstimator(BaseEstimator):
-    """An estimator of a target that learns from releases of one kind of outcome."""
+    """Base class of a target's estimators, which learn from releases of one kind of outcome."""
 
     _kind: str
 
@@ -76,7 +76,7 @@ class TransferEstimator(BaseEstimator):
         return together, singles
 
     def _learned(self, releases, rows, model, n_labels, sampling):
-        """Set what all estimators have after :meth:`fit`."""
+        """Set the attributes that all estimators have after :meth:`fit`."""
         self.model_, self._n_labels = model, n_labels
         self.source_weight_ = model.source_weight
         self.label_sampling_ = sampling if n_labels else None
@@ -91,22 +91,27 @@ class TransferEstimator(BaseEstimator):
         return self._matching.rows(self, X)
 
     def report(self) -> pd.DataFrame:
-        """Return what the model consists of: weights, evidence, and likelihood of the labels.
+        """Return the composition of the model: weights, evidence, and likelihood of the labels.
 
         Returns
         -------
         report : DataFrame
-            One row for each kind of candidates: its ``name``; its ``side`` ("source", "target" or
-            "both"); its ``weight`` in the model; the ``log_odds`` of the evidence for it compared
-            with the first row, which is the source or, without one, the target alone;
-            ``n_labels``, the number of labels that were found; ``label_sampling``, how they were
-            assumed to be chosen; ``log_likelihood``, the mean log-likelihood of the labels, each
-            by the others (of times, of those with the event; of many, of evenly spaced 2,000);
-            the ``difference`` of this to the first row, and its ``standard_error``. Several
-            sources are in the given order. With self-training alone, there is one row for each
-            scorer with its share of the weights, and NaN elsewhere; "alignment" and "multitask"
-            have the share of rows that each side decided in the last round. It tells about the
-            labels of the target, and is not private.
+            One row for each kind of candidate, with several sources in the given order:
+
+            - ``name``, and ``side`` ("source", "target" or "both");
+            - ``weight`` in the model;
+            - ``log_odds`` of its evidence compared with the first row, which is the source or,
+              without one, the target alone;
+            - ``n_labels``, the number of labels, and ``label_sampling``, how they were assumed to
+              be chosen;
+            - ``log_likelihood``, the mean log-likelihood of the labels, each predicted from the
+              others (for times, of events; at most 2,000, evenly spaced);
+            - ``difference`` of ``log_likelihood`` from the first row, and its ``standard_error``.
+
+            With self-training alone, each row is a scorer with its share of the weights, and NaN
+            elsewhere. For "alignment" and "multitask", the weight is the share of rows that each
+            side decided in the last round. The report reveals information about the target's
+            labels and is not private.
 
         Examples
         --------
@@ -130,20 +135,20 @@ class TransferEstimator(BaseEstimator):
     def explain(self, x: ArrayLike | pd.DataFrame | pd.Series) -> Explanation:
         """Explain the prediction of one row: what each column contributes to it.
 
-        Each column is varied alone over its public values, see
-        :func:`~skdp.tabular.explain_prediction`: those of the schema if the release has one,
-        otherwise the public bounds of the release, extended to the row's own value if necessary.
-        Columns that only the target has are varied over the values that they had in :meth:`fit`.
-        The explanation is of :meth:`predict`: a class, with probabilities multiplied by
+        Varies one column at a time over its public values, see
+        :func:`~skdp.tabular.explain_prediction`: the values in the release's schema, otherwise the
+        public bounds of the release, extended to the value in the row if necessary. Columns that
+        only the target has are varied over their values in :meth:`fit`. The explained prediction
+        is the result of :meth:`predict`: a class, with probabilities multiplied by
         ``class_weight`` ("alignment" and "multitask": on the scale of the target classifier's
-        ``temperature_``), a number in its unit, or a risk score, whose effects are logarithms of
-        hazard ratios.
+        ``temperature_``); a number in its unit; or a risk score, with log hazard ratios as
+        effects.
 
         Parameters
         ----------
         x : DataFrame of one row, Series, or array-like of shape (n_features,)
-            The row, as X.iloc[[0]] or X.iloc[0]. If the release has a schema, it may be a row of
-            the table or an encoded one.
+            The row, such as X.iloc[[0]] or X.iloc[0]. If the release has a schema, it may be a row
+            of the table or an encoded row.
 
         Returns
         -------
@@ -152,7 +157,7 @@ class TransferEstimator(BaseEstimator):
         Raises
         ------
         ValueError
-            If x is not one row of the columns that were fitted.
+            If x is not a single row with the fitted columns.
 
         Examples
         --------
@@ -174,9 +179,9 @@ class TransferEstimator(BaseEstimator):
 
 
 def warn_of_contradiction(deviations, finding):
-    """Warn if numbers or times are so many deviations from no relation to a source's prediction.
+    """Warn if outcomes significantly contradict a source's predictions.
 
-    ``finding`` says how they contradict it.
+    ``finding`` describes the contradiction.
     """
     if deviations < -CONTRADICTION:
         warn(
@@ -190,7 +195,7 @@ def warn_of_contradiction(deviations, finding):
 def _readable_columns(row, matching, names, limits):
     """Return a schema of the columns of a row, with the offset and width of each.
 
-    Where neither a schema nor a release bounds them, they are within ``limits``.
+    Columns without bounds in a schema or release are bounded by ``limits``.
     """
     n = matching.n_shared
     same = [release for release in matching.releases if not matching.embeds(release, n)]

@@ -1,4 +1,4 @@
-"""What a target learns about classes: sources of log-posteriors, and regressions around them."""
+"""A target's model of classes: sources of log-posteriors, and regressions around them."""
 
 from dataclasses import replace
 from functools import partial
@@ -30,7 +30,7 @@ _SAME_LEVEL = 0.3
 # hospitals with 10 to 60 labels is .002 higher. Releases of more classes may be far too sure, and
 # labels of images and sensors show more than evidence tells of so many coefficients: if it chooses
 # from 1, 2, 4 and 8, accuracy on human activity at ε = 1 with 10 labels per class is 72 instead of
-# 83 %.
+# 83%.
 _OF_TWO = Beliefs((), 0.3, (0.5, 1.0, 2.0), (0.5, 1.0, 2.0, 4.0, 8.0))
 _OF_MANY = Beliefs((), 1.0, (6.0,), (1.0, 2.0, 4.0, 8.0), power=0.5)
 # Number of sites as which the deviation for arbitrary frequencies counts if the spread between
@@ -42,7 +42,7 @@ _MOST_COEFFICIENTS = 800
 
 
 def class_beliefs(task, release=None):
-    """Return how far classes at the target may lie from a release."""
+    """Return the prior of the target's deviation from a release about classes."""
     level = OTHER_LEVEL
     if release is not None and release.statistics is not None:
         spread, n_others = release.linear.intercept_sd, release.statistics.n_sources - 1
@@ -122,7 +122,7 @@ class ClassModel(TargetModel, TransferModel):
         super().__init__(held, likelihoods, len(known), tells=len(known) > 0)
 
     def _alone(self, task, sources, terms, labels):
-        """Return the target alone, around the class frequencies that are expected."""
+        """Return the target alone, around the expected class frequencies."""
         if sources:
             logs = log_frequencies(sources[0][1])
         else:
@@ -162,7 +162,7 @@ class ClassModel(TargetModel, TransferModel):
 
     @property
     def favors_target(self):
-        """Whether labels are likelier by the target alone than by the first source."""
+        """Whether labels are more likely under the target alone than under the first source."""
         first = [c.log_odds for c in self.candidates if c.source == 0 and CHANGED not in c.name]
         own = [c.log_odds for c in self.candidates if c.name == TARGET]
         alone_odds = np.log([s.probability for s in self.sources if s.name == TARGET])

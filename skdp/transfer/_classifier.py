@@ -62,9 +62,9 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
     Named columns are matched by name, in any order. Columns that the target lacks are marginalized
     out of the release (:meth:`Release.restrict`); columns that only the target has are used by its
     own models; a warning lists both. Columns without names are matched by position. If their
-    number differs, or no name is common to both, the target is taken to be another feature space,
-    and is embedded into that of the source. This needs a release of :class:`~skdp.DPSource` and
-    labels of two classes; a table with a schema is not embedded.
+    number differs, or no name is common to both, the target counts as another feature space, and
+    is embedded into the source's. Embedding needs a release of :class:`~skdp.DPSource` and labels
+    of two classes; a table with a schema is not embedded.
 
     **Privacy.** The release protects the *source's* rows, and using it costs no further privacy.
     If a person may have rows in several sources, the guarantees add up, see ``disjoint``. The
@@ -107,23 +107,23 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
     label_sampling : {"auto", "random", "stratified"}, default="auto"
         How the labeled rows were chosen among the target's rows ("noise_aware" only).
         ``"random"``: without regard to their class, so that their class frequencies estimate
-        those of the target: by chance, or by :func:`representative_rows`. ``"stratified"``: a
-        number of each class, so that their frequencies carry no information, and those that the
-        source expects are kept. ``"auto"``: stratified if some rows are unlabeled and the classes
-        with labels have equally many of them, otherwise random; a few labels of one single class
-        count as random. :meth:`fit` warns if it has to guess and the result depends on it. If
-        self-training is used alone, see Notes, guesses are moved towards the source's frequencies
-        in any case; give ``class_prior`` there.
+        the target's frequencies: by chance, or by :func:`representative_rows`. ``"stratified"``: a
+        fixed number of each class, so that label frequencies carry no information and the
+        frequencies that the source expects are kept. ``"auto"``: stratified if some rows are
+        unlabeled and all labeled classes have equally many labels, otherwise random; a few labels
+        of a single class count as random. :meth:`fit` warns if it has to guess and the result
+        depends on the guess. If self-training is used alone, see Notes, predictions always move
+        towards the source's frequencies; pass ``class_prior`` in this case.
 
     class_prior : None, "source", array-like or mapping, default=None
         Class frequencies of the target, if known ("noise_aware" only). Probabilities are
         corrected after learning by one offset for each class. ``None``: no correction.
         An array of shape (n_classes,), in the order of ``classes_``, or a mapping of labels to
         probabilities: the mean probabilities of all rows in :meth:`fit`, labeled or not, are
-        moved to these. ``"source"``: the frequencies of the source, over all rows of merged
-        sources and on average over others; they are noisy in a release of statistics, and exact
-        and unprotected in one of :class:`~skdp.DPSource` unless its labels were randomized. See
-        Notes for when this harms.
+        moved to these values. ``"source"``: the frequencies of the source, pooled over merged
+        sources and averaged over others. They are noisy in a release of statistics, and exact and
+        unprotected in a release of :class:`~skdp.DPSource` unless its labels were randomized.
+        Notes explain when this harms.
 
     class_weight : None, "balanced" or mapping, default=None
         Costs of errors, by the true label. ``predict`` and ``transduction_`` choose the class
@@ -211,28 +211,27 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
     **The default**, ``strategy="noise_aware"``, uses the known distribution of the source's noise.
     Depending on the data it relies on one of two algorithms or averages both.
 
-    *Candidates weighted by evidence* are used if the release consists of noisy *statistics* or is
-    that of a table, if classes overlap, as in most tables, if rows have indicator columns, or if
-    there are no labels. The candidates are:
+    *Candidates weighted by evidence* are used if the release consists of noisy *statistics* or
+    describes a table, if classes overlap, as in most tables, if rows have indicator columns, or
+    without labels. The candidates are:
 
-    - The source's log-posteriors s as they are, and Bayesian softmax regressions around them,
+    - The source's unchanged log-posteriors s, and Bayesian softmax regressions around them,
 
       .. math:: \log p(c \mid x) = a s_c(x) + b_c + u_c^T z(x) + \mathrm{const},
 
       with normal priors: of the slope a about 1, of the level b, and of coefficients u of the
       columns z, such that :math:`u^T z` has a standard deviation of 0.5 to 2 in log-odds (1 to 8
-      with more than two classes). A random sample of labels may show other class frequencies,
-      with a level of standard deviation 0.3 or 1; with stratified labels it is 0.3. A target is
-      another site than the source, whose intercept is not known: the log-odds of two classes are
-      those of the source divided by :math:`\sqrt{1 + π τ^2 / 8}`, which is nearly their mean over
-      an intercept of standard deviation τ (MacKay, 1992): that between the sites of a merged
-      release, or 0.7.
-    - The same of single sources beside merged ones, with half of the probability.
-    - Class means adapted to the target's rows, provided that these form well-separated classes
-      and that the source disagrees with them on at most 1.3 times as many rows as it expects to
-      get wrong. Labels adjust the slope.
-    - Mixtures adapted likewise, if they separate the classes as well or better.
-    - The target alone: a = 0, around the class frequencies that are expected.
+      with more than two classes). The level has a standard deviation of 0.3, or also of 1 for a
+      random sample of labels, which may show other class frequencies. The intercept at the
+      target's site is unknown. The source's log-odds of two classes are therefore divided by
+      :math:`\sqrt{1 + π τ^2 / 8}`, nearly their mean over an intercept of standard deviation τ
+      (MacKay, 1992). τ is the standard deviation between the sites of a merged release, or 0.7.
+    - The same for single sources, if several were merged, with half of the probability.
+    - Class means adapted to the target's rows, if the classes are well separated and the source
+      disagrees on at most 1.3 times as many rows as it expects to get wrong. Labels adjust the
+      slope.
+    - Mixtures adapted likewise, if they separate the classes at least as well.
+    - The target alone: a = 0, around the expected class frequencies.
     - Self-training.
 
     Candidates are averaged by their evidence, Laplace's approximation of the mean likelihood of
@@ -379,14 +378,14 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         X : array-like of shape (n_samples, n_features)
             Target rows. All of them, labeled or not, shape the subspace and the model. If the
             source has an encoder, a DataFrame with its columns is encoded, here and in all other
-            methods. Named columns that the source does not describe are left out, with a
-            warning, if they number the records, such as "Unnamed: 0".
+            methods. Named columns that number the records, such as "Unnamed: 0", are left out with
+            a warning, unless the source has them.
 
         y : array-like of shape (n_samples,) or None, default=None
             Labels, with unlabeled rows marked as ``unlabeled`` says. 1, 1.0 and "1" are the same
-            label; predicted labels are spelled as the source's classes. With a source that has
-            moments, all rows may be unlabeled, or y None, and labels of a single class suffice
-            ("noise_aware").
+            label; predicted labels are spelled like the source's classes. With "noise_aware" and a
+            source that has moments, labels of a single class suffice, and all rows may be
+            unlabeled, or y None.
 
         Returns
         -------
@@ -567,7 +566,7 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Return the most probable class; with ``class_weight`` that of the least expected cost.
+        """Return the most probable class; with ``class_weight``, the class of least expected cost.
 
         Parameters
         ----------
@@ -582,7 +581,7 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         Raises
         ------
         ValueError
-            If the columns of X are not those of :meth:`fit`.
+            If X has other columns than in :meth:`fit`.
 
         Examples
         --------

@@ -49,13 +49,13 @@ class _Adaptation:
 
     # Smallest number of target rows; rule of thumb.
     min_rows = 10
-    # Largest number of directions; human activity: accuracy is 88-90 % with 60, 93-95 % with 120.
+    # Largest number of directions; human activity: accuracy is 88-90% with 60, 93-95% with 120.
     max_directions = 120
     # Number of rows for each direction of the common covariance; rule of thumb.
     rows_per_direction = 20
     # Largest fraction of rows with the same value in a column: otherwise the value forms a
     # cluster, independently of the classes. With indicators, the class means of adult found who is
-    # married, with an accuracy of 74 instead of 85 % at ε = 1.
+    # married, with an accuracy of 74 instead of 85% at ε = 1.
     max_tied = 0.1
     # Floor of the variance of a direction, relative to the largest one; rule of thumb.
     min_variance = 1e-6
@@ -65,7 +65,7 @@ class _Adaptation:
     temperature = 0.5
     # Number of rows as which a noiseless class mean of the source counts, so that classes that are
     # rare in the target hardly move. On human activity at record ε = 1, accuracy is 92.9 and
-    # 93.0 % with 200 and 1,000, and 92.3 % if noise is not considered.
+    # 93.0% with 200 and 1,000, and 92.3% if noise is not considered.
     prior_rows = 500.0
     # Number of rows as which a labeled one counts: on human activity with 5 labels per class, 10
     # gain .2 points on average, and 100 lose .4.
@@ -176,8 +176,8 @@ class ClassMeans:
         # either from those of the source, relative to the mean of all its rows and shrunk
         # according to noise, or as means of the target's rows weighted by the source's posteriors.
         # A few noisy means can be a worse start than a regression: on human activity at ε = 1
-        # their accuracy becomes 92-96 % by the second start and 60-90 % by the first, while that
-        # of linear scores becomes 91-95 % by the first and 70-83 % by the second. The likelier of
+        # their accuracy becomes 92-96% by the second start and 60-90% by the first, while that
+        # of linear scores becomes 91-95% by the first and 70-83% by the second. The likelier of
         # the two is better in nearly all cases. Expectation maximization then updates them, with a
         # common covariance of all classes, responsibilities tempered by 1/2, each initial mean
         # counted as the number of rows that would be equally precise, at most 500, and class

@@ -21,27 +21,28 @@ from skdp.utils._warnings import warn
 class LabeledSplit:
     """Split the labeled rows into folds; unlabeled rows are in every training set.
 
-    To be passed as ``cv=`` to :class:`~sklearn.model_selection.GridSearchCV` and the like. A test
-    set never contains an unlabeled row, which cannot be scored; a training set contains all
-    unlabeled rows, from which semi-supervised estimators learn. For estimators that calibrate a
-    model or its threshold, and accept labeled rows only, the first fold divides the labels into
-    those for fitting and those for calibration.
+    Pass it as ``cv=`` to :class:`~sklearn.model_selection.GridSearchCV` and similar tools. Test
+    sets contain no unlabeled rows, because these cannot be scored. Training sets contain all
+    unlabeled rows, because semi-supervised estimators learn from them. For tools that calibrate a
+    model or its threshold and accept labeled rows only, use the first fold to divide the labels
+    between fitting and calibration.
 
     Parameters
     ----------
     cv : int or cross-validation splitter, default=5
-        How to split the labeled rows. An integer is the number of folds, which have classes, or
-        events, in equal shares: give each class at least that many labeled rows.
+        How to split the labeled rows. An integer is the number of folds, which are stratified by
+        class or event: each class needs at least that many labeled rows.
 
     unlabeled : "auto" or label, default="auto"
-        The value that marks an unlabeled row. ``"auto"``: None, NaN, and −1 unless labels are
-        fractions, it is one of ``classes`` or, where these are not given, fewer than two classes
-        would remain. A time is unlabeled if it or its event is missing.
+        The value that marks an unlabeled row. ``"auto"``: None, NaN, and −1. But −1 is a label if
+        labels are fractions, if it is one of ``classes`` or, without ``classes``, if fewer than
+        two classes would otherwise remain. A time is unlabeled if it or its event is missing.
 
     classes : array-like or None, default=None
-        Labels that are certainly classes, such as ``release.classes``. Needed if −1 is one of
-        several: a source tells DPTransferClassifier, but not this splitter, which would never
-        test that class. Without a source, set ``unlabeled=None`` here and in the classifier.
+        Labels that are certainly classes, such as ``release.classes``. Required if −1 is one of
+        several classes: DPTransferClassifier knows the classes of its source, but this splitter
+        does not, and would never test that class. Without a source, set ``unlabeled=None`` here
+        and in the classifier.
 
     See Also
     --------
@@ -97,8 +98,8 @@ class LabeledSplit:
         Warns
         -----
         UserWarning
-            If the labels are numbers in an array of objects: scikit-learn's metrics refuse these,
-            so that scores would be NaN.
+            If the labels are numbers in an array of objects: scikit-learn's metrics refuse them,
+            and scores would be NaN.
 
         Examples
         --------
@@ -167,7 +168,7 @@ class LabeledSplit:
         return get_routing_for_object(self._splitter())
 
     def _labeled_rows(self, y, groups):
-        """Return labeled rows, the other rows, and labels and groups of the former."""
+        """Return labeled rows, unlabeled rows, and labels and groups of the labeled rows."""
         marked, labels = _read(y, self.unlabeled, self.classes)
         labeled = np.flatnonzero(~marked)
         if groups is not None:
@@ -195,8 +196,8 @@ class LabeledSplit:
 class LabeledScorer:
     """Score only the labeled rows.
 
-    To be passed as ``scoring=`` to tools that also score unlabeled rows, which occur among
-    training rows (``return_train_score=True``, :func:`~sklearn.model_selection.learning_curve`,
+    Pass it as ``scoring=`` to tools that also score training rows, some of which are unlabeled
+    (``return_train_score=True``, :func:`~sklearn.model_selection.learning_curve`,
     :func:`~sklearn.model_selection.validation_curve`,
     :class:`~sklearn.model_selection.HalvingGridSearchCV`). The test sets of :class:`LabeledSplit`
     contain labeled rows only, and need this scorer only if labels are numbers in an array of
@@ -205,8 +206,8 @@ class LabeledScorer:
     Parameters
     ----------
     scoring : str, callable or None, default=None
-        The score, as for ``scoring=`` in scikit-learn; None for that of the estimator: accuracy
-        of classes, R² of numbers, concordance of times.
+        The score, as for ``scoring=`` in scikit-learn; None for the estimator's ``score``:
+        accuracy for classes, R² for numbers, concordance for times.
 
     unlabeled : "auto" or label, default="auto"
         The value that marks an unlabeled row. ``"auto"``: None, NaN, and −1 unless −1 is a class
@@ -253,7 +254,7 @@ class LabeledScorer:
 
 
 def _parts(y):
-    """Return the parts of times to an event, which are fields or columns; none of others."""
+    """Return the fields or columns of times to an event; nothing for other outcomes."""
     if getattr(getattr(y, "dtype", None), "names", None):
         return [y[name] for name in y.dtype.names]
     columns = list(getattr(y, "columns", ()))
@@ -261,9 +262,9 @@ def _parts(y):
 
 
 def _read(y, marker, classes):
-    """Return which outcomes mark a row as unlabeled, and labels; of times, events.
+    """Return which rows are unlabeled, and the labels; for times, the events.
 
-    A time is unknown if either part of it is. A number is one that is missing.
+    A time is unlabeled if the time or the event is missing; a number if it is missing.
     """
     parts = _parts(y)
     if parts:
@@ -282,7 +283,7 @@ def _is_continuous(labels):
 
 
 def _are_classes(labels, n_folds):
-    """Return whether folds can have the classes alike: numbers hardly occur twice."""
+    """Return whether folds can be stratified: numbers hardly occur twice."""
     if _is_continuous(labels):
         return False
     return (

@@ -66,7 +66,7 @@ class GaussianLikelihood:
         Prior mean of the variance.
 
     freedom : float
-        Degrees of freedom of its prior, above 2: it counts for as many rows as exceed 2.
+        Degrees of freedom of its prior, above 2: the prior counts as ``freedom − 2`` rows.
     """
 
     terms: np.ndarray
@@ -96,7 +96,7 @@ class GaussianLikelihood:
         return Posterior(coefficients, factor, float(log_evidence), float(after / (total - 2)))
 
     def held_out(self, posterior: Posterior, rows: slice = slice(None)) -> np.ndarray:
-        """Return the log-likelihood of rows by all others, of normal distributions."""
+        """Return the log-likelihood of held-out rows, by normal distributions."""
         X, left = self.terms[rows], 1 - posterior.leverage(self.terms[rows])
         squares = (self.outcome[rows] - X @ posterior.coefficients) ** 2 / left
         return -(squares / posterior.variance + np.log(2 * np.pi * posterior.variance / left)) / 2
@@ -115,7 +115,7 @@ class _LaplaceLikelihood:
         raise NotImplementedError
 
     def held_out(self, posterior: Posterior, rows: slice = slice(None)) -> np.ndarray:
-        """Return about the log-likelihood of rows by all others: less g'Vg for a gradient g."""
+        """Return the approximate log-likelihood of held-out rows: minus g'Vg for a gradient g."""
         values, gradients = self.contributions(posterior.coefficients, rows)
         return values - posterior.leverage(gradients)
 

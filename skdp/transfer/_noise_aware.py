@@ -34,8 +34,8 @@ _SEPARATED = 0.75
 # or more; rule of thumb.
 _MIN_CERTAINTY = 0.3
 # Probability that a labeled row is an outlier, which may be wrong under any scorer.
-# Without it, one confident error gave a source of 33-59 % accuracy the same weight as a target of
-# 71 % (human activity at ε = 0.1: 62 instead of 71 %).
+# Without it, one confident error gave a source of 33-59% accuracy the same weight as a target of
+# 71% (human activity at ε = 0.1: 62 instead of 71%).
 _OUTLIERS = 0.1
 # Scale of the normal prior of slopes. With a weight of 1 the best class is on average e times as
 # likely as the second; a weight of 5 is as certain as a scorer can reasonably be.

@@ -24,12 +24,12 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
 
     The regressor combines the target's own rows with a :class:`~skdp.Release` about a number, the
     differentially private file that another organization made of its data. Without outcomes it
-    predicts what the release does; with many it predicts what they say alone. Without a source it
-    is a ridge regression whose strength is averaged by evidence.
+    predicts like the release; many outcomes outweigh the release. Without a source it is a ridge
+    regression, averaged over penalties by evidence.
 
     Named columns are matched by name, in any order. Columns that the target lacks are marginalized
-    out of the release (:meth:`Release.restrict`); columns that only the target has are used as far
-    as outcomes say how; a warning lists both.
+    out of the release (:meth:`Release.restrict`); coefficients of columns that only the target has
+    are learned from the outcomes; a warning lists both.
 
     **Privacy.** The release protects the *source's* rows, and using it costs no further privacy.
     The *target's* rows and outcomes are **not** protected by the fitted model.
@@ -37,11 +37,11 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
     Parameters
     ----------
     source : Release, path, fitted source, list of these, or None, default=None
-        The release, of :class:`~skdp.DPStatisticsSource` with an outcome that is a number, or the
+        The release of a :class:`~skdp.DPStatisticsSource` with a numeric outcome, or the
         path of a file that :meth:`Release.save` wrote, which is read in each :meth:`fit`. In a
         search such as :class:`~sklearn.model_selection.GridSearchCV`, pass a release or a path:
         the clone of a fitted source is not fitted. A list combines several releases about the
-        same outcome: those of the same columns are merged (:meth:`Release.merge`), and the
+        same outcome: releases of the same columns are merged (:meth:`Release.merge`), but the
         outcomes may still favor a single one. ``None`` learns from the target alone.
 
     disjoint : bool, default=False
@@ -50,10 +50,10 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
 
     label_sampling : {"random", "stratified"}, default="random"
         How the rows with an outcome were chosen among the target's rows. ``"random"``: without
-        regard to the outcome, so that their mean estimates that of the target. ``"stratified"``:
-        by the outcome, such as some low and some high ones, so that their mean carries no
-        information: the mean prediction over all rows of :meth:`fit` stays that of the source.
-        Their slope may still be too steep. Without a source it changes nothing.
+        regard to the outcome, so that their mean estimates the target's mean. ``"stratified"``: by
+        the outcome, such as some low and some high ones, so that their mean carries no
+        information. The mean prediction over all rows of :meth:`fit` is then kept at the source's
+        prediction; the slope may still be too steep. Ignored without a source.
 
     Attributes
     ----------
@@ -86,38 +86,38 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
 
     Notes
     -----
-    Let t be the place of the number between its public bounds, on a logarithmic scale if the
-    outcome has one, f(x) what the release predicts, and φ(x) its functions of the columns,
+    Let t be the number, rescaled to 0–1 between its public bounds (on a logarithmic scale if the
+    outcome has one); f(x) the prediction of the release; and φ(x) its functions of the columns,
     followed by the columns that it lacks. All candidates are Bayesian linear regressions
 
     .. math:: t = m + b + a\,(f(x) - m) + w^T φ(x) + ε, \qquad ε \sim N(0, σ^2),
 
     where m is the mean of the source. They differ in their normal priors of (b, a, w):
 
-    - *the source*: b = 0, a = 1 and w = 0, up to the errors that the release states;
+    - *the source*: b = 0, a = 1 and w = 0, with the standard errors that the release states;
     - *own coefficients*: b has a standard deviation of σ, a of 0.3, and w such that the standard
       deviation of :math:`w^T φ(x)` is from 0.2σ to 20σ;
     - *target alone*, without a source: a = 0, and b and w likewise.
 
     σ² has an inverse gamma prior around the variance that the release expects. The posteriors and
-    the evidence, a multivariate t density of the outcomes, are known in closed form. The source
-    as it is has a probability of 0.1 at first; that of a w is inversely proportional to its
-    standard deviation. Predictions are averages by the evidence. Half of the probability is that
-    of single sources, if several were merged.
+    the evidence, a multivariate t density of the outcomes, have closed forms. The unchanged source
+    has a prior probability of 0.1; the prior probability of a candidate with w is inversely
+    proportional to the standard deviation of w. Predictions are averaged by evidence. If several
+    sources were merged, the single sources together have half of the prior probability.
 
-    Of outcomes known at the target, one that lies far from what the source expects, compared with
-    all others, moves the mean by one standard error at most: it is taken to lie no further from
-    the median than :math:`σ \sqrt{n}`, for n outcomes.
+    An outlier moves the mean by at most one standard error: the difference between an outcome and
+    the source's prediction is clipped to within :math:`σ \sqrt{n}` of the median difference, for n
+    outcomes.
 
-    **What to expect.** The target may be worse than the better one of the release alone and of
-    ridge regression of the outcomes alone, in particular with about thirty outcomes that the
-    columns explain nearly completely, or with a source that states its errors as too small; see
+    **What to expect.** Predictions may be worse than those of the release alone, or of a ridge
+    regression on the outcomes alone: in particular with about thirty outcomes that the columns
+    explain nearly completely, or if the source understates its errors; see
     ``benchmarks/bench_numbers.py``. :meth:`report` shows the likelihood of held-out outcomes.
 
     Examples
     --------
-    A hospital releases what its patients' records say of the progression of diabetes after a year;
-    another one knows twenty outcomes.
+    A hospital makes a release about the progression of diabetes after a year; another hospital
+    knows twenty outcomes.
 
     >>> import numpy as np
     >>> from sklearn.datasets import load_diabetes
@@ -182,8 +182,8 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
             encoded, here and in :meth:`predict`.
 
         y : array-like of shape (n_samples,) or None, default=None
-            Outcomes in the unit of the source's; NaN or None where unknown. With a source, all of
-            them may be, or y be None. Those beyond the public bounds count as the bounds.
+            Outcomes in the source's unit; NaN or None if unknown. With a source, all of them may
+            be unknown, or y None. Outcomes are clipped to the public bounds.
 
         Returns
         -------
@@ -193,9 +193,9 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
         Raises
         ------
         ValueError
-            If the source is no release about a number, several are about different ones, X has
-            other columns than the source, y holds anything but numbers, or no outcome is known
-            and there is no source.
+            If the source is not a release about a number, if several sources have different
+            outcomes, if the columns of X do not fit the source, if y contains anything but
+            numbers, or if no outcome is known and ``source`` is None.
 
         FileNotFoundError
             If the source is a path without a file.
@@ -231,7 +231,7 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
         return self._learned(releases, rows, model, len(values), self.label_sampling)
 
     def _places(self, values):
-        """Return the places of outcomes, on the scale of the model."""
+        """Return outcomes rescaled to the model's scale."""
         if self.outcome_ is None:
             return (values - self._center) / self._scale
         low, high = self.outcome_.low, self.outcome_.high
@@ -262,8 +262,8 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
             scale these are predictions of the logarithm, hence medians rather than means.
 
         deviations : ndarray of shape (n_samples,)
-            Standard deviations of the numbers about their predictions, errors of the models
-            included. Only if ``return_std``.
+            Standard deviations of the numbers about their predictions, including errors of the
+            model. Only with ``return_std``.
 
         Raises
         ------
@@ -289,7 +289,7 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
             Rows.
 
         y : array-like of shape (n_samples,)
-            Outcomes, all of them known. In cross-validation with unknown ones, use
+            Outcomes, all of them known. In cross-validation with unknown outcomes, use
             ``cv=LabeledSplit()``.
 
         sample_weight : array-like of shape (n_samples,), default=None
@@ -312,7 +312,7 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
 
 
 def _known_outcomes(y, n_rows):
-    """Return which of the rows have an outcome, and these as numbers."""
+    """Return which rows have an outcome, and these outcomes as numbers."""
     y = np.full(n_rows, np.nan) if y is None else label_array(y, warn=True)
     check_consistent_length(np.empty(n_rows), y)
     known = ~np.array([is_missing(value) for value in y.tolist()], dtype=bool)
@@ -327,7 +327,7 @@ def _known_outcomes(y, n_rows):
 
 
 def _deviations(expected, places):
-    """Return the standard deviations from 0 of the correlation, 0 if either is constant."""
+    """Return the z-score of the correlation, 0 if either variable is constant."""
     if not (expected.std() and places.std()):
         return 0.0
     return np.corrcoef(expected, places)[0, 1] * np.sqrt(len(places) - 1)

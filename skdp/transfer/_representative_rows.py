@@ -31,9 +31,8 @@ def representative_rows(
 ) -> np.ndarray:
     """Choose which rows of a target to label, before any label is known.
 
-    The rows are divided into clusters by k-means, as many as are to be chosen, and of each the
-    row nearest to its mean is chosen. Labels are then spread over all that occurs, and given to
-    what is typical.
+    k-means divides the rows into ``n_rows`` clusters, and the row nearest to the mean of each
+    cluster is chosen. So the labeled rows are typical and cover the whole target.
 
     Parameters
     ----------
@@ -42,11 +41,11 @@ def representative_rows(
         depend on the units of the columns: scale them alike.
 
     n_rows : int
-        How many rows to choose.
+        Number of rows to choose.
 
     sample_weight : array-like of shape (n_samples,), default=None
-        How much each row counts for the means. With p(1 − p) of a release's probabilities p of one
-        of two classes, more rows are chosen where it is not certain.
+        Weight of each row in k-means. With p(1 − p), where p is a release's probability of one of
+        two classes, more rows are chosen where the release is uncertain.
 
     random_state : int, RandomState instance or None, default=None
         Seeds k-means. Pass an int for reproducible results.
@@ -59,8 +58,8 @@ def representative_rows(
     Raises
     ------
     ValueError
-        If X has fewer than ``n_rows`` rows, or other values than finite numbers, or weights do
-        not fit.
+        If X has fewer than ``n_rows`` rows or values that are not finite, or if weights are
+        invalid.
 
     See Also
     --------
@@ -68,9 +67,9 @@ def representative_rows(
 
     Notes
     -----
-    Active learning by what is typical, as of Hacohen, Dekel and Weinshall (2022). It pays where
-    there is no release, most with hardly more labels than classes, as of images; with a release a
-    random sample is mostly as good. See :doc:`/howto/transfer`.
+    This is active learning with typical rows (Hacohen, Dekel and Weinshall, 2022). It helps
+    without a release, in particular with few labels per class, as for images. With a release, a
+    random sample is usually as good. See :doc:`/howto/transfer`.
 
     References
     ----------

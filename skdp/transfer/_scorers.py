@@ -17,9 +17,9 @@ from skdp.utils._linalg import TINY
 # Fraction of the length of a target direction that other features must span; rule of thumb.
 _MIN_SHARED = 0.5
 # Number of source rows for each column from which a discriminant of all columns is used. With one
-# or less (Office), its accuracy is 20-52 %, that in 60 directions 31-77 %; rule of thumb.
+# or less (Office), its accuracy is 20-52%, that in 60 directions 31-77%; rule of thumb.
 _ROWS_PER_COLUMN = 5
-# Standard deviation of the intercepts of sites where a single source does not tell it. With 0, .5
+# Standard deviation of the intercepts of sites, which a single source does not show. With 0, .5
 # and 1 the log loss of one hospital for another at ε = 8 is .774, .756 and .717 without labels and
 # .594, .586 and .568 with 10; of adult for itself (3,000 rows, ε = 4) .3375, with .7 .3384, with 1
 # .3409.
@@ -216,7 +216,7 @@ def calibrated_densities(pair):
 
 
 def _tempered_posteriors(model, mixtures, frequencies, codes):
-    """Return log-posteriors by densities, as sure as the noise of a model leaves them."""
+    """Return log-posteriors by densities, with confidence reduced by a model's noise."""
     return model.tempered(mixtures.log_posteriors(codes, frequencies))
 
 
@@ -229,11 +229,11 @@ def discriminant(moments):
     return subspace.project, model.predictive()
 
 
-# What speaks for a candidate: agreement with the source, without labels, or with labels.
+# Evidence for a candidate: agreement with the source, without labels, or with labels.
 
 
 class _Agreement:
-    """When a candidate and the source agree, so that it is used without labels."""
+    """Conditions under which a candidate agrees with the source and is used without labels."""
 
     # Fraction of the entropy of classes that a candidate must remove on the target's rows, so that
     # its classes are well separated. Human activity has .95 or more; with a quarter of its

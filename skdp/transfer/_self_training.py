@@ -43,7 +43,7 @@ def first_round(labels):
 class SelfTrainingSchedule(BaseEstimator):
     """Rounds of self-training, and the autoencoders trained in them.
 
-    To be passed as ``self_training=`` to :class:`DPTransferClassifier`. Searches reach its
+    Pass it as ``self_training=`` to :class:`DPTransferClassifier`. Searches reach its
     parameters by names such as ``self_training__n_components``.
 
     Parameters
@@ -70,13 +70,13 @@ class SelfTrainingSchedule(BaseEstimator):
 
     n_folds : "auto" or int, default="auto"
         With more than one fold, pseudo-labels are predicted in each round by a classifier that
-        was not trained on those of the same fold, so that none confirms itself. ``"auto"``:
-        4 for "noise_aware", which needs at least 2; for the others 1, as in the papers, where
-        a classifier of all rows predicts them.
+        was not trained on pseudo-labels of the same fold, so that none confirms itself.
+        ``"auto"``: 4 for "noise_aware", which needs at least 2; 1 for the others, as in the
+        papers, where a classifier of all rows predicts them.
 
     tol : float, default=1e-3
-        If at most this fraction of the pseudo-labels changed in a round, they count as settled,
-        and the last round comes next. With 0, all rounds are run.
+        If at most this fraction of the pseudo-labels changed in a round, the last round comes
+        next. With 0, all rounds are run.
 
     inference : {"auto", "gamma", "empirical"}, default="auto"
         Inference of the autoencoders' mappings, see :class:`CDMMA`. ``"auto"``:

@@ -1,4 +1,4 @@
-"""The releases given as a source, and the matching of their columns with those of a target."""
+"""The releases given as a source, and the matching of their columns with a target's."""
 
 import os
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from skdp.utils._warnings import warn
 _DTYPES = [np.float64, np.float32]
 
 
-# What a release may be about and the estimator of the target, by the kind of the outcome.
+# By kind of outcome: its description, and the target's estimator.
 _KINDS = {
     "class": ("classes", "DPTransferClassifier"),
     "number": ("a number", "DPTransferRegressor"),
@@ -141,10 +141,10 @@ def merged_groups(releases):
 
 
 def named_sources(releases, *, with_singles):
-    """Return releases, merged if possible, and the single ones that were, if asked for.
+    """Return releases, merged if possible, and on request the single releases that were merged.
 
-    Each is a tuple of name, release and probability: half of it, if there are any, is that of
-    single ones.
+    Each is a tuple of name, release and probability. Single releases, if any, together have half
+    of the probability.
     """
     groups, n = merged_groups(releases), len(releases)
     merged = [k for _, members in groups if len(members) > 1 for k in members]
@@ -178,14 +178,14 @@ class Matching:
     Attributes
     ----------
     releases : list of Release
-        Of the columns that both sides have.
+        Releases restricted to the columns that both sides have.
 
     names : list of str or None
-        The target's columns in use, those of the sources first; None for all, by position.
+        The target's used columns, with the sources' columns first; None for all, by position.
 
     n_shared : int or None
-        Number of encoded columns in use, the first ones, that are the sources' or embedded into
-        theirs; None for all, before rows are encoded.
+        Number of leading encoded columns that the sources have, or that are embedded into their
+        space; None for all, before rows are encoded.
 
     extra_encoder : TabularEncoder or None
         Encodes the columns of a table that only the target has.
@@ -205,7 +205,7 @@ class Matching:
     is_embedded: bool = False
 
     def embeds(self, release, n_columns):
-        """Return whether so many columns of the target are another feature space."""
+        """Return whether a target with so many columns is another feature space."""
         return self.is_embedded or n_columns != release.n_features
 
     def rows(self, estimator, X, *, reset=False):
@@ -321,7 +321,7 @@ def _match_numbers(releases, X, columns, strategy):
 
 
 def _split_columns(names, columns, strategy):
-    """Return the columns that sources and target share, and those of the target alone."""
+    """Return the columns shared by sources and target, and the target's other columns."""
     shared = [name for name in names if name in columns]
     extra = [name for name in columns if name not in names]
     if not strategy.reconstructs_rows:
@@ -337,7 +337,7 @@ def _split_columns(names, columns, strategy):
 
 
 def _features(X, names):
-    """Return the names of the target's own columns of numbers that do not number its records."""
+    """Return the names of the target's other numeric columns, without record numbers."""
     unique = [name for name in names if list(X.columns).count(name) == 1]
     records = [name for name in unique if is_record_number(name, X[name])]
     if records:
@@ -403,7 +403,7 @@ def _refuse_text(X, releases, error):
 
 
 def refuse_embedding(matching):
-    """Raise ValueError unless releases about a number or a time find their own columns."""
+    """Raise ValueError if releases about a number or a time would need an embedding."""
     for release in matching.releases:
         if matching.embeds(release, matching.n_shared):
             other = " of other names" if matching.is_embedded else ""
@@ -430,7 +430,7 @@ def common_outcome(releases, owner):
 
 
 def check_columns(estimator, matching, X, labels):
-    """Raise ValueError unless the columns of a target can be mapped to those of its releases."""
+    """Raise ValueError unless the columns of a target can be mapped to its releases."""
     # Equally many columns of which some have other names are refused, and so are a release without
     # the alignment and a target without labels if the mapping depends on these. Rows in other
     # units warn, see Release.encode and far_columns.
@@ -501,7 +501,7 @@ def _check_names(release, names):
 
 
 def _warn_of_far_columns(release, X, which):
-    """Warn of columns in which the target lies where a source has hardly any rows."""
+    """Warn of columns with values at which a source has hardly any rows."""
     far, unseen = far_columns(release.moments, X), unseen_columns(release.moments, X)
     if far.any():
         left_out = f" The values of {_named(release, unseen)!r:.300} there are not used."

@@ -23,15 +23,15 @@ class DPTransferSurvival(TransferEstimator):
 
     The estimator combines the target's own rows with a :class:`~skdp.Release` about a time to an
     event, the differentially private file that another organization made of its data. Without
-    outcomes it predicts what the release does; with many it predicts what they say alone. Without
-    a source it is a penalized Cox regression whose strength is averaged by evidence.
+    outcomes it predicts like the release; many outcomes outweigh the release. Without a source it
+    is a penalized Cox regression, averaged over penalties by evidence.
 
-    It follows the conventions of scikit-survival, whose metrics and scorers take it: `y` is a
+    It follows the conventions of scikit-survival and works with its metrics and scorers: `y` is a
     structured array, :meth:`predict` returns risk scores, and curves are step functions.
 
     Named columns are matched by name, in any order. Columns that the target lacks are marginalized
-    out of the release (:meth:`Release.restrict`); columns that only the target has are used as far
-    as outcomes say how; a warning lists both.
+    out of the release (:meth:`Release.restrict`); coefficients of columns that only the target has
+    are learned from the outcomes; a warning lists both.
 
     **Privacy.** The release protects the *source's* rows, and using it costs no further privacy.
     The *target's* rows and outcomes are **not** protected by the fitted model.
@@ -39,11 +39,11 @@ class DPTransferSurvival(TransferEstimator):
     Parameters
     ----------
     source : Release, path, fitted source, list of these, or None, default=None
-        The release, of :class:`~skdp.DPStatisticsSource` with an outcome of the type "event", or
+        The release of a :class:`~skdp.DPStatisticsSource` with an outcome of type "event", or
         the path of a file that :meth:`Release.save` wrote, which is read in each :meth:`fit`. In a
         search such as :class:`~sklearn.model_selection.GridSearchCV`, pass a release or a path:
         the clone of a fitted source is not fitted. A list combines several releases about the
-        same outcome: those of the same columns are merged (:meth:`Release.merge`), and the
+        same outcome: releases of the same columns are merged (:meth:`Release.merge`), but the
         outcomes may still favor a single one. ``None`` learns from the target alone.
 
     disjoint : bool, default=False
@@ -88,46 +88,47 @@ class DPTransferSurvival(TransferEstimator):
 
     .. math:: λ(t \mid x) = λ_0(t)\, e^{η(x)}, \qquad η(x) = a\,r(x) + w^T φ(x),
 
-    of Breslow's partial likelihood of rows with an outcome, followed up to the horizon,
+    with Breslow's partial likelihood of the rows with an outcome, followed up to the horizon,
 
     .. math:: ℓ = \sum_{i: δ_i = 1} \Big( η(x_i) - \log \sum_{j: t_j \ge t_i} e^{η(x_j)} \Big).
 
     They differ in their normal priors of (a, w):
 
-    - *the source*: a = 1 up to the error that the release states, and w = 0;
+    - *the source*: a = 1 with the standard error that the release states, and w = 0;
     - *own coefficients*: a has a standard deviation of 0.3, and w such that the standard
       deviation of :math:`w^T φ(x)` is 0.5 or 2;
     - *target alone*: a = 0, and w likewise, from 0.5 to 4.
 
-    Their evidence is Laplace's approximation at the posterior mode. The source as it is has a
-    probability of 0.1 at first, and the target alone of 0.02; that of a w is inversely
-    proportional to its standard deviation. Log-hazards are averages by the evidence. Half of the
-    probability is that of single sources, if several were merged. With fewer than two events,
-    only the source as it is remains.
+    Their evidence is Laplace's approximation at the posterior mode. The unchanged source has a
+    prior probability of 0.1, and the target alone of 0.02; the prior probability of a candidate
+    with w is inversely proportional to the standard deviation of w. Log-hazards are averaged by
+    evidence. If several sources were merged, the single sources together have half of the prior
+    probability. With fewer than two events, only the unchanged source remains.
 
     The baseline has a constant hazard in each of 20 intervals, :math:`Λ_k = L\, u_k\, Λ_k^0`,
-    where :math:`Λ_k^0` is that of the release, scaled such that the mean hazard over the target's
-    rows is the one that the release expects. The level L has a gamma prior of mean 1, worth two
-    events: its logarithm has a standard deviation of 0.7, as intercepts of sites have. The shape
-    u has a gamma process of mean 1, worth twenty events. With :math:`d_k` events in interval k,
-    and :math:`e_k` expected ones, the estimates are
+    where :math:`Λ_k^0` is the baseline of the release, scaled such that the mean hazard over the
+    target's rows is the one that the release expects. The level L has a gamma prior with mean 1
+    and the weight of two events: its logarithm has a standard deviation of 0.7, like the
+    intercepts of sites. The shape u has a gamma process prior with mean 1 and the weight of twenty
+    events. With :math:`d_k` observed and :math:`e_k` expected events in interval k, the estimates
+    are
 
     .. math::
 
         L = \frac{2 + \sum_k d_k}{2 + \sum_k e_k}, \qquad
         u_k = \frac{20\, s_k + d_k}{20\, s_k + L\, e_k}, \qquad s_k = \frac{Λ_k^0}{\sum_j Λ_j^0}.
 
-    With many events, these are Breslow's estimate of the baseline. Without a source, the hazard
-    is constant at first, and the level is that of the outcomes.
+    With many events, these approach Breslow's estimate of the baseline. Without a source, the
+    prior hazard is constant, and the outcomes determine its level.
 
-    **What to expect.** The target may be worse than the better one of the release alone and of a
-    penalized Cox regression of the outcomes alone, for example
-    where a column decides that hardly matters at the source (:doc:`/benchmarks/times`).
+    **What to expect.** Predictions may be worse than those of the release alone, or of a penalized
+    Cox regression on the outcomes alone: for example if a decisive column hardly matters at the
+    source (:doc:`/benchmarks/times`).
 
     Examples
     --------
-    A clinic releases what its records say of the time to an event after the admission; another
-    one, where twice as many rows have the event, knows sixty outcomes.
+    A clinic makes a release about the time to an event after admission. Another clinic, with twice
+    the hazard, knows sixty outcomes.
 
     >>> import numpy as np
     >>> import pandas as pd
@@ -190,11 +191,11 @@ class DPTransferSurvival(TransferEstimator):
             encoded, here and in :meth:`predict`.
 
         y : structured array of shape (n_samples,), DataFrame, or None, default=None
-            Whether each row had the event, a boolean, and when it left, a number, in this order;
-            the time is NaN where the outcome is unknown. Or a table with columns of the names in
-            the source's outcome, "event" and "time" by default; missing values where the outcome
-            is unknown. With a source, all of them may be, or y be None. Later than the horizon,
-            rows are censored there.
+            Two fields in this order: whether the row had the event, a boolean, and the time of
+            event or censoring, which is NaN if the outcome is unknown. Or a table with the columns
+            that the source's outcome names, "event" and "time" by default; missing values mark
+            unknown outcomes. With a source, all outcomes may be unknown, or y None. Rows still
+            under observation at the horizon are censored there.
 
         Returns
         -------
@@ -204,9 +205,9 @@ class DPTransferSurvival(TransferEstimator):
         Raises
         ------
         ValueError
-            If the source is no release about a time to an event, several are about different
-            ones, X has other columns than the source, y is neither form or has negative times,
-            or no event is known and there is no source.
+            If the source is not a release about a time to an event, if several sources have
+            different outcomes, if the columns of X do not fit the source, if y has neither form or
+            has negative times, or if no event is known and ``source`` is None.
 
         FileNotFoundError
             If the source is a path without a file.
@@ -245,14 +246,14 @@ class DPTransferSurvival(TransferEstimator):
         Returns
         -------
         risks : ndarray of shape (n_samples,)
-            The higher, the earlier the event is expected.
+            Higher values mean that the event is expected earlier.
 
         Raises
         ------
         ValueError
             If the columns of X are not those of :meth:`fit`.
         """
-        rows = self._rows(X)  # which asks first whether this is fitted
+        rows = self._rows(X)  # this first checks whether the estimator is fitted
         return self.model_.log_hazards(rows)
 
     def predict_cumulative_hazard_function(
@@ -279,10 +280,10 @@ class DPTransferSurvival(TransferEstimator):
     def predict_survival_function(
         self, X: ArrayLike | pd.DataFrame, return_array: bool = False
     ) -> np.ndarray:
-        """Predict the probability of each row to be without the event, over time.
+        """Predict for each row the probability of being without the event, over time.
 
-        Parameters and shapes are those of :meth:`predict_cumulative_hazard_function`. The median
-        survival is where a curve falls below one half.
+        Takes and returns the same shapes as :meth:`predict_cumulative_hazard_function`. The median
+        survival time is where a curve falls below one half.
         """
         risks = self.predict(X)
         hazards = cumulative_hazards(self.model_.baseline, risks)
@@ -295,7 +296,7 @@ class DPTransferSurvival(TransferEstimator):
         return self.outcome_.curve_times
 
     def score(self, X: ArrayLike | pd.DataFrame, y: Any) -> float:
-        """Return Harrell's concordance of :meth:`predict`: the share of pairs in the right order.
+        """Return Harrell's concordance of :meth:`predict`: the share of correctly ordered pairs.
 
         Parameters
         ----------
@@ -303,7 +304,7 @@ class DPTransferSurvival(TransferEstimator):
             Rows.
 
         y : structured array of shape (n_samples,) or DataFrame
-            Outcomes, see :meth:`fit`, all known. In cross-validation with unknown ones, use
+            Known outcomes, see :meth:`fit`. In cross-validation with unknown outcomes, use
             ``cv=LabeledSplit()``.
 
         Returns
@@ -330,10 +331,10 @@ class DPTransferSurvival(TransferEstimator):
 
 
 def _known_outcomes(outcome, y, n_rows):
-    """Return which of the rows have an outcome, and the events and times of these."""
+    """Return which rows have an outcome, and the events and times of these rows."""
     if y is None:
         return np.zeros(n_rows, dtype=bool), np.empty(0, dtype=bool), np.empty(0)
-    # Of no source, the horizon is not known yet.
+    # Without a source, the horizon is not known yet.
     outcome = EventOutcome(1.0) if outcome is None else outcome
     given = outcome.parts(y)
     if given is None:

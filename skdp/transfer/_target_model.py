@@ -1,8 +1,8 @@
-"""What a target learns: Bayesian regressions around releases, averaged by their evidence.
+"""A target's model: Bayesian regressions around releases, averaged by their evidence.
 
-Each regression is linear in the prediction of a release, in 1, and in functions of the columns. It
-differs from the others in how far its coefficients may lie from the release before outcomes are
-seen. Outcomes enter by one of three likelihoods: of numbers, of classes, of times.
+Each regression is linear in the prediction of a release, an intercept, and functions of the
+columns. The regressions differ in their priors: how far coefficients may deviate from the release.
+Outcomes enter by one of three likelihoods, for numbers, classes or times.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,48 +16,48 @@ from scipy.special import logsumexp, softmax
 from skdp.transfer._likelihoods import CoxLikelihood, GaussianLikelihood, Posterior
 from skdp.utils._linalg import TINY
 
-# Standard deviation of columns that the release lacks, as terms: that of a binary one.
+# Assumed standard deviation of columns that the release lacks, as for a binary column.
 _OWN_DEVIATION = 0.5
 # Relative variation below which columns are treated as constant; rule of thumb.
 _MIN_VARIATION = 1e-5
-# Largest number of labeled rows from which log-likelihoods are reported.
+# Largest number of labeled rows used for the reported log-likelihoods.
 _MOST_REPORTED = 2000
-# Candidates with less weight are not asked for predictions.
+# Candidates with less weight are left out of predictions.
 _NO_WEIGHT = 1e-6
-# Kinds of candidates around a source besides the source as it is.
+# Kinds of candidates around a source, besides the unchanged source.
 SHIFTED, CHANGED, TARGET = ", own level and slope", ", own coefficients", "target alone"
 
 
 @dataclass(frozen=True)
 class Beliefs:
-    """How far a target may lie from a source: prior standard deviations and probabilities.
+    """Prior of a target's deviation from a source: standard deviations and probabilities.
 
     Attributes
     ----------
     levels : tuple of float
-        Of the intercept, equally probable.
+        Equally probable standard deviations of the intercept.
 
     slope : float
-        Of the slope about 1.
+        Standard deviation of the slope about 1.
 
     strengths : tuple of float
-        Of the sum of functions of the columns over the target's rows.
+        Standard deviations of the sum of functions of the columns over the target's rows.
 
     own_strengths : tuple of float
-        The same of the target alone.
+        The same for the target alone.
 
     own_level : float
-        Of the intercept of the target alone.
+        Standard deviation of the intercept of the target alone.
 
     kinds : tuple of float, default=(1/4, 1/4, 1/2)
-        Probabilities of a source as it is, with another level and slope, and with other
-        coefficients.
+        Probabilities of an unchanged source, of one with another level and slope, and of one with
+        other coefficients.
 
     alone : float, default=1/50
-        That of the target alone, compared with all sources.
+        Probability of the target alone, relative to all sources.
 
     power : float, default=1
-        The probability of a strength is inversely proportional to this power of it.
+        The probability of a strength is inversely proportional to this power of the strength.
     """
 
     levels: tuple
@@ -70,30 +70,30 @@ class Beliefs:
     power: float = 1.0
 
 
-# Of numbers, in standard deviations about the prediction; see benchmarks/bench_numbers.py. With
-# .8 as the largest, a hundred labels cannot explain a price as well as it can be, .98 of R².
+# For numbers, in standard deviations about the prediction; see benchmarks/bench_numbers.py. With
+# .8 as the largest, a hundred labels cannot reach the R² of .98 that is possible for a price.
 _STRENGTHS = (0.2, 0.6, 2.0, 6.0, 20.0)
-# Prior standard deviation of the mean of a target about that of the source, between the bounds.
+# Prior standard deviation of the target's mean about the source's, for numbers rescaled to 0–1.
 _LEVEL = 0.3
-# How far a labeled place may lie from what the source expects, beyond the median of these
+# Largest difference between a label and the source's prediction, relative to the median of these
 # differences, in standard deviations about the prediction times the square root of the number of
-# labels: so far one row alone moves the mean by as many standard errors. Without it, 30 labels
-# lose .2 of R² on CD4 cells.
+# labels: one row moves the mean by at most so many standard errors. Without this limit, R² on CD4
+# cells with 30 labels is .2 lower.
 _REACH = 1.0
-# Degrees of freedom of the prior of the variance about the prediction, which counts for two rows.
+# Degrees of freedom of the prior of the variance about the prediction; it counts as two rows.
 # With 8, labels show too late that a target has less variance than the source; with 2.5, ten
 # labels with one far away among them cost .3 of R² on visits to a doctor.
 _FREEDOM = 4.0
-# Without a source, outcomes are scaled to unit variance, and half of it is unexplained at first,
-# which counts for one row (rule of thumb).
+# Without a source, outcomes are scaled to unit variance. A prior that counts as one row expects
+# half of it to remain unexplained (rule of thumb).
 _UNEXPLAINED, _OWN_FREEDOM = 0.5, 3.0
-# Least events from which anything but the release as it is can be told: the partial likelihood of
-# a single one hardly says anything.
+# With fewer events, the release remains unchanged: the partial likelihood of a single event is
+# hardly informative.
 _LEAST_EVENTS = 2
-# Events for which the prior of the level of a baseline counts: the logarithm has the standard
-# deviation .7 that intercepts of sites have.
+# Weight, in events, of the prior of the level of a baseline: the log level then has the standard
+# deviation .7, like the intercepts of sites.
 _LEVEL_EVENTS = 2.0
-# Events for which the prior of the shape of the baseline counts, in all intervals together: with
+# Weight, in events, of the prior of the shape of the baseline, over all intervals: with
 # 2, the integrated Brier score after 20 outcomes is .0021 worse; 10 and 40 differ by .0005.
 _SHAPE_EVENTS = 20.0
 
@@ -108,7 +108,7 @@ class Terms:
         None: the functions are the columns.
 
     n_shared : int
-        Number of columns, the first ones, that are those of the release.
+        Number of columns shared with the release; they come first.
 
     means, scales : ndarray of shape (n_functions,)
         Subtracted from the functions, and divided by.
@@ -117,7 +117,7 @@ class Terms:
         Standard deviation of the sum of independent functions over the target's rows.
 
     directions : ndarray of shape (n_directions, n_functions) or None
-        Onto which they are rotated; None for none.
+        Orthogonal directions onto which functions are projected, or None.
     """
 
     basis: Any
@@ -142,8 +142,8 @@ class Terms:
     def of_columns(cls, rows: np.ndarray, widths: np.ndarray) -> Self:
         """Return the columns, of mean 0, divided by the roots of deviations and of widths.
 
-        Widths between public bounds make it a prior in which coefficients of rare values are
-        larger, as a release's own are; NaN where there are none standardizes a column.
+        With the widths between public bounds, the prior allows larger coefficients for rare
+        values, as in the release. NaN, for a column without bounds, standardizes the column.
         """
         means, deviations = rows.mean(axis=0, dtype=float), rows.std(axis=0, dtype=float)
         constant = deviations <= _MIN_VARIATION * np.abs(means)
@@ -153,7 +153,7 @@ class Terms:
         return cls(None, rows.shape[1], means, scales, float(spread))
 
     def rotated(self, rows: np.ndarray, most: int) -> Self:
-        """Return at most as many functions as these rows: the prior has no direction."""
+        """Return at most as many functions as rows; the prior is invariant to rotation."""
         if len(self.means) <= min(len(rows), most):
             return self
         directions = np.linalg.svd(self(rows), full_matrices=False)[2][:most]
@@ -166,7 +166,7 @@ class Terms:
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
         """Return the functions of rows."""
-        if not len(self.means):  # of densities, which have none
+        if not len(self.means):  # densities have no functions
             return np.empty((len(rows), 0))
         values = (_functions(self.basis, self.n_shared, rows) - self.means) / self.scales
         return values if self.directions is None else values @ self.directions.T
@@ -181,14 +181,14 @@ def _functions(basis, n_shared, rows):
 
 @dataclass(frozen=True)
 class Source:
-    """What candidates lie around: a release, an adaptation of one, or nothing.
+    """The center of candidates: a release, an adapted release, or nothing.
 
     Attributes
     ----------
     name : str
 
     probability : float
-        Before outcomes are seen.
+        Prior probability.
 
     predict : callable or None
         Predictions of rows of the target; None for the target alone.
@@ -203,13 +203,13 @@ class Source:
         Standard deviations of slope and level that the release states.
 
     unit : float, default=1
-        That of the prediction, in which slope and stated errors are.
+        Unit of the prediction, which applies to the slope and to stated errors.
 
     center : float or ndarray of shape (n_classes,), default=0
-        Mean number, or logarithms of class frequencies, about which the slope is.
+        Mean number, or logarithms of class frequencies, subtracted before the slope applies.
 
     source_weight : float, default=1
-        Weight of releases in it.
+        Weight of releases in this source.
     """
 
     name: str
@@ -236,7 +236,7 @@ class Source:
     def priors(self, *, tells: bool) -> Iterator[tuple[str, float, np.ndarray, np.ndarray]]:
         """Yield name, probability, and mean and deviations of slope, level and functions.
 
-        If outcomes tell nothing, only the source as it is remains.
+        If outcomes are not informative, only the unchanged source remains.
         """
         beliefs, n = self.beliefs, self.terms.n_functions
         mean, as_it_is = np.zeros((2, 2 + n))
@@ -260,7 +260,7 @@ class Source:
 
 
 def _of_first(predict, n_shared, rows):
-    """Return predictions by the first columns, which are those of the release."""
+    """Return predictions from the first columns, which the release has too."""
     return predict(rows[:, :n_shared])
 
 
@@ -271,7 +271,7 @@ def _shares(strengths, power):
 
 @dataclass(frozen=True)
 class Contribution:
-    """A part that was considered for a model.
+    """A kind of candidate that was considered for a model.
 
     Attributes
     ----------
@@ -285,13 +285,13 @@ class Contribution:
         Weight in the model, from 0 (excluded) to 1.
 
     log_odds : float, default=nan
-        Log-odds of the evidence for it, compared with the first part.
+        Log-odds of its evidence, compared with the first part.
 
     log_likelihood : float, default=nan
-        Mean log-likelihood of the labels, each by the others.
+        Mean log-likelihood of the labels, each predicted from the others.
 
     difference, standard_error : float, default=nan
-        Its difference to that of the first part, and the standard error.
+        Difference of ``log_likelihood`` from the first part, and its standard error.
     """
 
     name: str
@@ -319,23 +319,23 @@ def compared(log_likelihood, reference):
 
 @dataclass(frozen=True)
 class Candidate:
-    """A regression after outcomes were seen.
+    """A regression fitted to outcomes.
 
     Attributes
     ----------
     name : str
-        Of its kind; candidates of one name are one part of the report.
+        Name of its kind; the report has one row for each name.
 
     source : int
-        Number of the source that it lies around.
+        Index of the source that its prior is centered on.
 
     posterior : Posterior
 
     log_odds : float
-        Logarithm of its probability at first and its evidence, up to a constant.
+        Logarithm of its prior probability times its evidence, up to a constant.
 
     held_out : ndarray of shape (n_reported,)
-        Log-likelihood of labeled rows, or events, that it has not seen.
+        Log-likelihood of held-out labeled rows or events.
     """
 
     name: str
@@ -353,18 +353,18 @@ class TargetModel:
     sources : list of Source
 
     likelihoods : list
-        Of the outcomes, for each source.
+        Likelihood of the outcomes for each source.
 
     n_reported : int
         Number of outcomes.
 
     tells : bool
-        Whether outcomes tell more than the sources as they are.
+        Whether outcomes are informative enough to change the sources.
 
     Attributes
     ----------
     beliefs : Beliefs
-        About a release.
+        Prior of the deviation from a release.
 
     own_unit : float, default=1
         Unit of prior deviations without a source.
@@ -393,7 +393,7 @@ class TargetModel:
 
     @classmethod
     def sources_of(cls, named, n_shared, rows, *, any_label):
-        """Return the sources of named releases, and with labels the target alone."""
+        """Return the sources of named releases and, if there are labels, the target alone."""
         if not named:
             settings: dict[str, Any] = {"unit": cls.own_unit, "source_weight": 0.0}
             return [Source(TARGET, 1.0, None, Terms.of(None, 0, rows), cls.beliefs, **settings)]
@@ -411,7 +411,7 @@ class TargetModel:
         return sources
 
     def _contributions(self) -> list[Contribution]:
-        """Weight, evidence and log-likelihood of each kind of candidates."""
+        """Weight, evidence and log-likelihood of each kind of candidate."""
         names = np.array([candidate.name for candidate in self.candidates])
         log_odds = np.array([candidate.log_odds for candidate in self.candidates])
         held_out = np.array([candidate.held_out for candidate in self.candidates])
@@ -430,7 +430,7 @@ class TargetModel:
         return parts
 
     def _kept(self):
-        """Yield each source with its likelihood and its candidates that have a weight."""
+        """Yield each source with its likelihood and its candidates with nonzero weight."""
         for k, (source, likelihood) in enumerate(zip(self.sources, self.likelihoods, strict=True)):
             pairs = zip(self.candidates, self.weights, strict=True)
             kept = [(c.posterior, w) for c, w in pairs if c.source == k and w > _NO_WEIGHT]
@@ -439,7 +439,7 @@ class TargetModel:
 
 
 class NumberModel(TargetModel):
-    """Average of candidates for the place of a number between its bounds.
+    """Average of candidates for a number, rescaled to 0–1 between its bounds.
 
     Parameters
     ----------
@@ -449,13 +449,13 @@ class NumberModel(TargetModel):
         All rows of the target.
 
     labeled : ndarray of shape (n_samples,)
-        Which of them have a place.
+        Whether each row has a known number.
 
     places : ndarray of shape (n_labeled,)
-        Of the labeled rows.
+        Rescaled numbers of the labeled rows.
 
     keeps_mean : bool
-        Whether the mean prediction over all rows stays that of the releases.
+        Whether the mean prediction over all rows is kept at the releases' mean prediction.
     """
 
     beliefs = Beliefs((1.0,), 0.3, _STRENGTHS, _STRENGTHS, kinds=(0.1, 0.0, 0.9), alone=0.0)
@@ -481,7 +481,7 @@ class NumberModel(TargetModel):
 
     @staticmethod
     def _around(release):
-        """Return the expected places of a release, and how sure it is of them."""
+        """Return the rescaled numbers that a release expects, and their stated errors."""
         regression, counts = release.regression, release.statistics.sums.row_counts
         return release.model.places, {
             "stated": (regression.coefficient_sd[0], regression.intercept_sd[0]),
@@ -490,7 +490,7 @@ class NumberModel(TargetModel):
         }
 
     def predict(self, rows, with_variance=False):
-        """Return the expected place of each row, and its variance about that or None."""
+        """Return the expected rescaled number of each row, and the variance about it or None."""
         mean, square = np.zeros(len(rows)), np.zeros(len(rows))
         for source, _, kept in self._kept():
             X = source.design(rows)
@@ -504,7 +504,7 @@ class NumberModel(TargetModel):
 
 
 def within_reach(source, rows, places):
-    """Return places about the center, those far from all others moved towards them."""
+    """Return rescaled numbers minus the center, with outliers moved towards the others."""
     expected, left = source.predicted(rows), places - source.center
     if source.predict is None or not len(places):
         return left
@@ -523,10 +523,10 @@ class TimeModel(TargetModel):
         All rows of the target.
 
     known : ndarray of shape (n_samples,)
-        Which of them have an outcome.
+        Whether each row has an outcome.
 
     events, times : ndarray of shape (n_known,)
-        Of the rows with an outcome, followed up to the horizon.
+        Events and times of the rows with an outcome, followed up to the horizon.
 
     outcome : EventOutcome
     """
@@ -545,12 +545,12 @@ class TimeModel(TargetModel):
 
     @staticmethod
     def _around(release):
-        """Return the log-hazards of a release, and how sure it is of them."""
+        """Return the log-hazards of a release, and their stated errors."""
         return release.model.risks, {"stated": (release.regression.coefficient_sd[0], 0.0)}
 
     @staticmethod
     def tells(events):
-        """Return whether events tell more than the sources as they are."""
+        """Return whether the events are informative enough to change the sources."""
         return bool(events.sum() >= _LEAST_EVENTS)
 
     def log_hazards(self, rows: np.ndarray) -> np.ndarray:
@@ -574,7 +574,7 @@ class TimeModel(TargetModel):
         else:
             whole = sum(w for _, w in parts)
             before = sum(w / whole * s.release.model.hazards.baseline for s, w in parts)
-            # Rows of the target have the hazards, on average, that the releases expect.
+            # The mean hazard of the target's rows is the one that the releases expect.
             by_releases = sum(w / whole * source.predicted(rows) for source, w in parts)
             before = before * np.exp(logsumexp(by_releases) - logsumexp(log_hazards))
         if not len(times):

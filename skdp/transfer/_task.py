@@ -1,4 +1,4 @@
-"""What strategies are given and return: a target with its releases, and a model of classes."""
+"""Input and output of strategies: a target with its releases, and a model of classes."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -38,7 +38,7 @@ class Task:
         Name, release and indices of the target's classes in each release, merged if possible.
 
     n_shared : int
-        Number of columns, the first ones, that are those of the releases.
+        Number of columns shared with the releases; they come first.
 
     n_jobs : int or None
         Number of threads.
