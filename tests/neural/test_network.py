@@ -70,7 +70,7 @@ def test_scores_start_at_the_minimum_of_even_classes():
     [
         ({"image_shape": (3, 4)}, r"'image_shape' .* of 16 values in total, got \(3, 4\)"),
         ({"image_shape": (16,)}, r"'image_shape' .*, got \(16,\)"),
-        ({"kernel_size": (4, 12)}, r"'kernel_size' .* here 1: .* got \(4, 12\)\. Filters of 4"),
+        ({"kernel_size": (4, 12)}, r"'kernel_size' .* sequence of 1 .* got \(4, 12\)\. Use"),
         ({"kernel_size": [(4, 12, 1)]}, r"'kernel_size' .* got \[\(4, 12, 1\)\]"),
         ({"kernel_size": [(4, 0)]}, r"'kernel_size' .* got \[\(4, 0\)\]"),
         ({"kernel_size": [2.5]}, r"'kernel_size' .* got \[2.5\]"),
