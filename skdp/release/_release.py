@@ -369,9 +369,9 @@ class Release:
         """Return one release of the rows of several sources; it may be merged again.
 
         Noisy sums and the variances of their noise are added, and the model is estimated from
-        these totals. Where all releases have coefficients from gradients, the result has their
-        weighted mean instead. Differences between sources in class frequencies and means are removed, as
-        far as the noise allows, so classes are separated *within* sources. With two classes,
+        these totals; where all releases have coefficients from gradients, from their mean.
+        Differences between sources in class frequencies and means are removed, as far as the
+        noise allows, so classes are separated *within* sources. With two classes,
         ``intercept_sd`` states how much the intercept varies between the sources, and hence how
         uncertain it is at a new site.
 
