@@ -37,6 +37,7 @@ from skdp.release._numbers import HALF_WIDTH, in_units
 from skdp.release._posterior import positive_mean, reliability
 from skdp.release._score_posterior import LEAST_ROWS
 from skdp.release._score_table import (
+    MOMENTUM,
     MOST_CELLS,
     ScoreBins,
     ScoreTable,

@@ -50,8 +50,6 @@ _MEDIAN_VARIANCE, _VARIANCE_SPREAD = 0.02, 1.0
 _LEAST_VARIANCE = 1e-6
 # Largest R².
 MOST_EXPLAINED = 0.999
-# Number of passes that estimate the unexplained variance, hence the sampling of covariances.
-_N_PASSES = 1
 # Nodes of a standard normal distribution, of covariances.
 _NODES, _SHARES = np.polynomial.hermite_e.hermegauss(9)
 # Equally likely variances of a number.

@@ -15,6 +15,7 @@ import numpy as np
 from skdp.noise import Share
 from skdp.release import (
     CLAIMS_SHARE,
+    MOMENTUM,
     MOST_CELLS,
     Descent,
     ScoreTable,
@@ -47,7 +48,7 @@ _SUMS, _COUNTS, _EXITS = 0.18, 0.05, 0.08
 # expectation.
 _RADIUS = np.sqrt(3.0)
 _LEAST_STEPS, _MOST_STEPS = 3, 200
-_MOMENTUM, _TAIL = 0.8, 0.5
+_TAIL = 0.5
 # Largest μ by which functions are chosen: about that of ε = 10.
 _MOST_DISTANCE = 2.0
 # Largest norm of a row's gradient, for residuals of scale 1: the first factor times the norm of a
@@ -184,7 +185,7 @@ def descend(encoded, problem, queries, places):
         exact = exact_gradient(encoded, problem.residuals, weights, clip)
         noisy = queries.add("gradients", exact, grid.sensitivity)
         gradient = noisy * (clip / grid.sensitivity / problem.n_rows)
-        velocity = _MOMENTUM * velocity - rate * gradient
+        velocity = MOMENTUM * velocity - rate * gradient
         weights = weights + velocity
         if k >= n_steps - n_tail:
             average += weights / n_tail
