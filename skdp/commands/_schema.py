@@ -98,7 +98,7 @@ def run(arguments, note):
         raise ValueError(f"{arguments.table!r} repeats the name of a column. Rename one of them.")
     schema = drafted(inferred(frame), note, **outcome, **of_times)
     for column in schema.columns:
-        # Rule of thumb.
+        # Names and IDs have more; the fifty states of the USA pass.
         if isinstance(column, CategoryColumn) and len(column.categories) > 50:
             note(
                 f"warning: {column.name!r:.100} has {len(column.categories)} categories. If they "

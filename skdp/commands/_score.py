@@ -66,7 +66,7 @@ knew: their scores are too good. Show the figures, which have no noise, only to 
 the rows."""
 # Bootstrap samples of an interval, and the most rows of each.
 _DRAWS, _MOST_ROWS = 200, 2000
-# Tolerance of the sum of written probabilities (rule of thumb).
+# Tolerance of the sum of written probabilities: those of ten classes may have two decimals.
 _ROUNDING = 0.01
 _NOTHING = (
     "No privacy budget was spent: these are exact figures of your own rows. Show them only\n"
@@ -342,7 +342,7 @@ def _line(name, measure, columns, other, reference, rare="", n_rare=LEAST_ROWS):
 
 
 def _n_groups(y):
-    """Return the number of groups with enough rows each to compare (rule of thumb)."""
+    """Return the number of groups of at least twenty rows each."""
     return int(np.clip(len(y) // 20, 2, 10))
 
 

@@ -85,7 +85,7 @@ def claimed_rates(guarantee, false_positive_rates):
         return np.ones(len(rates))
     pairs = [(guarantee.epsilon, guarantee.delta)]
     try:
-        # Together one curve (rule of thumb).
+        # As many points as make a smooth curve.
         levels = np.linspace(0, 2 * guarantee.epsilon, 200).tolist()
         pairs += [(epsilon, guarantee.delta_at(epsilon)) for epsilon in levels]
     except (ImportError, ValueError):  # its losses cannot be composed; what is stated holds

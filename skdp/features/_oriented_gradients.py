@@ -19,7 +19,7 @@ from skdp.utils._validation import validate_data
 from skdp.utils._warnings import warn
 
 # Weights of a neighborhood extend over this many widths: beyond, they are below 4e-4 of the
-# largest (rule of thumb).
+# largest.
 _REACH = 4.0
 # Gradients of images in [0, 1] that are shorter than this may be rounding errors of float32.
 _SHORTEST = 1e-6

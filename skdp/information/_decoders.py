@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from skdp.membership import MembershipMapping
 
 # Inducing points of a mapping, and the most principal components that its kernel reads: with more,
-# all rows are far apart (rules of thumb).
+# all rows are far apart.
 _N_INDUCING, _N_COMPONENTS = 100, 20
 # Equally likely bins of a number for boosting, and rows per bin. With 8 bins, 2,000 values behind
 # a staircase at ε = 4 give .88 nats, with 16 .90, with 24 .87 (exactly: 1.16).
@@ -100,7 +100,7 @@ def number_decoders(n_columns, n_train, seed):
 def category_decoders(n_train):
     """Return the decoders of categories except the marginal one."""
     decoders = [Probabilities(LogisticRegression(C=c, max_iter=1000)) for c in (0.01, 1.0)]
-    # With more rows boosting finds what smooth decoders miss (rule of thumb).
+    # With more rows boosting finds what smooth decoders miss.
     return decoders if n_train < 200 else [*decoders, Probabilities(_boosting())]
 
 

@@ -324,7 +324,7 @@ def neighbor_entropies(Z):
     # ψ(n) − ψ(k) + log V_d + d log r, with r the distance of the k-th neighbor and V_d the volume
     # of the unit ball (Kozachenko and Leonenko, 1987).
     n, d = Z.shape
-    k = min(5, n - 1)  # more neighbors have less variance and more bias (rule of thumb)
+    k = min(5, n - 1)  # more neighbors have less variance and more bias
     distances = NearestNeighbors(n_neighbors=k).fit(Z).kneighbors()[0][:, -1]
     volume = d / 2 * np.log(np.pi) - gammaln(d / 2 + 1)
     return digamma(n) - digamma(k) + volume + d * np.log(np.maximum(distances, 1e-12))

@@ -28,7 +28,7 @@ from skdp.utils._storage import require, stored_array
 from skdp.utils._validation import validate_data, validate_training_data
 from skdp.utils._warnings import warn
 
-# Rows per component of "auto" (rule of thumb): with two, 40 rows of breast cancer and 15 of wine
+# Rows per component of "auto": with two, 40 rows of breast cancer and 15 of wine
 # are reconstructed badly.
 _ROWS_EACH = 4
 

@@ -18,7 +18,7 @@ from skdp.utils._storage import require
 from skdp.utils._warnings import recorded_warnings
 
 # Folds are held out until they have this many rows, enough for two numbers per class: of many rows
-# one more fit suffices (rule of thumb).
+# one more fit suffices.
 _ROWS_LEFT_OUT = 500
 
 
@@ -219,7 +219,7 @@ def _fit_logits(logs, class_indices):
     """Return powers and offsets at the posterior mode, by their gradient."""
     n_classes = logs.shape[1]
     is_class = np.eye(n_classes)[class_indices]
-    # Rules of thumb: the prior of the logarithm of the common power, since digits and tables have
+    # The prior of the logarithm of the common power, since digits and tables have
     # powers of 0.1 to 10, and a nearer reconstruction makes no class less probable, whatever a few
     # rows say; and the priors that shrink the classes' powers together, and their offsets.
     precisions = np.repeat([1.0, 30.0, 3.0], [1, n_classes, n_classes])

@@ -178,7 +178,7 @@ class _Design:
         # τ = (ξ − Tr(K⁻¹Φ)) / (ν + M − 2) with ξ = N of Kumar and Moser, equation (153), and of
         # SERUMS D3.3 (2022), equation (1.54); Tr(K⁻¹Φ) is the sum of the eigenvalues.
         excess = len(x) - regression.eigenvalues.sum()
-        # The difference of two numbers of size N is exact to about N·1e-16; this rule of thumb
+        # The difference of two numbers of size N is exact to about N·1e-16; this
         # leaves four digits.
         if excess < 1e-12 * len(x):
             excess = 0.0

@@ -64,7 +64,7 @@ def _layer_tables(layer, along):
 
 def _reconstructed_points(autoencoders):
     """Return some reconstructions of inducing points by each autoencoder, stacked."""
-    # Eight reconstructions for each direction (rule of thumb).
+    # Eight reconstructions for each direction, which must be resolved.
     n_each = -(-N_DIRECTIONS * 8 // len(autoencoders))
     samples = []
     for autoencoder in autoencoders:

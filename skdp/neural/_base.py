@@ -240,7 +240,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
 
     def _warn_of_noise(self, perturbation, n):
         """Warn, before training, if there is too much noise to learn from."""
-        # Up to there networks are no better than a guess: a rule of thumb. On digits the accuracy
+        # Up to there networks are no better than a guess. On digits the accuracy
         # of both networks was at most .17 up to 22, .52 at 50 and .75 at 200, if their other
         # settings allowed them to learn.
         if perturbation.signal(n) > 20.0:

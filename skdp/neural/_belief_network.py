@@ -55,7 +55,7 @@ class EnergyLayer(torch.nn.Module):
         channels, *size = self.in_shape
         # A single position needs no neighbors: filters reach no further than the image.
         kernel = [1 if length == 1 else k for k, length in zip(kernel_size, size, strict=True)]
-        # They halve maps, as the paper's pooling does, at a quarter of the cost (rule of thumb).
+        # They halve maps, as the paper's pooling does, at a quarter of the cost.
         self.stride = [1 if length == 1 else STRIDE for length in size]
         self.padding, self.after = margins(kernel)
         weight = torch.randn(n_filters, channels, *kernel)

@@ -13,7 +13,7 @@ from skdp.utils._parallel import draw_seeds
 # By how much more two values may move apart when they are rounded to the grid of the noise, in
 # units of its scale (see skdp.noise).
 NOISE_STEP = 2.0**-24
-# Rows whose ranges and means are kept for prediction, at most (rule of thumb).
+# Rows whose ranges and means are kept for prediction, at most: enough for means and ranges.
 CALIBRATION_ROWS = 6000
 
 
@@ -41,7 +41,7 @@ class Perturbation:
     per_row: bool
 
     def __post_init__(self):
-        if not max(np.max(self.input_scales), self.label_scale) < 1e30:  # rule of thumb
+        if not max(np.max(self.input_scales), self.label_scale) < 1e30:  # with a margin below 3e38
             raise ValueError(
                 "The 'epsilon' parameter is so small that its noise, of a scale above "
                 "1e+30, overflows single precision. Use a larger one."
@@ -147,7 +147,7 @@ def train(network, loss_of, n, *, batch_size, n_epochs, learning_rate, generator
             optimizer.step()
             steps += 1
             # About the last twenty batches, over which noise that is drawn for each batch averages
-            # out (rule of thumb).
+            # out.
             _average(average, network, max(1 - 0.95, 1 / steps))
         progress(epoch + 1)
     network.load_state_dict(average.state_dict())

@@ -15,7 +15,7 @@ from scipy.special import ndtr
 from skdp.noise._sampler import Cells, IntegerNoise, equal_cells, split_steps
 
 # Cells of a Laplace table, each a 256th to a 128th of the scale wide: it reaches 8 to 16 scales,
-# and one draw in 3,000 or fewer needs another round (rule of thumb).
+# and one draw in 3,000 or fewer needs another round.
 _LAPLACE_CELLS = 2048
 # Upper bound of the probability of these values: 2Φ(−32).
 GAUSSIAN_CUT = 2.0**-730
@@ -382,7 +382,7 @@ class StaircaseDistribution:
             log_ratio = partial(_stairs_ratio, self.epsilon, period, lower)
         else:
             # Up to 12 losses, with a tail of probability e^-12, and 2048 cells of each kind of
-            # step (rules of thumb). A step may have up to eight cells, the widths of nearly all of
+            # step. A step may have up to eight cells, the widths of nearly all of
             # which are powers of two, without rejections: this doubled the speed
             # (benchmarks/bench_privacy.py).
             n_periods = min(int(np.ceil(12 / self.epsilon)), 2048)

@@ -158,7 +158,7 @@ def warn_of_weak_privacy(name, epsilon, delta):
             "themselves. Use a finite epsilon for anything that you share.",
             PrivacyLeakWarning,
         )
-    if delta > 1e-3:  # a thousand records let one of them expect to be exposed (rule of thumb)
+    if delta > 1e-3:  # of a thousand records, one is expected to be exposed
         warn(
             f"The 'delta' parameter of {name}, {delta:g}, is about the probability that "
             "protected values are revealed. Use 1e-5, or another number far below 1 / number of "

@@ -15,8 +15,7 @@ import numpy as np
 # Precision of log ratios of probabilities (argued at IntegerNoise, which checks every cell).
 # Transformers reduce ε by it, divided by 1 − δ to be safe with a point mass.
 PRECISION = 2.0**-30
-# Smallest ε of one element or label, a thousand times that: even then noise hides all of the data
-# (rule of thumb).
+# Smallest ε of one element or label, a thousand times that: even then noise hides all of the data.
 LEAST_EPSILON = 1e-6
 # Random bits of one draw, and binary digits of a table's weights.
 _BITS = 64

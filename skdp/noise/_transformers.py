@@ -349,7 +349,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         The warning depends only on δ and the number of values, which the recipient knows.
         """
         expected = delta * n_values
-        if expected > 0.1:  # rule of thumb: at a tenth, nine of ten draws have none
+        if expected > 0.1:  # at a tenth, nine of ten draws have none
             warn(
                 f"{type(self).__name__}(delta={self.guarantee_.delta:g}): of these {n_values} "
                 f"values, {expected:.3g} are expected to be released without noise; on a coarse "

@@ -20,12 +20,11 @@ class _Numerics:
     """Resolution, errors and limits of numerical composition."""
 
     sum_rounding: float = 1e-12  # relative: of a sum of losses, and of point masses
-    max_rounds: int = 100  # until ε and the correction of δ agree; a few suffice (rule of thumb)
+    max_rounds: int = 100  # until ε and the correction of δ agree; a few suffice
     # Privacy losses are rounded up to multiples of this fraction of the smallest one, so that ε is
     # right to about a thousandth (tests/privacy/test_accounting.py) ...
     resolution: float = 1e-3
-    # ... or of this fraction of their whole range, if that is larger, which bounds the cost (rule
-    # of thumb).
+    # ... or of this fraction of their whole range, if that is larger, which bounds the cost.
     range_resolution: float = 1e-5
     multiple_rounding: float = 1e-12  # relative safety margin of a multiple
     # Error of δ by the FFT and by the sum of its tail, times the square root of the number of
@@ -36,8 +35,7 @@ class _Numerics:
     # is raised to that power.
     systematic_error: float = 2.2e-16
     least_delta: float = 1e-11  # below, that error may be most of δ (20,000 mechanisms: 1.1e-11)
-    # Where e^ε overflows, log δ is found from here on, far below the former, to this precision
-    # (rule of thumb).
+    # Where e^ε overflows, log δ is found from here on, far below the former, to this precision.
     log_least: float = -40.0
     log_precision: float = 0.01
     # Relative error of a binomial tail, times the square root of the number of trials: eight
@@ -47,7 +45,7 @@ class _Numerics:
     # seconds, and losses so small compared with their sum are hardly resolved.
     most_composed: int = 10**6
     # Smallest parameter and largest sum of losses composed numerically, where e to the power of
-    # one step is a float (rule of thumb: noise has at least a thousand times the former).
+    # one step is a float (noise has at least a thousand times the former).
     smallest: float = 1e-9
     greatest: float = 5e7
     safety: float = 1e-10  # relative safety margin of a numerical solution

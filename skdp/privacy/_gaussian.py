@@ -15,7 +15,7 @@ MOST_EXPONENT = 700.0
 
 @dataclass(frozen=True)
 class _Numerics:
-    """Margins and limits of the arithmetic; rules of thumb unless stated otherwise."""
+    """Margins and limits of the arithmetic."""
 
     # Relative margin of calibrated values towards more noise, because the last digit of a root
     # may be on the wrong side: far above the precision, and negligible for users.

@@ -19,7 +19,7 @@ from skdp.utils._html import as_html, grid
 from skdp.utils._validation import inline
 from skdp.utils._warnings import warn
 
-# Seconds to wait for the lock (rule of thumb).
+# Seconds to wait for the lock, which is held for milliseconds.
 _PATIENCE = 10.0
 # Dates of entries: ISO 8601, in UTC.
 _DATE = "%Y-%m-%dT%H:%M:%SZ"

@@ -125,7 +125,7 @@ class Mechanism:
                 f"epsilon={epsilon:g} and delta={delta:g}. State its actual ε and δ."
             )
         # From this relative excess on, the stated ε is composed instead of the noise: more than
-        # solvers and samplers usually leave (rule of thumb).
+        # solvers and samplers usually leave.
         most = 1e-3
         classical = epsilon / sqrt(2 * (log(1.25) - log(delta)))
         if distance * (1 + most) >= classical:

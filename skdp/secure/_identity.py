@@ -16,7 +16,7 @@ from skdp.utils._files import PRIVATE, write_whole
 SIGNATURE_BYTES = 64
 # First bytes of a file with a private key, which identify it.
 _MAGIC = b"skdp-id1"
-# Characters of a name (rule of thumb).
+# Characters of a name, far more than real ones have.
 LONGEST_NAME = 200
 # The curve −x² + y² = 1 + D x² y² modulo P, of which Ed25519 keys are points (RFC 8032).
 _P = 2**255 - 19

@@ -14,7 +14,7 @@ from skdp.utils._files import OtherVersionError, to_json
 _MAGIC = b"skdp-sec"
 # Magic, version, and the lengths of the header and of all parts.
 _START = struct.Struct("<8sIIQ")
-# Largest header in bytes (rule of thumb): it is parsed before its signature can be checked, and
+# Largest header in bytes: it is parsed before its signature can be checked, and
 # parsed text takes up to thirty times its size. It has room for 50,000 queries with ids of 64
 # characters.
 _MOST_HEADER = 2**22

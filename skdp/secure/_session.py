@@ -17,7 +17,7 @@ from skdp.secure._identity import PublicIdentity
 from skdp.secure._scale import ScoreScale
 from skdp.utils._files import OtherVersionError, checksum, to_json, write_whole
 
-# Largest size of a file in bytes (rule of thumb): parsed text takes up to thirty times its size,
+# Largest size of a file in bytes: parsed text takes up to thirty times its size,
 # and a session of 100 participants and 100 classes has less than a twentieth of this size.
 _MOST_BYTES = 2**22
 # Errors that fields of any type and size can raise; numbers beyond floats are arithmetic errors.

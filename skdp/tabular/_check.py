@@ -51,12 +51,12 @@ COLUMN_KINDS = (
 )
 TABLE_KINDS = ("duplicates", "people", "totals", "few-rows")
 # Rows of a class below which noise at ε = 1, about 4 in a count, hides its existence, and
-# below which hardly anything can be learned about it (rules of thumb).
+# below which hardly anything can be learned about it.
 _NO_CLASS, _SMALL_CLASS = 5, 30
 # Share of the horizon below which nearly all times suggest another unit, and share of times that
-# may be below it if the others are beyond; the quantile for "nearly all" (rules of thumb).
+# may be below it if the others are beyond; the quantile for "nearly all".
 _EARLY, _NEARLY = 0.05, 0.995
-# Longest line of a report in characters (rule of thumb).
+# Longest line of a report in characters, as terminals show.
 _WIDTH = 90
 # Smallest number of different rows or IDs for which their frequencies are evidence.
 _DIFFERENT = 10
@@ -641,7 +641,7 @@ def _row_findings(frame, schema):
     if copies > MANY * n:
         # Copies are not chance if a column distinguishes nearly all rows, as IDs and measurements
         # of many digits do, or if most copies lie equally far behind their originals, as in a
-        # table that was pasted twice (rules of thumb).
+        # table that was pasted twice.
         distinct = max(rows[i].nunique() for i in rows)
         apart = pd.Series(np.arange(n)).groupby(hashes).diff()
         pasted = apart[apart > 1].value_counts().max() > MOST * copies
@@ -654,7 +654,7 @@ def _row_findings(frame, schema):
     text, is_stop = odd_rows(frame)
     if text:
         yield TableFinding(None, "totals", text, is_stop)
-    # With fewer, noise at ε = 1 exceeds most differences of means (rule of thumb).
+    # With fewer, noise at ε = 1 exceeds most differences of means.
     wanted = 10 * len(schema.encoded_names)
     if n < wanted:
         text = (

@@ -18,11 +18,11 @@ from skdp.utils._text import composed
 # medical and economic tables (adult, flchain, actg320, actg175).
 _LOG_RESOLUTION = 100.0
 # Distance of a value beyond its public bounds, in widths of these, and share of such rows: if both
-# are exceeded, the column is probably in other units (rules of thumb).
+# are exceeded, the column is probably in other units.
 _FAR, MOST = 0.1, 0.5
 # Smallest number of cells of a finding, so that a single record hardly ever decides.
 LEAST = 5
-# Longest name of a column or category: a rule of thumb, far beyond any real one.
+# Longest name of a column or category, far beyond any real one.
 _MAX_TEXT = 1000
 
 

@@ -23,9 +23,9 @@ from skdp.utils._text import composed
 from skdp.utils._warnings import warn
 
 # Largest number of decimals for which a step is drafted, as more are hardly rounded by hand; and
-# the largest distance of a number from a multiple of the step, in steps (rules of thumb).
+# the largest distance of a number from a multiple of the step, in steps.
 _MOST_DECIMALS, _TO_A_STEP = 3, 1e-6
-# Most different whole numbers that become classes rather than bounds (rule of thumb).
+# Most different whole numbers that become classes rather than bounds.
 _MOST_CLASSES = 20
 # Findings of a check about the rows rather than the schema.
 _OF_ROWS = ("totals", "people", "ids", "leak")
@@ -261,7 +261,7 @@ def _fault(name, values):
             "hand"
         )
     # Noise hides more than 100 one-hot columns, and more than 20 and than half as many as the rows
-    # are names or IDs (rules of thumb).
+    # are names or IDs.
     n = len(_different(values.unique().tolist()))
     return (n > 100 or n > max(20, len(values) / 2)) and (
         f"has {n} different values in {len(values)} rows, like names or IDs; leave it out, "
@@ -316,7 +316,7 @@ def _categories(values):
 
 def rounded_bounds(low, high):
     """Return bounds rounded outwards to multiples of a step that suits their range."""
-    # At most ten steps in the range look like bounds (rule of thumb).
+    # At most ten steps in the range look like bounds.
     step = (high - low or abs(high) or 1.0) / 10
     exponent = int(np.floor(np.log10(step)))
     step = next(m for m in (1, 2, 5, 10) if m * 10.0**exponent >= step) * 10.0**exponent

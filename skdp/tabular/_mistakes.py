@@ -18,16 +18,16 @@ from skdp.utils._frames import as_elements
 from skdp.utils._validation import listed
 
 # Share of unreadable values from which they are probably written differently, rather than rare
-# categories that the source does not list (rule of thumb).
+# categories that the source does not list.
 MANY = 0.1
 # Share of values that are certainly mistakes.
 FEW = 0.01
 # Number of values that a text names.
 _SHOWN = 5
 # Fewest different numbers that are evidence of record numbers, and the probability that so many
-# draws from their range all differ, below which they are (rules of thumb).
+# draws from their range all differ, below which they are.
 _RECORDS, _BY_CHANCE = 20, 1e-3
-# Fewest different IDs of people (rule of thumb).
+# Fewest different IDs of people: fewer may be groups.
 _PEOPLE = 10
 _DIGIT = re.compile(r"\d")
 # Names of columns with IDs of people, without separators between words, and with record numbers.
@@ -146,7 +146,7 @@ def missing_marks(values):
 def nines(values):
     """Return numbers of nines at an end of a column, far from all others: 9, -99."""
     # Farther than the range of the others; or repeated, and alone below 0 or twice as far as any
-    # two of them (rules of thumb).
+    # two of them.
     given = numbers(values)
     known, times = np.unique(given[np.isfinite(given)], return_counts=True)
     gaps, found = np.diff(known), []
@@ -184,7 +184,7 @@ def said_of_ids(name, values):
         return ""
     ids = id_texts(values)
     people, n = ids.nunique(), len(ids)
-    # A column of that name is believed up to 100 rows of a person, on average (rule of thumb).
+    # A column of that name is believed up to 100 rows of a person, on average.
     if people < max(_PEOPLE, n / 100) or n - people < LEAST or n - people <= FEW * n:
         return ""
     return (

@@ -8,7 +8,7 @@ import numpy as np
 from skdp.tabular._columns import CategoryColumn, NumericColumn
 from skdp.tabular._schema import as_schema
 
-# Number of positions on a scale at which a number is tried (rule of thumb); changes between two
+# Number of positions on a scale at which a number is tried; changes between two
 # neighboring positions are not seen.
 _N_POSITIONS = 101
 

@@ -21,7 +21,7 @@ COUNT_OR_FRACTION: list = [
 # Parameter constraint for the argument of :func:`chosen_length_scale`.
 LENGTH_SCALE: list = [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")]
 # Widths of kernels among which "auto" chooses, in ranges of the coordinates, and the number of
-# centers for the choice (rules of thumb).
+# centers for the choice: about factors of three, since the error is flat in the width.
 LENGTH_SCALES = (0.1, 0.3, 1.0, 3.0)
 _CENTERS_OF_CHOICE = 200
 # Relative rounding error of the arithmetic.
@@ -84,8 +84,8 @@ def inverse_squared_range(x):
     """Return the kernel weights w_k = (max − min of coordinate k)^−2; 0 where constant."""
     # SERUMS D3.3 (2022), equation (1.53).
     ranges = np.ptp(x, axis=0)
-    # Below a fraction of the largest range (a rule of thumb: the square root of the machine
-    # precision) a coordinate is numerically constant: its weight would make every kernel value
+    # Below the square root of the machine precision, as a fraction of the largest range, a
+    # coordinate is numerically constant: its weight would make every kernel value
     # zero. Outputs of deep layers may shrink towards zero; the square of a range below 1e-154
     # underflows.
     varies = ranges > max(1e-8 * ranges.max(), 1e-100)
@@ -147,7 +147,7 @@ def regularized(K):
     Also return the reciprocal condition number of the sum.
     """
     scale = np.trace(K) / len(K)
-    # Rules of thumb: in units of the mean diagonal, from zero, or just above rounding, to a
+    # In units of the mean diagonal, from zero, or just above rounding, to a
     # substantial change of K, until the eigenbasis is not mostly rounding error.
     for jitter in (0.0, *10.0 ** np.arange(-12, 0)):
         candidate = K + jitter * scale * np.eye(len(K))

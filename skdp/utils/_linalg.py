@@ -46,7 +46,7 @@ def principal_directions(Y, n_components, center=True):
     directions = vectors[:, resolved].T
     if wide:
         directions = directions @ centered / np.sqrt(values[resolved])[:, np.newaxis]
-        # Of variances that are all rounding, lengths are too (rule of thumb).
+        # If variances are all rounding errors, these directions do not have length 1.
         lengths = np.linalg.norm(directions, axis=1)
         sound = np.abs(lengths - 1) < 1e-6
         directions = directions[sound] if sound.any() else np.eye(1, n_features)

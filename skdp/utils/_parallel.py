@@ -17,7 +17,7 @@ from threadpoolctl import ThreadpoolController
 # Workspace of each thread of a prediction. It is not divided among threads: if blocks depended on
 # their number, the last bits of results would too.
 _WORKSPACE_BYTES = 16 * 2**20
-# Rows of a block from which larger blocks do not speed up matrix products. A rule of thumb.
+# Rows of a block from which larger blocks do not speed up matrix products.
 _MAX_ROWS = 512
 
 

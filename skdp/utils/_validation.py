@@ -12,7 +12,7 @@ from skdp.utils._text import matched
 from skdp.utils._warnings import warn
 
 # Smallest and largest magnitude of data. Kernel weights are inverse squares of ranges, and
-# squares of squared errors are summed: within these bounds (rules of thumb) all of them stay
+# squares of squared errors are summed: within these bounds all of them stay
 # within double precision, and squares within single precision.
 SMALLEST = 1e-12
 LARGEST = 1e12
@@ -59,7 +59,7 @@ def warn_of_scales(estimator, X):
     """
     deviations = X.std(axis=0, dtype=np.float64)
     varying = deviations[deviations > 0]
-    # Rule of thumb: pixels of images, which need no scaling, are far from it.
+    # Pixels of images, which need no scaling, are far above a hundredth.
     if varying.size and np.median(varying) < 0.01 * varying.max():
         warn(
             f"{type(estimator).__name__} adds up squared errors of columns of very different "

@@ -23,7 +23,7 @@ from skdp.utils._sklearn import HasMethods, Interval, fit_context
 
 METRICS = ("correctness", "loss", "confidence", "entropy")
 
-# Floor of probabilities (rule of thumb).
+# Floor of probabilities, so that logarithms are finite.
 _LEAST = 1e-9
 
 
@@ -428,7 +428,7 @@ class ShadowAttack(_ShadowTraining):
 
 def _features(model, X, y):
     p = _class_probabilities(model, X)
-    # The three largest (rule of thumb): the same number of features for each model, whatever
+    # The three largest, the same number of features for each model, whatever
     # classes its training rows have.
     leading = np.full((len(p), 3), _LEAST)
     leading[:, : p.shape[1]] = np.sort(p, axis=1)[:, ::-1][:, :3]
@@ -568,4 +568,4 @@ def _normal(odds, chosen):
     count = np.maximum(chosen.sum(axis=0), 1)
     mean = np.where(chosen, odds, 0).sum(axis=0) / count
     variance = np.sum(np.where(chosen, odds - mean, 0) ** 2) / max(np.sum(count - 1), 1)
-    return mean, max(np.sqrt(variance), 0.1)  # some models are constant (rule of thumb)
+    return mean, max(np.sqrt(variance), 0.1)  # some models are constant

@@ -286,7 +286,7 @@ def find_gaussian_evidence(members, others, guarantee, confidence):
 
 def count_halves(scores, is_member, chooses):
     """Return counts at thresholds, for the records that choose and for those that test."""
-    # Enough thresholds (rule of thumb).
+    # Neighboring thresholds differ by half a percent of the records.
     thresholds = np.unique(np.quantile(scores[chooses], np.linspace(0, 1, 200)))
     return [
         ThresholdCounts(scores[rows], is_member[rows], thresholds) for rows in (chooses, ~chooses)

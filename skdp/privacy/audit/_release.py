@@ -353,7 +353,7 @@ def audit_release(
     worlds = _Worlds(source, X, y, groups, canary, statistics)
     settings = {"n_jobs": n_jobs, "verbose": verbose, "label": "audit_release", "unit": "fits"}
     # Some hundred suffice to learn the effect of the canary and the noise on the statistics of a
-    # release; all others test (rule of thumb).
+    # release; all others test.
     n_learned = int(0.25 * n_trials)
     n_tested = n_trials - n_learned
     with warnings.catch_warnings():
@@ -376,8 +376,8 @@ def _find(learned, tested, guarantee, confidence):
     """Return the evidence of scores of shape (n_fits, 2), a bound of μ and one of events."""
     distance = guarantee.gaussian_distance
     gaussian = distance is not None and 0 < distance < np.inf
-    # A part is left to the bound that does not assume Gaussian losses (rule of thumb: μ is 2%
-    # lower, and rare but complete leaks are found).
+    # A part is left to the bound that does not assume Gaussian losses: μ is 2%
+    # lower, but rare but complete leaks are found).
     missed = (1 - confidence) * (0.2 if gaussian else 1.0)
     scores = np.concatenate([learned, tested])
     chooses = np.arange(len(scores)) < len(scores) // 2
@@ -400,7 +400,7 @@ class _Worlds:
         self._source, self._statistics = source, statistics
         self.seeded = "random_state" in source.get_params(deep=False)
         X, y = read_rows(X, y)
-        # A person has ten rows (rule of thumb).
+        # A person with several rows, which together must count as one.
         with_canary = _with_canary(X, y, canary, 1 if groups is None else 10)
         self.n_rows = len(with_canary[1]) - len(y)
         self._data = [(X, y), with_canary]
@@ -505,7 +505,7 @@ class BestScore:
             halves = fits[::2], fits[1::2]
             directions = [_directions(half) for half in halves]
             # Weights of independent noise: from just enough for duplicated statistics to no
-            # correlations at all (rule of thumb).
+            # correlations at all.
             for part in (1e-6, 1e-4, 1e-3, 1e-2, 0.1, 1.0):
                 told = sum(
                     _area(other @ weights(part))
@@ -529,7 +529,7 @@ def _directions(fits):
     """Return a function from the weight of independent noise to S⁻¹d."""
     means = fits.mean(axis=0)
     noise = (fits - means).reshape(-1, fits.shape[2])
-    # A statistic without noise has a deviation too (rule of thumb).
+    # A statistic without noise would have a deviation of zero.
     floor = 1e-9 * np.maximum(np.abs(fits).max(axis=(0, 1)), np.finfo(np.float32).tiny)
     deviations = np.maximum(noise.std(axis=0), floor)
     d = (means[1] - means[0]) / deviations
