@@ -129,10 +129,14 @@ class Descent(Part):
         """Return the scores of rows, (n_samples, n_scores)."""
         return self.basis.encode(X) @ self.coefficients.T + self.intercepts
 
-    def linear(self, of_sums: LinearScores) -> LinearScores:
+    def linear(self, statistics: Any) -> LinearScores:
         """Return calibrated scores as linear scores of classes."""
         w, b = self.coefficients, self.intercepts
-        apart: dict = {"d_primes": of_sums.d_primes, "d_prime_sds": of_sums.d_prime_sds}
+        intercept_sd = None
+        if len(w) > 1 or statistics.n_sources > 1:
+            of_sums = statistics.linear
+            intercept_sd = of_sums.intercept_sd
+            apart = {"d_primes": of_sums.d_primes, "d_prime_sds": of_sums.d_prime_sds}
         if len(w) == 1:
             w, b = np.concatenate([-w, w]) / 2, np.concatenate([-b, b]) / 2
             mean, low, high = np.clip(self.value, 0.5, _LARGEST_AREA)
@@ -144,7 +148,7 @@ class Descent(Part):
             w - w.mean(axis=0),
             b - b.mean(),
             basis=self.basis,
-            intercept_sd=of_sums.intercept_sd,
+            intercept_sd=intercept_sd,
             **apart,
         )
 

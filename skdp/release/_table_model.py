@@ -50,8 +50,9 @@ class TableModel(Model):
     @cached_property
     def linear(self) -> LinearScores | None:
         """Linear scores of the classes."""
-        linear = self.statistics.linear
-        return linear if self._scores is None or linear is None else self._scores.linear(linear)
+        if self._scores is None or self.statistics.kind != "class":
+            return self.statistics.linear
+        return self._scores.linear(self.statistics)
 
     @cached_property
     def regression(self) -> Any:
