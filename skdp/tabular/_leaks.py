@@ -96,4 +96,4 @@ def _is_same_order(x, y):
         return False
     # Equal values share the mean of their ranks.
     shared = [(np.cumsum(n := np.bincount(place)) - (n - 1) / 2)[place] for _, place in ranks]
-    return bool(abs(np.corrcoef(*shared)[0, 1]) >= _SAME_ORDER)
+    return bool(abs(np.corrcoef(shared)[0, 1]) >= _SAME_ORDER)
