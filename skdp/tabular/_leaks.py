@@ -66,7 +66,7 @@ _PARTS = {"class": _of_class, "number": _of_number, "event": _of_event}
 def _intervals(x):
     """Return the interval of each number, of equally many rows, with missing ones in their own."""
     known = np.isfinite(x)
-    n_intervals = min(_INTERVALS, np.count_nonzero(known) // _ROWS)
+    n_intervals = min(_INTERVALS, int(known.sum()) // _ROWS)
     if not n_intervals:
         return np.zeros(len(x), dtype=int)
     ends = np.unique(np.quantile(x[known], np.arange(1, n_intervals) / n_intervals))
@@ -96,4 +96,5 @@ def _is_same_order(x, y):
         return False
     # Equal values share the mean of their ranks.
     shared = [(np.cumsum(n := np.bincount(place)) - (n - 1) / 2)[place] for _, place in ranks]
-    return bool(abs(np.corrcoef(shared)[0, 1]) >= _SAME_ORDER)
+    correlation: np.ndarray = np.asarray(np.corrcoef(shared))
+    return bool(abs(correlation[0, 1]) >= _SAME_ORDER)
