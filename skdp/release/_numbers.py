@@ -4,7 +4,10 @@ A regression predicts the number rescaled to 0–1 between its public bounds, on
 if the outcome has one.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -27,17 +30,94 @@ NUMBER_ADVICE = (
 )
 
 
-def in_units(outcome, places, deviations=None):
-    """Return rescaled numbers in the unit of the outcome, and their deviations if given."""
+def in_units(outcome, places):
+    """Return rescaled numbers in the unit of the outcome."""
     # Predictions need not be whole steps.
-    column, inside = replace(outcome, step=None), np.clip(places, 0, 1)
-    values = column.decode(inside[:, np.newaxis])
-    if deviations is None:
-        return values
-    if not outcome.log:
-        return values, deviations * (outcome.high - outcome.low)
-    low, high = (in_units(outcome, inside + side * deviations) for side in (-1, 1))
-    return values, (high - low) / 2
+    return replace(outcome, step=None).decode(np.clip(places, 0, 1)[:, np.newaxis])
+
+
+@dataclass(frozen=True)
+class NumberForecast:
+    """The distribution of the number of each row, and what is asked of it.
+
+    Attributes
+    ----------
+    places : ndarray of shape (n_samples,)
+        Rescaled predictions.
+
+    wider : ndarray of shape (n_samples,)
+        Factor by which errors of the model widen the distribution.
+
+    distribution : NumberDistribution
+
+    decode : callable
+        Returns numbers in the unit of the outcome.
+
+    is_linear : bool, default=False
+        Whether the unit is that of the rescaled numbers. The prediction is then their mean.
+    """
+
+    places: np.ndarray
+    wider: np.ndarray
+    distribution: Any
+    decode: Callable[[np.ndarray], np.ndarray]
+    rounded: Callable[[np.ndarray], np.ndarray]
+    is_linear: bool = False
+
+    @classmethod
+    def of(cls, outcome, places, wider, distribution):
+        """Return the forecast of an outcome with bounds."""
+        units = (
+            partial(in_units, outcome),
+            lambda p: outcome.decode(np.clip(p, 0, 1)[:, np.newaxis]),
+        )
+        return cls(places, wider, distribution, *units, not outcome.log)
+
+    def quantile(self, level):
+        """Return a quantile of each number, rounded to its steps if it has any."""
+        return self.rounded(self.distribution.quantile(self.places, self.wider, level))
+
+    def moments(self):
+        """Return the mean and the standard deviation of each number."""
+        mean, deviation = self.distribution.moments(self.places, self.wider, self.decode)
+        return self.decode(self.places) if self.is_linear else mean, deviation
+
+    def interval(self, share):
+        """Return intervals that contain this share of the numbers, (n_samples, 2).
+
+        As many are below as above, unless one end is a bound that itself holds more.
+        """
+        ends = [self.quantile(level) for level in ((1 - share) / 2, (1 + share) / 2)]
+        # Any number decodes to one between the bounds.
+        bounds = self.decode(np.array([-np.inf, np.inf]))
+        lowest, highest = ends[0] <= bounds[0], ends[1] >= bounds[1]
+        low = np.where(highest & ~lowest, self.quantile(1 - share), ends[0])
+        high = np.where(lowest & ~highest, self.quantile(share), ends[1])
+        return np.column_stack([low, high])
+
+    def answer(self, return_std=False, return_interval=None, statistic="mean", quantile=None):
+        """Return what the parameters of ``predict`` ask for, after checks."""
+        for name, level in (("return_interval", return_interval), ("quantile", quantile)):
+            if level is not None and not (isinstance(level, Real) and 0 < level < 1):
+                raise ValueError(
+                    f"The {name!r} parameter of predict must be a number between 0 and 1, got "
+                    f"{level!r:.100}."
+                )
+        if statistic not in ("mean", "median"):
+            raise ValueError(
+                "The 'statistic' parameter of predict must be 'mean' or 'median', got "
+                f"{statistic!r:.100}. Pass quantile= for a quantile."
+            )
+        if statistic == "median":
+            quantile = 0.5 if quantile is None else quantile
+        needs_moments = quantile is None or return_std
+        mean, deviation = self.moments() if needs_moments else (None, None)
+        answers = [mean if quantile is None else self.quantile(quantile)]
+        if return_std:
+            answers.append(deviation)
+        if return_interval is not None:
+            answers.append(self.interval(return_interval))
+        return answers[0] if len(answers) == 1 else tuple(answers)
 
 
 @dataclass(frozen=True)
@@ -49,13 +129,13 @@ class NumberPrediction(ClassPrediction):
     advice = NUMBER_ADVICE
     draws_normal_rows = False
 
-    def predict(self, release: Any, rows: np.ndarray, return_std: bool = False) -> Any:
-        """Return the number of each row, and its standard deviation if asked."""
-        places = self.model.places(rows)
-        if not return_std:
-            return in_units(release.outcome, places)
-        deviations = self.model.regression.deviation(places, self._mean)
-        return in_units(release.outcome, places, deviations)
+    def predict(self, release: Any, rows: np.ndarray, **asked: Any) -> Any:
+        """Return the number of each row, with what else is asked; see :meth:`Release.predict`."""
+        places, regression = self.model.places(rows), self.model.regression
+        wider = regression.wider(places, self._mean)
+        return NumberForecast.of(release.outcome, places, wider, regression.distribution).answer(
+            **asked
+        )
 
     def score(self, release: Any, y: Any, predicted: np.ndarray) -> float:
         """Return R²."""
@@ -91,21 +171,28 @@ class NumberPrediction(ClassPrediction):
 
     def explanation(self, release: Any, row: np.ndarray) -> tuple[Any, dict[str, Any]]:
         """Return the predicted number, and its deviation at the row."""
-        [deviation] = self.predict(release, row[np.newaxis], True)[1]
+        [deviation] = self.predict(release, row[np.newaxis], return_std=True)[1]
         return (lambda rows: self.predict(release, rows)), {"deviation": deviation}
 
     def result_lines(self, release: Any) -> list[str]:
         """Return lines of the summary about a number; they are noisy and may be shown."""
         n = round(float(self.model.statistics.sums.row_counts.sum()))
-        [mean] = in_units(release.outcome, np.array([self._mean]))
-        r2, low, high = self.model.regression.r2
-        name = "mean" if not release.outcome.log else "mean on the logarithmic scale"
+        mean, (r2, low, high) = self.expected(release)
+        other = f"; of its logarithm: {self.model.regression.r2[0]:.2f}" * release.outcome.log
         return [
-            f"{release.guarantee.counted} (noisy; may be shown): {n:,}; {name} of the outcome: "
+            f"{release.guarantee.counted} (noisy; may be shown): {n:,}; mean of the outcome: "
             f"{mean:.4g}",
             f"expected R² on rows like these (0: the mean): {r2:.2f} (80 %: {low:.2f} to "
-            f"{high:.2f})",
+            f"{high:.2f}){other}",
         ]
+
+    def expected(self, release: Any) -> tuple[float, Any]:
+        """Return the mean of the outcome in its unit, and the expected R² with its interval."""
+        decode, regression = partial(in_units, release.outcome), self.model.regression
+        if not release.outcome.log:
+            [mean] = decode(np.array([self._mean]))
+            return float(mean), regression.r2
+        return regression.distribution.summary(decode, regression.r2[0], regression.r2)
 
     @property
     def _mean(self):

@@ -359,15 +359,16 @@ def test_the_check_counts_the_outcome(numbers, done, failed):
     assert "--accept progression:clipped" in err
 
 
-def test_predictions_have_deviations(numbers, done):
+def test_predictions_have_intervals(numbers, done, failed):
     predict = ("predict", "first.skdp", "test.csv", "-o", "predictions.csv", "--force")
-    out, _ = done(*predict, "--id", "bmi")
-    assert "bmi, prediction, deviation; one line per row" in out
+    assert "--interval must be between 0 and 1" in failed(*predict, "--interval", 80)[1]
+    out, _ = done(*predict, "--id", "bmi", "--interval", 0.9)
+    assert "bmi, prediction, low, high; one line per row" in out
     found = pd.read_csv("predictions.csv")
     rows = pd.read_csv("test.csv")
-    expected, deviations = Release.load("first.skdp").predict(rows, return_std=True)
+    expected, ends = Release.load("first.skdp").predict(rows, return_interval=0.9)
     np.testing.assert_allclose(found["prediction"], expected, rtol=1e-5)
-    np.testing.assert_allclose(found["deviation"], deviations, rtol=1e-5)
+    np.testing.assert_allclose(found[["low", "high"]], ends, rtol=1e-5)
     rows.drop(columns=["s5", "progression"]).to_csv("fewer.csv", index=False)
     _, err = done("predict", "first.skdp", "fewer.csv", "-o", "fewer-out.csv", "--force")
     assert "s5" in err

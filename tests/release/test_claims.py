@@ -80,10 +80,15 @@ def test_without_noise_a_number_has_its_slope_r2_and_residuals(rng):
         mean, low, high = claims.value
         assert mean == pytest.approx(r2_score(u, predicted), abs=0.01)
         assert low <= mean <= high < low + 0.05
-        inside = np.abs(u - predicted) < norm.ppf(0.9) * claims.deviation
+        places, spread = (1 + predicted) / 2, claims.distribution
+        inside = np.abs(u - predicted) / 2 < norm.ppf(0.9) * spread.deviation
         assert inside.mean() == pytest.approx(0.8, abs=0.02)
-        expected = np.mean(np.exp(3 * (u - predicted)))
-        assert claims.mean_factor(3.0) == pytest.approx(expected, rel=0.02)
+        wanted = np.exp(3 * u).mean()
+        found = spread.moments(places, 1.0, lambda place: np.exp(3 * (2 * place - 1)))[0]
+        assert found.mean() == pytest.approx(wanted, rel=0.01)
+        for level in (0.1, 0.5, 0.9):
+            below = (1 + u) / 2 < spread.quantile(places, 1.0, level)
+            assert below.mean() == pytest.approx(level, abs=0.02)
 
 
 def ways_to_leave(log_hazards, rng, hazard=1.0, leaving=0.6):
