@@ -7,7 +7,6 @@ if the outcome has one.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -53,6 +52,9 @@ class NumberForecast:
     decode : callable
         Returns numbers in the unit of the outcome.
 
+    rounded : callable
+        The same, rounded to steps.
+
     is_linear : bool, default=False
         Whether the unit is that of the rescaled numbers. The prediction is then their mean.
     """
@@ -67,11 +69,12 @@ class NumberForecast:
     @classmethod
     def of(cls, outcome, places, wider, distribution):
         """Return the forecast of an outcome with bounds."""
-        units = (
-            partial(in_units, outcome),
-            lambda p: outcome.decode(np.clip(p, 0, 1)[:, np.newaxis]),
-        )
-        return cls(places, wider, distribution, *units, not outcome.log)
+
+        def rounded(places):
+            return outcome.decode(np.clip(places, 0, 1)[:, np.newaxis])
+
+        decode = partial(in_units, outcome)
+        return cls(places, wider, distribution, decode, rounded, not outcome.log)
 
     def quantile(self, level):
         """Return a quantile of each number, rounded to its steps if it has any."""
@@ -98,7 +101,7 @@ class NumberForecast:
     def answer(self, return_std=False, return_interval=None, statistic="mean", quantile=None):
         """Return what the parameters of ``predict`` ask for, after checks."""
         for name, level in (("return_interval", return_interval), ("quantile", quantile)):
-            if level is not None and not (isinstance(level, Real) and 0 < level < 1):
+            if level is not None and not (isinstance(level, int | float) and 0 < level < 1):
                 raise ValueError(
                     f"The {name!r} parameter of predict must be a number between 0 and 1, got "
                     f"{level!r:.100}."
@@ -151,8 +154,9 @@ class NumberPrediction(ClassPrediction):
         if low > 0:
             return None
         return (
-            "This release may predict the outcome no better than its mean does: its expected R² "
-            f"is {r2:.2f}, and with a probability of 80 % between 0 and {high:.2f}."
+            "This release may predict the outcome, or its logarithm, no better than its mean "
+            f"does: its expected R² is {r2:.2f}, and with a probability of 80 % between 0 and "
+            f"{high:.2f}."
         )
 
     def sample(self, release: Any, rows: np.ndarray, random_state: Any) -> np.ndarray:

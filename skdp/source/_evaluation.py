@@ -79,10 +79,11 @@ def evaluate_privately(
       one count for each class, so the sensitivity is :math:`\sqrt{K}`.
     - **Numbers.** Rows are counted by public cells of (prediction, outcome). If ``predict`` has
       ``return_interval`` or ``return_std``, rows whose outcome is inside the 80% interval of its
-      prediction are counted too. On a logarithmic scale medians are evaluated if ``predict`` has
-      ``statistic``. The absolute and squared errors, the outcomes and their squares are summed. Outcomes
-      and predictions are clipped to the public bounds. One row changes all these numbers, each
-      divided by its public scale, by at most 1 in Euclidean norm.
+      prediction are counted too. The absolute and squared errors, the outcomes and their squares
+      are summed. Outcomes and predictions are clipped to the public bounds. On a logarithmic
+      scale medians are predicted, if ``predict`` has ``statistic``, and squares are of
+      logarithms. One row changes all these numbers, each divided by its public scale, by at most
+      1 in Euclidean norm.
     - **Times to an event.** For each of T public times, rows are counted by public bins of the
       log-odds of the event by then, and by their status: still observed, event, or censored
       before. One row adds 1 to one count for each time, so the sensitivity is :math:`\sqrt{T}`.
@@ -372,7 +373,9 @@ def _asked_of(model):
 def _number_counts(model, X, labels, weights, outcome):
     """Return exact weights by cell, and sums over rows, in one array: **private**."""
     asked = _asked_of(model)
-    settings = {} if asked is None else {asked: INTERVAL if asked == "return_interval" else True}
+    settings: dict[str, Any] = (
+        {} if asked is None else {asked: INTERVAL if asked == "return_interval" else True}
+    )
     # R² and the curve are about logarithms, of which a median is the prediction.
     if outcome.log and "statistic" in signature(model.predict).parameters:
         settings["statistic"] = "median"

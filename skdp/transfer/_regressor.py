@@ -99,8 +99,8 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
       deviation of :math:`w^T φ(x)` is from 0.2σ to 20σ;
     - *target alone*, without a source: a = 0, and b and w likewise.
 
-    The distribution of t about its prediction has the shape that the release states, of quantiles of
-    residuals by prediction. Known outcomes, each predicted from the others, add theirs (Duan,
+    The distribution of t about its prediction has the shape that the release states: quantiles
+    of residuals by prediction. Known outcomes, each predicted from the others, add theirs (Duan,
     1983); the release counts as 100 of them. Means and intervals follow from this distribution.
 
     σ² has an inverse gamma prior around the variance that the release expects. The posteriors and
