@@ -53,7 +53,7 @@ ERRORS = {
         [0.797498345375061, 0.07807868719100952, 1.0842838287353516],
     ],
 }
-# Predicted sizes of two rows, and their standard deviations, written down when residuals were measured.
+# Predicted sizes of two rows, and their standard deviations, when residuals were measured.
 NUMBERS = [
     [0.7683217013584149, 1.8606684333074224],
     [0.8798098359842249, 0.7488237337484968],
