@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy.special import expit, softmax
+from scipy.special import softmax
 
 from skdp.tabular import INTERVAL_ENDS
 from skdp.utils._linalg import TINY
@@ -36,6 +36,8 @@ _SPREADS = (0.1, 0.3, 1.0, 3.0)
 _NEARBY = (np.exp(-np.abs(np.subtract.outer(np.arange(N), np.arange(N))) / 3) + np.eye(N)) / 2
 # Smallest number of rows of each kind of exit, so that quotients are finite.
 _LEAST = 1e-3
+# Smallest hazard in differences: of two smaller ones, either event is equally likely to be first.
+_LEAST_HAZARD = 1e-6
 
 
 def smoothed_exits(exits, deviation):
@@ -139,11 +141,11 @@ class Exits:
         # A row with the event is compared with those at risk afterwards, and those that
         # leave in the same interval.
         log_hazards = np.sort(log_hazards)
-        _, leaves = self._walk(log_hazards)
-        events, others = leaves[:, :N], leaves[:, N : 2 * N]
-        after = 1 - np.cumsum(events + others, axis=1) + others / 2
-        earlier = expit(log_hazards[:, np.newaxis] - log_hazards)
-        pairs = events @ after.T + (events @ events.T) * earlier
+        baseline, leaves = self._walk(log_hazards)
+        events, others = leaves[:, :N].T, leaves[:, N : 2 * N].T
+        after = 1 - np.cumsum(events + others, axis=0) + others / 2
+        hazards = np.outer(baseline, np.exp(log_hazards))
+        pairs = events.T @ after + pairs_within(events, hazards)
         ties = log_hazards[:, np.newaxis] == log_hazards
         right = pairs[log_hazards[:, np.newaxis] > log_hazards].sum() + pairs[ties].sum() / 2
         return float(right / max(pairs.sum(), TINY))
@@ -157,6 +159,26 @@ class Exits:
             np.stack(part, axis=-1)[0] for part in zip(*steps, strict=True)
         )
         return baseline, np.column_stack([with_event, without, at_risk[0]])
+
+
+def pairs_within(events, hazards):
+    """Return pairs of rows with the event in the same interval, (n_scores, n_scores).
+
+    Entry (i, j) is the expected number of pairs in which a row of score i has the event first.
+
+    Parameters
+    ----------
+    events, hazards : ndarray of shape (n_intervals, n_scores)
+        Rows with the event, and cumulative hazards, constant within each interval.
+    """
+    pairs = np.zeros((events.shape[1],) * 2)
+    for rows, hazard in zip(events, np.maximum(hazards, _LEAST_HAZARD), strict=True):
+        happens, both = -np.expm1(-hazard), np.add.outer(hazard, hazard)
+        # ∫ h exp(-h t) (exp(-h' t) - exp(-h')) dt, if both rows have the event.
+        first = hazard[:, np.newaxis] / both * -np.expm1(-both)
+        first -= np.outer(happens, np.exp(-hazard))
+        pairs += np.outer(rows, rows) * first / np.outer(happens, happens)
+    return pairs
 
 
 def expected_residuals(sources, places, log_hazards):

@@ -106,6 +106,19 @@ class TestExits:
         found = concordance_index(cells < 20, time, log_hazards[groups])
         assert found == pytest.approx(exits.concordance(log_hazards), abs=0.006)
 
+    def test_two_events_of_one_interval_are_ordered_by_their_hazards(self):
+        exits = Exits.of(np.array([500.0] + [0] * 39 + [100.0]), 0.0)
+        log_hazards = np.array([-1.0, 1.0])
+        low, high = exits.baseline(log_hazards)[0] * np.exp(log_hazards)
+        # Times within the interval, as sums over a fine grid of densities.
+        t = (np.arange(20_000) + 0.5) / 20_000
+        densities, left = np.exp(-np.outer([low, high], t)), np.exp([-low, -high])
+        densities *= np.array([[low], [high]]) / len(t)
+        later = np.cumsum(densities[:, ::-1], axis=1)[:, ::-1] - densities / 2 + left[:, None]
+        pairs = densities @ later.T
+        right = pairs[1, 0] + np.trace(pairs) / 2
+        assert exits.concordance(log_hazards) == pytest.approx(right / pairs.sum(), abs=1e-4)
+
     def test_nothing_and_everything(self):
         for counts in (np.zeros(41), np.full(41, -5.0), np.eye(41)[0] * 100, np.eye(41)[40] * 9):
             exits = Exits.of(counts, 1.0)
