@@ -59,7 +59,8 @@ if address := os.environ.get("SKDP_DOC_VERSIONS"):  # a versions.json, where sit
     }
 # Pages without others below them need no list of these.
 ALONE = (
-    "index install quickstart faq glossary bibliography changelog contributing extending search"
+    "index install quickstart faq glossary bibliography changelog contributing extending "
+    "constants search"
 )
 html_sidebars = {page: [] for page in ALONE.split()}
 copybutton_exclude = ".linenos, .gp, .go"

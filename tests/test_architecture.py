@@ -3,6 +3,7 @@
 import ast
 import re
 from functools import cache
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import skdp
@@ -266,6 +267,34 @@ def test_what_is_public_is_what_the_reference_documents(path):
     package, names = public_names(path)
     assert len(names) == len(set(names))
     assert set(names) == documented_names().get(package, set())
+
+
+def constants_of(path):
+    spec = spec_from_file_location("constants", ROOT.parent / "doc" / "_ext" / "constants.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return list(module.constants_of(path))
+
+
+@each_module
+def test_every_constant_of_an_estimate_says_what_chose_it(path):
+    """The table of constants (doc/constants.rst) consists of these comments."""
+    if package_of(path) in {"source", "release", "transfer"}:
+        assert not [name for name, _, comment in constants_of(path) if not comment]
+
+
+def test_constants_and_their_comments_are_found(tmp_path):
+    path = tmp_path / "room.py"
+    path.write_text(
+        "# Why.\nA = 1\nB = 2.0\n\nC = 3\n_D, E = 4, 5  # because\nlower = 6\nF = 'x'\n"
+    )
+    found = [
+        ("A", "1", "Why."),
+        ("B", "2.0", "Why."),
+        ("C", "3", ""),
+        ("_D, E", "(4, 5)", "because"),
+    ]
+    assert constants_of(path) == found
 
 
 OUTCOMES = {"ClassOutcome", "NumberOutcome", "EventOutcome"}

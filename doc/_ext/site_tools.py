@@ -1,4 +1,4 @@
-"""Bundle MathJax, link public names of subpackages, and lay out tables."""
+"""Bundle MathJax, link public names of subpackages, lay out tables, and list constants."""
 
 import importlib.util
 import inspect
@@ -6,7 +6,9 @@ import re
 from pathlib import Path
 from shutil import copy, copytree
 
+from constants import constants_of
 from docutils import nodes
+from docutils.parsers.rst import Directive
 
 import skdp
 
@@ -16,6 +18,8 @@ TOGETHER = re.compile(
     r"|(?<=Fig\.) (?=\d)|(?<=Table) (?=\d)"
 )
 COUNTS = re.compile(r"(?<=\d) / (?=\d)")  # "20 / 3 / 1"
+SOURCES = Path(skdp.__file__).parent
+ROOMS = "source", "release", "transfer"  # with estimates whose constants are listed
 PROSE = 30  # characters: such a column must not become only a word wide
 
 
@@ -67,8 +71,37 @@ def alias_names(app, env):
                 domain.objects[alias] = found._replace(aliased=True)
 
 
+class Constants(Directive):
+    """The directive ``constants``, with a table for each package."""
+
+    def run(self):
+        """Return the sections."""
+        sections = []
+        for room in ROOMS:
+            section = nodes.section(ids=[f"constants-{room}"])
+            section += nodes.title(text=room)
+            paths = sorted((SOURCES / room).rglob("*.py"))
+            found = [(path.stem, *row) for path in paths for row in constants_of(path)]
+            section += self._table(found)
+            sections.append(section)
+        return sections
+
+    def _table(self, rows):
+        group = nodes.tgroup(cols=4)
+        group += [nodes.colspec(colwidth=width) for width in (15, 20, 20, 45)]
+        head, body = nodes.thead(), nodes.tbody()
+        head += self._row(("file", "name", "value", "what chose it"))
+        body += [self._row(row) for row in rows]
+        group += [head, body]
+        return nodes.table("", group)
+
+    def _row(self, texts):
+        return nodes.row("", *(nodes.entry("", nodes.paragraph(text=text)) for text in texts))
+
+
 def setup(app):
     """Register the steps."""
+    app.add_directive("constants", Constants)
     app.connect("env-updated", alias_names)
     app.connect("doctree-resolved", lay_out_tables)
     app.connect("build-finished", bundle_mathjax)

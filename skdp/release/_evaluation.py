@@ -35,10 +35,11 @@ from skdp.tabular import Outcome, outcome_of
 from skdp.utils._files import OtherVersionError, write_whole
 from skdp.utils._html import definitions
 
+# Draws of histograms for intervals: their ends have an error of a twelfth of a deviation.
 _DRAWS = 1000
-_VERSION = 1
 _KIND = "skdp evaluation"
-_MOST_CHARACTERS = 10_000_000
+# Version of the format, and the most characters of a file: parsed text takes more memory.
+_VERSION, _MOST_CHARACTERS = 1, 10_000_000
 # Besides those of the outcome.
 _KEYS = {"kind", "version", "histograms", "deviation", "guarantee", "parts"}
 

@@ -19,6 +19,7 @@ _TRIED = np.array([0.25, 0.5, 0.75, 1.0])
 # A Brier score lies in [0, 2]; its change is clipped to [-1, 1], which halves the noise.
 _MOST = 1.0
 _SENSITIVITY = int(np.ceil(_MOST * np.sqrt(len(_TRIED)) * WEIGHT_GRID))
+# Values of c among which the best is searched for.
 _PLACES = np.linspace(0.0, 1.0, 101)
 # Standard deviations subtracted from the gain of a confidence. On five tables at ε = 1
 # the log loss of 1,000 rows is .062 below that of the frequencies with .8, .060 with 1.2, .038

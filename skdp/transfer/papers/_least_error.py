@@ -325,10 +325,11 @@ def _learn(make_side, task, training):
     return training.run(LeastErrorRounds(side, task, training), task.labels)
 
 
+# The schedule of Kumar and Moser, section 5.
 ALIGNMENT = Strategy(
     "alignment",
     partial(_learn, AlignmentSide),
-    SelfTrainingSchedule(  # Kumar and Moser, section 5
+    SelfTrainingSchedule(
         (4, 6, 8, 10),
         n_inducing=(1 / 10, 1 / 8, 1 / 6, 1 / 4),
         n_layers=(1, 1, 1, 5),
@@ -337,10 +338,11 @@ ALIGNMENT = Strategy(
     ),
     reconstructs_rows=True,
 )
+# The schedule of SERUMS D3.3 (2022), section 1.4.
 MULTITASK = Strategy(
     "multitask",
     partial(_learn, MultiTaskSide),
-    SelfTrainingSchedule(  # SERUMS D3.3 (2022), section 1.4
+    SelfTrainingSchedule(
         (5, 10, 15, 20), n_inducing=1 / 2, n_layers=1, n_folds=1, inference="empirical"
     ),
     reconstructs_rows=True,
