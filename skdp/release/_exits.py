@@ -21,6 +21,7 @@ from typing import Self
 import numpy as np
 from scipy.special import softmax
 
+from skdp.release._score_posterior import LEAST_ROWS
 from skdp.tabular import INTERVAL_ENDS
 from skdp.utils._linalg import TINY
 
@@ -36,6 +37,8 @@ _SPREADS = (0.1, 0.3, 1.0, 3.0)
 _NEARBY = (np.exp(-np.abs(np.subtract.outer(np.arange(N), np.arange(N))) / 3) + np.eye(N)) / 2
 # Smallest number of rows of each kind of exit, so that quotients are finite.
 _LEAST = 1e-3
+# Share of the horizon below which times are probably in another unit, and of rows that are few.
+_EARLY = _FEW = 0.02
 # Smallest hazard in differences: of two smaller ones, either event is equally likely to be first.
 _LEAST_HAZARD = 1e-6
 
@@ -48,17 +51,24 @@ def smoothed_exits(exits, deviation):
 
 
 def _smoothed(counts, deviation, weights=1.0):
-    """Return posterior means of the counts of intervals, given their noise, with the same sum.
-
-    In the prior, counts are ``weights`` times a power of time, times normal factors that are
-    correlated between nearby intervals. The power and the standard deviation of the factors are
-    averaged by evidence.
-    """
+    """Return posterior means of the counts of intervals, given their noise, with the same sum."""
     total = max(counts.sum(), 0.0)
     if min(deviation, total) <= 1e-6:  # counts as they are, against underflow
         return np.maximum(counts, 0.0)
+    probabilities, means, _ = _posterior(counts, deviation, weights)
+    smooth = np.maximum(probabilities @ means, 0.0)
+    return smooth * (total / max(smooth.sum(), TINY))
+
+
+def _posterior(counts, deviation, weights=1.0):
+    """Return probabilities, posterior means and covariances of candidates for true counts.
+
+    In the prior, counts are ``weights`` times a power of time, times normal factors that are
+    correlated between nearby intervals. Candidates have different powers, and standard deviations
+    of the factors.
+    """
     expected = (_SHARES.T * weights)[:, np.newaxis]
-    expected = total * expected / expected.sum(axis=-1, keepdims=True)
+    expected = max(counts.sum(), _LEAST) * expected / expected.sum(axis=-1, keepdims=True)
     means = np.broadcast_to(expected, (*expected.shape[:1], len(_SPREADS), N)).reshape(-1, N)
     spreads = np.tile(_SPREADS, len(expected))[:, np.newaxis]
     priors = (spreads * means)[:, :, np.newaxis] * (spreads * means)[:, np.newaxis] * _NEARBY
@@ -66,9 +76,27 @@ def _smoothed(counts, deviation, weights=1.0):
     away = (counts - means)[:, :, np.newaxis]
     solved = np.linalg.solve(covariances, away)
     log_evidence = -(away * solved).sum(axis=(1, 2)) / 2 - np.linalg.slogdet(covariances)[1] / 2
-    posterior_means = means + (priors @ solved)[:, :, 0]
-    smooth = np.maximum(softmax(log_evidence) @ posterior_means, 0.0)
-    return smooth * (total / max(smooth.sum(), TINY))
+    left = priors - priors @ np.linalg.solve(covariances, priors)
+    return softmax(log_evidence), means + (priors @ solved)[:, :, 0], left
+
+
+def _n_followed(exits, deviation):
+    """Return the number of intervals, at least 1, at whose end enough rows are still observed.
+
+    The rows that leave later are at least 20 with a probability of 84%, given the noisy counts.
+    """
+    later = np.tri(N, k=-1).T  # (n_intervals, n_intervals), without the interval itself
+    mean, variance = np.full(N, exits[-1]), np.full(N, deviation**2)
+    for counts in (exits[:N], exits[N : 2 * N]):
+        if deviation <= 1e-6:
+            mean += later @ counts
+            continue
+        probabilities, means, covariances = _posterior(counts, deviation)
+        means, around = means @ later.T, np.einsum("ki,cij,kj->ck", later, covariances, later)
+        mean += probabilities @ means
+        variance += probabilities @ (around + (means - probabilities @ means) ** 2)
+    enough = np.flatnonzero(mean - np.sqrt(variance) >= LEAST_ROWS)
+    return int(enough.max(initial=0)) + 1
 
 
 @dataclass(frozen=True)
@@ -85,11 +113,15 @@ class Exits:
 
     rows : ndarray of shape (n_cells,)
         Positive rows of each kind of exit.
+
+    n_followed : int
+        Number of intervals, at least 1, at whose end enough rows are still observed.
     """
 
     hazards: np.ndarray
     censoring: np.ndarray
     rows: np.ndarray
+    n_followed: int
 
     @classmethod
     def of(cls, exits: np.ndarray, deviation: float) -> Self:
@@ -101,12 +133,18 @@ class Exits:
         exposed = np.maximum(at_risk - (events + others) / 2, _LEAST)
         # Where few rows and noise remain, hazards are taken from other intervals.
         hazards = np.maximum(_smoothed(exits[:N], deviation, exposed), _LEAST) / exposed
-        return cls(hazards, others / np.maximum(at_risk - events, _LEAST), rows)
+        censoring = others / np.maximum(at_risk - events, _LEAST)
+        return cls(hazards, censoring, rows, _n_followed(exits, deviation))
 
     @property
     def n_rows(self) -> float:
         """Number of rows."""
         return float(self.rows.sum())
+
+    @property
+    def n_events(self) -> float:
+        """Number of rows with the event."""
+        return float(self.rows[:N].sum())
 
     @property
     def places(self) -> np.ndarray:
@@ -179,6 +217,21 @@ def pairs_within(events, hazards):
         first -= np.outer(happens, np.exp(-hazard))
         pairs += np.outer(rows, rows) * first / np.outer(happens, happens)
     return pairs
+
+
+def unit_doubt(exits, deviation):
+    """Return the warning that times and horizon may be in other units, or None."""
+    n_rows, leave = exits.sum(), np.cumsum(exits[:N] + exits[N : 2 * N])
+    if n_rows < 6 * deviation:
+        return None
+    early = np.interp(_EARLY, INTERVAL_ENDS, leave)
+    if early > n_rows / 2 + 3 * deviation:  # two deviations of the noise of two counts
+        where = f"Half of the times are below {100 * _EARLY:g} % of the horizon"
+    elif leave[-1] < max(_FEW * n_rows, 2 * deviation):
+        where = "Nearly all times are beyond the horizon"
+    else:
+        return None
+    return f"{where}, by the noisy counts. Are they in another unit, such as years and days?"
 
 
 def expected_residuals(sources, places, log_hazards):
