@@ -18,12 +18,10 @@ from pathlib import Path
 import pandas as pd
 
 from skdp.tabular import (
-    ALIKE,
-    MONEY,
     Vocabulary,
     canonical,
     missing_values,
-    number_pattern,
+    number_reader,
     numbers,
     same_spelling,
 )
@@ -334,13 +332,11 @@ def _check_names(names, path, hint):
 
 def _point_writer(decimal, thousands):
     """Return a function that rewrites numbers with these signs with a decimal point."""
-    pattern = number_pattern(decimal, thousands)
-    dropped = f"{ALIKE.get(thousands, thousands)}{MONEY} "
-    signs = str.maketrans({decimal: ".", **dict.fromkeys(dropped)})
+    read = number_reader(decimal, thousands)
 
     def with_point(value):
-        is_number = isinstance(value, str) and pattern.fullmatch(value)
-        return value.translate(signs) if is_number else value
+        number = read(value) if isinstance(value, str) else None
+        return value if number is None else number
 
     return with_point
 
