@@ -16,6 +16,7 @@ score of Cox's partial likelihood at zero.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -37,6 +38,8 @@ _SPREADS = (0.1, 0.3, 1.0, 3.0)
 _NEARBY = (np.exp(-np.abs(np.subtract.outer(np.arange(N), np.arange(N))) / 3) + np.eye(N)) / 2
 # Smallest number of rows of each kind of exit, so that quotients are finite.
 _LEAST = 1e-3
+# Largest deviation of counts that are taken as they are.
+_NO_NOISE = 1e-6
 # Share of the horizon below which times are probably in another unit, and of rows that are few.
 _EARLY = _FEW = 0.02
 # Smallest hazard in differences: of two smaller ones, either event is equally likely to be first.
@@ -53,7 +56,7 @@ def smoothed_exits(exits, deviation):
 def _smoothed(counts, deviation, weights=1.0):
     """Return posterior means of the counts of intervals, given their noise, with the same sum."""
     total = max(counts.sum(), 0.0)
-    if min(deviation, total) <= 1e-6:  # counts as they are, against underflow
+    if min(deviation, total) <= _NO_NOISE:  # counts as they are, against underflow
         return np.maximum(counts, 0.0)
     probabilities, means, _ = _posterior(counts, deviation, weights)
     smooth = np.maximum(probabilities @ means, 0.0)
@@ -80,25 +83,6 @@ def _posterior(counts, deviation, weights=1.0):
     return softmax(log_evidence), means + (priors @ solved)[:, :, 0], left
 
 
-def _n_followed(exits, deviation):
-    """Return the number of intervals, at least 1, at whose end enough rows are still observed.
-
-    The rows that leave later are at least 20 with a probability of 84%, given the noisy counts.
-    """
-    later = np.tri(N, k=-1).T  # (n_intervals, n_intervals), without the interval itself
-    mean, variance = np.full(N, exits[-1]), np.full(N, deviation**2)
-    for counts in (exits[:N], exits[N : 2 * N]):
-        if deviation <= 1e-6:
-            mean += later @ counts
-            continue
-        probabilities, means, covariances = _posterior(counts, deviation)
-        means, around = means @ later.T, np.einsum("ki,cij,kj->ck", later, covariances, later)
-        mean += probabilities @ means
-        variance += probabilities @ (around + (means - probabilities @ means) ** 2)
-    enough = np.flatnonzero(mean - np.sqrt(variance) >= LEAST_ROWS)
-    return int(enough.max(initial=0)) + 1
-
-
 @dataclass(frozen=True)
 class Exits:
     """The exits of a source's rows, with their hazards.
@@ -114,14 +98,15 @@ class Exits:
     rows : ndarray of shape (n_cells,)
         Positive rows of each kind of exit.
 
-    n_followed : int
-        Number of intervals, at least 1, at whose end enough rows are still observed.
+    counts, deviation : ndarray of shape (n_cells,) and float
+        Noisy rows of each kind of exit, and the standard deviation of the noise.
     """
 
     hazards: np.ndarray
     censoring: np.ndarray
     rows: np.ndarray
-    n_followed: int
+    counts: np.ndarray
+    deviation: float
 
     @classmethod
     def of(cls, exits: np.ndarray, deviation: float) -> Self:
@@ -134,7 +119,7 @@ class Exits:
         # Where few rows and noise remain, hazards are taken from other intervals.
         hazards = np.maximum(_smoothed(exits[:N], deviation, exposed), _LEAST) / exposed
         censoring = others / np.maximum(at_risk - events, _LEAST)
-        return cls(hazards, censoring, rows, _n_followed(exits, deviation))
+        return cls(hazards, censoring, rows, exits, deviation)
 
     @property
     def n_rows(self) -> float:
@@ -145,6 +130,25 @@ class Exits:
     def n_events(self) -> float:
         """Number of rows with the event."""
         return float(self.rows[:N].sum())
+
+    @cached_property
+    def n_followed(self) -> int:
+        """Number of intervals, at least 1, at whose end enough rows are still observed.
+
+        The rows that leave later are at least 20 with a probability of 84%, given the noise.
+        """
+        later = np.tri(N, k=-1).T  # of each interval, without itself
+        mean, variance = np.full(N, self.counts[-1]), np.full(N, self.deviation**2)
+        for counts in (self.counts[:N], self.counts[N : 2 * N]):
+            if self.deviation <= _NO_NOISE:
+                mean += later @ counts
+                continue
+            probabilities, means, left = _posterior(counts, self.deviation)
+            means, around = means @ later.T, np.einsum("ki,cij,kj->ck", later, left, later)
+            mean += probabilities @ means
+            variance += probabilities @ (around + (means - probabilities @ means) ** 2)
+        enough = np.flatnonzero(mean - np.sqrt(variance) >= LEAST_ROWS)
+        return int(enough.max(initial=0)) + 1
 
     @property
     def places(self) -> np.ndarray:

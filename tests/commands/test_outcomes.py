@@ -209,7 +209,7 @@ def test_predictions_are_risks_and_curves(times, done, failed):
     curves = release.predict_survival_function(X)
     for name, time in zip(survival, times, strict=True):
         expected = 1 - release.predict_proba_at(X, float(time))
-        np.testing.assert_allclose(found[name], np.clip(expected, 1e-6, 1 - 1e-6), atol=1e-6)
+        np.testing.assert_allclose(found[name], np.clip(expected, 1e-6, 1 - 1e-6), atol=1e-5)
     assert (np.diff(found[survival]) <= 0).all()
     reached = found["median_survival"].notna()
     assert 0 < reached.sum() < len(found)
