@@ -62,20 +62,20 @@ ALIKE = {"'": "'’", " ": " \u00a0\u202f"}
 _MONEY = r"(?:[$€£]|EUR|USD|GBP|CHF|SEK|NOK|DKK|PLN|CZK|CAD|AUD|JPY)"
 
 
-def number_reader(decimal, thousands):
+def number_reader(decimal, thousands, units=()):
     """Return a function from text to a plain number, such as '-1234.5', or None.
 
-    The text has these signs, and perhaps money or a minus sign in front or behind.
+    The text has these signs, and perhaps money, a unit or a minus sign in front or behind.
     """
-    groups = rf"[1-9][0-9]{{0,2}}([{ALIKE.get(thousands, thousands)}][0-9]{{3}})+"
+    thousands = ALIKE.get(thousands, thousands or "")
+    groups = rf"[1-9][0-9]{{0,2}}([{thousands}][0-9]{{3}})+" if thousands else "[0-9]+"
     number = rf"(([0-9]*|{groups})[{decimal}][0-9]+|{groups}|[0-9]+)([eE][+-]?[0-9]+)?"
-    money = rf"{_MONEY}?\s?"
+    money = rf"(?:{'|'.join([_MONEY, *map(re.escape, units)])})?\s?"
     pattern = re.compile(
         rf"\s*{money}(?P<sign>[+−-]?)\s?{money}(?P<number>{number})\s?"
         rf"(?P<behind>-?)\s?{money}(?P<last>-?)\s*"
     )
-    drop = dict.fromkeys(ALIKE.get(thousands, thousands))
-    plain = str.maketrans({decimal: "."} | drop)
+    plain = str.maketrans({decimal: "."} | dict.fromkeys(thousands))
 
     def read(text):
         found = pattern.fullmatch(text)

@@ -148,6 +148,11 @@ def test_signs_between_thousands(tmp_path, run, monkeypatch):
     euros.to_csv("eu.csv", index=False, sep=";")
     read = read_table("eu.csv", sep=";", decimal=",")["x"].tolist()
     assert read == ["1234.50", "-1234.5", "-12.00", "-7.5", "-3.5", "8 %"]
+    measured = pd.DataFrame({"n": 1, "x": ["1.300 km", "7,5km", "8 %", "3 m", "12"]})
+    measured.to_csv("km.csv", index=False, sep=";")
+    read = read_table("km.csv", sep=";", decimal=",", units=["km", "%"])["x"].tolist()
+    assert read == ["1300", "7.5", "8", "3 m", "12"]
+    assert read_table("km.csv", sep=";", units=["km"])["x"][0] == "1.300"
     with pytest.raises(ValueError, match="--thousands and --decimal are both ','"):
         read_table("ch.csv", thousands=",", decimal=",")
 
