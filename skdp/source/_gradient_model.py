@@ -9,6 +9,7 @@ noise. A release's claims about its performance are computed from these counts.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
+from functools import partial
 
 import numpy as np
 
@@ -127,7 +128,7 @@ class GradientModel(StatisticsModel):
         statistics = Statistics(perturb_sums(rows.sums(grid), grid, queries), grid.basis)
         problem = problem_of(statistics)
         descent = chosen_grid(problem, grid, queries.distance)
-        encoded = EncodedRows(rows, descent)
+        encoded = rows.encoded(descent)
         places = statistics.basis.places_in(descent.basis)
         weights, freedom = descend(encoded, problem, queries, places)
         table = score_table(encoded, problem, weights, freedom, queries)
@@ -182,8 +183,8 @@ def descend(encoded, problem, queries, places):
     velocity, average = np.zeros_like(weights), np.zeros_like(weights)
     n_tail = max(int(_TAIL * n_steps), 1)
     for k in range(n_steps):
-        exact = exact_gradient(encoded, problem.residuals, weights, clip)
-        noisy = queries.add("gradients", exact, grid.sensitivity)
+        exact = partial(exact_gradient, encoded, problem.residuals, weights, clip)
+        noisy = queries.add("gradients", exact, grid.sensitivity).reshape(weights.shape)
         gradient = noisy * (clip / grid.sensitivity / problem.n_rows)
         velocity = MOMENTUM * velocity - rate * gradient
         weights = weights + velocity
@@ -234,6 +235,18 @@ def score_table(encoded, problem, weights, freedom, queries):
     constant = grid.constant * grid.step
     variances = grid.basis.variances
     bins = problem.bins(weights[:-1].T, weights[-1] * constant, variances, deviation)
+    exact = partial(exact_table, encoded, problem, weights, bins)
+    noisy = queries.add("claims", exact, ROW) / ROW
+    return ScoreTable(
+        counts=noisy.reshape(problem.n_outcomes, bins.n),
+        deviation=np.array([deviation]),
+        bins=np.array([bins.low, bins.width, bins.n, bins.unit]),
+        optimism=np.array([freedom]),
+    )
+
+
+def exact_table(encoded, problem, weights, bins):
+    """Return rows by outcome and bin of a fixed score, in steps of 2⁻³⁰."""
     counts = np.zeros(problem.n_outcomes * bins.n, dtype=np.int64)
     for _, scores, codes, (_, row_weights) in encoded.scored(weights):
         measured, outcomes = problem.cells(scores, codes)
@@ -241,13 +254,7 @@ def score_table(encoded, problem, weights, freedom, queries):
         # Sums of whole numbers are exact; a row, or a person, adds at most one.
         parts = np.repeat(row_weights // cells.shape[1], cells.shape[1])
         counts += np.bincount(cells.ravel(), parts, len(counts)).astype(np.int64)
-    noisy = queries.add("claims", counts * (ROW // WEIGHT_GRID), ROW) / ROW
-    return ScoreTable(
-        counts=noisy.reshape(problem.n_outcomes, bins.n),
-        deviation=np.array([deviation]),
-        bins=np.array([bins.low, bins.width, bins.n, bins.unit]),
-        optimism=np.array([freedom]),
-    )
+    return counts * (ROW // WEIGHT_GRID)
 
 
 def exact_gradient(encoded, residuals, weights, clip):

@@ -24,7 +24,7 @@ from skdp.source._door import (
     read_outcome,
     read_persons,
 )
-from skdp.source._gradient_model import GradientModel
+from skdp.source._gradient_model import EncodedRows, GradientModel
 from skdp.source._integers import WEIGHT_GRID, ExactSums, RowGrid, chunk_rows
 from skdp.source._linear_model import LinearModel, StatisticsModel, is_narrow
 from skdp.source._logistic_model import LogisticModel
@@ -204,10 +204,19 @@ class SummationPlan:
     def sums(self, X: Any, y: Any, groups: ArrayLike | None = None) -> ExactSums:
         """Return exact sums over rows, **without noise**."""
         with default_settings():
-            X = read_rows(self.columns, X)
-            rows = self.label(X, read_outcome(y, X, self.outcome), groups, y)
+            rows = self.rows(X, y, groups)
             with sealed("The exact sum over rows"):
                 return rows.sums(self.grid)
+
+    def rows(self, X: Any, y: Any, groups: ArrayLike | None = None) -> Any:
+        """Return :class:`PrivateRows` of a table, or a chunk of it."""
+        X = read_rows(self.columns, X)
+        return self.label(X, read_outcome(y, X, self.outcome), groups, y)
+
+    def no_rows(self) -> Any:
+        """Return :class:`PrivateRows` without rows."""
+        X = np.zeros((0, self.columns.n_features), self.columns.dtype)
+        return PrivateRows(X, np.zeros(0, dtype=np.int64), self.outcome)
 
     def label(self, X: np.ndarray, labels: Any, groups: ArrayLike | None, y: Any) -> Any:
         """Return :class:`PrivateRows` of numbers and of labels, read from y."""
@@ -307,6 +316,10 @@ class PrivateRows:
         )
         return replace(reduce(add, parts, zero), persons=self.persons)
 
+    def encoded(self, grid):
+        """Return the rows as whole numbers on the grid of a descent."""
+        return EncodedRows(self, grid)
+
 
 def _people(groups):
     """Return the number of rows of each row's person, and the people; nothing without groups."""
@@ -358,8 +371,7 @@ def read_private_rows(source, X, y, groups):
 
 def one_pass_plan(source, n_features, names, dtype):
     """Return the public plan for rows that are summed in one pass."""
-    columns = _announced_columns(source, n_features, names, dtype)
-    plan = _plan(source, columns, chosen_outcome(source, columns.schema), in_parts=True)
+    plan = announced_plan(source, n_features, names, dtype)
     if not plan.model.one_pass:
         raise ValueError(
             "The 'model' parameter of DPStatisticsSource needs several passes over the rows, "
@@ -367,6 +379,12 @@ def one_pass_plan(source, n_features, names, dtype):
             "in a numpy.memmap."
         )
     return plan
+
+
+def announced_plan(source, n_features, names, dtype):
+    """Return the public plan for rows that nobody has seen yet."""
+    columns = _announced_columns(source, n_features, names, dtype)
+    return _plan(source, columns, chosen_outcome(source, columns.schema), in_parts=True)
 
 
 def _plan(source, columns, outcome, labels=None, *, in_parts=False):
