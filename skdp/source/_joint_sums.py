@@ -65,12 +65,11 @@ class JointSums:
         self.radius = self._plan.grid.radius
         self.fractions = {name: share.fraction for name, share in self._shares.items()}
         of_records = source.privacy_unit == "record"
-        # A gradient may have a larger sensitivity than the squares in sums.
-        largest = max(share.sensitivity for share in self._shares.values())
-        self.max_rows = int(_MOST_ROWS * min(GRID**2 / largest, 1)) // n_owners
         # Of a seed, which would otherwise give the noise of each round anew.
         seeded = source.random_state is not None
         self._seeded = self._new_bits() if seeded else None
+        # Public sums of the first two rounds, and where a descent starts from them.
+        self._start = None, ()
         self._noise = {
             "n_owners": n_owners,
             "n_colluding": n_colluding,
@@ -87,6 +86,13 @@ class JointSums:
         assumes = "; ".join(filter(None, (assumes, apart)))
         self.guarantee = replace(stated, assumes=assumes, covers=covers)
 
+    @property
+    def max_rows(self):
+        """Return the most rows, or people, of an owner."""
+        # A gradient may have a larger sensitivity than the squares in sums.
+        largest = max(share.sensitivity for share in self._shares.values())
+        return int(_MOST_ROWS * min(GRID**2 / largest, 1)) // self._noise["n_owners"]
+
     def next_round(self, answers):
         """Return the round after some answers, or None after the last one.
 
@@ -94,7 +100,7 @@ class JointSums:
         """
         queries = self._queries(answers)
         with default_settings():
-            size = len(self._answer(self._plan.no_rows(), queries))
+            size = len(self._numbers(self._plan.no_rows(), queries, answers))
         return Round(size, queries.asked == self._rounds[-1]) if size else None
 
     def exact(self, rows):
@@ -125,16 +131,16 @@ class JointSums:
         After the first round these are the class frequencies of the contrast, rounded to whole
         numbers of steps; after the sums, the number of steps and the size of a gradient.
         """
-        queries = self._queries(answers)
         with default_settings():
             if len(answers) == 1:
-                counts = self._plan.no_sums.counts
+                counts, queries = self._plan.no_sums.counts, self._queries(answers)
                 counts, deviation, *codes = perturb_counts(
                     counts, self._plan.grid, queries, "counts"
                 )
                 facts = [codes[0].ravel(), frequency_steps(counts, deviation)]
-            elif len(answers) == 2 and not self._plan.model.one_pass:
-                size = len(self._answer(self._plan.no_rows(), queries))
+            elif self._starts(answers) and len(answers) == 2:
+                queries = self._queries(answers)
+                size = len(self._numbers(self._plan.no_rows(), queries, answers))
                 facts = [[size, queries.uses["gradients"]]]
             else:
                 return b""
@@ -148,7 +154,7 @@ class JointSums:
         """
 
         def make(rows, queries, mask):
-            return self._answer(rows, queries).view(np.uint64) + mask
+            return self._numbers(rows, queries, earlier).view(np.uint64) + mask
 
         # The first answer is rehearsed together with all later ones, and they are charged with it.
         nothing, first = self._plan.no_rows(), not earlier
@@ -171,27 +177,46 @@ class JointSums:
                 "The answers do not add up to sums of rows: an owner's mask is not that of the "
                 "others. Begin a new secure sum."
             )
-        plan = self._plan
         with default_settings():
-            model = plan.model.learn(plan.no_rows(), plan.grid, self._queries(answers))
-            release = plan.release(model, self.guarantee)
+            model = self._learned(self._plan.no_rows(), self._queries(answers), answers)
+            release = self._plan.release(model, self.guarantee)
         warn_of_doubt(release)
         return release
 
-    def _answer(self, rows, queries):
+    def _numbers(self, rows, queries, answers):
         """Return the answers to the queries of a round, or nothing after the last one."""
         try:
-            self._plan.model.learn(rows, self._plan.grid, queries)
+            self._learned(rows, queries, answers)
         except RoundEnd:
             return np.concatenate([queries.contributions[name] for name in queries.asked])
         return np.zeros(0, dtype=np.int64)
 
+    def _learned(self, rows, queries, answers):
+        """Return the model of the answers to all rounds; otherwise the queries end a round."""
+        model, grid = self._plan.model, self._plan.grid
+        if not self._starts(answers):
+            return model.learn(rows, grid, queries)
+        key = b"".join(answer.tobytes() for answer in answers[:2])
+        if self._start[0] != key:  # takes longer than all steps
+            first = self._queries(answers[:2], whole=True)
+            self._start = key, model.start(self._plan.no_sums, grid, first)
+        return model.descended(rows, grid, queries, *self._start[1])
+
+    def _starts(self, answers):
+        """Return whether a descent starts from these answers."""
+        return len(answers) >= 2 and not self._plan.model.one_pass
+
     def _new_bits(self):
         return private_bits(type(self._source).__name__, self._source.random_state)
 
-    def _queries(self, answers, bits=None):
-        """Return the queries of the round after some answers, one array of integers each."""
+    def _queries(self, answers, bits=None, *, whole=False):
+        """Return the queries of the round after some answers, one array of integers each.
+
+        Answers to sums, from which a descent starts, are left out unless they are the ``whole``.
+        """
         source = self._source
+        if self._starts(answers) and not whole:
+            answers = answers[2:]
         return JointQueries(
             source.epsilon,
             source.delta,
