@@ -120,14 +120,21 @@ class Transcript:
             context = read_message(content, ANSWER, self._plan).key_id
             by_context.setdefault(context, []).append(content)
         while self.next_round is not None and self.context in by_context:
-            self._add_round(by_context.pop(self.context))
-        for content, *_ in by_context.values():
-            read_message(content, ANSWER, self._plan, self.context)  # raises: of other messages
-            raise ValueError("The answers of all rounds are there already. Leave out others.")
+            received = _by_owner(self._plan, ANSWER, by_context.pop(self.context))
+            if set(self.owners) - set(received):
+                self._refuse_others(by_context)
+            self._add_round(received)
+        self._refuse_others(by_context)
 
-    def _add_round(self, messages):
+    def _refuse_others(self, by_context):
+        """Raise ValueError if there are answers of owners who have seen other messages."""
+        for content, *_ in by_context.values():
+            read_message(content, ANSWER, self._plan, self.context)
+            raise ValueError("The answers to all rounds are there already. Leave out others.")
+
+    def _add_round(self, received):
         """Add the answers to a round, from all who take part."""
-        number, received = len(self.totals) + 1, _by_owner(self._plan, ANSWER, messages)
+        number = len(self.totals) + 1
         others = [repr(name) for name in received if name not in self.owners]
         if others:
             raise ValueError(

@@ -83,9 +83,8 @@ class GaussianQueries:
 
         The sensitivity is the largest L2 distance between answers for neighbors, in these steps,
         after dividing each coordinate by its scale. Scales multiply the standard deviation.
-        ``values`` may be a function that returns them: it is called only if they are needed.
         """
-        values = self._spend(name, np.asarray(_called(values)), sensitivity)
+        values = self._spend(name, np.asarray(values), sensitivity)
         if self._report is not None:
             self._report(name)
         return self._noisy(name, values, self.deviation(name, sensitivity), scales)
@@ -138,14 +137,10 @@ class _Rehearsal(GaussianQueries):
         return self._queries.deviation(name, sensitivity) * sqrt(longer)
 
     def add(self, name, values, sensitivity, scales=1.0):
-        values = self._spend(name, np.asarray(_called(values)), sensitivity)
+        values = self._spend(name, np.asarray(values), sensitivity)
         if values.any():
             raise RuntimeError(f"Query {name!r} of a rehearsal has an answer other than zero.")
         return values.copy()
-
-
-def _called(values):
-    return values() if callable(values) else values
 
 
 class RoundEnd(Exception):
@@ -161,10 +156,10 @@ class JointQueries(GaussianQueries):
 
     Queries are answered in rounds: ``rounds`` has the names that are asked together, which are
     repeated for queries of several uses. ``answers`` has the sums of all owners' answers, one
-    array for each earlier round; :meth:`add` returns these without a look at ``values``. In the
-    next round it keeps this owner's part of the answers in ``contributions``, by the names
-    ``asked``, and raises :class:`RoundEnd` after the last one. Without ``bits`` there is no noise,
-    and only answers of zeros, those of no rows, are allowed.
+    array for each earlier round; :meth:`add` returns these without a look at ``values``, which are
+    not needed before ``is_asking``. In the next round it keeps this owner's part of the answers
+    in ``contributions``, by the names ``asked``, and raises :class:`RoundEnd` after the last one.
+    Without ``bits`` there is no noise, and only answers of zeros, those of no rows, are allowed.
     """
 
     # Each owner draws discrete Gaussian noise of variance σ²/(S − t). The sum of n draws of
@@ -192,11 +187,16 @@ class JointQueries(GaussianQueries):
             self._begin(next(names for names in self._rounds if name in names))
         if name in self._known:
             answer = self._spend(name, self._known.pop(name), sensitivity)
-            return answer.copy() if callable(values) else answer.reshape(np.shape(values))
+            return answer.reshape(np.shape(values))
         self.contributions[name] = super().add(name, values, sensitivity, scales).ravel()
         if len(self.contributions) == len(self.asked):
             raise RoundEnd
         return np.zeros_like(values)
+
+    @property
+    def is_asking(self):
+        """Whether the answers to all earlier rounds have been returned."""
+        return not self._answers
 
     def _begin(self, names):
         """Begin a round, which is answered or asked."""

@@ -9,7 +9,6 @@ noise. A release's claims about its performance are computed from these counts.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from functools import partial
 
 import numpy as np
 
@@ -190,8 +189,8 @@ def descend(encoded, problem, queries, places):
     velocity, average = np.zeros_like(weights), np.zeros_like(weights)
     n_tail = max(int(_TAIL * n_steps), 1)
     for k in range(n_steps):
-        exact = partial(exact_gradient, encoded, problem.residuals, weights, clip)
-        noisy = queries.add("gradients", exact, grid.sensitivity).reshape(weights.shape)
+        exact = exact_gradient(encoded, problem.residuals, weights, clip)
+        noisy = queries.add("gradients", exact, grid.sensitivity)
         gradient = noisy * (clip / grid.sensitivity / problem.n_rows)
         velocity = MOMENTUM * velocity - rate * gradient
         weights = weights + velocity
@@ -242,18 +241,6 @@ def score_table(encoded, problem, weights, freedom, queries):
     constant = grid.constant * grid.step
     variances = grid.basis.variances
     bins = problem.bins(weights[:-1].T, weights[-1] * constant, variances, deviation)
-    exact = partial(exact_table, encoded, problem, weights, bins)
-    noisy = queries.add("claims", exact, ROW) / ROW
-    return ScoreTable(
-        counts=noisy.reshape(problem.n_outcomes, bins.n),
-        deviation=np.array([deviation]),
-        bins=np.array([bins.low, bins.width, bins.n, bins.unit]),
-        optimism=np.array([freedom]),
-    )
-
-
-def exact_table(encoded, problem, weights, bins):
-    """Return rows by outcome and bin of a fixed score, in steps of 2⁻³⁰."""
     counts = np.zeros(problem.n_outcomes * bins.n, dtype=np.int64)
     for _, scores, codes, (_, row_weights) in encoded.scored(weights):
         measured, outcomes = problem.cells(scores, codes)
@@ -261,7 +248,13 @@ def exact_table(encoded, problem, weights, bins):
         # Sums of whole numbers are exact; a row, or a person, adds at most one.
         parts = np.repeat(row_weights // cells.shape[1], cells.shape[1])
         counts += np.bincount(cells.ravel(), parts, len(counts)).astype(np.int64)
-    return counts * (ROW // WEIGHT_GRID)
+    noisy = queries.add("claims", counts * (ROW // WEIGHT_GRID), ROW) / ROW
+    return ScoreTable(
+        counts=noisy.reshape(problem.n_outcomes, bins.n),
+        deviation=np.array([deviation]),
+        bins=np.array([bins.low, bins.width, bins.n, bins.unit]),
+        optimism=np.array([freedom]),
+    )
 
 
 def exact_gradient(encoded, residuals, weights, clip):

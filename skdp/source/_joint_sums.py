@@ -200,7 +200,7 @@ class JointSums:
         if self._start[0] != key:  # takes longer than all steps
             first = self._queries(answers[:2], whole=True)
             self._start = key, model.start(self._plan.no_sums, grid, first)
-        return model.descended(rows, grid, queries, *self._start[1])
+        return model.descended(_AskedRows(rows, queries), grid, queries, *self._start[1])
 
     def _starts(self, answers):
         """Return whether a descent starts from these answers."""
@@ -255,3 +255,19 @@ class _KeptRows:
         if self._encoded is None or not self._encoded.grid.is_same(grid):
             self._encoded = self._rows.encoded(grid)
         return self._encoded
+
+
+class _AskedRows:
+    """Rows of a descent that are read only for what is asked, not for what is answered."""
+
+    def __init__(self, rows, queries):
+        self._rows, self._queries = rows, queries
+
+    def encoded(self, grid):
+        """Return these on the grid of a descent."""
+        self._encoded, self.grid = self._rows.encoded(grid), grid
+        return self
+
+    def scored(self, weights):
+        """Yield rows with scores, or nothing."""
+        return self._encoded.scored(weights) if self._queries.is_asking else iter(())
