@@ -49,13 +49,13 @@ class JointSums:
             )
         source._validate_params()
         self._source = source
-        with default_settings():
-            self._plan = announced_plan(source, None, None, np.float64)
-        if source.model not in ("auto", *_MODELS):
+        if source.model not in _MODELS:
             raise ValueError(
                 f"The 'model' parameter of DPStatisticsSource is {source.model!r}, which several "
                 "owners cannot learn together. Use model='linear' or model='gradients'."
             )
+        with default_settings():
+            self._plan = announced_plan(source, None, None, np.float64)
         self._shares = self._plan.shares
         # Sums about class frequencies need the frequencies of all owners first. What follows the
         # sums is asked one by one.
