@@ -57,9 +57,10 @@ class ReleaseExecutor(Executor):
     ``owner_answer``, of which the first is needed.
 
     For a secure sum, the loader gets the owner's name and the plan, and returns an accumulator of
-    the plan, or X and y if its model is "gradients". ``..._PLAN`` is the owner's copy of the plan, ``..._DIGEST`` the digest that all
-    owners have compared, ``..._DISJOINT`` "true" where they agree that nobody is at two owners,
-    and ``..._IDENTITY`` and ``..._LEDGER`` are the owner's files.
+    the plan, or X and y if its model is "gradients". ``..._PLAN`` is the owner's copy of the plan,
+    ``..._DIGEST`` the digest that all owners have compared, ``..._DISJOINT`` "true" where they
+    agree that nobody is at two owners, and ``..._IDENTITY`` and ``..._LEDGER`` are the owner's
+    files.
     """
 
     def __init__(self):

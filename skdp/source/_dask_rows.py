@@ -1,4 +1,7 @@
-"""Private rows in collections of Dask: summed where their chunks are, each chunk counted once."""
+"""Private rows in collections of Dask.
+
+They are summed where their chunks are, each chunk once, or brought here one chunk after another.
+"""
 
 import sys
 from dataclasses import fields
@@ -32,6 +35,18 @@ def announced_columns(X):
 
 def sum_dask(plan, X, y, groups):
     """Return exact sums, **without noise**, over the rows of a Dask collection."""
+    parts = _aligned_blocks(X, y, groups)
+    return ExactSums(*_computed(_sum_of_chunks(plan, parts)))
+
+
+def chunks_in_turn(X, y, groups):
+    """Yield the chunks of X, y and, if given, groups, computed one after another."""
+    for blocks in zip(*_aligned_blocks(X, y, groups), strict=True):
+        yield _checked(*_computed(*blocks))
+
+
+def _aligned_blocks(X, y, groups):
+    """Return the chunks of X, y and groups; raise ValueError unless they correspond."""
     given = {"X": X, "y": y} if groups is None else {"X": X, "y": y, "groups": groups}
     for name, collection in given.items():
         if not is_dask(collection):
@@ -40,15 +55,13 @@ def sum_dask(plan, X, y, groups):
                 "Dask: pip install 'skdp[dask]'), as all of X, y and groups are, got "
                 f"{type(collection).__name__}. Pass rows in memory to fit or add."
             )
-    import dask
-
     parts = [_blocks(collection) for collection in given.values()]
     if len({len(blocks) for blocks in parts}) > 1:
         raise ValueError(
             "The Dask collections X, y and groups differ in their chunks. Repartition or rechunk "
             "them alike."
         )
-    return ExactSums(*_computed(dask, _sum_of_chunks(plan, parts)))
+    return parts
 
 
 def _sum_of_chunks(plan, parts):
@@ -75,15 +88,18 @@ def _sum_of_chunks(plan, parts):
     return Delayed(keys[0], graph)
 
 
-def _computed(dask, node):
+def _computed(*nodes):
+    import dask
+
     try:
-        return dask.compute(node)[0]
+        values = dask.compute(*nodes)
+        return values if len(nodes) > 1 else values[0]
     except Exception as error:
         distributed = sys.modules.get("distributed")  # it has been imported where workers exist
         if distributed is None or not isinstance(error, distributed.KilledWorker):
             raise
     raise RuntimeError(
-        "Workers of Dask died while they summed a chunk of 'X', repeatedly; nothing was added "
+        "Workers of Dask died while they computed a chunk of 'X', repeatedly; nothing was added "
         "and no budget was spent. Mostly they ran out of memory: make chunks smaller, or give "
         "workers more memory. The workers' logs say more."
     )
@@ -99,8 +115,12 @@ def _blocks(collection):
     return list(np.ravel(collection.to_delayed(optimize_graph=not is_array)))
 
 
-def _chunk_sums(plan, X, y, groups=None):
-    given = (X, y) if groups is None else (X, y, groups)
+def _chunk_sums(plan, *given):
+    return _parts(plan.sums(*_checked(*given)))
+
+
+def _checked(*given):
+    """Return the corresponding chunks; raise ValueError if their rows differ."""
     indices = [rows.index for rows in given if hasattr(rows, "iloc")]
     same = all(index.equals(indices[0]) for index in indices)
     if len({len(rows) for rows in given}) > 1 or not same:
@@ -108,7 +128,7 @@ def _chunk_sums(plan, X, y, groups=None):
             "The Dask collections X, y and groups have different rows in corresponding chunks. "
             "Take all of them from one DataFrame, or repartition or rechunk them alike."
         )
-    return _parts(plan.sums(*given))
+    return given
 
 
 def _add(parts):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from numbers import Integral
 from operator import add
+from tempfile import TemporaryFile
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.base import BaseEstimator, clone
 
 from skdp.privacy import PrivacyGuarantee
 from skdp.release import BasisFunctions, Release
-from skdp.source._dask_rows import announced_columns, is_dask, sum_dask
+from skdp.source._dask_rows import announced_columns, chunks_in_turn, is_dask, sum_dask
 from skdp.source._door import (
     check_labels,
     check_outcome,
@@ -25,7 +26,7 @@ from skdp.source._door import (
     read_persons,
 )
 from skdp.source._gradient_model import EncodedRows, GradientModel
-from skdp.source._integers import WEIGHT_GRID, ExactSums, RowGrid, chunk_rows
+from skdp.source._integers import WEIGHT_GRID, ExactSums, RowGrid, chunk_rows, integer_weights
 from skdp.source._linear_model import LinearModel, StatisticsModel, is_narrow
 from skdp.source._logistic_model import LogisticModel
 from skdp.source._mixtures_model import MixturesModel
@@ -225,6 +226,28 @@ class SummationPlan:
         check_outcome(y, labels, self.outcome)
         return PrivateRows.of(X, labels, self.outcome, persons)
 
+    def gather(self, X: Any, y: Any, groups: Any) -> Any:
+        """Return :class:`PrivateRows` of Dask collections, from a temporary file without a name.
+
+        So all rows have been read before anything is charged, and memory holds one chunk.
+        """
+        check_unit(groups, self.by_group)
+        dtype, codes, persons = self.columns.dtype, [], []
+        with TemporaryFile() as file:
+            for chunk, labels, *people in chunks_in_turn(X, y, groups):
+                rows = read_rows(self.columns, chunk)
+                columns = read_outcome(labels, rows, self.outcome)
+                check_outcome(labels, columns, self.outcome)
+                codes.append(self.outcome.codes(*columns, steps=WEIGHT_GRID))
+                persons += [read_persons(ids, len(rows), "DPStatisticsSource") for ids in people]
+                rows.astype(dtype, copy=False).tofile(file)
+            file.flush()
+            joined = np.concatenate(codes)
+            shape = len(joined), self.columns.n_features
+            kept = np.memmap(file, dtype, "r", shape=shape) if len(joined) else rows
+        people = _people(np.concatenate(persons) if persons else None)
+        return PrivateRows(kept, joined, self.outcome, **people)
+
     def release(self, model: Any, guarantee: PrivacyGuarantee) -> Release:
         """Return the release of what was learned from the rows."""
         columns, schema = self.columns, self.columns.schema
@@ -294,6 +317,11 @@ class PrivateRows:
         ):
             yield grid.quantise(X), class_indices, sizes
 
+    def weighted_chunks(self, grid):
+        """Yield the same with integer weights of rows in place of numbers of rows."""
+        for Q, class_indices, sizes in self.chunks(grid):
+            yield Q, class_indices, integer_weights(sizes, len(Q))
+
     def blocks(self, n):
         """Yield some of n rows each, their class indices, and their people's numbers of rows."""
         for start in range(0, len(self.X), n):
@@ -353,7 +381,9 @@ class SummedRows:
 def read_private_rows(source, X, y, groups):
     """Return the public plan for private rows, and the rows as numbers with their classes."""
     if is_dask(X):
-        plan = one_pass_plan(source, *announced_columns(X))
+        plan = announced_plan(source, *announced_columns(X))
+        if not plan.model.one_pass:
+            return plan, plan.gather(X, y, groups)
         return plan, SummedRows(sum_dask(plan, X, y, groups))
     X = as_frame(X)
     if source.encoder is not None:
@@ -369,6 +399,12 @@ def read_private_rows(source, X, y, groups):
     return plan, plan.label(X, labels, groups, y)
 
 
+def announced_plan(source, n_features, names, dtype):
+    """Return the public plan for rows that arrive in parts."""
+    columns = _announced_columns(source, n_features, names, dtype)
+    return _plan(source, columns, chosen_outcome(source, columns.schema), in_parts=True)
+
+
 def one_pass_plan(source, n_features, names, dtype):
     """Return the public plan for rows that are summed in one pass."""
     plan = announced_plan(source, n_features, names, dtype)
@@ -379,12 +415,6 @@ def one_pass_plan(source, n_features, names, dtype):
             "in a numpy.memmap."
         )
     return plan
-
-
-def announced_plan(source, n_features, names, dtype):
-    """Return the public plan for rows that nobody has seen yet."""
-    columns = _announced_columns(source, n_features, names, dtype)
-    return _plan(source, columns, chosen_outcome(source, columns.schema), in_parts=True)
 
 
 def _plan(source, columns, outcome, labels=None, *, in_parts=False):

@@ -19,6 +19,7 @@ from skdp.source._dask_rows import announced_columns, is_dask
 from skdp.source._private_rows import (
     MODELS,
     SummedRows,
+    announced_plan,
     chosen_outcome,
     one_pass_plan,
     read_private_rows,
@@ -246,9 +247,10 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         ----------
         X : array-like of shape (n_samples, n_features), or Dask collection
             Private rows: a DataFrame with an ``encoder``, otherwise numbers. A
-            :class:`numpy.memmap` of float32 or float64 is read in chunks; chunks of a Dask array
-            or DataFrame are summed where they are, see
-            :meth:`~skdp.source.StatisticsAccumulator.add_dask`.
+            :class:`numpy.memmap` of float32 or float64 is read in chunks. By default chunks of a
+            Dask array or DataFrame are summed where they are, see
+            :meth:`~skdp.source.StatisticsAccumulator.add_dask`; with ``model="gradients"`` or
+            "mixtures" they are first read, one after another, into a temporary file here.
 
         y : array-like of shape (n_samples,)
             Class labels or numbers; for times, a structured array of event and time, or a table
@@ -330,7 +332,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         self._validate_params()
         with default_settings():
             if is_dask(X):
-                plan = one_pass_plan(self, *announced_columns(X))
+                plan = announced_plan(self, *announced_columns(X))
             elif isinstance(X, StatisticsAccumulator):
                 plan = self._plan_of(X)
             else:

@@ -132,7 +132,7 @@ def test_a_history_that_the_owners_have_not_confirmed_is_refused(begun):
             forged = _history([*totals[:k], changed, *totals[k + 1 :]]) + rest
             # With other counts there may be other steps, whose answers have other sizes.
             refused(begun, forged, "made with other keys|not intact")
-            with pytest.raises(ValueError, match="made with other keys|not intact"):
+            with pytest.raises(ValueError, match=r"made with other keys|not intact"):
                 begun.plan.combine([forged])
     for fewer in (totals[:-1], totals[1:], totals[:1], [], totals[::-1], totals * 2):
         refused(begun, _history(fewer) + rest, "made with other keys|not intact")

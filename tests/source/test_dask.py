@@ -84,6 +84,28 @@ def test_persons_within_chunks_give_the_release_of_all_rows(rows, tmp_path):
         seeded(privacy_unit="group").fit(*divided)
 
 
+@pytest.mark.parametrize("by_group", [False, True])
+def test_models_of_several_passes_read_rows_of_a_temporary_file(by_group, rows, tmp_path):
+    """The release is that of rows in memory, even of a person in several chunks."""
+    X, y, groups = rows if by_group else (*rows[:2], None)
+    unit = {"privacy_unit": "group" if by_group else "record", "model": "gradients"}
+    expected = seeded(**unit).fit(X, y, groups)
+    collections = rows[: 3 if by_group else 2]
+    given = [da.from_array(a, chunks=(64, *a.shape[1:])) for a in collections]
+    assert file_of(seeded(**unit).fit(*given), tmp_path) == file_of(expected, tmp_path)
+    wide = da.from_array(np.tile(X, 20), chunks=(64, 80))
+    assert seeded(model="mixtures").fit(wide, given[1]).release_.mixtures is not None
+
+
+def test_rows_that_cannot_be_read_are_refused_before_a_charge(rows, tmp_path):
+    X, y, _ = rows
+    X[450, 2] = np.inf
+    source = seeded(model="gradients", ledger=tmp_path / "ledger.json")
+    with pytest.raises(ValueError, match="infinity"):
+        source.fit(da.from_array(X, chunks=(50, 4)), da.from_array(y, chunks=50))
+    assert not (tmp_path / "ledger.json").exists()
+
+
 def test_chunks_of_other_rows_are_refused(rows):
     X, y, _ = rows
     Xd, yd = da.from_array(X, chunks=(100, 4)), da.from_array(y, chunks=100)
