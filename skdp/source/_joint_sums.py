@@ -69,7 +69,7 @@ class JointSums:
         seeded = source.random_state is not None
         self._seeded = self._new_bits() if seeded else None
         # Public sums of the first two rounds, and where a descent starts from them.
-        self._start = None, ()
+        self._start: tuple = None, ()
         self._noise = {
             "n_owners": n_owners,
             "n_colluding": n_colluding,
@@ -111,7 +111,7 @@ class JointSums:
         if self._plan.model.one_pass:
             self._source._plan_of(rows)
             rows._refuse_untouched()
-            exact = SummedRows(rows.unprotected_sums().sums)
+            exact: SummedRows | _KeptRows = SummedRows(rows.unprotected_sums().sums)
         else:
             with default_settings():
                 exact = _KeptRows(self._plan.rows(*_unpacked(rows)))

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:This release")
 
 @pytest.fixture(autouse=True)
 def few_steps(monkeypatch, quick_noise):
-    monkeypatch.setattr(_gradient_model, "_MOST_STEPS", 4)
+    monkeypatch.setattr(_gradient_model, "MOST_STEPS", 4)
 
 
 class Descent(Owners):

@@ -32,7 +32,7 @@ pytestmark = [
 @pytest.fixture(autouse=True)
 def few_steps(monkeypatch, no_doubts):
     """Without noise there would be 200."""
-    monkeypatch.setattr(_gradient_model, "_MOST_STEPS", 6)
+    monkeypatch.setattr(_gradient_model, "MOST_STEPS", 6)
     monkeypatch.setattr(_joint_sums, "warn_of_doubt", lambda release: None)
 
 
