@@ -18,6 +18,7 @@ from skdp.commands._tables import (
     add_column,
     add_table_options,
     check_columns,
+    spelled_otherwise,
     write_table,
 )
 from skdp.release import Release
@@ -36,6 +37,7 @@ from skdp.transfer import (
     DPTransferSurvival,
 )
 from skdp.utils._text import named_like
+from skdp.utils._validation import listed
 from skdp.utils._warnings import warn
 
 NAME = "predict"
@@ -313,10 +315,10 @@ def known_labels(frame, classes, arguments):
     codes = Vocabulary(classes).codes(cells)
     unknown = (codes < 0) & ~missing_values(cells)
     if unknown.any():
-        listed = ", ".join(f"{label!r:.50}" for label in classes[:10])
+        spelled = ", ".join(f"{label!r:.50}" for label in classes[:10])
         raise ValueError(
             f"--label {arguments.label!r} has {unknown.sum():,} cells that are not classes of the "
-            f"release: {listed}. Spell labels as the release does and leave unlabeled cells "
+            f"release: {spelled}. Spell labels as the release does and leave unlabeled cells "
             "empty."
         )
     return np.array([*classes, None], dtype=object)[codes]
@@ -332,6 +334,11 @@ def _rows(frame, releases, arguments):
         names = list(dict.fromkeys(name for one in releases for name in one.encoder.names))
         # Missing columns are left out of a release; it refuses if all are missing.
         shared = [name for name in names if name in frame.columns] or names
+        if alike := spelled_otherwise([n for n in names if n not in shared], frame.columns):
+            warn(
+                f"{arguments.table!r} spells {listed(alike)} of {where} differently: case, white "
+                "space or signs. Rename them, or they count as missing."
+            )
         check_columns(frame, shared, arguments.table, where)
         return frame[shared]
     if release.feature_names is None:
