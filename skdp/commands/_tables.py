@@ -74,11 +74,18 @@ def add_table_options(parser, *, drop=False):
         help="thousands separator of numbers in text, such as ',' in 51,383.86",
     )
     reading.add_argument(
+        "--units",
+        metavar="TEXTS",
+        type=_marks,
+        default=[],
+        help="units to remove from numbers, such as --units=km,%%",
+    )
+    reading.add_argument(
         "--missing",
         metavar="TEXTS",
         type=_marks,
         default=[],
-        help="marks of missing cells, such as --missing=-99,k.A.",
+        help="marks of missing cells: --missing=k.A.,age=-99 (-99 in age only)",
     )
     reading.add_argument(
         "--skip",
@@ -100,7 +107,17 @@ def add_table_options(parser, *, drop=False):
 
 def table_options(arguments):
     """Return the options of :func:`read_table` from the arguments."""
-    names = ("sep", "decimal", "thousands", "missing", "skip", "encoding", "sheet", "drop")
+    names = (
+        "sep",
+        "decimal",
+        "thousands",
+        "units",
+        "missing",
+        "skip",
+        "encoding",
+        "sheet",
+        "drop",
+    )
     return {name: vars(arguments)[name] for name in names if name in arguments}
 
 
@@ -110,6 +127,7 @@ def read_table(
     sep=None,
     decimal=".",
     thousands=None,
+    units=(),
     missing=(),
     skip=0,
     encoding=None,
@@ -146,9 +164,21 @@ def read_table(
     frame = frame[[name for name in frame.columns if name not in set(drop)]] if drop else frame
     if not len(frame):
         raise ValueError(f"{path!r} has no rows below its header. Name a table with rows.")
-    if thousands or decimal == ",":
-        frame = frame.map(_point_writer(decimal, thousands or "."))
-    return frame.mask(frame.apply(Vocabulary(missing).codes) >= 0, None) if missing else frame
+    if thousands or units or decimal == ",":
+        frame = frame.map(_point_writer(decimal, thousands or "." * (decimal == ","), units))
+    return _without(frame, missing) if missing else frame
+
+
+def _without(frame, marks):
+    """Return a table with None for cells that hold a mark, in all columns or in that it names."""
+    everywhere = [mark for mark in marks if not mark.rpartition("=")[0]]
+    named = [mark.rpartition("=") for mark in marks]
+
+    def is_marked(cells):
+        own = [mark for name, _, mark in named if name and name == cells.name]
+        return Vocabulary(dict.fromkeys(everywhere + own)).codes(cells) >= 0
+
+    return frame.mask(frame.apply(is_marked), None)
 
 
 def check_ending(path):
@@ -232,11 +262,8 @@ def check_columns(frame, names, path, where, *, once=True):
     given = list(frame.columns)
     lacking = [name for name in names if name not in given]
     if lacking:
-        hint = ""
-        forms = {same_spelling(name) for name in given}
-        alike = [name for name in lacking if same_spelling(name) in forms]
-        if alike:
-            hint = f" It spells {listed(alike)} differently: case, white space or signs."
+        alike = spelled_otherwise(lacking, given)
+        hint = f" It spells {listed(alike)} differently: case, white space or signs." * bool(alike)
         raise ValueError(
             f"{path!r} lacks {_named(lacking)} of {where}. Spell names as in the first line of "
             f"the table, including upper and lower case.{hint}"
@@ -244,6 +271,12 @@ def check_columns(frame, names, path, where, *, once=True):
     twice = [name for name in names if given.count(name) > 1] if once else []
     if twice:
         raise ValueError(f"{path!r} has {_named(twice)} more than once. Keep one of each.")
+
+
+def spelled_otherwise(names, given):
+    """Return the names that a table has in another spelling."""
+    forms = {same_spelling(name) for name in given}
+    return [name for name in names if same_spelling(name) in forms]
 
 
 def inferred(frame):
@@ -264,7 +297,7 @@ def _inferred(values):
 
 
 def _marks(text):
-    """Return the marks of missing cells in a list with commas."""
+    """Return the texts in a list with commas."""
     return [composed(mark.strip()) for mark in text.split(",") if mark.strip()]
 
 
@@ -330,9 +363,9 @@ def _check_names(names, path, hint):
         raise ValueError(f"{path!r} has no names for most of its columns in its first line.{hint}")
 
 
-def _point_writer(decimal, thousands):
+def _point_writer(decimal, thousands, units):
     """Return a function that rewrites numbers with these signs with a decimal point."""
-    read = number_reader(decimal, thousands)
+    read = number_reader(decimal, thousands, units)
 
     def with_point(value):
         number = read(value) if isinstance(value, str) else None

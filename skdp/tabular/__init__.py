@@ -32,6 +32,7 @@ from skdp.tabular._mistakes import (
     MANY,
     is_record_number,
     missing_marks,
+    missing_option,
     number_forms,
     number_reader,
     odd_rows,
@@ -40,6 +41,7 @@ from skdp.tabular._mistakes import (
 from skdp.tabular._movable_columns import bounded_columns
 from skdp.tabular._outcomes import (
     INTERVAL_ENDS,
+    N_INTERVALS,
     ClassOutcome,
     EventOutcome,
     NumberOutcome,

@@ -4,6 +4,7 @@ Findings are exact: show them on the owner's screen only.
 """
 
 import os
+import shlex
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -30,6 +31,7 @@ from skdp.tabular._mistakes import (
     id_texts,
     is_known_after,
     is_record_number,
+    missing_option,
     most_frequent,
     nines,
     number_forms,
@@ -360,7 +362,7 @@ def _code_findings(name, values):
     if found := nines(values):
         text = (
             f"{listed(found, show=str)} lies apart from all other values: if this is a code for "
-            f"missing values, empty these cells, or add --missing={','.join(found)}."
+            f"missing values, empty these cells, or add {missing_option({name: found})}."
         )
         yield TableFinding(name, "codes", text, False)
 
@@ -376,7 +378,7 @@ def _clipped_finding(column, values, outside):
     elif most >= LEAST and most > MOST * count:
         text += (
             f" {most:,} of these are {code:g}: if this is a code for missing values, empty these "
-            f"cells, or add --missing={code:g}."
+            f"cells, or add {missing_option({column.name: [f'{code:g}']})}."
         )
         return TableFinding(column.name, "codes", text, _is_many(count, n, FEW))
     return TableFinding(column.name, "clipped", text, _is_many(count, n, MANY))
@@ -395,15 +397,27 @@ def _unread_findings(name, cells, n):
     if len(cells) > signs:
         text = f"{_of(len(cells) - signs, n)} are not numbers, and count as missing."
         if extras:
-            shown = listed(
-                extras.most_common(), 3, lambda extra: f"{extra[0]!r:.20} ({extra[1]:,})"
-            )
+            shown = listed(extras.most_common(), 3, _counted if len(extras) > 1 else _quoted)
             text += (
                 f" Of these, {extras.total():,} are numbers with {shown}: write the number "
-                "alone, in the unit of the bounds."
+                f"alone, in the unit of the bounds{_unit_hint(extras)}."
             )
         text += f" The most frequent: {most_frequent(cells)}.{_date_hint(cells)}"
         yield TableFinding(name, "unread", text, _is_many(len(cells) - signs, n, MANY))
+
+
+def _counted(pair):
+    return f"{pair[0]!r:.20} ({pair[1]:,})"
+
+
+def _quoted(pair):
+    return f"{pair[0]!r:.20}"
+
+
+def _unit_hint(extras):
+    """Return the option that removes the unit of numbers, if all have the same one."""
+    (unit, *others), signs = extras, set("<>≤≥=~≈*,")
+    return "" if others or signs & set(unit) else f", or add --units={shlex.quote(unit)}"
 
 
 def _date_hint(cells):
@@ -549,11 +563,18 @@ def _exit_findings(frame, outcome, name, time):
         counts.append((column, int(missing.sum()), int(unread.sum()), late))
     if (start := start_of(frame, outcome.time)) is not None:
         text = (
-            f"Rows begin, by {start!r:.100}, where the row before ended, as of people with several"
-            " rows. Each would count as followed from 0: keep one row per person, with the first "
-            "values of the columns and the last time and event."
+            f"This is a start/stop table: rows begin, by {start!r:.100}, where the row before "
+            "ended, as of people with several rows. Each would count as followed from 0: keep one "
+            "row per person, with the first values of the columns and the last time and event."
         )
         findings.append(TableFinding(None, "people", text, True))
+    competing = (outcome.codes(*cells) >= outcome.n_cells).sum() if outcome.competing else 0
+    if competing:
+        text = (
+            f"{_of(int(competing), n)} have a competing event and are censored there: predicted "
+            "probabilities are those if competing events did not occur."
+        )
+        findings.append(TableFinding(name, "events", text, False))
     negative = int((times < 0).sum())
     if negative:
         text = f"{_of(negative, n, 'times')} are negative, and their rows are left out."

@@ -12,7 +12,7 @@ from skdp.commands._tables import read_table
 N = 60
 TITLE = "Universitätsklinikum Zaphod - Kardiologie"
 GERMAN = ("--sep", ";", "--decimal", ",", "--encoding", "latin-1", "--skip", 3)
-MISSING = "--missing=-99,k.A."
+MISSING = "--missing=Puls=-99,k.A."
 
 
 def rows_of(n, seed=0):
@@ -63,7 +63,7 @@ def test_each_mistake_names_the_option_that_mends_it(german, run):
         assert "Are there lines above the header? Skip them: --skip 3." in err
     assert "has no names for most of its columns in its first line" in said[2]
     assert "'-99', 'k.A.' in 'Puls', 'BMI', 'Herzschwäche' may mark missing cells" in said[3]
-    assert said[3].count("--missing=-99,k.A.") == 1
+    assert said[3].count(MISSING) == 1
     drop = ["--drop", "Fall-Nr", "--drop", "Patient", "--drop", "Aufnahme"]
     assert said[4].splitlines()[-1] == f"Leave out columns you do not need: {' '.join(drop)}"
     assert "'Aufnahme' has dates or durations; convert them to numbers, such as an age" in said[4]
@@ -114,6 +114,13 @@ def test_marks_of_missing_cells_have_any_type(tmp_path, cell):
     assert table["y"].tolist() == ["k.A. b", "1"]
 
 
+def test_marks_of_one_column_leave_others_alone(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("grade,case,id\n9,9,x\n1,2,9\n")
+    table = read_table(str(path), missing=["grade=9", "x", "other=2"])
+    assert table.astype(object).fillna("").to_numpy().tolist() == [["", "9", ""], ["1", "2", "9"]]
+
+
 def test_signs_between_thousands(tmp_path, run, monkeypatch):
     monkeypatch.chdir(tmp_path)
     amounts = [f"{10000 + 371.5 * i:,.2f}" for i in range(80)]
@@ -148,6 +155,11 @@ def test_signs_between_thousands(tmp_path, run, monkeypatch):
     euros.to_csv("eu.csv", index=False, sep=";")
     read = read_table("eu.csv", sep=";", decimal=",")["x"].tolist()
     assert read == ["1234.50", "-1234.5", "-12.00", "-7.5", "-3.5", "8 %"]
+    measured = pd.DataFrame({"n": 1, "x": ["1.300 km", "7,5km", "8 %", "3 m", "12"]})
+    measured.to_csv("km.csv", index=False, sep=";")
+    read = read_table("km.csv", sep=";", decimal=",", units=["km", "%"])["x"].tolist()
+    assert read == ["1300", "7.5", "8", "3 m", "12"]
+    assert read_table("km.csv", sep=";", units=["km"])["x"][0] == "1.300"
     with pytest.raises(ValueError, match="--thousands and --decimal are both ','"):
         read_table("ch.csv", thousands=",", decimal=",")
 
