@@ -42,6 +42,11 @@ _NUMBER_UNIT, _OF_DISTANCE, _NUMBER_PARTS = 0.28, 1.2, 3
 _MOST_GROUPS, _ROWS_OF_GROUP = 5, 4.0
 # The concordance, which is slow, is computed for one in so many draws.
 _THINNED = 2
+# Error of the mean of numbers by the table, in their standard deviations, besides its noise.
+_MISFIT = 0.05
+# If zero is a class: prior standard deviations of the location of other numbers, and of the
+# intercept and slope of the log-odds that a number is not zero.
+_OF_OTHERS, _OF_ZEROS = 1.5, (2.0, 1.0)
 # Prior standard deviations of the skewness and tails of the residuals of a number.
 _SHAPES = (0.2, 0.12)
 # The same of the slope of their log spread, by the score in public units. Chosen on expenditure,
@@ -234,10 +239,16 @@ def pair_claims(table, n_rows, deviation):
 
 @dataclass(frozen=True)
 class NumberBins:
-    """Public bins of the residual of a number between -1 and 1, wider far from 0."""
+    """Public bins of a number between -1 and 1.
+
+    Of its residual, wider far from 0; or, if zero is a class, of the number itself, wider far
+    from zero by a power, and the last bin holds the zeros.
+    """
 
     mean: float
     unit: float
+    zero: bool = False
+    power: float = 1.0
 
     @classmethod
     def of(cls, mean):
@@ -246,23 +257,48 @@ class NumberBins:
         # The spread of numbers near a bound is about their distance from it.
         return cls(mean, min(_NUMBER_UNIT, _OF_DISTANCE * (1 - abs(mean))))
 
-    n = 2 * len(_EDGES)
+    @classmethod
+    def of_sums(cls, sums, zero):
+        """Return the bins for noisy sums of the number, rescaled to 0–1."""
+        n, mean = sums.row_counts.sum(), sums.row_counts[1] / sums.row_counts.sum()
+        bins = cls.of(2 * mean - 1)
+        if not zero:
+            return bins
+        # The mean of numbers that count by their size does not depend on how many are zero.
+        size = np.clip((sums.squares[0] / n + mean**2) / mean, 0.06, 0.5)
+        unit = _NUMBER_UNIT * 2 * size
+        return cls(bins.mean, unit, True, float(np.log2(1 / size)))
+
+    @property
+    def n(self):
+        """Number of bins."""
+        return 2 * len(_EDGES) + self.zero
 
     @property
     def edges(self):
-        """Edges of all bins, (n + 1,)."""
+        """Edges of all bins but that of zeros."""
+        if self.zero:
+            return 2 * np.linspace(0, 1, self.n) ** self.power - 1
         upper = self.unit * np.append(_EDGES, 2 * _EDGES[-1])
         return np.concatenate([-upper[::-1], [0.0], upper])[1:-1]
 
-    def index(self, residuals):
-        """Return the bin of each residual."""
-        return np.searchsorted(self.edges[1:-1], residuals, side="right")
+    def start(self, scores):
+        """Return where bins of rows with these scores start from."""
+        return np.zeros_like(scores) if self.zero else scores
+
+    def index(self, numbers, scores):
+        """Return the bin of each number with a score."""
+        bins = np.searchsorted(
+            self.edges[1:-1], numbers - self.start(scores), side="right"
+        )
+        return np.where(self.zero & (numbers <= -1), self.n - 1, bins)
 
 
 class _Numbers(OutcomeModel):
     """A number: slope; location, log spread, skewness and tails of the residuals of a line.
 
-    The log spread is linear in the score.
+    The log spread is linear in the score. If zero is a class, so are the log-odds that a number is
+    not zero, and the line is of the other numbers.
     """
 
     parts, learned = _NUMBER_PARTS, 0.8
@@ -271,7 +307,9 @@ class _Numbers(OutcomeModel):
     def __init__(self, table, numbers, mean_sd, n_rows, deviation):
         self.numbers = numbers
         of_location = np.hypot(0.15, min(mean_sd / numbers.unit, 1.5))
-        self.others = (0.0, -0.2, 0.0, 0.0, 0.0), (of_location, 0.6, *_SHAPES, _TREND)
+        of_location = _OF_OTHERS if numbers.zero else of_location
+        means, sds = [0.0, -0.2, 0.0, 0.0, 0.0], [of_location, 0.6, *_SHAPES, _TREND]
+        self.others = means + [0.0, 0.0] * numbers.zero, sds + list(_OF_ZEROS) * numbers.zero
         inside = np.diff(numbers.edges)[:, np.newaxis] * np.arange(self.parts) / self.parts
         inside = inside + numbers.edges[:-1, np.newaxis]
         self.edges = np.append(inside.ravel(), numbers.edges[-1])
@@ -287,16 +325,24 @@ class _Numbers(OutcomeModel):
         return _log_density(effects, spread / whole, *_OF_NUMBERS) + change
 
     def outcomes(self, t, x, density):
-        effect, location, spread, skewness, tails, trend = t[:, EFFECT:].T[..., np.newaxis]
+        columns = t[:, EFFECT:].T[..., np.newaxis]
+        effect, location, spread, skewness, tails, trend, *zeros = columns
         spread = spread + trend * np.clip(x, -_FARTHEST, _FARTHEST)
-        # Difference between the line's prediction and the score, in units of numbers.
-        ahead = (self.numbers.mean - self.bins.scores) / self.numbers.unit
+        # Difference between the line's prediction and the start of bins, in units of numbers.
+        numbers = self.numbers
+        middle = 2 * 0.5**numbers.power - 1 if numbers.zero else numbers.mean
+        ahead = (middle - numbers.start(self.bins.scores)) / numbers.unit
         ahead = ahead + location + effect * self.bins.unit / self.numbers.unit * x
         edges = (self.edges / self.numbers.unit)[:, np.newaxis] - ahead[:, np.newaxis]
         away = np.exp(tails)[:, np.newaxis] * np.arcsinh(edges / np.exp(spread)[:, np.newaxis])
         below = ndtr(np.sinh(away - skewness[:, np.newaxis]))
         below[:, 0], below[:, -1] = 0, 1
-        return np.maximum(np.diff(below, axis=1), 1e-12)
+        shares = np.maximum(np.diff(below, axis=1), 1e-12)
+        if not zeros:
+            return shares
+        others = expit(zeros[0] + zeros[1] * np.clip(x, -_FARTHEST, _FARTHEST))[:, np.newaxis]
+        same = np.repeat(1 - others, self.parts, axis=1) / self.parts
+        return np.concatenate([others * shares, same], axis=1)
 
     def optimism(self, t, rows):
         left = self.numbers.unit**2 * np.exp(2 * t[:, EFFECT + 2])
@@ -322,7 +368,10 @@ def number_claims(table, numbers, mean_sd, n_rows, deviation):
     model = _Numbers(table, numbers, mean_sd, n_rows, deviation)
     _, rows = posterior_rows(model)
     scores = model.bins.scores
-    numbers_of_cells = np.clip(np.add.outer(model.residuals, scores), -1, 1)
+    numbers_of_cells = np.clip(np.add.outer(model.residuals, numbers.start(scores)), -1, 1)
+    if numbers.zero:
+        zeros = np.full((model.parts, len(scores)), -1.0)
+        numbers_of_cells = np.concatenate([numbers_of_cells, zeros])
     n = rows.sum(axis=(1, 2))
     x = rows.sum(axis=1) @ scores / n
     xx = rows.sum(axis=1) @ scores**2 / n - x**2
@@ -338,9 +387,13 @@ def number_claims(table, numbers, mean_sd, n_rows, deviation):
     left = uu - 2 * slope * xu + slope**2 * xx + off**2
     # The mean of the numbers was also measured by itself. The table knows it less well if many
     # numbers are equal: a model of residuals does not know where in a bin they are.
-    known = u.var() / max(u.var() + mean_sd**2, TINY)
+    unknown = u.var() + _MISFIT**2 * uu.mean()
+    known = unknown / max(unknown + mean_sd**2, TINY)
     shift = known * (numbers.mean - mean_u)
     intercept = float(mean_u + shift - slope * mean_x)
+    if numbers.zero:
+        shift = shift / np.maximum(1 - rows[:, -model.parts :].sum() / rows.sum(), 0.05)
+        shift = np.where(np.arange(len(numbers_of_cells)) < len(model.residuals), shift, 0.0)
     groups = model.bins.n, PARTS
     cells = [
         of_cells.reshape(-1, *groups).transpose(1, 2, 0)

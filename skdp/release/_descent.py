@@ -86,7 +86,9 @@ class Descent(Part):
         if self.table is not None:
             n = len(self.table.counts)
             require(
-                n == self._n_outcomes(release.statistics), f"{name}.table", "must fit outcomes"
+                n == self._n_outcomes(release.statistics) + release.outcome.zero,
+                f"{name}.table",
+                "must fit outcomes",
             )
 
     def _n_outcomes(self, statistics):
@@ -109,7 +111,7 @@ class Descent(Part):
         if statistics.kind == "number":
             mean, n = _mean_place(statistics), float(sums.row_counts.sum())
             mean_sd = 2 * noise / n * np.hypot(mean, 1 - mean)
-            bins = NumberBins.of(2 * mean - 1)
+            bins = NumberBins.of_sums(sums, len(self.table.counts) % 2 == 1)
             return number_claims(self.table, bins, float(mean_sd), n, float(np.sqrt(2) * noise))
         if len(counts) == 2:
             return class_claims(self.table, counts, noise)

@@ -121,6 +121,11 @@ class NumberDistribution(Part):
         return np.interp(places, self.predictions, self.residuals[:, k])
 
     @property
+    def symmetric(self) -> bool:
+        """Whether positive and negative residuals are equally large, as normal ones."""
+        return np.allclose(self.residuals, -self.residuals[:, ::-1])
+
+    @property
     def deviation(self) -> float:
         """Standard deviation for which normal 80% intervals hold 80% of the numbers."""
         away = np.abs(self.residuals).ravel()

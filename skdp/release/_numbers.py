@@ -74,7 +74,9 @@ class NumberForecast:
             return outcome.decode(np.clip(places, 0, 1)[:, np.newaxis])
 
         decode = partial(in_units, outcome)
-        return cls(places, wider, distribution, decode, rounded, not outcome.log)
+        # Without a table that counts zeros, the mean is the prediction.
+        is_linear = not outcome.log and (not outcome.zero or distribution.symmetric)
+        return cls(places, wider, distribution, decode, rounded, is_linear)
 
     def quantile(self, level):
         """Return a quantile of each number, rounded to its steps if it has any."""
