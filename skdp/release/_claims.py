@@ -288,9 +288,7 @@ class NumberBins:
 
     def index(self, numbers, scores):
         """Return the bin of each number with a score."""
-        bins = np.searchsorted(
-            self.edges[1:-1], numbers - self.start(scores), side="right"
-        )
+        bins = np.searchsorted(self.edges[1:-1], numbers - self.start(scores), side="right")
         return np.where(self.zero & (numbers <= -1), self.n - 1, bins)
 
 

@@ -141,6 +141,14 @@ class NumberDistribution(Part):
         of_level = [np.interp(level, LEVELS, residuals) for residuals in self.residuals]
         return places + wider * np.interp(places, self.predictions, of_level)
 
+    def sample(self, places: np.ndarray, random_state: Any) -> np.ndarray:
+        """Return random rescaled numbers of predictions."""
+        levels = np.searchsorted(np.cumsum(_SHARES)[:-1], random_state.random_sample(len(places)))
+        drawn = places.copy()
+        for k in np.unique(levels):
+            drawn[levels == k] += self._residual(places[levels == k], k)
+        return drawn
+
     def summary(self, decode: Callable, r2: float, of_r2: Sequence[float]) -> tuple:
         """Return the mean of a function of the number, and its R².
 

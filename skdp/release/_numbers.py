@@ -29,10 +29,11 @@ NUMBER_ADVICE = (
 )
 
 
-def in_units(outcome, places):
+def in_units(outcome, places, step=None):
     """Return rescaled numbers in the unit of the outcome."""
-    # Predictions need not be whole steps.
-    return replace(outcome, step=None).decode(np.clip(places, 0, 1)[:, np.newaxis])
+    # Means need not be whole steps. What rounding separates from a bound lies at the bound.
+    inside = np.clip(np.round(places, 12), 0, 1)
+    return replace(outcome, step=step).decode(inside[:, np.newaxis])
 
 
 @dataclass(frozen=True)
@@ -69,11 +70,8 @@ class NumberForecast:
     @classmethod
     def of(cls, outcome, places, wider, distribution):
         """Return the forecast of an outcome with bounds."""
-
-        def rounded(places):
-            return outcome.decode(np.clip(places, 0, 1)[:, np.newaxis])
-
         decode = partial(in_units, outcome)
+        rounded = partial(in_units, outcome, step=outcome.step)
         # Without a table that counts zeros, the mean is the prediction.
         is_linear = not outcome.log and (not outcome.zero or distribution.symmetric)
         return cls(places, wider, distribution, decode, rounded, is_linear)
@@ -163,9 +161,9 @@ class NumberPrediction(ClassPrediction):
 
     def sample(self, release: Any, rows: np.ndarray, random_state: Any) -> np.ndarray:
         """Return random numbers given the rows: predictions plus residuals."""
-        places, spread = self.model.places(rows), np.sqrt(self.model.regression.variance[0])
-        places = np.clip(places + spread * random_state.standard_normal(len(rows)), 0, 1)
-        return release.outcome.decode(places[:, np.newaxis])
+        distribution = self.model.regression.distribution
+        places = distribution.sample(self.model.places(rows), random_state)
+        return in_units(release.outcome, places, release.outcome.step)
 
     def contrast(self, release: Any, positive: Any) -> np.ndarray:
         """Return the one weight of the one term."""

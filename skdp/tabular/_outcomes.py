@@ -641,8 +641,8 @@ def outcome_from(description: Any) -> Outcome:
         )
     raise ValueError(
         "The 'outcome' must be a mapping such as {'type': 'number', 'low': 0, 'high': 80}, "
-        "optionally with 'log', 'step' and 'zero', or {'type': 'event', 'horizon': 365}, optionally with "
-        "columns 'event' and 'time', an 'event_value' and 'competing' values, got "
+        "optionally with 'log', 'step' and 'zero', or {'type': 'event', 'horizon': 365}, "
+        "optionally with columns 'event' and 'time', an 'event_value' and 'competing' values, got "
         f"{description!r:.200}."
     )
 
