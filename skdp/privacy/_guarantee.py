@@ -738,6 +738,17 @@ class PrivacyGuarantee:
         return definitions(self._facts())
 
 
+def below_sum(total, guarantees):
+    """Return why a joint ε is less than the sum of its parts, in a few words, or ""."""
+    parts = [guarantee.epsilon for guarantee in guarantees]
+    if not parts or not total.epsilon < sum(parts) * (1 - 1e-9):
+        return ""
+    several = " + ".join(f"{part:g}" for part in parts)
+    if len(parts) > 4:
+        several = f"{sum(parts):g}, the sum of {len(parts)} releases"
+    return f"less than {several}, because Gaussian losses add up by their squares"
+
+
 def _least_delta(claims, epsilon):
     """Return the smallest δ that is known to hold, without a warning about its precision."""
     mechanisms, stated = claims
