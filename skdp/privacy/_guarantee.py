@@ -674,6 +674,13 @@ class PrivacyGuarantee:
         return "people" if self.unit == "group" else "rows"
 
     @property
+    def amount(self) -> str:
+        """Its ε and δ, and what they protect, in a few words."""
+        delta = f", delta {self.delta:g}" if self.delta else ""
+        unit = "person" if self.unit == "group" else self.unit
+        return f"epsilon {self.epsilon:g}{delta} per {unit}"
+
+    @property
     def noun(self) -> str:
         """str: the unit in one word, such as "person"."""
         return UNITS[self.unit].noun
