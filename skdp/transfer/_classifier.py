@@ -13,8 +13,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from skdp.membership import WideCDMMAClassifier
-from skdp.privacy import PrivacyGuarantee
 from skdp.tabular import canonical, explain_prediction, spelled_as
 from skdp.transfer._base import TransferEstimator
 from skdp.transfer._noise_aware import NOISE_AWARE
@@ -328,20 +326,6 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
 
     _kind = "class"
 
-    classes_: np.ndarray
-    transduction_: np.ndarray
-    label_distributions_: np.ndarray
-    history_: dict[str, list[Any]]
-    source_weight_: float
-    label_sampling_: str | None
-    class_weight_: np.ndarray
-    n_iter_: int
-    target_classifier_: WideCDMMAClassifier | None
-    model_: Any
-    guarantee_: PrivacyGuarantee | tuple[PrivacyGuarantee, ...] | None
-    n_features_in_: int
-    feature_names_in_: np.ndarray
-
     def __init__(
         self,
         source: Any = None,
@@ -431,8 +415,9 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         """
         strategy = _STRATEGIES[self.strategy]
         releases, X = self._read(X, y, strategy)
-        settings = {"unlabeled": self.unlabeled, "strategy": strategy}
-        self.classes_, labels = encode_labels(y, len(X), releases, **settings)
+        self.classes_, labels = encode_labels(
+            y, len(X), releases, unlabeled=self.unlabeled, strategy=strategy
+        )
         random_state = check_random_state(self.random_state)
         schedule = SelfTrainingSchedule() if self.self_training is None else self.self_training
         training = schedule.resolve(
@@ -459,8 +444,8 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
             result = strategy.learn(task, training)
         except np.linalg.LinAlgError as error:
             raise ValueError(
-                f"Input X has magnitudes up to {np.abs(X).max():g}, too far from those of the "
-                "source for floating-point arithmetic. Scale it as the source's rows were."
+                f"X has magnitudes up to {np.abs(X).max():g}, too far from the source's. Scale it "
+                "alike."
             ) from error
         result = with_prior(result, task, prior)
         n_labels = int((labels >= 0).sum())
@@ -647,7 +632,7 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
 
 def _warn_of_source(model):
     """Warn if labels indicate that a source does not help, or is wrong."""
-    if model.source_weight < model.min_source_weight:
+    if model.ignores_source:
         finding = "favor the model learned from the target alone"
     elif model.is_contradicted:
         finding = "contradict the source, which was corrected by them"
@@ -655,6 +640,5 @@ def _warn_of_source(model):
         return
     warn(
         f"The labeled rows {finding}: the source has a weight of {model.source_weight:.2f}. Check "
-        "that its columns, their units and its classes mean the same here, see report() for the "
-        "weight of each part and its loss on the labels, or use no source (source=None)."
+        "columns, units and classes, see report(), or use source=None."
     )

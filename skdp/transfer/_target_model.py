@@ -20,8 +20,6 @@ from skdp.utils._linalg import TINY
 _OWN_DEVIATION = 0.5
 # Relative variation below which columns are treated as constant; rule of thumb.
 _MIN_VARIATION = 1e-5
-# Largest number of labeled rows used for the reported log-likelihoods.
-_MOST_REPORTED = 2000
 # Candidates with less weight are left out of predictions.
 _NO_WEIGHT = 1e-6
 # Kinds of candidates around a source, besides the unchanged source.
@@ -288,10 +286,7 @@ class Contribution:
         Log-odds of its evidence, compared with the first part.
 
     log_likelihood : float, default=nan
-        Mean log-likelihood of the labels, each predicted from the others.
-
-    difference, standard_error : float, default=nan
-        Difference of ``log_likelihood`` from the first part, and its standard error.
+        Mean log-likelihood of the labels, each predicted from those before it.
     """
 
     name: str
@@ -299,22 +294,11 @@ class Contribution:
     weight: float
     log_odds: float = np.nan
     log_likelihood: float = np.nan
-    difference: float = np.nan
-    standard_error: float = np.nan
 
 
 def _side_of(source_weight):
     """Return the side of a part with a given weight of the source."""
     return {0.0: "target", 1.0: "source"}.get(source_weight, "both")
-
-
-def compared(log_likelihood, reference):
-    """Return the mean log-likelihood, its difference to a reference, and the standard error."""
-    if not len(log_likelihood):
-        return (np.nan,) * 3
-    more = log_likelihood - reference
-    error = more.std(ddof=1) / np.sqrt(len(more)) if len(more) > 1 else np.nan
-    return float(log_likelihood.mean()), float(more.mean()), float(error)
 
 
 @dataclass(frozen=True)
@@ -326,23 +310,24 @@ class Candidate:
     name : str
         Name of its kind; the report has one row for each name.
 
-    source : int
-        Index of the source that its prior is centered on.
+    source : Source
+        The source that its prior is centered on.
 
     posterior : Posterior
 
-    log_odds : float
-        Logarithm of its prior probability times its evidence, up to a constant.
-
-    held_out : ndarray of shape (n_reported,)
-        Log-likelihood of held-out labeled rows or events.
+    log_prior : float
+        Logarithm of its prior probability, up to a constant.
     """
 
     name: str
-    source: int
+    source: Source
     posterior: Posterior
-    log_odds: float
-    held_out: np.ndarray
+    log_prior: float
+
+    @property
+    def log_odds(self) -> float:
+        """Logarithm of its prior probability times its evidence, up to a constant."""
+        return self.log_prior + self.posterior.log_evidence
 
 
 class TargetModel:
@@ -355,8 +340,8 @@ class TargetModel:
     likelihoods : list
         Likelihood of the outcomes for each source.
 
-    n_reported : int
-        Number of outcomes.
+    n_labels : int
+        Number of informative outcomes.
 
     tells : bool
         Whether outcomes are informative enough to change the sources.
@@ -374,22 +359,23 @@ class TargetModel:
     own_unit = 1.0
     _around: Any  # a release's predictions, and settings of its Source
 
-    def __init__(self, sources, likelihoods, n_reported, *, tells):
+    def __init__(self, sources, likelihoods, n_labels, *, tells):
         self.sources, self.likelihoods = sources, likelihoods
-        step = slice(None, None, max(-(-n_reported // _MOST_REPORTED), 1))
-        self.candidates = []
-        for k, (source, likelihood) in enumerate(zip(sources, likelihoods, strict=True)):
-            for name, probability, mean, deviations in source.priors(tells=tells):
-                if not probability:
-                    continue
-                posterior = likelihood.posterior(mean, deviations)
-                log_odds = np.log(source.probability * probability) + posterior.log_evidence
-                held_out = likelihood.held_out(posterior, step)
-                self.candidates.append(Candidate(name, k, posterior, float(log_odds), held_out))
+        self.candidates = [
+            Candidate(
+                name,
+                source,
+                likelihood.posterior(mean, deviations),
+                float(np.log(source.probability * probability)),
+            )
+            for source, likelihood in zip(sources, likelihoods, strict=True)
+            for name, probability, mean, deviations in source.priors(tells=tells)
+            if probability
+        ]
         self.weights = softmax([candidate.log_odds for candidate in self.candidates])
-        shares = [sources[candidate.source].source_weight for candidate in self.candidates]
+        shares = [candidate.source.source_weight for candidate in self.candidates]
         self.source_weight = float(min(self.weights @ shares, 1.0))  # in spite of rounding
-        self.contributions = self._contributions()
+        self.contributions = self._contributions(n_labels)
 
     @classmethod
     def sources_of(cls, named, n_shared, rows, *, any_label):
@@ -410,30 +396,27 @@ class TargetModel:
             sources.append(replace(sources[0], name=TARGET, predict=None, **changes))
         return sources
 
-    def _contributions(self) -> list[Contribution]:
+    def _contributions(self, n_labels) -> list[Contribution]:
         """Weight, evidence and log-likelihood of each kind of candidate."""
-        names = np.array([candidate.name for candidate in self.candidates])
-        log_odds = np.array([candidate.log_odds for candidate in self.candidates])
-        held_out = np.array([candidate.held_out for candidate in self.candidates])
-        parts, first = [], None
-        for name in dict.fromkeys(names.tolist()):
-            kind = names == name
-            total = logsumexp(log_odds[kind])
-            odds = log_odds[kind][:, np.newaxis] - total
-            likely = total, logsumexp(held_out[kind] + odds, axis=0)
-            first = likely if first is None else first
-            source = self.sources[self.candidates[int(kind.argmax())].source]
-            side = "both" if ", own " in name else _side_of(source.source_weight)
-            weight = float(min(self.weights[kind].sum(), 1.0))
-            compare = compared(likely[1], first[1])
-            parts.append(Contribution(name, side, weight, float(total - first[0]), *compare))
+        parts: list[Contribution] = []
+        pairs = list(zip(self.candidates, self.weights, strict=True))
+        first = None
+        for name in dict.fromkeys(candidate.name for candidate in self.candidates):
+            kind = [(candidate, weight) for candidate, weight in pairs if candidate.name == name]
+            odds = logsumexp([candidate.log_odds for candidate, _ in kind])
+            evidence = odds - logsumexp([candidate.log_prior for candidate, _ in kind])
+            first = odds if first is None else first
+            side = "both" if ", own " in name else _side_of(kind[0][0].source.source_weight)
+            weight = float(min(sum(weight for _, weight in kind), 1.0))
+            likely = float(evidence / n_labels) if n_labels else np.nan
+            parts.append(Contribution(name, side, weight, float(odds - first), likely))
         return parts
 
     def _kept(self):
         """Yield each source with its likelihood and its candidates with nonzero weight."""
-        for k, (source, likelihood) in enumerate(zip(self.sources, self.likelihoods, strict=True)):
+        for source, likelihood in zip(self.sources, self.likelihoods, strict=True):
             pairs = zip(self.candidates, self.weights, strict=True)
-            kept = [(c.posterior, w) for c, w in pairs if c.source == k and w > _NO_WEIGHT]
+            kept = [(c.posterior, w) for c, w in pairs if c.source is source and w > _NO_WEIGHT]
             if kept:
                 yield source, likelihood, kept
 

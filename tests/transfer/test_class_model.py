@@ -126,14 +126,16 @@ def test_probabilities_are_moderated_of_two_classes_alone(n_classes, rng, make_t
 
 @pytest.mark.parametrize(
     ("agrees", "calibrated", "log_share"),
-    [(True, True, 3.0), (False, True, -6.0), (False, False, 0.0)],
+    [(True, True, 3.0), (False, True, -6.0), (False, False, 3.0)],
 )
 def test_self_training_enters_as_it_is(agrees, calibrated, log_share, rng, make_task):
     task, terms, predict = target(rng, 3, make_task)
     logs = log_softmax(9 * np.eye(3)[predict(task.X).argmax(axis=1)], axis=1)
     if not agrees:
         logs = logs[:, [1, 2, 0]]
-    own = SimpleNamespace(scores=lambda rows: 7 * predict(rows) + 1.0, source_weight=0.4)
+    own = SimpleNamespace(
+        log_posteriors=lambda rows: log_softmax(7 * predict(rows), axis=1), source_weight=0.4
+    )
     trained = SimpleNamespace(model=own, log_posteriors=logs)
     source = Source("source", 1.0, predict, terms, class_beliefs(task))
     entered = trained_source(trained, np.exp(predict(task.X)), calibrated)
