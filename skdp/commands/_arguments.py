@@ -198,8 +198,8 @@ def drafted(frame, note, **settings):
     )
     faults = unfit_columns(frame[[name for name in frame.columns if name not in passed]])
     lines = [
-        f"Numbers in {listed(names)} have decimal commas, thousands separators or currency "
-        f"signs: add {advice}."
+        f"Numbers in {listed(names)} have decimal commas, thousands separators, currencies or a "
+        f"minus sign behind: add {advice}."
         for advice, names in signs.items()
     ]
     lines += faults.values()

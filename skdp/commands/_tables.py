@@ -18,12 +18,10 @@ from pathlib import Path
 import pandas as pd
 
 from skdp.tabular import (
-    ALIKE,
-    MONEY,
     Vocabulary,
     canonical,
     missing_values,
-    number_pattern,
+    number_reader,
     numbers,
     same_spelling,
 )
@@ -76,6 +74,13 @@ def add_table_options(parser, *, drop=False):
         help="thousands separator of numbers in text, such as ',' in 51,383.86",
     )
     reading.add_argument(
+        "--units",
+        metavar="TEXTS",
+        type=_marks,
+        default=[],
+        help="units to remove from numbers, such as --units=km,%%",
+    )
+    reading.add_argument(
         "--missing",
         metavar="TEXTS",
         type=_marks,
@@ -102,7 +107,17 @@ def add_table_options(parser, *, drop=False):
 
 def table_options(arguments):
     """Return the options of :func:`read_table` from the arguments."""
-    names = ("sep", "decimal", "thousands", "missing", "skip", "encoding", "sheet", "drop")
+    names = (
+        "sep",
+        "decimal",
+        "thousands",
+        "units",
+        "missing",
+        "skip",
+        "encoding",
+        "sheet",
+        "drop",
+    )
     return {name: vars(arguments)[name] for name in names if name in arguments}
 
 
@@ -112,6 +127,7 @@ def read_table(
     sep=None,
     decimal=".",
     thousands=None,
+    units=(),
     missing=(),
     skip=0,
     encoding=None,
@@ -148,8 +164,8 @@ def read_table(
     frame = frame[[name for name in frame.columns if name not in set(drop)]] if drop else frame
     if not len(frame):
         raise ValueError(f"{path!r} has no rows below its header. Name a table with rows.")
-    if thousands or decimal == ",":
-        frame = frame.map(_point_writer(decimal, thousands or "."))
+    if thousands or units or decimal == ",":
+        frame = frame.map(_point_writer(decimal, thousands or "." * (decimal == ","), units))
     return frame.mask(frame.apply(Vocabulary(missing).codes) >= 0, None) if missing else frame
 
 
@@ -266,7 +282,7 @@ def _inferred(values):
 
 
 def _marks(text):
-    """Return the marks of missing cells in a list with commas."""
+    """Return the texts in a list with commas."""
     return [composed(mark.strip()) for mark in text.split(",") if mark.strip()]
 
 
@@ -332,15 +348,13 @@ def _check_names(names, path, hint):
         raise ValueError(f"{path!r} has no names for most of its columns in its first line.{hint}")
 
 
-def _point_writer(decimal, thousands):
+def _point_writer(decimal, thousands, units):
     """Return a function that rewrites numbers with these signs with a decimal point."""
-    pattern = number_pattern(decimal, thousands)
-    dropped = f"{ALIKE.get(thousands, thousands)}{MONEY} "
-    signs = str.maketrans({decimal: ".", **dict.fromkeys(dropped)})
+    read = number_reader(decimal, thousands, units)
 
     def with_point(value):
-        is_number = isinstance(value, str) and pattern.fullmatch(value)
-        return value.translate(signs) if is_number else value
+        number = read(value) if isinstance(value, str) else None
+        return value if number is None else number
 
     return with_point
 

@@ -58,7 +58,7 @@ class _Group:
     spreads: dict
 
     def total(self, column):
-        """Return Σu of a column and Σ1, as coefficients of sums and count."""
+        """Return the weights w with Σu = Σ w[k] · sums[k] + w[None] · count, for u of a column."""
         return {column: 1.0, None: float(self.center[column])}
 
     def interval(self, numerator, denominator, confidence, *, variance=None):
@@ -152,7 +152,7 @@ def _columns(release):
 
 
 def _scales(release):
-    """Return the values of encoded columns at which u is 0 and 1."""
+    """Return low and high of each encoded column: u = (value − low) / (high − low)."""
     if release.encoder is None and release.statistics is not None:
         basis = release.statistics.basis
         return basis.low[basis.linear], basis.high[basis.linear]

@@ -188,6 +188,7 @@ def _check_lengths(wanted, content, name, lengths):
 
 
 def _length(token, lengths):
+    """Return the length that a token stands for; an unknown name stays text, for messages."""
     if token.isdigit():
         return int(token)
     if token.startswith("tri("):

@@ -143,7 +143,7 @@ def limited_scores(scores: np.ndarray, class_counts: np.ndarray) -> np.ndarray:
 def tempered_scores(
     scores: np.ndarray, class_counts: np.ndarray, confidence: float | np.ndarray
 ) -> np.ndarray:
-    """Return limited log-posteriors at a share of their distance from the class frequencies.
+    """Return log frequencies plus a share of how far limited log-posteriors differ from them.
 
     Parameters
     ----------

@@ -32,7 +32,6 @@ from skdp.source._integers import (
     WEIGHT_GRID,
     IntegerMap,
     RowGrid,
-    integer_weights,
     squared_norms,
 )
 from skdp.source._linear_model import LinearModel, StatisticsModel, is_narrow, perturb_sums
@@ -47,7 +46,7 @@ _SUMS, _COUNTS, _EXITS = 0.18, 0.05, 0.08
 # longer: the square of a number, uniform over [-1, 1], or of a cosine is at most three times its
 # expectation.
 _RADIUS = np.sqrt(3.0)
-_LEAST_STEPS, _MOST_STEPS = 3, 200
+_LEAST_STEPS, MOST_STEPS = 3, 200
 _TAIL = 0.5
 # Largest μ by which functions are chosen: about that of ε = 10.
 _MOST_DISTANCE = 2.0
@@ -119,7 +118,7 @@ class GradientModel(StatisticsModel):
         numbers = n_scores * (max(of.n_basis for of in grid.descents) + 1)
         largest = max(of.sensitivity for of in grid.descents)
         left = 1 - sum(share.fraction for share in shares.values())
-        shares["gradients"] = Share(left - CLAIMS_SHARE, numbers, largest, _MOST_STEPS)
+        shares["gradients"] = Share(left - CLAIMS_SHARE, numbers, largest, MOST_STEPS)
         shares["claims"] = Share(CLAIMS_SHARE, MOST_CELLS, ROW)
         return shares
 
@@ -154,8 +153,8 @@ def number_of_steps(problem, grid, distance):
     If the limit on their number makes steps too few, they are up to twice as long.
     """
     wanted = problem.length * _signal(problem, grid, distance)
-    return int(np.clip(wanted, _LEAST_STEPS, _MOST_STEPS)), problem.rate * np.clip(
-        wanted / _MOST_STEPS, 1, 2
+    return int(np.clip(wanted, _LEAST_STEPS, MOST_STEPS)), problem.rate * np.clip(
+        wanted / MOST_STEPS, 1, 2
     )
 
 
@@ -210,22 +209,27 @@ class EncodedRows:
 
     def scored(self, weights: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
         """Yield the same with scores, bit for bit independent of other rows."""
-        units = self.grid.radius, self.grid.radius * self.grid.constant
-        scores = IntegerMap.nearest(weights[:-1] * units[0], weights[-1] * units[1])
-        scale = 2.0 ** -(scores.bits + GRID_BITS)
+        scores = exact_scores(self.grid, weights)
         for Q, outcomes, limits in self:
-            yield Q, scores.scaled(Q) * scale, outcomes, limits
+            yield Q, scores(Q), outcomes, limits
 
     def _encoded(self):
-        for Q, outcomes, sizes in self._rows.chunks(self.grid):
+        for Q, outcomes, weights in self._rows.weighted_chunks(self.grid):
             # The norm of a row with its constant; the sensitivity is this times the residual.
             norms = np.sqrt(squared_norms(Q) + self.grid.constant**2)
             largest = self.grid.sensitivity * SLACK**2 / norms
-            weights = integer_weights(sizes, len(Q))
             for start in range(0, len(Q), _ROWS):
                 part = slice(start, start + _ROWS)
                 # Whole numbers below 2²⁴.
                 yield Q[part].astype(np.float32), outcomes[part], (largest[part], weights[part])
+
+
+def exact_scores(grid, weights):
+    """Return a function of encoded rows: their scores, each bit for bit of its row alone."""
+    units = grid.radius, grid.radius * grid.constant
+    scores = IntegerMap.nearest(weights[:-1] * units[0], weights[-1] * units[1])
+    scale = 2.0 ** -(scores.bits + GRID_BITS)
+    return lambda Q: scores.scaled(Q) * scale
 
 
 def score_table(encoded, problem, weights, freedom, queries):

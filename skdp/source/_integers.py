@@ -250,7 +250,7 @@ class ExactSums:
 
     Attributes
     ----------
-    counts : ndarray of shape (n_classes,), dtype int64
+    counts : ndarray of shape (n_cells,), dtype int64
         In steps of 2^-30 of a row.
 
     sums : ndarray of shape (n_classes, n_basis), dtype int64

@@ -1,4 +1,4 @@
-"""The perturbation of private rows: the only step that sees them."""
+"""Noise on the rows and labels of :class:`DPSource`; for noise on sums, see ``skdp.noise``."""
 
 from dataclasses import dataclass, replace
 from typing import Any

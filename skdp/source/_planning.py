@@ -88,8 +88,9 @@ class ReleasePlan:
         Returns
         -------
         epsilon : Series
-            By effects and number of rows, interpolated between the planned values on a logarithmic
-            scale; infinite where none of them reaches it.
+            By effects (how strongly columns predict) and number of rows, interpolated between the
+            planned values on a logarithmic scale. Infinite where none of them reaches it; the
+            smallest planned value where that one suffices.
 
         Examples
         --------
@@ -226,16 +227,16 @@ def _line(line, kind):
     return "  ".join(parts) + ("" if line["worth"] else no_worth)
 
 
-def _crossing(amounts, areas, wanted):
-    """Return the interpolated amount at which areas first reach the wanted one."""
+def _crossing(amounts, figures, wanted):
+    """Return the interpolated amount at which figures first reach the wanted one."""
     order = np.argsort(amounts)
-    amounts, areas = np.log(amounts[order]), np.maximum.accumulate(areas[order])
-    if areas[-1] < wanted:
+    amounts, figures = np.log(amounts[order]), np.maximum.accumulate(figures[order])
+    if figures[-1] < wanted:
         return inf
-    if areas[0] >= wanted:
+    if figures[0] >= wanted:
         return float(np.exp(amounts[0]))
-    k = int(np.argmax(areas >= wanted))
-    share = (wanted - areas[k - 1]) / (areas[k] - areas[k - 1])
+    k = int(np.argmax(figures >= wanted))
+    share = (wanted - figures[k - 1]) / (figures[k] - figures[k - 1])
     return float(np.exp(amounts[k - 1] + share * (amounts[k] - amounts[k - 1])))
 
 

@@ -194,6 +194,10 @@ class WhitenedRows:
             codes = self.codes[block].astype(np.float64)
             yield codes, self.class_indices[block], self.weights[block]
 
+    def weighted_chunks(self, grid):
+        """Yield the same for a descent, whose grid is in units of these rows."""
+        return self.chunks()
+
     def sums(self, groups, n_groups):
         """Return counts and sums of groups of rows, int64, in multiples of 2⁻²⁰ and 2⁻¹⁶."""
         counts = np.zeros(n_groups, dtype=np.int64)

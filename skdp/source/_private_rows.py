@@ -26,7 +26,7 @@ from skdp.source._door import (
     read_persons,
 )
 from skdp.source._gradient_model import GradientModel
-from skdp.source._integers import WEIGHT_GRID, ExactSums, RowGrid, chunk_rows
+from skdp.source._integers import WEIGHT_GRID, ExactSums, RowGrid, chunk_rows, integer_weights
 from skdp.source._linear_model import LinearModel, StatisticsModel, is_narrow
 from skdp.source._logistic_model import LogisticModel
 from skdp.source._mixtures_model import MixturesModel
@@ -307,6 +307,11 @@ class PrivateRows:
             chunk_rows(grid.n_basis + self.outcome.n_cells)
         ):
             yield grid.quantise(X), class_indices, sizes
+
+    def weighted_chunks(self, grid):
+        """Yield the same with integer weights of rows in place of numbers of rows."""
+        for Q, class_indices, sizes in self.chunks(grid):
+            yield Q, class_indices, integer_weights(sizes, len(Q))
 
     def blocks(self, n):
         """Yield some of n rows each, their class indices, and their people's numbers of rows."""

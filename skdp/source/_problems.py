@@ -68,8 +68,8 @@ class Problem(ABC):
     scale, curvature, n_outcomes, n_fits = 1.0, 1.0, 2, 1.0
     first: np.ndarray | None = None
 
-    def __init__(self, sums, start):
-        self.n_rows, self.start = float(sums.row_counts.sum()), start
+    def __init__(self, counts, start):
+        self.n_rows, self.start = float(counts.sum()), start
 
     @abstractmethod
     def residuals(self, scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
@@ -97,7 +97,7 @@ class TwoClasses(Problem):
         # Halfway between 0 and the coefficients from the sums. In 24 cells that were not used to
         # choose this, log loss is .007 lower than with a start at 0, and AUC .007 higher; for
         # numbers, R² is lower.
-        super().__init__(sums, (start + np.diff(linear.intercepts)) / 2)
+        super().__init__(sums.row_counts, (start + np.diff(linear.intercepts)) / 2)
         self.first = np.diff(linear.coefficients, axis=0) / 2
         shares = sums.row_counts / sums.row_counts.sum()
         self.curvature = float(shares.prod())
@@ -116,10 +116,10 @@ class SeveralClasses(Problem):
 
     rate, n_outcomes = 3.0, 3
 
-    def __init__(self, sums):
-        log_odds = np.log(sums.row_counts)
-        super().__init__(sums, log_odds - log_odds.mean())
-        shares = sums.row_counts / sums.row_counts.sum()
+    def __init__(self, counts):
+        log_odds = np.log(counts)
+        super().__init__(counts, log_odds - log_odds.mean())
+        shares = counts / counts.sum()
         self.curvature = float((shares * (1 - shares)).mean())
         self.n_fits = len(shares) / 4
 
@@ -154,7 +154,7 @@ class Number(Problem):
 
     def __init__(self, sums):
         n_rows = sums.row_counts.sum()
-        super().__init__(sums, sums.row_counts[1:] / n_rows)
+        super().__init__(sums.row_counts, sums.row_counts[1:] / n_rows)
         deviation = np.sqrt(max(float(sums.squares[0]) / n_rows, _LEAST_DEVIATION**2))
         self.scale = min(_OF_NUMBERS * deviation, 0.5)
 
@@ -187,7 +187,9 @@ class Time(Problem):
         regression, hazards = of_sums.regression, of_sums.hazards
         # Halfway, as for two classes: concordance is .015 higher in 15 cells of four tables.
         half = hazards.slope / 2
-        super().__init__(statistics.sums, half * (regression.intercept - hazards.center))
+        super().__init__(
+            statistics.sums.row_counts, half * (regression.intercept - hazards.center)
+        )
         self.first = half * regression.coefficients[np.newaxis]
         self._exits = exits
         cumulative = np.cumsum(exits.hazards)
@@ -220,7 +222,7 @@ def problem_of(statistics):
         return Number(statistics.sums)
     if statistics.sums.counts.shape[1] == 2:
         return TwoClasses(statistics)
-    return SeveralClasses(statistics.sums)
+    return SeveralClasses(statistics.sums.row_counts)
 
 
 def _places(codes):

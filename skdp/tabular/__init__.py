@@ -30,11 +30,10 @@ from skdp.tabular._explanation import ColumnEffect, Explanation, explain_predict
 from skdp.tabular._mistakes import (
     ALIKE,
     MANY,
-    MONEY,
     is_record_number,
     missing_marks,
     number_forms,
-    number_pattern,
+    number_reader,
     odd_rows,
     same_spelling,
 )

@@ -4,6 +4,7 @@ Findings are exact: show them on the owner's screen only.
 """
 
 import os
+import shlex
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from skdp.tabular._columns import (
     mostly_far_outside,
     values_outside,
 )
+from skdp.tabular._leaks import repeated_outcome
 from skdp.tabular._mistakes import (
     FEW,
     MANY,
@@ -263,7 +265,7 @@ def check_table(
     >>> [finding.name for finding in report.stops]
     ['temperature:clipped']
     >>> print(report.stops[0].text)
-    200 of 200 values (100.0 %) lie outside 30 to 45. Are they in other units?
+    200 of 200 values (100.0%) lie outside 30 to 45. Are they in other units?
     """
     schema = as_schema(schema)
     outcome, of_outcome = schema.outcome, schema.outcome.label_columns(label, "check_table")
@@ -284,12 +286,8 @@ def check_table(
             listed_ones, fate = column.categories, "count as missing"
             of_column = [*_listing_findings(column.name, cells, n_given, listed_ones, fate)]
         findings += [*of_column, *_absence_findings(column, missing)]
-        if of_outcome and is_known_after(column.name):
-            text = (
-                "Its name suggests that it is known only with the outcome, as a time of follow-up "
-                "or length of stay, and leaks it. If so, delete the column from the schema."
-            )
-            findings.append(TableFinding(column.name, "leak", text, False))
+        if of_outcome:
+            findings += _leak_findings(column, values, outcome, [frame[c] for c in of_outcome])
         if not of_column and not clipped:
             findings += _constant_findings(column, values, missing | unread)
         counts.append((column.name, int(missing.sum()), int(unread.sum()), clipped))
@@ -326,7 +324,7 @@ def _require_columns(frame, needed, schema, label, group):
 
 
 def _of(count, total, what="values"):
-    return f"{count:,} of {total:,} {what} ({count / total:.1%}".replace("%", " %") + ")"
+    return f"{count:,} of {total:,} {what} ({count / total:.1%})"
 
 
 def _is_many(count, total, share):
@@ -387,20 +385,38 @@ def _clipped_finding(column, values, outside):
 
 def _unread_findings(name, cells, n):
     """Yield findings about cells of a numeric column that are not numbers."""
-    signs, within, advice = number_forms(cells)
+    signs, extras, advice = number_forms(cells)
     if signs:
         text = (
-            f"{_of(signs, n)} have a decimal comma or thousands separators, and count as "
-            f"missing. Write them with a decimal point only, or add {advice}."
+            f"{_of(signs, n)} have a decimal comma, thousands separators, a currency or a minus "
+            "sign behind the number, and count as missing. Write them like -1234.5, or add "
+            f"{advice}."
         )
         yield TableFinding(name, "decimals", text, _is_many(signs, n, FEW))
     if len(cells) > signs:
-        some = f", {within:,} of them numbers with extra characters" if within else ""
-        text = (
-            f"{_of(len(cells) - signs, n)} are not numbers{some}, and count as missing. The most "
-            f"frequent: {most_frequent(cells)}.{_date_hint(cells)}"
-        )
+        text = f"{_of(len(cells) - signs, n)} are not numbers, and count as missing."
+        if extras:
+            shown = listed(extras.most_common(), 3, _counted if len(extras) > 1 else _quoted)
+            text += (
+                f" Of these, {extras.total():,} are numbers with {shown}: write the number "
+                f"alone, in the unit of the bounds{_unit_hint(extras)}."
+            )
+        text += f" The most frequent: {most_frequent(cells)}.{_date_hint(cells)}"
         yield TableFinding(name, "unread", text, _is_many(len(cells) - signs, n, MANY))
+
+
+def _counted(pair):
+    return f"{pair[0]!r:.20} ({pair[1]:,})"
+
+
+def _quoted(pair):
+    return f"{pair[0]!r:.20}"
+
+
+def _unit_hint(extras):
+    """Return the option that removes the unit of numbers, if all have the same one."""
+    (unit, *others), signs = extras, set("<>≤≥=~≈*,")
+    return "" if others or signs & set(unit) else f", or add --units={shlex.quote(unit)}"
 
 
 def _date_hint(cells):
@@ -438,6 +454,22 @@ def _absence_findings(column, missing):
             "allow missing values."
         )
         yield TableFinding(column.name, "missing", text, _is_many(count, n, MANY))
+
+
+def _leak_findings(column, values, outcome, labels):
+    """Yield a finding about a column that repeats the outcome, or is named as if it did."""
+    if repeats := repeated_outcome(column, values, outcome, labels):
+        text = (
+            f"{repeats}, like a column that is filled in with the outcome or later. If so, delete "
+            "it from the schema: it is unknown when a prediction is made."
+        )
+        yield TableFinding(column.name, "leak", text, True)
+    elif is_known_after(column.name):
+        text = (
+            "Its name suggests that it is known only with the outcome, like a time of follow-up "
+            "or a length of stay, and leaks it. If so, delete it from the schema."
+        )
+        yield TableFinding(column.name, "leak", text, False)
 
 
 def _constant_findings(column, values, absent):
@@ -561,7 +593,7 @@ def _horizon_findings(outcome, times, of_events):
         return
     horizon, (first, last) = outcome.horizon, np.quantile(times, [_EARLY, _NEARLY])
     if last < _EARLY * horizon or first > horizon:
-        side = "beyond" if first > horizon else f"below {_EARLY:.0%}".replace("%", " %") + " of"
+        side = "beyond" if first > horizon else f"below {_EARLY:.0%} of"
         text = f"Nearly all times are {side} the horizon {horizon:g}. Are they in its unit?"
         yield TableFinding(outcome.time, "bound", text, True)
     elif late := int((of_events > horizon).sum()):

@@ -246,7 +246,7 @@ def _fault(name, values):
     if odd := odd_numbers(values):
         return (
             f"has {len(odd)} texts such as {odd[0]!r:.50} among numbers; write them as numbers, "
-            "or name those of missing values (--missing)"
+            "or name units (--units) or marks of missing values (--missing)"
         )
     if is_numeric_dtype(values.dtype) and not is_bool_dtype(values.dtype):
         if not np.isfinite(numbers(values)).any():

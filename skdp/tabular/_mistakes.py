@@ -57,26 +57,44 @@ _TOTALS = {
     *("insgesamt", "zwischensumme", "somme", "suma", "totale", "totaal", "average", "mean"),
     *("mittelwert", "durchschnitt"),
 }
-# Signs of money, and signs between thousands that look alike.
-MONEY = "$€£"
+# Signs between thousands that look alike; signs and codes of money.
 ALIKE = {"'": "'’", " ": " \u00a0\u202f"}
+_MONEY = r"(?:[$€£]|EUR|USD|GBP|CHF|SEK|NOK|DKK|PLN|CZK|CAD|AUD|JPY)"
 
 
-def number_pattern(decimal, thousands):
-    """Return the pattern of a number with these signs, in front or behind with one of money."""
-    groups = rf"[1-9][0-9]{{0,2}}([{ALIKE.get(thousands, thousands)}][0-9]{{3}})+"
+def number_reader(decimal, thousands, units=()):
+    """Return a function from text to a plain number, such as '-1234.5', or None.
+
+    The text has these signs, and perhaps money, a unit or a minus sign in front or behind.
+    """
+    thousands = ALIKE.get(thousands, thousands or "")
+    groups = rf"[1-9][0-9]{{0,2}}([{thousands}][0-9]{{3}})+" if thousands else "[0-9]+"
     number = rf"(([0-9]*|{groups})[{decimal}][0-9]+|{groups}|[0-9]+)([eE][+-]?[0-9]+)?"
-    return re.compile(rf"\s*[+-]?[{MONEY}]?\s?{number}\s?[{MONEY}]?\s*")
+    money = rf"(?:{'|'.join([_MONEY, *map(re.escape, units)])})?\s?"
+    pattern = re.compile(
+        rf"\s*{money}(?P<sign>[+−-]?)\s?{money}(?P<number>{number})\s?"
+        rf"(?P<behind>-?)\s?{money}(?P<last>-?)\s*"
+    )
+    plain = str.maketrans({decimal: "."} | dict.fromkeys(thousands))
+
+    def read(text):
+        found = pattern.fullmatch(text)
+        signs = "".join(found.group("sign", "behind", "last")) if found else ""
+        if found is None or len(signs) > 1:
+            return None
+        return ("-" if signs in ("-", "−") else "") + found["number"].translate(plain)
+
+    return read
 
 
 # How the commands read numbers with other signs: 51,383.86, then 12,5 and 1.234,5, then others.
 _READINGS = {
-    "--thousands ','": number_pattern(".", ","),
-    "--decimal ','": number_pattern(",", "."),
-    '--thousands "\'"': number_pattern(".", "'"),
-    "--thousands ' '": number_pattern(".", " "),
-    "--decimal ',' --thousands \"'\"": number_pattern(",", "'"),
-    "--decimal ',' --thousands ' '": number_pattern(",", " "),
+    "--thousands ','": number_reader(".", ","),
+    "--decimal ','": number_reader(",", "."),
+    '--thousands "\'"': number_reader(".", "'"),
+    "--thousands ' '": number_reader(".", " "),
+    "--decimal ',' --thousands \"'\"": number_reader(",", "'"),
+    "--decimal ',' --thousands ' '": number_reader(",", " "),
 }
 # 12 and 12.5, which need none of them.
 _PLAIN = re.compile(r"\s*[+-]?[0-9]*\.?[0-9]+([eE][+-]?[0-9]+)?\s*")
@@ -88,6 +106,8 @@ _MARKS = {"ka", "na", "unbekannt", "keineangabe", "unknown", "notavailable", "mi
 _DATE = re.compile(
     r"\s*(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3\d{2}(\d{2})?)([T ].*)?\s*"
 )
+# The first number in a text, with its signs.
+_NUMBER = re.compile(r"[+-]?\d[\d.,]*")
 # 12 mg, < 0.3, 38,5°C, ~5, 120+, EUR 3,000.
 _WITH_TEXT = re.compile(
     r"([<>≤≥=~≈]*|[A-Z]{2,3}(?=\s))\s*[+-]?\d[\d.,]*\s*(\D{0,12}|[a-zA-Zµ%°/^*0-9.\s]{0,12})"
@@ -117,20 +137,24 @@ def is_record_number(name, values):
 def number_forms(values):
     """Count texts that only people read as numbers, and name the options to read them.
 
-    Counts texts with a decimal comma or thousands separators, then texts with a unit or "<".
+    The first count is of decimal commas, thousands separators, money and a minus sign behind.
+    Then a Counter has what is added to other numbers: units, percent signs, "<".
     """
     texts = Counter(value for value in as_elements(values).tolist() if isinstance(value, str))
-    others = {text: n for text, n in texts.items() if not _PLAIN.fullmatch(text)}
+    others = [text for text in texts if not _PLAIN.fullmatch(text)]
     read = {
-        option: {text for text in others if pattern.fullmatch(text)}
-        for option, pattern in _READINGS.items()
+        option: {text for text in others if reader(text) is not None}
+        for option, reader in _READINGS.items()
     }
     signs = set().union(*read.values())
     counts = {option: sum(texts[text] for text in found) for option, found in read.items()}
     best = [option for option, count in counts.items() if count == max(counts.values())]
     advice = " or ".join(o for o in best if o in ("--thousands ','", "--decimal ','")) or best[0]
-    within = (text for text in set(others) - signs if _WITH_TEXT.fullmatch(text.strip()))
-    return sum(texts[t] for t in signs), sum(texts[t] for t in within), advice
+    extras: Counter = Counter()
+    for text in set(others) - signs:
+        if _WITH_TEXT.fullmatch(text.strip()):
+            extras[" ".join(_NUMBER.sub(" ", text).split())] += texts[text]
+    return sum(texts[text] for text in signs), extras, advice
 
 
 def missing_marks(values):

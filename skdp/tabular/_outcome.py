@@ -177,13 +177,12 @@ def refused_kind(labels, kinds, problem):
 
 
 def require_alike(outcomes, is_alike):
-    """Raise ValueError with two texts unless the outcomes of all owners are of one kind."""
+    """Raise ValueError unless the outcomes of all owners are of one kind."""
     (owner, first), *others = outcomes.items()
     for other, outcome in others:
         if not is_alike(outcome):
             raise ValueError(
                 f"The outcome is {first.details} in {owner} and {outcome.details} "
-                f"in {other}, but must agree. Choose one kind of outcome, horizon, unit of time "
-                "and value of the event."
-                "to which all follow rows, and on how events are written."
+                f"in {other}, but must agree. Choose one kind of outcome; of times to an event, "
+                "also one horizon, unit of time and value of the event."
             )

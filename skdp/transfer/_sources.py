@@ -113,7 +113,7 @@ def as_release(source, strategy, *, kind="class"):
 
 
 def merged_groups(releases):
-    """Return releases, merged if possible, each with the numbers of its sources.
+    """Return releases, merged if possible, each with the list indices of its sources.
 
     A release so noisy that merging would lower the precision of the others stays separate.
     """
@@ -124,7 +124,7 @@ def merged_groups(releases):
         for n, (merged, numbers) in enumerate(groups):
             joint, other = merged.statistics, releases[k].statistics
             if merge_problem(merged, releases[k]) is None and joint.gains_by(other):
-                # The joint guarantee is computed by summed_guarantee.
+                # Sums merge only as disjoint; summed_guarantee computes the guarantee instead.
                 more = Release.merge([merged, releases[k]], disjoint=True)
                 groups[n] = (more, sorted([*numbers, k]))
                 break

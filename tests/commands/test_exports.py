@@ -122,8 +122,8 @@ def test_signs_between_thousands(tmp_path, run, monkeypatch):
     code, _, err = draft(run, "us.csv", label="died")
     assert code == 1
     assert (
-        "Numbers in 'value', 'paid' have decimal commas, thousands separators or currency signs: "
-        in err
+        "Numbers in 'value', 'paid' have decimal commas, thousands separators, currencies or a "
+        "minus sign behind: " in err
     )
     assert err.rstrip().endswith("add --thousands ','.")
     code, out, err = draft(run, "us.csv", "--thousands", ",", label="died")
@@ -136,9 +136,23 @@ def test_signs_between_thousands(tmp_path, run, monkeypatch):
     assert read_table("ch.csv", thousands="'")["x"].tolist() == ["51383.86", "51383", "5.5"]
     read = read_table("ch.csv", thousands=" ", decimal=",")
     assert read["y"].tolist() == ["1234.5", "1234", "7"]
-    money = pd.DataFrame({"x": ["$51,383.86", "-$5", "7 €", "USD 3"]})
+    money = pd.DataFrame(
+        {"x": ["$51,383.86", "-$5", "7 €", "USD 3", "€ -1", "3-", "-3-", "XYZ 3"]}
+    )
     money.to_csv("us.csv", index=False)
-    assert read_table("us.csv", thousands=",")["x"].tolist() == ["51383.86", "-5", "7", "USD 3"]
+    read = read_table("us.csv", thousands=",")["x"].tolist()
+    assert read == ["51383.86", "-5", "7", "3", "-1", "-3", "-3-", "XYZ 3"]
+    euros = pd.DataFrame(
+        {"n": 1, "x": ["1.234,50 €", "EUR -1.234,5", "12,00- EUR", "7,5 EUR-", "−3,5", "8 %"]}
+    )
+    euros.to_csv("eu.csv", index=False, sep=";")
+    read = read_table("eu.csv", sep=";", decimal=",")["x"].tolist()
+    assert read == ["1234.50", "-1234.5", "-12.00", "-7.5", "-3.5", "8 %"]
+    measured = pd.DataFrame({"n": 1, "x": ["1.300 km", "7,5km", "8 %", "3 m", "12"]})
+    measured.to_csv("km.csv", index=False, sep=";")
+    read = read_table("km.csv", sep=";", decimal=",", units=["km", "%"])["x"].tolist()
+    assert read == ["1300", "7.5", "8", "3 m", "12"]
+    assert read_table("km.csv", sep=";", units=["km"])["x"][0] == "1.300"
     with pytest.raises(ValueError, match="--thousands and --decimal are both ','"):
         read_table("ch.csv", thousands=",", decimal=",")
 

@@ -65,6 +65,7 @@ def visits(table):
     return table.assign(days=stops, start=np.where(np.arange(N) % 3, np.roll(stops, 1), 0))
 
 
+SWAP = str.maketrans(",.", ".,")
 ALL, THREE = np.arange(N), np.repeat(np.arange(80), 3)
 # Of each file: the change, what a draft says, and what the check finds; None where it reads right.
 FILES = {
@@ -112,8 +113,35 @@ FILES = {
     ),
     "EUR": (
         column("marker", lambda t: t["marker"].map(lambda x: f"EUR {1000 * x:,.0f}")),
-        "texts such as 'EUR 1",
+        "currencies or a minus sign behind: add --thousands ','",
+        "marker:decimals",
+    ),
+    "cents": (
+        column(
+            "marker", lambda t: t["marker"].map(lambda x: f"{1000 * x:,.2f} €".translate(SWAP))
+        ),
+        "currencies or a minus sign behind: add --decimal ','",
+        "marker:decimals",
+    ),
+    "12-": (
+        column("marker", lambda t: t["marker"].map(lambda x: f"{x}-")),
+        "currencies or a minus sign behind: add --thousands ','",
+        "marker:decimals",
+    ),
+    "kg": (
+        column("marker", lambda t: t["marker"].map("{} kg".format)),
+        "'marker'",
         "marker:unread",
+    ),
+    "repeated": (
+        column("copy", lambda t: t["outcome"]),
+        "Alone, it predicts the class",
+        "copy:unread",
+    ),
+    "recorded after": (
+        column("smoker", lambda t: (t["outcome"] == "died") * 1),
+        "'smoker': Alone, it predicts the class in 240 of 240 rows",
+        "smoker:leak",
     ),
     "dates": (column("marker", "2020-01-02"), "'marker' has dates", "marker:unread"),
     "date of birth": (cells("age", "02.01.1950", ALL), "'age' has dates", "age:unread"),

@@ -172,9 +172,11 @@ def test_a_first_line_can_name_the_separator(tmp_path, start, sign):
 
 def test_options_of_reading():
     assert parsed() == {
-        **{"sep": None, "decimal": ".", "thousands": None, "missing": [], "skip": 0},
+        **{"sep": None, "decimal": ".", "thousands": None, "units": [], "missing": []},
+        **{"skip": 0},
         **{"encoding": None, "sheet": None, "drop": []},
     }
+    assert parsed("--units=km,%")["units"] == ["km", "%"]
     assert parsed("--missing=-99, k.A.")["missing"] == ["-99", "k.A."]
     assert parsed("--sep", "tab", "--drop", "a", "--drop", "b")["sep"] == "\t"
     for wrong in (

@@ -1,112 +1,100 @@
+"""The descent of a softmax regression in principal directions."""
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
 
+from skdp.source._gradient_model import EncodedRows, descend, exact_gradient
 from skdp.source._integers import GRID, WEIGHT_GRID
-from skdp.source._logistic_model import (
-    N_STEPS,
-    exact_gradient,
-    integer_residuals,
-    softmax_regression,
-)
+from skdp.source._logistic_model import LogisticModel, grid_of
 from skdp.source._principal_model import WhitenedRows
+from skdp.source._problems import SeveralClasses
+
+RADIUS = 2.5
+# Norm of the gradient of a row: half of that of a usual row with its constant.
+CLIP = 0.5 * np.hypot(0.8 / np.sqrt(3) * RADIUS, 1)
 
 
 @pytest.fixture
 def whitened(clusters):
     Q, y = clusters
-    return WhitenedRows(Q.astype(np.int32), y, np.full(len(Q), WEIGHT_GRID), 2.5)
+    return WhitenedRows(Q.astype(np.int32), y, np.full(len(Q), WEIGHT_GRID), RADIUS)
 
 
-def select(whitened, here):
+def select(whitened, rows):
     return WhitenedRows(
-        whitened.codes[here], whitened.class_indices[here], whitened.weights[here], 2.5
+        whitened.codes[rows], whitened.class_indices[rows], whitened.weights[rows], RADIUS
     )
 
 
-def clipped_residuals(scores, y):
-    """Return what one_hot(y) - softmax(scores) is after rows longer than 1/2 were clipped."""
-    residuals = np.eye(scores.shape[1])[y] - softmax(scores, axis=1)
-    norms = np.linalg.norm(residuals, axis=1, keepdims=True)
-    return residuals * np.minimum(1, 0.5 / np.maximum(norms, 1e-300))
+def gradient_of(whitened, weights, n_classes=3):
+    grid = grid_of(whitened)
+    problem = SeveralClasses(np.full(n_classes, 300.0))
+    return exact_gradient(EncodedRows(whitened, grid), problem.residuals, weights, grid.clip)
 
 
-def test_residuals_are_those_of_softmax(rng):
-    scores, y = 5 * rng.randn(2000, 7), rng.randint(7, size=2000)
-    residuals = integer_residuals(scores, y, np.full(2000, WEIGHT_GRID)) / WEIGHT_GRID
-    assert_allclose(residuals, clipped_residuals(scores, y), atol=3e-6)
-    short = np.linalg.norm(residuals, axis=1) < 0.499
-    assert 0.05 < short.mean() < 0.95
-    plain = np.eye(7)[y] - softmax(scores, axis=1)
-    assert_allclose(residuals[short], plain[short], atol=3e-6)
+def clipped_gradient(X, y, weights):
+    """Return the sum of the gradients of rows, each clipped, by formulas of its own."""
+    residuals = softmax(X @ weights, axis=1) - np.eye(weights.shape[1])[y]
+    norms = np.linalg.norm(residuals, axis=1) * np.linalg.norm(X, axis=1)
+    residuals *= np.minimum(1, CLIP / np.maximum(norms, 1e-300))[:, np.newaxis]
+    return X.T @ residuals
 
 
-@pytest.mark.parametrize("weight", [WEIGHT_GRID, WEIGHT_GRID // 3, 1])
-def test_residuals_never_exceed_their_bound(rng, weight):
-    scores = rng.standard_cauchy((20_000, 5)) * 10.0 ** rng.randint(-8, 9, (20_000, 1))
-    scores[:5] = 1e300 * np.eye(5)
-    y = rng.randint(5, size=20_000)
-    residuals = integer_residuals(scores, y, np.full(20_000, weight)).astype(np.int64)
-    assert (4 * (residuals**2).sum(axis=1) <= weight**2).all()
-    assert 4 * (residuals**2).sum(axis=1).max() > 0.99 * weight**2 - 1
+def with_constant(whitened):
+    return np.hstack([whitened.codes * (RADIUS / GRID), np.ones((len(whitened.codes), 1))])
+
+
+def test_the_gradient_is_that_of_clipped_rows(rng, whitened):
+    weights, grid = rng.randn(7, 3), grid_of(whitened)
+    found = gradient_of(whitened, weights) * (CLIP / grid.sensitivity)
+    expected = clipped_gradient(with_constant(whitened), whitened.class_indices, weights)
+    assert_allclose(found, expected, atol=1e-4 * np.abs(expected).max())
 
 
 def test_the_gradient_is_the_same_in_any_order_and_the_sum_of_its_rows(rng, whitened):
-    weights = rng.randn(7, 3) * 20
-    whole = exact_gradient(whitened, weights)
-    assert_array_equal(exact_gradient(select(whitened, rng.permutation(900)), weights), whole)
-    rows = [exact_gradient(select(whitened, [i]), weights) for i in range(900)]
+    weights = rng.randn(7, 3)
+    whole = gradient_of(whitened, weights)
+    assert_array_equal(gradient_of(select(whitened, rng.permutation(900)), weights), whole)
+    rows = [gradient_of(select(whitened, [i]), weights) for i in range(900)]
     assert_array_equal(sum(rows), whole)
 
 
-def test_a_record_moves_the_gradient_by_its_sensitivity_at_most(rng, make_queries):
+@pytest.mark.parametrize("weight", [WEIGHT_GRID, WEIGHT_GRID // 3, 1])
+def test_a_record_moves_the_gradient_by_its_sensitivity_at_most(rng, weight):
     Z = rng.standard_cauchy((400, 4))
     codes = np.trunc(Z / np.linalg.norm(Z, axis=1, keepdims=True) * GRID * (1 - 1e-12))
     rows = WhitenedRows(
-        codes.astype(np.int32), rng.randint(3, size=400), np.full(400, WEIGHT_GRID), 1.0
+        codes.astype(np.int32), rng.randint(3, size=400), np.full(400, weight), RADIUS
     )
-    noise = make_queries()
-    softmax_regression(rows, (np.zeros((3, 4)), np.zeros(3)), 400, noise)
-    bound = noise.sensitivity["gradients"]
+    bound = grid_of(rows).sensitivity * weight / WEIGHT_GRID
     norms = []
-    for scale in (0, 1, 1e3):
+    for scale in (0, 1, 1e3, 1e6):
         weights = scale * rng.randn(5, 3)
-        norms += [np.linalg.norm(exact_gradient(select(rows, [i]), weights)) for i in range(400)]
-    assert 0.95 * bound < max(norms) <= bound
+        norms += [np.linalg.norm(gradient_of(select(rows, [i]), weights)) for i in range(400)]
+    assert max(norms) <= bound
+    assert max(norms) > 0.95 * bound - grid_of(rows).constant * 2
 
 
-def test_without_noise_it_is_plain_gradient_descent(rng, whitened, make_queries):
-    start = rng.randn(3, 6), rng.randn(3)
-    coefficients, intercepts = softmax_regression(whitened, start, 900, make_queries())
-    X = np.hstack([whitened.codes / GRID, np.full((900, 1), 0.25)])
-    weights, velocity, path = np.vstack([2.5 * start[0].T, 4 * start[1]]), 0.0, []
-    for _ in range(N_STEPS):
-        residuals = clipped_residuals(X @ weights, whitened.class_indices)
-        velocity = 0.9 * velocity + X.T @ residuals / 900
-        weights = weights + 2.0 * 2.5**2 * velocity
+def test_the_share_covers_the_sensitivity_of_any_radius():
+    share = LogisticModel()._shares_in_directions(3, 6)["gradients"]
+    rows = WhitenedRows(np.zeros((1, 6), np.int32), np.zeros(1, int), np.ones(1, int), 0.25)
+    assert grid_of(rows).sensitivity <= share.sensitivity
+
+
+def test_without_noise_it_is_plain_gradient_descent(rng, whitened, make_queries, monkeypatch):
+    problem, queries = SeveralClasses(np.full(3, 300.0)), make_queries()
+    monkeypatch.setattr(queries, "distance", np.inf, raising=False)
+    monkeypatch.setattr(queries, "divide", lambda *asked: None, raising=False)
+    problem.first, problem.start = rng.randn(3, 6) / 4, rng.randn(3) / 4
+    grid = grid_of(whitened)
+    found, _ = descend(EncodedRows(whitened, grid), problem, queries, np.arange(6))
+    X = with_constant(whitened)
+    weights, velocity, path = np.vstack([problem.first.T, problem.start]), 0.0, []
+    for _ in range(200):
+        gradient = clipped_gradient(X, whitened.class_indices, weights)
+        velocity = 0.8 * velocity - 2 * problem.rate * gradient / 900
+        weights = weights + velocity
         path.append(weights)
-    average = np.mean(path[-N_STEPS // 2 :], axis=0)
-    assert_allclose(coefficients, average[:-1].T / 2.5, atol=2e-3)
-    assert_allclose(intercepts, average[-1] / 4, atol=2e-3)
-
-
-@pytest.mark.parametrize("sigma", [0.1, 10.0])
-def test_strong_noise_makes_steps_shorter(sigma, whitened, make_queries, monkeypatch):
-    queries, answers = make_queries(sigma), []
-    add = queries.add
-    monkeypatch.setattr(queries, "add", lambda *a: answers.append(add(*a)) or answers[-1])
-    coefficients, intercepts = softmax_regression(
-        whitened, (np.zeros((3, 6)), np.zeros(3)), 900, queries
-    )
-    noise = sigma * 0.5 * np.sqrt(1 + 1 / 16) * 2.5 / 900
-    rate = 2.0 if sigma == 0.1 else 2.0 * np.sqrt(0.001 / noise)
-    assert rate <= 2
-    weights, velocity, path = np.zeros((7, 3)), 0.0, []
-    for answer in answers:
-        velocity = 0.9 * velocity + answer / (GRID * WEIGHT_GRID * 900)
-        weights = weights + rate * 2.5**2 * velocity
-        path.append(weights)
-    average = np.mean(path[-N_STEPS // 2 :], axis=0)
-    assert_allclose(coefficients, average[:-1].T / 2.5, rtol=1e-6)
-    assert_allclose(intercepts, average[-1] / 4, rtol=1e-6)
+    assert_allclose(found, np.mean(path[100:], axis=0), atol=2e-3)

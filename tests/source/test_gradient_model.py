@@ -255,7 +255,7 @@ class TestSteps:
 @pytest.fixture
 def to_the_end(monkeypatch):
     """Make so many steps, and clip so little, that the descent ends at the minimum."""
-    monkeypatch.setattr(_gradient_model, "_MOST_STEPS", 4000)
+    monkeypatch.setattr(_gradient_model, "MOST_STEPS", 4000)
     monkeypatch.setattr(_gradient_model, "_CLIP", 20.0)
     monkeypatch.setattr(_gradient_model, "_ORDERS", (3,))
     monkeypatch.setattr(_gradient_model, "_TAIL", 0.2)

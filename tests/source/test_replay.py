@@ -120,7 +120,7 @@ def worst_mu(tape, model, unit="record", n_rows=1, only=slice(None)):
 @pytest.fixture
 def fewer_steps(monkeypatch):
     """Few steps, with all of the budget; a record is asked in all."""
-    monkeypatch.setattr(_gradient_model, "_MOST_STEPS", 10)
+    monkeypatch.setattr(_gradient_model, "MOST_STEPS", 10)
 
 
 @pytest.mark.parametrize("model", list(MODELS))

@@ -1,5 +1,7 @@
 """The owner's check of a table: what ruins a release is found, and good tables are left alone."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -131,18 +133,63 @@ def test_types_of_columns_make_no_difference():
     ("name", "share", "value", "expected"),
     [
         ("temperature", 1, lambda x: x * 1.8 + 32, "outside 30 to 45. Are they in other units?"),
-        ("temperature", 1, 10**9, "400 of 400 values (100.0 %) lie outside 30 to 45. Are they in"),
+        ("temperature", 1, 10**9, "400 of 400 values (100.0%) lie outside 30 to 45. Are they in"),
         ("temperature", 0.05, 999, "20 of these are 999: if this is a code for missing"),
         ("sex", 1, lambda x: x.str[0], "'f' ("),
         ("ward", 1, "Surgry", "'Surgry' (400). Listed are 'Surgery', 'Medicine', '7'."),
         ("ward", 1, " MEDICINE", "' MEDICINE' (400; 'Medicine'?)"),
-        ("creatinine", 0.5, "<0.3", "200 of them numbers with extra characters"),
+        (
+            "creatinine",
+            1,
+            lambda x: x.astype(str) + " mg/dl",
+            "are numbers with 'mg/dl': write",
+        ),
+        ("creatinine", 1, lambda x: x.astype(str) + " %", "are numbers with '%': write"),
+        (
+            "creatinine",
+            1,
+            lambda x: x.map(lambda v: f"{v} EUR".replace(".", ",")),
+            "a currency or a",
+        ),
+        ("creatinine", 1, lambda x: x.astype(str) + "-", "or a minus sign behind the number, and"),
+        (
+            "creatinine",
+            0.5,
+            "<0.3",
+            "Of these, 200 are numbers with '<': write the number alone, in",
+        ),
     ],
 )
 def test_a_finding_says_what_may_be_wrong(name, share, value, expected):
     report = check_table(replaced(name, share, value), SCHEMA, label="outcome")
     assert len(report.stops) == 1
     assert expected in report.stops[0].text
+
+
+LEAKS = {
+    # A category that is filled in with the outcome, of which two rows were not.
+    "ward": lambda t: np.where(
+        np.arange(N) < 2, "7", np.where(t["outcome"] == "died", "7", "Surgery")
+    ),
+    # A number that is above 50 only in those who died.
+    "age": lambda t: np.where(t["outcome"] == "died", 51, 19) + np.arange(N) % 30,
+    # A cell that is empty unless somebody died.
+    "creatinine": lambda t: np.where(t["outcome"] == "died", t["creatinine"], np.nan),
+}
+
+
+@pytest.mark.parametrize("name", LEAKS)
+def test_a_column_that_repeats_the_outcome_is_a_stop(name):
+    table = patients().assign(**{name: LEAKS[name]})
+    assert stops(table) == [f"{name}:leak"]
+    (text,) = [each.text for each in check_table(table, SCHEMA, label="outcome").stops]
+    assert re.match(
+        "Alone, it predicts the class in (398|400) of 400 rows, like a column that", text
+    )
+    # One row in ten that differs makes it a strong predictor, as single columns may be.
+    shuffled = np.random.RandomState(1).permutation(N)[: N // 10]
+    table.loc[shuffled, name] = table.loc[shuffled[::-1], name].to_numpy()
+    assert stops(table) == []
 
 
 def test_the_report_says_first_that_it_is_private():
@@ -292,6 +339,18 @@ class TestNumbers:
         assert report.remarks[0].name == "stay:bound"
         assert "are at or beyond the bound 0" in report.remarks[0].text
 
+    def test_another_unit_of_it_and_what_tells_its_zeros_leak(self, stays):
+        for ages in (110 - 1.3 * stays, 20 + stays**0.5):
+            frame = pd.DataFrame({"age": ages, "stay": stays})
+            stop = check_table(frame, self.SCHEMA, label="stay").stops[0]
+            assert stop.text.startswith("It sorts the rows as the outcome does, like a column")
+        zeros = np.where(np.arange(N) % 3, 0, stays)
+        frame = pd.DataFrame({"age": 30 + 5 * (zeros > 0), "stay": zeros})
+        stop = check_table(frame, self.SCHEMA, label="stay").stops[0]
+        assert stop.text.startswith(
+            "Alone, it predicts whether the outcome is at its lower bound in 400"
+        )
+
     def test_people_may_have_several_numbers(self, stays):
         frame = patients()[["age"]].assign(stay=stays, person=np.arange(N) // 2)
         report = check_table(frame, self.SCHEMA, label="stay", group="person")
@@ -337,7 +396,7 @@ class TestTimes:
 
     @pytest.mark.parametrize(
         ("factor", "text"),
-        [(1 / 30.44, "below 5 % of"), (1 / 365.25, "below 5 % of"), (86_400, "beyond")],
+        [(1 / 30.44, "below 5% of"), (1 / 365.25, "below 5% of"), (86_400, "beyond")],
     )
     def test_times_in_other_units_stop(self, factor, text):
         days = np.linspace(0.1, 1800, N) if factor < 1 else np.linspace(400, 1800, N)
@@ -362,6 +421,11 @@ class TestTimes:
         assert not self.findings(self.table(death=1))["death:constant"].is_stop
         few = self.findings(self.table(death=np.arange(N) < 12, days=np.arange(N) + 1))
         assert not few["death:events"].is_stop
+
+    def test_the_time_and_the_event_leak(self):
+        table = self.table()
+        for age in (20 + table["days"] / 40, 40 + 20 * table["death"]):
+            assert self.findings(table.assign(age=age))["age:leak"].is_stop
 
     def test_both_columns_or_none(self):
         report = check_table(self.table()[["age"]], self.SCHEMA)
