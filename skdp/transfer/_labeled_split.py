@@ -181,7 +181,8 @@ class LabeledSplit:
             return StratifiedKFold(n) if labels is None or _are_classes(labels, n) else KFold(n)
         if not hasattr(self.cv, "get_n_splits"):
             raise ValueError(
-                f"The 'cv' parameter of LabeledSplit must be a number or a splitter, not {self.cv!r}."
+                "The 'cv' parameter of LabeledSplit must be a number or a splitter, got "
+                f"{self.cv!r}."
             )
         return self.cv
 

@@ -83,8 +83,8 @@ def as_release(source, strategy, *, kind="class"):
     if isinstance(source, str | os.PathLike):
         if not os.path.exists(source):
             raise FileNotFoundError(
-                f"The 'source' parameter of {owner} is the path {os.fspath(source)!r}, which does "
-                "not exist. Give that of a file of Release.save."
+                f"The 'source' parameter of {owner} names the file {os.fspath(source)!r}, which "
+                "does not exist. Give that of Release.save."
             )
         source = Release.load(source)
     if hasattr(source, "fit") and not isinstance(source, type):
@@ -106,8 +106,8 @@ def as_release(source, strategy, *, kind="class"):
         )
     if strategy.reconstructs_rows and None in (release.row_classifier, release.alignment):
         raise ValueError(
-            f"strategy={strategy.name!r} needs a release that reconstructs rows. Use "
-            "strategy='noise_aware', or ask for a release of DPSource(parts='all')."
+            f"The 'strategy' parameter {strategy.name!r} needs a release that reconstructs rows: "
+            "use 'noise_aware', or ask for DPSource(parts='papers') or DPSource(parts='all')."
         )
     return release
 
@@ -435,10 +435,15 @@ def check_columns(estimator, matching, X, labels):
 
 def _check_alignment(release, n_columns, labeled):
     if release.alignment is None:
+        names = getattr(release.encoder, "names", None)
+        remedy = "Use the columns of the source, by their names, or ask for a release of DPSource."
+        if names:
+            remedy = (
+                f"Its columns are {list(names)!r:.300}. Pass a DataFrame of these, not encoded."
+            )
         raise ValueError(
-            f"X has {n_columns} columns, and the release {release.n_features}, with no alignment "
-            "by which to map them. Use the columns of the source by their names, not encoded, or "
-            "ask for a release of DPSource."
+            f"X has {n_columns} columns, and the release {release.n_features}, with no alignment. "
+            + remedy
         )
     if not labeled:
         raise ValueError(
