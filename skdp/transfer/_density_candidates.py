@@ -34,10 +34,10 @@ _MEANS, _TRAINED = np.exp(2.0), np.exp(3.0)
 # and 3 labels per class, 3.6 and 1.3 points are lost with 1.
 _DISAGREEING = np.exp(-6.0)
 # Labels only scale the log-posteriors of densities, which are too sure.
-_SCALED = Beliefs((0.0,), 1.0, kinds=(0.0, 1.0, 0.0))
+_SCALED = Beliefs((0.0,), 1.0, (1.0,), unchanged=0.0)
 # Those of self-training are of rows that it has labeled itself: a slope by 3 labels per class adds
 # .02-.09 of log loss on digits.
-_AS_IT_IS = Beliefs((), 0.0, kinds=(1.0, 0.0, 0.0))
+_AS_IT_IS = Beliefs((), 0.0, unchanged=1.0)
 _NONE = Terms(None, 0, np.zeros(0), np.zeros(0), 1.0)
 
 

@@ -8,6 +8,7 @@ Outcomes enter by one of three likelihoods, for numbers, classes or times.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from typing import Any, Self
 
 import numpy as np
@@ -22,7 +23,7 @@ _OWN_DEVIATION = 0.5
 _MIN_VARIATION = 1e-5
 # Candidates with less weight are left out of predictions.
 _NO_WEIGHT = 1e-6
-# Kinds of candidates around a source, besides the unchanged source.
+# Kinds of candidates around a source, besides the unchanged source; the first has no functions.
 SHIFTED, CHANGED, TARGET = ", own level and slope", ", own coefficients", "target alone"
 
 
@@ -47,15 +48,11 @@ class Beliefs:
     own_level : float
         Standard deviation of the intercept of the target alone.
 
-    kinds : tuple of float, default=(1/4, 1/4, 1/2)
-        Probabilities of an unchanged source, of one with another level and slope, and of one with
-        other coefficients.
+    unchanged : float, default=1/3
+        Probability of an unchanged source.
 
     alone : float, default=1/50
         Probability of the target alone, relative to all sources.
-
-    power : float, default=1
-        The probability of a strength is inversely proportional to this power of the strength.
     """
 
     levels: tuple
@@ -63,9 +60,8 @@ class Beliefs:
     strengths: tuple = ()
     own_strengths: tuple = ()
     own_level: float = 1.0
-    kinds: tuple = (0.25, 0.25, 0.5)
+    unchanged: float = 1 / 3
     alone: float = 1 / 50
-    power: float = 1.0
 
 
 # For numbers, in standard deviations about the prediction; see benchmarks/bench_numbers.py. With
@@ -221,11 +217,16 @@ class Source:
     center: Any = 0.0
     source_weight: float = 1.0
 
+    @property
+    def is_alone(self) -> bool:
+        """bool: whether this is the target alone, which predicts its center."""
+        return self.predict is None
+
     def predicted(self, rows: np.ndarray) -> np.ndarray:
         """Return predictions about the center; 0 for the target alone."""
-        if self.predict is None:
-            return np.zeros((len(rows), *np.shape(self.center)))
-        return self.predict(rows) - self.center
+        if self.predict:
+            return self.predict(rows) - self.center
+        return np.zeros((len(rows), *np.shape(self.center)))
 
     def design(self, rows: np.ndarray) -> np.ndarray:
         """Return the prediction, 1, and the functions."""
@@ -238,23 +239,24 @@ class Source:
         """
         beliefs, n = self.beliefs, self.terms.n_functions
         mean, as_it_is = np.zeros((2, 2 + n))
-        if self.predict is None:
-            for strength, share in _shares(beliefs.own_strengths, beliefs.power):
+        if self.is_alone:
+            for strength, share in _shares(beliefs.own_strengths):
                 deviations = np.full(2 + n, strength / self.terms.spread)
                 deviations[:2] = 0.0, beliefs.own_level / self.unit
                 yield self.name, share, mean, deviations
             return
         mean[0], as_it_is[:2] = 1.0, np.divide(self.stated, self.unit)
-        yield self.name, beliefs.kinds[0] if tells else 1.0, mean, as_it_is
-        for level in beliefs.levels if tells else ():
-            shifted = as_it_is.copy()
-            shifted[:2] = np.hypot(as_it_is[:2], (beliefs.slope / self.unit, level))
-            part = 1 / len(beliefs.levels)
-            yield self.name + SHIFTED, part * beliefs.kinds[1], mean, shifted
-            for strength, share in _shares(beliefs.strengths, beliefs.power):
-                changed = shifted.copy()
-                changed[2:] = strength / self.terms.spread
-                yield self.name + CHANGED, part * beliefs.kinds[2] * share, mean, changed
+        unchanged = beliefs.unchanged if tells else 1.0
+        if unchanged:
+            yield self.name, unchanged, mean, as_it_is
+        if unchanged == 1:
+            return
+        part, name = (1 - unchanged) / len(beliefs.levels), self.name + (CHANGED if n else SHIFTED)
+        for level, (strength, share) in product(beliefs.levels, _shares(beliefs.strengths)):
+            changed = as_it_is.copy()
+            changed[:2] = np.hypot(as_it_is[:2], (beliefs.slope / self.unit, level))
+            changed[2:] = strength / self.terms.spread
+            yield name, part * share, mean, changed
 
 
 def _of_first(predict, n_shared, rows):
@@ -262,8 +264,9 @@ def _of_first(predict, n_shared, rows):
     return predict(rows[:, :n_shared])
 
 
-def _shares(strengths, power):
-    shares = np.array(strengths) ** -power
+def _shares(strengths):
+    """Return strengths with probabilities that are inversely proportional to them."""
+    shares = 1 / np.array(strengths)
     return zip(strengths, shares / shares.sum(), strict=True)
 
 
@@ -294,11 +297,6 @@ class Contribution:
     weight: float
     log_odds: float = np.nan
     log_likelihood: float = np.nan
-
-
-def _side_of(source_weight):
-    """Return the side of a part with a given weight of the source."""
-    return {0.0: "target", 1.0: "source"}.get(source_weight, "both")
 
 
 @dataclass(frozen=True)
@@ -370,7 +368,6 @@ class TargetModel:
             )
             for source, likelihood in zip(sources, likelihoods, strict=True)
             for name, probability, mean, deviations in source.priors(tells=tells)
-            if probability
         ]
         self.weights = softmax([candidate.log_odds for candidate in self.candidates])
         shares = [candidate.source.source_weight for candidate in self.candidates]
@@ -406,7 +403,9 @@ class TargetModel:
             odds = logsumexp([candidate.log_odds for candidate, _ in kind])
             evidence = odds - logsumexp([candidate.log_prior for candidate, _ in kind])
             first = odds if first is None else first
-            side = "both" if ", own " in name else _side_of(kind[0][0].source.source_weight)
+            share = kind[0][0].source.source_weight
+            side = {0.0: "target", 1.0: "source"}.get(share, "both")
+            side = "both" if ", own " in name else side
             weight = float(min(sum(weight for _, weight in kind), 1.0))
             likely = float(evidence / n_labels) if n_labels else np.nan
             parts.append(Contribution(name, side, weight, float(odds - first), likely))
@@ -441,11 +440,11 @@ class NumberModel(TargetModel):
         Whether the mean prediction over all rows is kept at the releases' mean prediction.
     """
 
-    beliefs = Beliefs((1.0,), 0.3, _STRENGTHS, _STRENGTHS, kinds=(0.1, 0.0, 0.9), alone=0.0)
+    beliefs = Beliefs((1.0,), 0.3, _STRENGTHS, _STRENGTHS, unchanged=0.1, alone=0.0)
     own_unit = float(np.sqrt(_UNEXPLAINED))
 
     def __init__(self, sources, rows, labeled, places, keeps_mean=False):
-        freedom = _OWN_FREEDOM if sources[0].predict is None else _FREEDOM
+        freedom = _OWN_FREEDOM if sources[0].is_alone else _FREEDOM
         if keeps_mean:
             sources = [
                 replace(s, stated=(s.stated[0], np.hypot(s.stated[1], _LEVEL))) for s in sources
@@ -489,7 +488,7 @@ class NumberModel(TargetModel):
 def within_reach(source, rows, places):
     """Return rescaled numbers minus the center, with outliers moved towards the others."""
     expected, left = source.predicted(rows), places - source.center
-    if source.predict is None or not len(places):
+    if source.is_alone or not len(places):
         return left
     left, reach = left - expected, _REACH * source.unit * np.sqrt(len(places))
     return expected + np.clip(left, np.median(left) - reach, np.median(left) + reach)
@@ -514,11 +513,10 @@ class TimeModel(TargetModel):
     outcome : EventOutcome
     """
 
-    # See benchmarks/bench_times.py. With probabilities of 1/4, 1/4 and 1/2, the concordance after
-    # 20, 60 and 200 outcomes is .001, .003 and .004 lower.
-    beliefs = Beliefs(
-        (0.0,), 0.3, (0.5, 2.0), (0.5, 1.0, 2.0, 4.0), own_level=0.0, kinds=(0.1, 0.0, 0.9)
-    )
+    # See benchmarks/bench_times.py. If half of the probability is that of an unchanged source or
+    # of another level and slope, the concordance after 20, 60 and 200 outcomes is .001, .003 and
+    # .004 lower.
+    beliefs = Beliefs((0.0,), 0.3, (0.5, 2.0), (0.5, 1.0, 2.0, 4.0), own_level=0.0, unchanged=0.1)
 
     def __init__(self, sources, rows, known, events, times, outcome):
         seen = rows[known]
@@ -550,9 +548,9 @@ class TimeModel(TargetModel):
         parts = [
             (source, sum(weight for _, weight in kept))
             for source, _, kept in self._kept()
-            if source.predict is not None
+            if not source.is_alone
         ]
-        if self.sources[0].predict is None:
+        if self.sources[0].is_alone:
             before, n_events = (ends - starts) / outcome.horizon, 0.0
         else:
             whole = sum(w for _, w in parts)
