@@ -25,6 +25,7 @@ from skdp.tabular import (
     MANY,
     Schema,
     missing_marks,
+    missing_option,
     missing_values,
     number_forms,
     odd_rows,
@@ -191,7 +192,7 @@ def drafted(frame, note, **settings):
         texts = dict.fromkeys(text for of_column in marks.values() for text in of_column)
         note(
             f"warning: {listed(list(texts))} in {listed(list(marks))} may mark missing cells. If "
-            f"so, add --missing={shlex.quote(','.join(texts))}"
+            f"so, add {missing_option(marks)}"
         )
     passed = {settings.get(name) for name in ("label", "event", "time")}.union(
         marks, *signs.values()

@@ -85,7 +85,7 @@ def add_table_options(parser, *, drop=False):
         metavar="TEXTS",
         type=_marks,
         default=[],
-        help="marks of missing cells, such as --missing=-99,k.A.",
+        help="marks of missing cells: --missing=k.A.,age=-99 (-99 in age only)",
     )
     reading.add_argument(
         "--skip",
@@ -166,7 +166,19 @@ def read_table(
         raise ValueError(f"{path!r} has no rows below its header. Name a table with rows.")
     if thousands or units or decimal == ",":
         frame = frame.map(_point_writer(decimal, thousands or "." * (decimal == ","), units))
-    return frame.mask(frame.apply(Vocabulary(missing).codes) >= 0, None) if missing else frame
+    return _without(frame, missing) if missing else frame
+
+
+def _without(frame, marks):
+    """Return a table with None for cells that hold a mark, in all columns or in that it names."""
+    everywhere = [mark for mark in marks if not mark.rpartition("=")[0]]
+    named = [mark.rpartition("=") for mark in marks]
+
+    def is_marked(cells):
+        own = [mark for name, _, mark in named if name and name == cells.name]
+        return Vocabulary(dict.fromkeys(everywhere + own)).codes(cells) >= 0
+
+    return frame.mask(frame.apply(is_marked), None)
 
 
 def check_ending(path):
@@ -250,11 +262,8 @@ def check_columns(frame, names, path, where, *, once=True):
     given = list(frame.columns)
     lacking = [name for name in names if name not in given]
     if lacking:
-        hint = ""
-        forms = {same_spelling(name) for name in given}
-        alike = [name for name in lacking if same_spelling(name) in forms]
-        if alike:
-            hint = f" It spells {listed(alike)} differently: case, white space or signs."
+        alike = spelled_otherwise(lacking, given)
+        hint = f" It spells {listed(alike)} differently: case, white space or signs." * bool(alike)
         raise ValueError(
             f"{path!r} lacks {_named(lacking)} of {where}. Spell names as in the first line of "
             f"the table, including upper and lower case.{hint}"
@@ -262,6 +271,12 @@ def check_columns(frame, names, path, where, *, once=True):
     twice = [name for name in names if given.count(name) > 1] if once else []
     if twice:
         raise ValueError(f"{path!r} has {_named(twice)} more than once. Keep one of each.")
+
+
+def spelled_otherwise(names, given):
+    """Return the names that a table has in another spelling."""
+    forms = {same_spelling(name) for name in given}
+    return [name for name in names if same_spelling(name) in forms]
 
 
 def inferred(frame):

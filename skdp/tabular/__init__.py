@@ -32,6 +32,7 @@ from skdp.tabular._mistakes import (
     MANY,
     is_record_number,
     missing_marks,
+    missing_option,
     number_forms,
     number_reader,
     odd_rows,

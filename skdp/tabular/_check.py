@@ -31,6 +31,7 @@ from skdp.tabular._mistakes import (
     id_texts,
     is_known_after,
     is_record_number,
+    missing_option,
     most_frequent,
     nines,
     number_forms,
@@ -361,7 +362,7 @@ def _code_findings(name, values):
     if found := nines(values):
         text = (
             f"{listed(found, show=str)} lies apart from all other values: if this is a code for "
-            f"missing values, empty these cells, or add --missing={','.join(found)}."
+            f"missing values, empty these cells, or add {missing_option({name: found})}."
         )
         yield TableFinding(name, "codes", text, False)
 
@@ -377,7 +378,7 @@ def _clipped_finding(column, values, outside):
     elif most >= LEAST and most > MOST * count:
         text += (
             f" {most:,} of these are {code:g}: if this is a code for missing values, empty these "
-            f"cells, or add --missing={code:g}."
+            f"cells, or add {missing_option({column.name: [f'{code:g}']})}."
         )
         return TableFinding(column.name, "codes", text, _is_many(count, n, FEW))
     return TableFinding(column.name, "clipped", text, _is_many(count, n, MANY))

@@ -4,6 +4,7 @@ Each function reads private values and returns text for their owner; keep it pri
 """
 
 import re
+import shlex
 import unicodedata
 from collections import Counter
 from datetime import date
@@ -13,7 +14,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from skdp.tabular._columns import LEAST, MOST
-from skdp.tabular._values import canonical, missing_values, numbers, person_ids
+from skdp.tabular._values import as_number, canonical, missing_values, numbers, person_ids
 from skdp.utils._frames import as_elements
 from skdp.utils._validation import listed
 
@@ -167,6 +168,19 @@ def missing_marks(values):
     return [*nines(values), *marks]
 
 
+def missing_option(marks):
+    """Return the option of the commands for marks of missing values in columns, by name.
+
+    A number is a mark in its column only: 9 may be a value of others.
+    """
+    named = {
+        f"{name}={mark}" if not np.isnan(as_number(mark)) else mark: None
+        for name, of_column in marks.items()
+        for mark in of_column
+    }
+    return f"--missing={shlex.quote(','.join(named))}"
+
+
 def nines(values):
     """Return numbers of nines at an end of a column, far from all others: 9, -99."""
     # Farther than the range of the others; or repeated, and alone below 0 or twice as far as any
@@ -213,8 +227,8 @@ def said_of_ids(name, values):
         return ""
     return (
         f"The column {name!r:.100} has {people:,} different values in {n:,} rows. If these "
-        "are people, the release protects their single rows only: name the column as "
-        "groups (--group), and remove it from the schema."
+        "are people, the release protects their single rows only: name the column with "
+        "--group (groups=), and do not list it in the schema."
     )
 
 

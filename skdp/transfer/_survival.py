@@ -9,7 +9,7 @@ from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.privacy import PrivacyGuarantee
-from skdp.release import concordance, cumulative_hazards, curves
+from skdp.release import concordance, cumulative_hazards, curves, followed_times
 from skdp.tabular import EventOutcome, explain_prediction, missing_values, numbers
 from skdp.transfer._base import UNKNOWN, TransferEstimator, warn_of_contradiction
 from skdp.transfer._likelihoods import CoxLikelihood
@@ -57,7 +57,8 @@ class DPTransferSurvival(TransferEstimator):
         largest time in y.
 
     unique_times_ : ndarray of shape (n_times,)
-        Times up to the horizon at which curves step.
+        Times at which curves step. With a source they end where fewer than twenty rows are left,
+        both at the source, by its noisy counts, and among the known outcomes.
 
     source_weight_ : float
         Weight of the models that use the source, from 0 to 1; 0 without a source.
@@ -274,8 +275,7 @@ class DPTransferSurvival(TransferEstimator):
         hazards : ndarray of StepFunction, of shape (n_samples,), or (n_samples, n_times)
         """
         risks = self.predict(X)
-        hazards = cumulative_hazards(self.model_.baseline, risks)
-        return curves(self.outcome_, hazards, 0.0, return_array)
+        return curves(self.outcome_, self.model_.baseline, risks, return_array, False)
 
     def predict_survival_function(
         self, X: ArrayLike | pd.DataFrame, return_array: bool = False
@@ -286,14 +286,38 @@ class DPTransferSurvival(TransferEstimator):
         survival time is where a curve falls below one half.
         """
         risks = self.predict(X)
-        hazards = cumulative_hazards(self.model_.baseline, risks)
-        return curves(self.outcome_, np.exp(-hazards), 1.0, return_array)
+        return curves(self.outcome_, self.model_.baseline, risks, return_array, True)
+
+    def predict_proba_at(self, X: ArrayLike | pd.DataFrame, times: ArrayLike) -> np.ndarray:
+        """Predict the probability that each row has the event by a time.
+
+        It is calibrated by the target's own baseline, and one minus the survival function.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of the target.
+
+        times : float or array-like of shape (n_times,)
+            Times from 0 to the last of ``unique_times_``.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples,) or (n_samples, n_times)
+
+        Raises
+        ------
+        ValueError
+            If the columns of X are not those of :meth:`fit`, or a time is later.
+        """
+        risks = self.predict(X)
+        return -np.expm1(-cumulative_hazards(self.outcome_, self.model_.baseline, risks, times))
 
     @property
     def unique_times_(self) -> np.ndarray:
         """Ndarray of shape (n_times,): times at which curves step."""
         check_is_fitted(self)
-        return self.outcome_.curve_times
+        return followed_times(self.outcome_, len(self.model_.baseline))
 
     def score(self, X: ArrayLike | pd.DataFrame, y: Any) -> float:
         """Return Harrell's concordance of :meth:`predict`: the share of correctly ordered pairs.

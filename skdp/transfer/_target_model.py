@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import logsumexp, softmax
 
+from skdp.release import LEAST_ROWS
 from skdp.transfer._likelihoods import CoxLikelihood, GaussianLikelihood, Posterior
 from skdp.utils._linalg import TINY
 
@@ -542,7 +543,7 @@ class TimeModel(TargetModel):
         )
 
     def _baseline(self, rows, known, events, times, outcome):
-        """Return the cumulative hazard within each interval at log-hazard 0."""
+        """Return the cumulative hazard within each interval followed, at log-hazard 0."""
         log_hazards, n_events = self.log_hazards(rows), _LEVEL_EVENTS
         starts, ends = np.append(0.0, outcome.ends[:-1]), outcome.ends
         parts = [
@@ -550,19 +551,25 @@ class TimeModel(TargetModel):
             for source, _, kept in self._kept()
             if not source.is_alone
         ]
+        n_followed = len(ends)
         if self.sources[0].is_alone:
             before, n_events = (ends - starts) / outcome.horizon, 0.0
         else:
+            # Where enough rows are left, of a source or of the target.
+            followed: list[int] = [len(source.release.model.baseline) for source, _ in parts]
+            own = (times >= ends[:, np.newaxis]).sum(axis=1) >= LEAST_ROWS
+            n_followed = max(*followed, int(np.count_nonzero(own)))
             whole = sum(w for _, w in parts)
             before = sum(w / whole * s.release.model.hazards.baseline for s, w in parts)
             # The mean hazard of the target's rows is the one that the releases expect.
             by_releases = sum(w / whole * source.predicted(rows) for source, w in parts)
             before = before * np.exp(logsumexp(by_releases) - logsumexp(log_hazards))
         if not len(times):
-            return before
+            return before[:n_followed]
         passed = np.clip((times[:, np.newaxis] - starts) / (ends - starts), 0, 1)
         expected = before * (np.exp(log_hazards[known]) @ passed)
         counts = np.bincount(np.searchsorted(ends, times[events]), minlength=len(ends))
         level = (n_events + counts.sum()) / max(n_events + expected.sum(), TINY)
         prior = _SHAPE_EVENTS * before / before.sum()
-        return level * before * (prior + counts) / np.maximum(prior + level * expected, TINY)
+        scale = level * (prior + counts) / np.maximum(prior + level * expected, TINY)
+        return (before * scale)[:n_followed]

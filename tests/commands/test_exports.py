@@ -12,7 +12,7 @@ from skdp.commands._tables import read_table
 N = 60
 TITLE = "Universitätsklinikum Zaphod - Kardiologie"
 GERMAN = ("--sep", ";", "--decimal", ",", "--encoding", "latin-1", "--skip", 3)
-MISSING = "--missing=-99,k.A."
+MISSING = "--missing=Puls=-99,k.A."
 
 
 def rows_of(n, seed=0):
@@ -63,7 +63,7 @@ def test_each_mistake_names_the_option_that_mends_it(german, run):
         assert "Are there lines above the header? Skip them: --skip 3." in err
     assert "has no names for most of its columns in its first line" in said[2]
     assert "'-99', 'k.A.' in 'Puls', 'BMI', 'Herzschwäche' may mark missing cells" in said[3]
-    assert said[3].count("--missing=-99,k.A.") == 1
+    assert said[3].count(MISSING) == 1
     drop = ["--drop", "Fall-Nr", "--drop", "Patient", "--drop", "Aufnahme"]
     assert said[4].splitlines()[-1] == f"Leave out columns you do not need: {' '.join(drop)}"
     assert "'Aufnahme' has dates or durations; convert them to numbers, such as an age" in said[4]
@@ -112,6 +112,13 @@ def test_marks_of_missing_cells_have_any_type(tmp_path, cell):
     table = read_table(str(path), missing=["-99", "k.A."], decimal=",")
     assert table["x"].isna().all()
     assert table["y"].tolist() == ["k.A. b", "1"]
+
+
+def test_marks_of_one_column_leave_others_alone(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("grade,case,id\n9,9,x\n1,2,9\n")
+    table = read_table(str(path), missing=["grade=9", "x", "other=2"])
+    assert table.astype(object).fillna("").to_numpy().tolist() == [["", "9", ""], ["1", "2", "9"]]
 
 
 def test_signs_between_thousands(tmp_path, run, monkeypatch):

@@ -160,7 +160,7 @@ TIME_FILES = {
     "competing": (cells("status", 2, ALL[:9]), "such as 2; write", "status:unread"),
     "words": (
         column("status", lambda t: t["status"].map({0: "alive", 1: "dead"})),
-        "'event_value'", "status:unread",
+        "--event-value", "status:unread",
     ),
     "text times": (cells("days", "3 d", ALL), "'days' has values that are no", "days:unread"),
     "start and stop": (visits, "begin, by 'start', where the row before", "people"),

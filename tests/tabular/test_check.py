@@ -134,7 +134,7 @@ def test_types_of_columns_make_no_difference():
     [
         ("temperature", 1, lambda x: x * 1.8 + 32, "outside 30 to 45. Are they in other units?"),
         ("temperature", 1, 10**9, "400 of 400 values (100.0%) lie outside 30 to 45. Are they in"),
-        ("temperature", 0.05, 999, "20 of these are 999: if this is a code for missing"),
+        ("temperature", 0.05, 999, "cells, or add --missing=temperature=999."),
         ("sex", 1, lambda x: x.str[0], "'f' ("),
         ("ward", 1, "Surgry", "'Surgry' (400). Listed are 'Surgery', 'Medicine', '7'."),
         ("ward", 1, " MEDICINE", "' MEDICINE' (400; 'Medicine'?)"),
