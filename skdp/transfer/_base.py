@@ -97,18 +97,17 @@ class TransferEstimator(BaseEstimator):
 
             - ``name``, and ``side`` ("source", "target" or "both");
             - ``weight`` in the model;
-            - ``log_odds`` of its evidence compared with the first row, which is the source or,
-              without one, the target alone;
+            - ``log_odds`` of its evidence compared with the first row, which is the source if there
+              is one;
             - ``n_labels``, the number of labels, and ``label_sampling``, how they were assumed to
               be chosen;
             - ``log_likelihood``, the mean log-likelihood of the labels, each predicted from those
               before it (the logarithm of the evidence, divided by the number of labels; for times,
               of events).
 
-            With self-training alone, each row is a scorer with its share of the weights, and NaN
-            elsewhere. For "alignment" and "multitask", the weight is the share of rows that each
-            side decided in the last round. The report reveals information about the target's
-            labels and is not private.
+            For "alignment" and "multitask", the weight is the share of rows that each side decided
+            in the last round, and other columns are NaN. The report reveals information about the
+            target's labels and is not private.
 
         Examples
         --------

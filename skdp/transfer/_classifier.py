@@ -110,8 +110,7 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         frequencies that the source expects are kept. ``"auto"``: stratified if some rows are
         unlabeled and all labeled classes have equally many labels, otherwise random; a few labels
         of a single class count as random. :meth:`fit` warns if it has to guess and the result
-        depends on the guess. If self-training is used alone, see Notes, predictions always move
-        towards the source's frequencies; pass ``class_prior`` in this case.
+        depends on the guess.
 
     class_prior : None, "source", array-like or mapping, default=None
         Class frequencies of the target, if known ("noise_aware" only). Probabilities are
@@ -157,9 +156,9 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
     history_ : dict of list
         One entry for each round of self-training, the initial guess being round 0: ``round``,
         ``n_components``, ``n_inducing``, ``n_layers``, ``changed`` (number of pseudo-labels that
-        changed) and ``agreement`` (fraction that did not); also ``source_weight`` and
-        ``trusted``, the fraction of rows whose neighbors agree ("noise_aware"), or
-        ``source_share``, the fraction of unlabeled rows decided by the source (others).
+        changed) and ``agreement`` (fraction that did not); also ``source_weight``
+        ("noise_aware") or ``source_share``, the fraction of unlabeled rows decided by the source
+        (others).
         Empty if self-training was not a candidate, as with most tables and releases of
         statistics; :meth:`report` lists what the model consists of.
 
@@ -206,20 +205,16 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
 
     Notes
     -----
-    **The default**, ``strategy="noise_aware"``, uses the known distribution of the source's noise.
-    Depending on the data it relies on one of two algorithms or averages both.
-
-    *Candidates weighted by evidence* are used if the release consists of noisy *statistics* or
-    describes a table, if classes overlap, as in most tables, if rows have indicator columns, or
-    without labels. The candidates are:
+    **The default**, ``strategy="noise_aware"``, uses the known distribution of the source's noise,
+    and averages candidates by their evidence:
 
     - The source's unchanged log-posteriors s, and Bayesian softmax regressions around them,
 
       .. math:: \log p(c \mid x) = a s_c(x) + b_c + u_c^T z(x) + \mathrm{const},
 
       with normal priors: of the slope a about 1, of the level b, and of coefficients u of the
-      columns z, such that :math:`u^T z` has a standard deviation of 0.5 to 2 in log-odds (1 to 8
-      with more than two classes). The level has a standard deviation of 0.3, or also of 1 for a
+      columns z, such that :math:`u^T z` has a standard deviation of 0.5 to 2 in log-odds (4 with
+      more than two classes). The level has a standard deviation of 0.3, or also of 1 for a
       random sample of labels, which may show other class frequencies. The intercept at the
       target's site is unknown. The source's log-odds of two classes are therefore divided by
       :math:`\sqrt{1 + π τ^2 / 8}`, nearly their mean over an intercept of standard deviation τ
@@ -230,26 +225,23 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
       slope.
     - Mixtures adapted likewise, if they separate the classes at least as well.
     - The target alone: a = 0, around the expected class frequencies.
-    - Self-training.
+    - Self-training, if each class has a label and its first round separates the classes, as in
+      images and sensor data. It is tried for noisy rows, for adapted mixtures without adapted
+      class means, and if labels favor the target alone.
 
-    Candidates are averaged by their evidence, Laplace's approximation of the mean likelihood of
-    the labels over the prior, and predictions are moderated by the width of the posterior.
-    :meth:`report` lists the resulting weights.
+    The evidence is Laplace's approximation of the mean likelihood of the labels over the prior,
+    and predictions are moderated by the width of the posterior. :meth:`report` lists the
+    resulting weights.
 
-    *Self-training* is used if classes are well separated, as in images and sensor data. In each
-    round, two models of the target, a :class:`~skdp.WideCDMMAClassifier` and Gaussian mixtures,
-    are fitted to all rows, and pseudo-labels are predicted again. The source contributes its
-    classifier, mixtures adapted to the target's rows, and, if noise leaves nothing finer, one
-    normal distribution for each class, estimated from its moments by empirical Bayes. The scores
-    :math:`s_j` of source and target are added up to log-posteriors,
+    *Self-training.* In each round, two models of the target, a :class:`~skdp.WideCDMMAClassifier`
+    and Gaussian mixtures, are fitted to all rows, and pseudo-labels are predicted again. The
+    scores :math:`s_j` of the sources, of adapted mixtures and of the target are added up to
+    log-posteriors,
 
-    .. math:: \log p(c \mid y) = \sum_j w_j\, s_{j,c}(y) + b_c + \mathrm{const}, \qquad w_j \ge 0
+    .. math:: \log p(c \mid y) = \sum_j w_j\, s_{j,c}(y) + \mathrm{const}, \qquad w_j \ge 0
 
-    with weights averaged over all subsets of scorers by the likelihood of the labeled rows, and
-    a prior-shift correction b towards the class frequencies of the source, applied as far as rows
-    are uncertain. Each row is scored by models that were not trained on its pseudo-label, and rows
-    whose nearest neighbors contradict their pseudo-label are excluded from training in the next
-    round.
+    with weights averaged over all subsets of scorers by the likelihood of the labeled rows. Each
+    row is scored by models that were not trained on its pseudo-label.
 
     **Published strategies.** ``strategy="alignment"`` (Kumar and Moser, Algorithm 7) maps a target
     row y into the space of the source by subspace alignment, separately for each class so that the

@@ -333,8 +333,8 @@ def _features(X, names):
     records = [name for name in unique if is_record_number(name, X[name])]
     if records:
         warn(
-            f"The columns {records!r:.300} of X have another whole number in each row, like record "
-            "numbers, and are not used. Write measurements in another unit, such as thousands."
+            f"The columns {records!r:.300} of X have another whole number in each row, like "
+            "record numbers, and are not used. Write measurements in another unit."
         )
     return [name for name in names if name not in records]
 
