@@ -97,8 +97,7 @@ class TransferEstimator(BaseEstimator):
 
             - ``name``, and ``side`` ("source", "target" or "both");
             - ``weight`` in the model;
-            - ``log_odds`` of its evidence compared with the first row, which is the source if there
-              is one;
+            - ``log_odds`` of its evidence compared with the first row, the source if there is one;
             - ``n_labels``, the number of labels, and ``label_sampling``, how they were assumed to
               be chosen;
             - ``log_likelihood``, the mean log-likelihood of the labels, each predicted from those

@@ -13,9 +13,9 @@ _MARKS_AS_TEXT = {"-1", "nan", "None", "<NA>"}
 _AS_OBJECTS = "If NumPy turned marks into text, make y an array of dtype object."
 # Possible cause of labels that are numbers instead of classes; for an error message.
 _RECODED = (
-    "Meta-estimators such as OneVsRestClassifier and VotingClassifier number labels 0, 1, ..., "
-    "marks included. DPTransferClassifier handles many classes itself: fit it to all rows first, "
-    "and pass FrozenEstimator(fitted) to those that take a fitted estimator."
+    "Meta-estimators and cross_val_predict of probabilities number labels 0, 1, ..., and treat "
+    "marks of unlabeled rows as labels. DPTransferClassifier handles many classes itself: fit it, "
+    "and pass FrozenEstimator(fitted) (StackingClassifier: cv='prefit') or loop over LabeledSplit."
 )
 
 
