@@ -186,6 +186,10 @@ class TimePrediction(ClassPrediction):
             f"expected concordance on rows like these (chance: 0.5): {c:.2f} (80% likely: "
             f"{low:.2f} to {high:.2f}); {few}from about {round(exits.n_events):,} events",
         ]
+        if (competing := self.model.statistics.sums.competing) is not None:
+            lines.append(
+                f"with a competing event, counted as censored: {max(round(competing.sum()), 0):,}"
+            )
         if end < release.outcome.horizon:
             lines.append(
                 f"curves end at time {end:g} instead of {release.outcome.horizon:g}: later, fewer "
