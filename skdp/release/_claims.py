@@ -45,8 +45,8 @@ _THINNED = 2
 # Error of the mean of numbers by the table, in their standard deviations, besides its noise.
 _MISFIT = 0.05
 # If zero is a class: prior standard deviations of the location of other numbers, and of the
-# intercept and slope of the log-odds that a number is not zero.
-_OF_OTHERS, _OF_ZEROS = 1.5, (2.0, 1.0)
+# intercept and slope of the log-odds that a number is not zero; and the least share of these.
+_OF_OTHERS, _OF_ZEROS, _LEAST_OTHERS = 1.5, (2.0, 1.0), 0.05
 # Prior standard deviations of the skewness and tails of the residuals of a number.
 _SHAPES = (0.2, 0.12)
 # The same of the slope of their log spread, by the score in public units. Chosen on expenditure,
@@ -389,18 +389,16 @@ def number_claims(table, numbers, mean_sd, n_rows, deviation):
     known = unknown / max(unknown + mean_sd**2, TINY)
     shift = known * (numbers.mean - mean_u)
     intercept = float(mean_u + shift - slope * mean_x)
-    if numbers.zero:
-        shift = shift / np.maximum(1 - rows[:, -model.parts :].sum() / rows.sum(), 0.05)
-        shift = np.where(np.arange(len(numbers_of_cells)) < len(model.residuals), shift, 0.0)
-    groups = model.bins.n, PARTS
-    cells = [
-        of_cells.reshape(-1, *groups).transpose(1, 2, 0)
-        for of_cells in (numbers_of_cells, rows.mean(axis=0))
-    ]
-    predictions = (slope * scores + intercept).reshape(groups)
-    distribution = NumberDistribution.measured(
-        (1 + predictions) / 2, (1 + np.clip(cells[0] + shift, -1, 1)) / 2, cells[1]
+    groups, mean_rows, n_others = (model.bins.n, PARTS), rows.mean(axis=0), len(model.residuals)
+    zeros = mean_rows[n_others:].reshape(-1, *groups).sum(axis=(0, 2))
+    # Zeros are known to be zeros: the others are off.
+    shift = shift / max(1 - zeros.sum() / mean_rows.sum(), _LEAST_OTHERS)
+    places, others = (
+        of_cells[:n_others].reshape(-1, *groups).transpose(1, 2, 0)
+        for of_cells in ((1 + np.clip(numbers_of_cells + shift, -1, 1)) / 2, mean_rows)
     )
+    predictions = (1 + slope * scores + intercept).reshape(groups) / 2
+    distribution = NumberDistribution.measured(predictions, places, others, zeros)
     return Claims(slope, intercept, _interval(1 - left / uu, -np.inf, 1.0), distribution)
 
 

@@ -496,7 +496,9 @@ class NumberModel(TargetModel):
             for posterior, weight in kept:
                 off = places - source.center - X @ posterior.coefficients
                 left += weight * off / np.maximum(1 - posterior.leverage(X), _LEAST_LEFT)
-        return prior.updated(left / self.predict(known)[1], _SHAPE_ROWS)
+        # Where zero is a class, it is no residual.
+        tells = (places > 0) | ~prior.zeros.any()
+        return prior.updated((left / self.predict(known)[1])[tells], _SHAPE_ROWS)
 
     def predict(self, rows):
         """Return the expected rescaled number of each row, and what widens its distribution."""

@@ -73,7 +73,7 @@ def test_without_noise_a_number_has_its_slope_r2_and_residuals(rng):
     for slope, intercept in ((1.0, 0.0), (0.6, 0.1)):
         u = np.clip(slope * scores + intercept + residuals, -1, 1)
         numbers = NumberBins.of(u.mean())
-        table = table_of(scores, numbers.index(u - scores), numbers.n, rng)
+        table = table_of(scores, numbers.index(u, scores), numbers.n, rng)
         claims = number_claims(table, numbers, 1e-3, MANY, 1.0)
         assert claims.slope == pytest.approx(slope, rel=0.03)
         predicted = claims.slope * scores + claims.intercept
@@ -242,7 +242,7 @@ def noise_claims(kind, rng):
         u = np.clip(0.2 * rng.standard_normal(n), -1, 1)
         numbers = NumberBins.of(u.mean())
         table = table_of(
-            0.2 * scores, numbers.index(u - 0.2 * scores), numbers.n, rng, deviation=deviation
+            0.2 * scores, numbers.index(u, 0.2 * scores), numbers.n, rng, deviation=deviation
         )
         return number_claims(table, numbers, 0.02, n, 10.0), 0.0
     ways, *_ = ways_to_leave(np.zeros(n), rng)
@@ -286,7 +286,7 @@ def test_what_was_fitted_to_the_same_rows_is_taken_off(rng):
     numbers = NumberBins.of(u.mean())
     claims = [
         number_claims(
-            table_of(scores, numbers.index(u - scores), numbers.n, rng, optimism=optimism),
+            table_of(scores, numbers.index(u, scores), numbers.n, rng, optimism=optimism),
             *(numbers, 1e-3, n, 1.0),
         )
         for optimism in (0.0, 0.2 * n)
