@@ -210,7 +210,7 @@ def exact_values_expected(noise, X):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         noise.fit_transform(X)
-    found = [re.search(r"values, (\S+) are expected", str(w.message)) for w in caught]
+    found = [re.search(r"values, about (\S+) are released", str(w.message)) for w in caught]
     found = [match for match in found if match]
     assert all(issubclass(w.category, PrivacyLeakWarning) for w in caught)
     return float(found[0][1]) if found else None
