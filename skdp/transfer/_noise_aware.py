@@ -9,7 +9,7 @@ from scipy.special import log_softmax, softmax
 
 from skdp.release import Mixtures
 from skdp.transfer._class_model import ClassModel, release_sources
-from skdp.transfer._density_candidates import density_sources, trained_source
+from skdp.transfer._density_candidates import density_sources, trained_sources
 from skdp.transfer._likelihoods import SoftmaxLikelihood
 from skdp.transfer._priors_and_costs import warn_of_frequencies
 from skdp.transfer._scorers import Scorer, certainty, densities
@@ -23,6 +23,7 @@ from skdp.transfer._self_training import (
 )
 from skdp.transfer._target_model import Terms
 from skdp.utils._labels import stratified_folds
+from skdp.utils._linalg import TINY
 
 # Certainty after the first round from which self-training is used alone. Digits have .93 or more
 # with five labels per class, human activity .79; tables have .74 or less, where further training
@@ -31,9 +32,6 @@ _SEPARATED = 0.75
 # Scale of the normal prior of slopes. With a weight of 1 the best class is on average e times as
 # likely as the second; a weight of 5 is as certain as a scorer can reasonably be.
 _SLOPE_SCALE = 5.0
-# Smallest weight of the last scorer, the target's own, which has information on every row; rule of
-# thumb.
-_MIN_LAST_WEIGHT = 0.1
 
 
 def _learn(task, training):
@@ -66,9 +64,10 @@ def _learn(task, training):
     used = [s for s, _ in sources[:1]] + [s for s, _ in sources if "mixtures" in s.name]
     rounds = NoiseAwareRounds(task, training, used)
     trained = training.run(rounds, task.labels, _SEPARATED)
-    if trained is None:
+    entered = list(trained_sources(trained, reference, calibrated)) if trained else []
+    if not entered:
         return model.result(task, {})
-    model = ClassModel(task, [*sources, trained_source(trained, reference, calibrated)], terms)
+    model = ClassModel(task, [*sources, *entered], terms)
     model.target_classifier = trained.model.target_classifier
     return model.result(task, trained.history)
 
@@ -230,8 +229,7 @@ def scorer_weights(scores, labels):
     weights = np.zeros(len(scores))
     probabilities = softmax([fit.log_evidence for fit in fits])
     for probability, chosen, fit in zip(probabilities, sets, fits, strict=True):
-        weights[chosen] += probability * max(fit.coefficients[0], 0.0) / len(chosen)
-    weights[-1] = max(weights[-1], _MIN_LAST_WEIGHT)
+        weights[chosen] += probability * max(fit.coefficients[0], TINY) / len(chosen)
     return weights
 
 
