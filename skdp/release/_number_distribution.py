@@ -155,6 +155,13 @@ class NumberDistribution(Part):
         held = np.cumsum(rows.ravel()[order])
         return float(np.interp(0.8 * held[-1], held, away[order]) / 1.2815515655446004)
 
+    @property
+    def spread(self) -> float:
+        """Standard deviation of the rescaled numbers, of predictions and residuals together."""
+        center = self.shares @ self.predictions / self.shares.sum()
+        apart = self.shares @ (self.predictions - center) ** 2 / self.shares.sum()
+        return max(float(np.hypot(self.deviation, np.sqrt(apart))), TINY)
+
     def _centers(self, places):
         return places + self._at(places, self.residuals @ _SHARES)
 

@@ -21,6 +21,8 @@ from skdp.tabular import numbers
 INTERVAL = 0.8
 HALF_WIDTH = float(norm.ppf((1 + INTERVAL) / 2))
 
+# Standard deviations between bounds from which a warning names them.
+_FAR_APART = 50.0
 # Advice to the owner of a release that may predict nothing.
 NUMBER_ADVICE = (
     "Check that the outcome and the columns are in the units of their bounds. If so, there are "
@@ -149,7 +151,17 @@ class NumberPrediction(ClassPrediction):
         return {"estimator_type": "regressor", "regressor_tags": RegressorTags()}
 
     def doubt(self) -> str | None:
-        """Return the warning that nothing may be explained, or None."""
+        """Return the warning about wide bounds, or that nothing may be explained, or None."""
+        apart = 1 / self.model.regression.distribution.spread
+        if apart > _FAR_APART:
+            rows, deviation = self.model.statistics.sums.pooled_counts
+            noise = apart * deviation * np.hypot(self._mean, 1 - self._mean) / rows.sum()
+            return (
+                f"The bounds of the outcome are about {apart:.0f} of its standard deviations "
+                f"apart, by noisy sums. Noise moves its mean by {noise:.2g} deviations; with "
+                f"bounds 10 apart it would be {noise * 10 / apart:.2g}. State narrower public "
+                "bounds, or a logarithmic scale."
+            )
         r2, low, high = self.model.regression.r2
         if low > 0:
             return None

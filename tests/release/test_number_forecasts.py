@@ -173,6 +173,20 @@ def test_the_expected_r2_is_that_of_the_outcome(logarithmic):
     assert mean == pytest.approx(y.mean(), rel=0.04)
 
 
+def test_bounds_that_are_far_too_wide_are_named():
+    rng = np.random.RandomState(0)
+    X = pd.DataFrame(rng.uniform(-1, 1, (5000, 2)), columns=list("ab"))
+    y = 40 + 10 * X["a"] + rng.normal(0, 8, 5000)  # a deviation of 9.9
+    for high, is_wide in ((99, False), (990, True)):
+        outcome = {"type": "number", "low": 0, "high": high}
+        schema = {"version": 1, "columns": COLUMNS, "outcome": outcome}
+        release = DPStatisticsSource(2.0, encoder=schema, random_state=0).fit(X, y).release_
+        doubt = release.model.doubt()
+        assert (doubt is not None) == is_wide
+        if is_wide:
+            assert 80 < float(doubt.split("about ")[1].split()[0]) < 125
+
+
 @pytest.mark.parametrize(
     ("asked", "named"),
     [
