@@ -31,6 +31,8 @@ from skdp.source._integers import (
 
 # Scale of the residuals of numbers in their standard deviations, and the smallest deviation.
 _OF_NUMBERS, _LEAST_DEVIATION = 1.2, 0.01
+# Largest distance of a number's starting value from its noisy mean, in scales of residuals.
+_AWAY = 0.5
 # Largest cumulative hazard in a residual.
 _MOST_HAZARD = 3.0
 
@@ -154,9 +156,13 @@ class Number(Problem):
 
     def __init__(self, sums):
         n_rows = sums.row_counts.sum()
-        super().__init__(sums.row_counts, sums.row_counts[1:] / n_rows)
+        self.mean = float(sums.row_counts[1] / n_rows)
         deviation = np.sqrt(max(float(sums.squares[0]) / n_rows, _LEAST_DEVIATION**2))
         self.scale = min(_OF_NUMBERS * deviation, 0.5)
+        # Rows in the middle of the bounds of all columns are expected to have a number in the
+        # middle of its bounds.
+        start = np.clip(0.5, self.mean - _AWAY * self.scale, self.mean + _AWAY * self.scale)
+        super().__init__(sums.row_counts, np.array([start]))
 
     def residuals(self, scores, codes):
         """Return prediction minus rescaled number."""
@@ -165,8 +171,7 @@ class Number(Problem):
     def bins(self, coefficients, intercepts, variances, deviation):
         """Return bins of the prediction between −1 and 1."""
         # In the table, numbers are rescaled to −1 to 1.
-        mean = 2 * float(self.start[0]) - 1
-        self._numbers = NumberBins.of(mean)
+        self._numbers = NumberBins.of(2 * self.mean - 1)
         self.n_outcomes = self._numbers.n
         return super().bins(2 * coefficients, 2 * intercepts - 1, variances, deviation)
 
