@@ -228,6 +228,14 @@ def test_combination_on_embedded_digits(run_example):
     assert best > combined > alone + 3
 
 
+def test_a_joint_descent_on_embedded_people(run_example):
+    first, *lines = run_example("more/plot_joint_descent.py")
+    assert first.endswith("rounds; spent: [1.0, 1.0, 1.0]")
+    merged, together = (found_by(lines, name)[0] for name in ("merged", "together"))
+    assert together > merged  # by about .007, several times the spread of each
+    assert together > 0.89
+
+
 def test_a_plan_is_near_what_is_reached(run_example):
     lines = run_example("privacy/plot_choosing_epsilon.py", displays=True, n_draws=1)
     rows = [[float(cell) for cell in line.split()[2:5]] for line in lines[-8:]]

@@ -16,7 +16,7 @@ ORDER = (
     *("plot_choosing_epsilon.py", "plot_budget_over_a_year.py", "plot_officers_page.py"),
     *("plot_private_evaluation.py", "plot_audit_release.py"),
     # more
-    *("plot_image_release.py", "plot_secure_combination.py"),
+    *("plot_image_release.py", "plot_secure_combination.py", "plot_joint_descent.py"),
 )
 
 

@@ -18,7 +18,9 @@ def release(owner):
 
 
 def sums(owner, plan):
-    """Return the sums of a hospital, for a secure sum."""
+    """Return what a hospital answers from in a secure sum."""
+    if plan.model == "gradients":
+        return rows(owner)
     accumulator = plan.accumulator()
     accumulator.add(*rows(owner))
     return accumulator

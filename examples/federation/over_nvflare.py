@@ -57,9 +57,10 @@ class ReleaseExecutor(Executor):
     ``owner_answer``, of which the first is needed.
 
     For a secure sum, the loader gets the owner's name and the plan, and returns an accumulator of
-    the plan. ``..._PLAN`` is the owner's copy of the plan, ``..._DIGEST`` the digest that all
-    owners have compared, ``..._DISJOINT`` "true" where they agree that nobody is at two owners,
-    and ``..._IDENTITY`` and ``..._LEDGER`` are the owner's files.
+    the plan, or X and y if its model is "gradients". ``..._PLAN`` is the owner's copy of the plan,
+    ``..._DIGEST`` the digest that all owners have compared, ``..._DISJOINT`` "true" where they
+    agree that nobody is at two owners, and ``..._IDENTITY`` and ``..._LEDGER`` are the owner's
+    files.
     """
 
     def __init__(self):
@@ -140,7 +141,8 @@ class ReleaseController(Controller):
 
     secure_sum : str or None, default=None
         Path of the plan of a secure sum, which then is made instead of merging releases: the sites
-        are asked for keys, and twice for answers, each time for ``timeout`` seconds.
+        are asked for keys, and for answers until the last round, each time for ``timeout``
+        seconds.
     """
 
     def __init__(
@@ -217,7 +219,7 @@ def summed(plan, sites, ask):
     """
     content, sizes, refused = b"", {}, {}
     try:
-        for _ in range(3):
+        while isinstance(content, bytes):
             messages = {}
             for site, answer in ask(sites, content).items():
                 message = answer.get("message") if isinstance(answer, dict) else None

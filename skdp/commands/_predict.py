@@ -18,6 +18,7 @@ from skdp.commands._tables import (
     add_column,
     add_table_options,
     check_columns,
+    spelled_otherwise,
     write_table,
 )
 from skdp.release import Release
@@ -36,6 +37,7 @@ from skdp.transfer import (
     DPTransferSurvival,
 )
 from skdp.utils._text import named_like
+from skdp.utils._validation import listed
 from skdp.utils._warnings import warn
 
 NAME = "predict"
@@ -49,9 +51,9 @@ example:
 Rows with an empty label are unlabeled; without --label all are. Several releases are merged if
 possible and otherwise weighted by your labels. Columns missing from the table are left out, with
 a warning. The output has one line per row: the --id, then the class and class probabilities; or
-the number and its standard deviation; or the risk, survival at four times and median time."""
-# Fractions of the horizon at which the survival probability is written.
-_PLACES = (0.25, 0.5, 0.75, 1.0)
+the number and its standard deviation; or the risk, survival by times --at, and median time."""
+# Fractions of the horizon at which survival probabilities are written, and where curves end.
+_PLACES = (0.25, 0.5, 0.75)
 
 
 def add_arguments(parser):
@@ -75,6 +77,13 @@ def add_arguments(parser):
         action="append",
         help="known share of a class; once per class, one may be omitted",
     )
+    parser.add_argument(
+        "--at",
+        metavar="TIME",
+        type=float,
+        nargs="+",
+        help="times of survival probabilities (default: quarters of the horizon, and their end)",
+    )
     add_table_options(parser)
     add_output(parser, "the predictions", " or ".join(TABLES))
 
@@ -89,6 +98,8 @@ def run(arguments, note):
         raise ValueError(
             f"--class-prior is for classes, but the outcome is {outcome.about}. Omit it."
         )
+    if arguments.at is not None and outcome.exits is None:
+        raise ValueError(f"--at is for times, but the outcome is {outcome.about}. Omit it.")
     predictions = _PREDICTIONS[outcome.kind](releases, columns, arguments, note)
     said = f"Wrote {str(target)!r}: {', '.join(predictions)}; one line per row, in order."
     if write_table(pd.DataFrame(predictions), target, overwrite=arguments.force):
@@ -146,10 +157,7 @@ def _times(releases, columns, arguments, note):
     ``columns`` name known events and times; the table may lack them unless options name them.
     """
     outcome = releases[0].outcome
-    times = [outcome.horizon * place for place in _PLACES]
-    names = ("risk", *(f"survival_{time:g}" for time in times), "median_survival")
     frame = read_rows(arguments, note, columns if arguments.event is not None else None)
-    ids = _ids(frame, names, arguments)
     known, n_known = None, 0
     if set(columns.values()) <= set(frame.columns):
         check_columns(frame, columns.values(), arguments.table, "the outcome")
@@ -158,12 +166,26 @@ def _times(releases, columns, arguments, note):
     rows = _rows(frame, releases, arguments)
     note(f"learning from {_named(releases)} and {len(rows):,} rows, {n_known:,} with an outcome")
     model = DPTransferSurvival(_source(releases)).fit(rows, known)
+    times = _shown_times(model.unique_times_[-1], outcome.horizon, arguments.at, note)
+    names = ("risk", *(f"survival_{time:g}" for time in times), "median_survival")
+    ids = _ids(frame, names, arguments)
     curves = model.predict_survival_function(rows, return_array=True)
     reached = curves <= 0.5
     median = np.where(reached.any(axis=1), model.unique_times_[reached.argmax(axis=1)], np.nan)
-    at_times = curves[:, np.searchsorted(model.unique_times_, times, side="right") - 1]
+    at_times = 1 - model.predict_proba_at(rows, times)
     predicted = np.round(model.predict(rows), 6), *_shown(at_times).T, _six_digits(median)
     return ids | dict(zip(names, predicted, strict=True))
+
+
+def _shown_times(last, horizon, given, note):
+    """Return the times of survival probabilities, which curves that end at ``last`` have."""
+    if last < horizon:
+        note(f"curves end at time {last:g}: too few rows are followed longer")
+    if given is None:
+        return [*(time for place in _PLACES if (time := horizon * place) < last), last]
+    if not all(0 < time <= max(last, float(f"{last:g}")) for time in given):
+        raise ValueError(f"--at needs times above 0 and up to {last:g}, where the curves end.")
+    return sorted(set(given))
 
 
 _PREDICTIONS = {"class": _classes, "number": _numbers, "event": _times}
@@ -293,10 +315,10 @@ def known_labels(frame, classes, arguments):
     codes = Vocabulary(classes).codes(cells)
     unknown = (codes < 0) & ~missing_values(cells)
     if unknown.any():
-        listed = ", ".join(f"{label!r:.50}" for label in classes[:10])
+        spelled = ", ".join(f"{label!r:.50}" for label in classes[:10])
         raise ValueError(
             f"--label {arguments.label!r} has {unknown.sum():,} cells that are not classes of the "
-            f"release: {listed}. Spell labels as the release does and leave unlabeled cells "
+            f"release: {spelled}. Spell labels as the release does and leave unlabeled cells "
             "empty."
         )
     return np.array([*classes, None], dtype=object)[codes]
@@ -312,6 +334,11 @@ def _rows(frame, releases, arguments):
         names = list(dict.fromkeys(name for one in releases for name in one.encoder.names))
         # Missing columns are left out of a release; it refuses if all are missing.
         shared = [name for name in names if name in frame.columns] or names
+        if alike := spelled_otherwise([n for n in names if n not in shared], frame.columns):
+            warn(
+                f"{arguments.table!r} spells {listed(alike)} of {where} differently: case, white "
+                "space or signs. Rename them, or they count as missing."
+            )
         check_columns(frame, shared, arguments.table, where)
         return frame[shared]
     if release.feature_names is None:

@@ -262,11 +262,8 @@ def check_columns(frame, names, path, where, *, once=True):
     given = list(frame.columns)
     lacking = [name for name in names if name not in given]
     if lacking:
-        hint = ""
-        forms = {same_spelling(name) for name in given}
-        alike = [name for name in lacking if same_spelling(name) in forms]
-        if alike:
-            hint = f" It spells {listed(alike)} differently: case, white space or signs."
+        alike = spelled_otherwise(lacking, given)
+        hint = f" It spells {listed(alike)} differently: case, white space or signs." * bool(alike)
         raise ValueError(
             f"{path!r} lacks {_named(lacking)} of {where}. Spell names as in the first line of "
             f"the table, including upper and lower case.{hint}"
@@ -274,6 +271,12 @@ def check_columns(frame, names, path, where, *, once=True):
     twice = [name for name in names if given.count(name) > 1] if once else []
     if twice:
         raise ValueError(f"{path!r} has {_named(twice)} more than once. Keep one of each.")
+
+
+def spelled_otherwise(names, given):
+    """Return the names that a table has in another spelling."""
+    forms = {same_spelling(name) for name in given}
+    return [name for name in names if same_spelling(name) in forms]
 
 
 def inferred(frame):

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Self
 
+import numpy as np
 import pandas as pd
 
 from skdp.displays._base import OKABE_ITO, Display, as_label, require_kind
@@ -12,13 +13,16 @@ from skdp.displays._base import OKABE_ITO, Display, as_label, require_kind
 class SurvivalDisplay(Display):
     """Survival curve: the probability of being without the event, over time.
 
-    It is about all rows of a source, with a band for noise and sampling. The plot can be
-    published wherever the release can.
+    :meth:`from_release` is about all rows of a source, with a band for noise and sampling. That
+    plot can be published wherever the release can. :meth:`from_estimator` is the mean of the
+    curves that a model predicts for some rows, without a band. Curves of a release end where too
+    few rows are followed.
 
     Parameters
     ----------
     curve : DataFrame
-        Result of :meth:`Release.survival_curve <skdp.Release.survival_curve>`.
+        With the columns "time", "survival", "low" and "high", as from
+        :meth:`Release.survival_curve <skdp.Release.survival_curve>`.
 
     name : str, default="all rows"
         Name in the legend.
@@ -88,6 +92,37 @@ class SurvivalDisplay(Display):
         wanted = "a Release about a time to an event"
         require_kind(owner, "release", release, ("survival_curve",), wanted)
         return cls(release.survival_curve(confidence), name)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, *, name: str = "mean of the rows") -> Self:
+        """Return the mean predicted curve of rows, such as a group of patients.
+
+        Parameters
+        ----------
+        estimator : Release, DPTransferSurvival, or fitted model of scikit-survival
+            With ``predict_survival_function``.
+
+        X : array-like of shape (n_samples, n_features) or DataFrame
+            Rows in the form that the estimator expects.
+
+        name : str, default="mean of the rows"
+            Name in the legend.
+
+        Returns
+        -------
+        display : SurvivalDisplay
+
+        Raises
+        ------
+        ValueError
+            If it predicts no curves, or the columns of X do not fit it.
+        """
+        owner, wanted = "SurvivalDisplay.from_estimator", "a model of times to an event"
+        require_kind(owner, "estimator", estimator, ("predict_survival_function",), wanted)
+        functions = estimator.predict_survival_function(X)
+        mean = np.mean([curve.y for curve in functions], axis=0)
+        lines = dict.fromkeys(("survival", "low", "high"), mean)
+        return cls(pd.DataFrame({"time": functions[0].x, **lines}), name)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the display.

@@ -3,11 +3,12 @@
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import isfinite
 from numbers import Real
 from typing import Any, ClassVar, Self
 
-from skdp.federated._transcript import ANSWERS, Transcript
+from skdp.federated._transcript import Transcript
 from skdp.privacy import PrivacyGuarantee
 from skdp.release import Release
 from skdp.secure import Agreement, PublicIdentity, check_distinct, check_nonce
@@ -34,9 +35,14 @@ class SecureSum(Agreement):
     **Steps.** An organizer makes a plan with :meth:`create`, and the owners compare its
     ``digest``. Each makes a :class:`SecureSumOwner`, whose ``join`` agrees to the plan and its
     ``disjoint``. :meth:`combine` makes a request from these messages; each owner answers it;
-    ``combine`` makes the second request from the answers; each owner answers it; ``combine``
-    makes the release. Messages are bytes, signed by their owners. Combining needs no secret, and
-    anybody with the messages can repeat it.
+    ``combine`` makes the next request from the request and its answers; and so on, until
+    ``combine`` returns the release. Messages are bytes, signed by their owners. Combining needs no
+    secret, and anybody with the messages can repeat it.
+
+    With ``model="linear"`` owners answer two requests. With ``model="gradients"`` they answer one
+    more for each step of the descent, at most 200, and one for the table of scores. An answer to
+    a step has one number for each function of the columns. Noise and charge are those of one
+    release: the steps share its budget.
 
     **Assumptions.** Owners follow the protocol, but at most t of them may reveal all that
     they know, and whoever combines the messages may do so too and may lie about who takes part.
@@ -55,6 +61,9 @@ class SecureSum(Agreement):
 
     epsilon, delta : float
         The guarantee of the release, for a record or person of any owner.
+
+    model : {"linear", "gradients"}
+        What is learned, see :class:`~skdp.DPStatisticsSource`.
 
     privacy_unit : {"record", "group"}
         One row with its label, or one person with all rows.
@@ -129,6 +138,7 @@ class SecureSum(Agreement):
     owners: list[PublicIdentity]
     epsilon: float
     delta: float
+    model: str
     privacy_unit: str
     n_colluding: int
     least_owners: int
@@ -192,6 +202,7 @@ class SecureSum(Agreement):
         *,
         epsilon: float = 1.0,
         delta: float = 1e-5,
+        model: str = "linear",
         privacy_unit: str = "record",
         n_colluding: int = 1,
         least_owners: int | None = None,
@@ -205,7 +216,7 @@ class SecureSum(Agreement):
         schema : Schema, mapping, str or path-like
             The public schema, in any form that :class:`~skdp.TabularEncoder` takes.
 
-        owners, epsilon, delta, privacy_unit, n_colluding, disjoint
+        owners, epsilon, delta, model, privacy_unit, n_colluding, disjoint
             See :class:`SecureSum`.
 
         least_owners : int or None, default=None
@@ -233,7 +244,7 @@ class SecureSum(Agreement):
         <SecureSum of 3 owners, (2, 1e-05)-DP per record, each at one owner, at most 1 colluding>
         """
         schema, members = as_schema(schema), list(owners)
-        source = _source(epsilon, delta, schema, privacy_unit, radius)
+        source = _source(epsilon, delta, schema, model, privacy_unit, radius)
         sums = JointSums(source, 2, 1, disjoint=True)  # of any number; see what the plan checks
         least = len(members) if least_owners is None else least_owners
         return cls(
@@ -241,6 +252,7 @@ class SecureSum(Agreement):
             owners=members,
             epsilon=float(epsilon),
             delta=float(delta),
+            model=model,
             privacy_unit=privacy_unit,
             n_colluding=n_colluding,
             least_owners=least,
@@ -305,11 +317,13 @@ class SecureSum(Agreement):
         >>> SecureSum.create(load_heart_disease().schema, wards).source().model
         'linear'
         """
-        settings = self.epsilon, self.delta, self.schema, self.privacy_unit, self.radius
-        return _source(*settings, random_state)
+        settings = self.epsilon, self.delta, self.schema, self.model, self.privacy_unit
+        return _source(*settings, self.radius, random_state)
 
     def accumulator(self) -> StatisticsAccumulator:
         """Return an empty accumulator for the rows of an owner, which must stay with it.
+
+        Only for ``model="linear"``.
 
         Returns
         -------
@@ -365,8 +379,10 @@ class SecureSum(Agreement):
         -------
         sums : JointSums
         """
+        if random_state is None and n_owners in self._known_sums:
+            return self._known_sums[n_owners]
         t = self.n_colluding
-        return JointSums(
+        sums = JointSums(
             self.source(random_state),
             n_owners,
             t,
@@ -374,6 +390,14 @@ class SecureSum(Agreement):
             assumes=f"that at most {t} of the {n_owners} owners reveal what they know, or add "
             "less noise than agreed; that X25519, HKDF-SHA256 and ChaCha20 keep the masks secret",
         )
+        if random_state is None:
+            self._known_sums[n_owners] = sums
+        return sums
+
+    @cached_property
+    def _known_sums(self):
+        """Return what was made for these numbers of owners: public, and slow to make."""
+        return {}
 
     def combine(self, messages: Iterable[bytes]) -> bytes | Release:
         """Return what the owners answer next, or the release.
@@ -388,7 +412,7 @@ class SecureSum(Agreement):
         -------
         request : bytes or Release
             A request for :meth:`SecureSumOwner.answer`, the same for all owners; with all
-            answers to the second one, the release.
+            answers to the last one, the release.
 
         Raises
         ------
@@ -416,17 +440,17 @@ class SecureSum(Agreement):
         ValueError: Only 1 of at least 2 owners have joined. Missing: 'ward 2'. ...
         """
         transcript = Transcript(self, messages)
-        if len(transcript.answers) < len(ANSWERS):
+        if transcript.next_round is not None:
             return transcript.content
         return transcript.sums.release(transcript.totals)
 
 
-def _source(epsilon, delta, schema, privacy_unit, radius, random_state=None):
+def _source(epsilon, delta, schema, model, privacy_unit, radius, random_state=None):
     """Return the source with which a single owner would make the release of a plan."""
     return DPStatisticsSource(
         *(epsilon, delta),
         encoder=schema,
-        model="linear",
+        model=model,
         privacy_unit=privacy_unit,
         radius=radius,
         random_state=random_state,

@@ -3,10 +3,11 @@
 import os
 from collections.abc import Callable
 from threading import Lock
+from typing import Any
 
 from skdp.federated._masks import mask, new_key
 from skdp.federated._secure_sum import SecureSum
-from skdp.federated._transcript import ANSWERS, KEY, Transcript
+from skdp.federated._transcript import ANSWER, KEY, Transcript
 from skdp.privacy import PrivacyLedger
 from skdp.secure import Identity, read_message, write_message
 from skdp.source import StatisticsAccumulator
@@ -29,13 +30,15 @@ class SecureSumOwner:
     identity : Identity
         The owner's identity.
 
-    rows : StatisticsAccumulator or callable
-        The owner's rows, from :meth:`SecureSum.accumulator`, as they are when the owner
-        joins. A function without arguments that returns it is called for the first valid request.
+    rows : StatisticsAccumulator, tuple or callable
+        The owner's rows as they are when the owner joins: an accumulator from
+        :meth:`SecureSum.accumulator`; for a plan with ``model="gradients"``, a tuple of X and y,
+        and groups if people are protected. A function without arguments that returns these is
+        called for the first valid request.
 
     ledger : PrivacyLedger, str or path-like
-        The privacy ledger of the rows. The first answer is charged; its guarantee includes the
-        second.
+        The privacy ledger of the rows. The first answer is charged; its guarantee includes all
+        later ones.
 
     random_state : int or None, default=None
         For tests. A seed warns: whoever knows it can remove the owner's part of the noise.
@@ -74,7 +77,7 @@ class SecureSumOwner:
         self,
         plan: SecureSum,
         identity: Identity,
-        rows: StatisticsAccumulator | Callable[[], StatisticsAccumulator],
+        rows: StatisticsAccumulator | tuple[Any, ...] | Callable[[], Any],
         *,
         ledger: PrivacyLedger | str | os.PathLike[str],
         random_state: int | None = None,
@@ -94,8 +97,9 @@ class SecureSumOwner:
         self._private, self._public = new_key()
         # The public key, and the answers.
         self._sent: list[bytes] = []
-        # Exact sums, from the first answer to the last.
-        self._sums = None
+        # Exact rows, from the first answer to the last, and what is asked of them.
+        self._rows: Any = None
+        self._sums: Any = None
         self._lock = Lock()
 
     def join(self, *, disjoint: bool = False) -> bytes:
@@ -132,7 +136,7 @@ class SecureSumOwner:
         with self._lock:
             if not self._sent:
                 if not callable(self.rows):  # before anybody is charged
-                    self._sums = self._read()
+                    self._rows = self._read()
                 key = write_message(KEY, self.plan, self.identity, [self._public], key_id="")
                 self._sent.append(key)
             return self._sent[0]
@@ -167,56 +171,49 @@ class SecureSumOwner:
         (True, 1.0)
         """
         transcript = Transcript(self.plan, [request])
-        number = len(transcript.answers)
-        if number == len(ANSWERS):
+        number = len(transcript.totals)
+        if transcript.next_round is None:
             raise ValueError(
                 "The 'request' parameter has the answers of all rounds. Combine them into the "
                 "release with SecureSum.combine."
             )
         with self._lock:
-            self._check_own(transcript)
+            if transcript.message_of(self.identity.name) not in self._sent[number : number + 1]:
+                raise ValueError(
+                    f"The 'request' parameter lacks the messages of {self.identity.name!r}, or "
+                    "has others. Join first, and ask for a request with it; a new process needs a "
+                    "new secure sum."
+                )
             if len(self._sent) == number + 1:
                 self._sent.append(self._answer(transcript))
             message = self._sent[number + 1]
-        read_message(message, ANSWERS[number], self.plan, transcript.context)
+        read_message(message, ANSWER, self.plan, transcript.context)
         return message
 
     def _answer(self, transcript):
         """Return a new answer; checks come before the charge, and rows come last."""
-        number, name = len(transcript.answers), self.identity.name
-        sums = self.plan.sums(len(transcript.owners), self.random_state)
-        keys, size = transcript.public_keys, sums.size(number)
-        masks = mask(self._private, keys, name, transcript.context, size)
         if self._sums is None:
-            self._sums = self._read()
-        answer = sums.answer(
+            self._sums = self.plan.sums(len(transcript.owners), self.random_state)
+        keys, asked = transcript.public_keys, transcript.next_round
+        masks = mask(self._private, keys, self.identity.name, transcript.context, asked.size)
+        if self._rows is None:
+            self._rows = self._read()
+        answer = self._sums.answer(
             transcript.totals,
-            self._sums,
+            self._rows,
             masks,
             ledger=self.ledger,
             name=f"secure sum {self.plan.digest[:12]}",
         )
-        if number + 1 == len(ANSWERS):  # whoever reads the key later could remove the masks
-            self._private = self._sums = None
+        if asked.is_last:  # whoever reads the key later could remove the masks
+            self._private = self._rows = None
         parts = [answer.astype("<u8").tobytes()]
-        return write_message(
-            ANSWERS[number], self.plan, self.identity, parts, key_id=transcript.context
-        )
+        return write_message(ANSWER, self.plan, self.identity, parts, key_id=transcript.context)
 
     def _read(self):
-        """Return exact sums, in which no later row counts."""
+        """Return exact rows, in which no later row counts."""
         rows = self.rows() if callable(self.rows) else self.rows
-        return self.plan.sums(len(self.plan.owners)).exact_sums(rows)
-
-    def _check_own(self, transcript):
-        """Raise ValueError unless a transcript has exactly what this owner has sent."""
-        name, n_sent = self.identity.name, len(transcript.answers) + 1
-        given = [transcript.message_of(name, k) for k in range(n_sent)]
-        if not self._sent or given != self._sent[:n_sent]:
-            raise ValueError(
-                f"The 'request' parameter lacks the messages of {name!r}, or has others. Join "
-                "first, and ask for a request with it; a new process needs a new secure sum."
-            )
+        return self.plan.sums(len(self.plan.owners)).exact(rows)
 
     def __repr__(self) -> str:
         return f"<SecureSumOwner {self.identity.name!r} of {self.plan!r}>"

@@ -575,9 +575,9 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         >>> y = np.where(dead, "dead", "alive")
         >>> model = DeepFuzzyClassifier(1, 5, error_scale="own", random_state=0).fit(X, y)
         >>> print(model.explain(X[150], schema))
-        'dead', with probability 0.65; in log-odds against 'alive':
-        age is 69.39: adds 1.04 (-4.83 to 2.679 by other values)
-        bmi is 21.94: adds 1.01 (-2.147 to 2.142 by other values)
+        'dead', with probability 0.65. Log-odds against 'alive':
+        age is 69.39: +1.04 compared with the mean over all values, which give -4.83 to 2.679
+        bmi is 21.94: +1.01 compared with the mean over all values, which give -2.147 to 2.142
         shares of the rules:
         0.8385: if a row is like class 'dead', then it is of class 'dead'
         0.1615: if a row is like class 'alive', then it is of class 'alive'

@@ -17,7 +17,7 @@ from skdp.noise._transformers import (
 # isort: split
 # Shared within skdp, undocumented.
 from skdp.noise._grid import Bounds, check_bounds
-from skdp.noise._queries import GaussianQueries, JointQueries, Share
+from skdp.noise._queries import GaussianQueries, JointQueries, RoundEnd, Share
 from skdp.noise._randomness import (
     DEFAULT_SENSITIVITY,
     PrivateRandomness,

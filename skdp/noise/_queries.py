@@ -29,7 +29,8 @@ class GaussianQueries:
 
     The ``shares`` are public and fixed before any row is used. ``report`` receives the name of
     each answered query. ``distance`` is μ, infinite without noise. ``draws`` is the number of
-    draws that add up to the noise of a number; each costs the sampler's precision.
+    draws that add up to the noise of a number; each costs the sampler's precision. ``uses`` says
+    how often each query is asked.
     """
 
     # Query i of L2 sensitivity s_i and fraction f_i of the budget gets noise of standard deviation
@@ -43,8 +44,8 @@ class GaussianQueries:
                 f"The 'shares' parameter of GaussianQueries adds up to more than 1: {shares}."
             )
         self._shares, self._bits, self._report = dict(shares), bits, report
-        self._uses = {name: share.uses for name, share in shares.items()}
-        self._uses_left = dict(self._uses)
+        self.uses = {name: share.uses for name, share in shares.items()}
+        self._uses_left = dict(self.uses)
         n_numbers = draws * sum(share.numbers * share.uses for share in shares.values())
         epsilon, delta = float(epsilon), float(delta)
         self.distance = _distance(epsilon, delta, n_numbers)
@@ -58,7 +59,7 @@ class GaussianQueries:
 
     def deviation(self, name, sensitivity):
         """Return the standard deviation of one use of a query, in units of the sensitivity."""
-        share = self._shares[name].fraction / self._uses[name]
+        share = self._shares[name].fraction / self.uses[name]
         return sensitivity / (self.distance * sqrt(share))
 
     def divide(self, name, uses):
@@ -70,12 +71,12 @@ class GaussianQueries:
         # Given these answers, the uses are μ√f-private together, for a public f, whatever their
         # number; so all queries compose as if it had been fixed beforehand.
         most = self._shares[name].uses
-        if not 1 <= uses <= most or not self._uses_left[name] == self._uses[name] == most:
+        if not 1 <= uses <= most or not self._uses_left[name] == self.uses[name] == most:
             raise RuntimeError(
                 f"The share of query {name!r} can be divided once, before its first use, into 1 "
                 f"to {most} uses, not {uses}."
             )
-        self._uses[name] = self._uses_left[name] = uses
+        self.uses[name] = self._uses_left[name] = uses
 
     def add(self, name, values, sensitivity, scales=1.0):
         """Return the noisy answer to a query, in steps of a public grid, and spend its share.
@@ -109,10 +110,6 @@ class GaussianQueries:
         """
         return _Rehearsal(self)
 
-    def _answer(self, name, values):
-        """Return the answer of a rehearsal: zeros."""
-        return values.copy()
-
     def _spend(self, name, values, sensitivity):
         """Return values that the share of a query allows, and spend the share."""
         if values.dtype != np.int64:
@@ -131,31 +128,38 @@ class _Rehearsal(GaussianQueries):
 
     def __init__(self, queries):
         self._queries, self._shares = queries, queries._shares
-        self._uses = {name: share.uses for name, share in self._shares.items()}
-        self._uses_left = dict(self._uses)
+        self.uses = {name: share.uses for name, share in self._shares.items()}
+        self._uses_left = dict(self.uses)
         self.distance, self.mechanism = queries.distance, queries.mechanism
-        self.contributions = {}
 
     def deviation(self, name, sensitivity):
-        longer = self._uses[name] / self._shares[name].uses
+        longer = self.uses[name] / self._shares[name].uses
         return self._queries.deviation(name, sensitivity) * sqrt(longer)
 
     def add(self, name, values, sensitivity, scales=1.0):
         values = self._spend(name, np.asarray(values), sensitivity)
         if values.any():
             raise RuntimeError(f"Query {name!r} of a rehearsal has an answer other than zero.")
-        self.contributions[name] = values.ravel()
-        return self._queries._answer(name, values)
+        return values.copy()
+
+
+class RoundEnd(Exception):
+    """All queries of a round have been asked."""
 
 
 class JointQueries(GaussianQueries):
     """Queries whose answers are sums over several owners, each adding part of the noise.
 
     Up to ``n_colluding`` of the ``n_owners`` may reveal their own noise; the rest suffices. A
-    unit may be in the data of ``overlap`` owners and adds the sensitivity in each.
+    unit may be in the data of ``overlap`` owners and adds the sensitivity in each. ``distance`` is
+    μ of a single release with the joint noise.
 
-    ``answered`` has the answers to earlier queries by name: :meth:`add` returns these, and zeros
-    for others. ``contributions`` has this owner's part of the answers in ``asked``.
+    Queries are answered in rounds: ``rounds`` has the names that are asked together, which are
+    repeated for queries of several uses. ``answers`` has the sums of all owners' answers, one
+    array for each earlier round; :meth:`add` returns these without a look at ``values``, which are
+    not needed before ``is_asking``. In the next round it keeps this owner's part of the answers
+    in ``contributions``, by the names ``asked``, and raises :class:`RoundEnd` after the last one.
+    Without ``bits`` there is no noise, and only answers of zeros, those of no rows, are allowed.
     """
 
     # Each owner draws discrete Gaussian noise of variance σ²/(S − t). The sum of n draws of
@@ -165,30 +169,49 @@ class JointQueries(GaussianQueries):
     # sampler, once per draw.
 
     def __init__(
-        self, epsilon, delta, shares, bits, *, n_owners, n_colluding, overlap, answered, asked
+        self, epsilon, delta, shares, bits, *, n_owners, n_colluding, overlap, rounds, answers
     ):
-        # More than one release has if nobody colludes: the sum of all parts.
-        self._factor = overlap * sqrt(n_owners / (n_owners - n_colluding))
         self._part = sqrt(1 / n_owners)
-        self._answered, self._asked, self.contributions = answered, asked, {}
+        self._rounds, self._answers = rounds, list(answers)
+        self._known, self.asked, self.contributions = {}, (), {}
         super().__init__(epsilon, delta, shares, bits, draws=n_owners)
+        # More noise than one release has if nobody colludes: the sum of all parts.
+        self.distance *= sqrt((n_owners - n_colluding) / n_owners) / overlap
         for name, share in shares.items() if self.distance < inf else ():
-            _checked(self.deviation(name, share.sensitivity) * self._part, name)
+            largest = self._part * self.deviation(name, share.sensitivity)
+            _checked(largest, name)
+            _checked(largest / sqrt(share.uses), name)
 
-    def deviation(self, name, sensitivity):
-        """Return the standard deviation of the joint noise of all owners."""
-        return self._factor * super().deviation(name, sensitivity)
+    def add(self, name, values, sensitivity, scales=1.0):
+        if name not in self._known and name not in self.asked:
+            self._begin(next(names for names in self._rounds if name in names))
+        if name in self._known:
+            answer = self._spend(name, self._known.pop(name), sensitivity)
+            return answer.reshape(np.shape(values))
+        self.contributions[name] = super().add(name, values, sensitivity, scales).ravel()
+        if len(self.contributions) == len(self.asked):
+            raise RoundEnd
+        return np.zeros_like(values)
+
+    @property
+    def is_asking(self):
+        """Whether the answers to all earlier rounds have been returned."""
+        return not self._answers
+
+    def _begin(self, names):
+        """Begin a round, which is answered or asked."""
+        if self._answers:
+            ends = np.cumsum([self._shares[name].numbers for name in names[:-1]], dtype=int)
+            parts = np.split(self._answers.pop(0), ends)
+            self._known = dict(zip(names, parts, strict=True))
+        else:
+            self.asked = names
 
     def _noisy(self, name, values, deviation, scales):
-        if name in self._asked:
-            noisy = super()._noisy(name, values, deviation * self._part, scales)
-            self.contributions[name] = noisy.ravel()
-        return self._answer(name, values)
-
-    def _answer(self, name, values):
-        """Return the public answer to a query, or zeros."""
-        answer = self._answered.get(name)
-        return np.zeros_like(values) if answer is None else answer.reshape(values.shape)
+        if self._bits is None and values.any():
+            raise RuntimeError(f"Query {name!r} has an answer other than zero, and no noise.")
+        part = 0.0 if self._bits is None else self._part
+        return super()._noisy(name, values, deviation * part, scales)
 
 
 def _distance(epsilon, delta, n_numbers):

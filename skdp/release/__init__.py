@@ -56,7 +56,7 @@ from skdp.release._summary import (
     warn_of_doubt,
 )
 from skdp.release._time_evaluation import DEFAULT_TIMES, N_STATES, TIME_BINS, times_fault
-from skdp.release._times import concordance, cumulative_hazards, curves
+from skdp.release._times import concordance, cumulative_hazards, curves, followed_times
 
 __all__ = [
     "BasisFunctions",

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, ndtr
 
-from skdp.release._exits import N
+from skdp.release._exits import N, pairs_within
 from skdp.release._score_table import EFFECT, OutcomeModel, posterior_rows
 from skdp.utils._linalg import NEGLIGIBLE, TINY
 
@@ -469,13 +469,7 @@ def _concordance(rows, hazards):
     n_groups = len(hazards)
     events, others = rows[:n_groups], rows[n_groups:-1]
     after = rows.sum(axis=0) - np.cumsum(events + others, axis=0) + others / 2
-    pairs = events.T @ after
-    for of_group, hazard in zip(events, hazards, strict=True):
-        happens, both = -np.expm1(-hazard), np.add.outer(hazard, hazard)
-        # ∫ h exp(-h t) (exp(-h' t) - exp(-h')) dt, if both rows have the event.
-        first = hazard[:, np.newaxis] / both * -np.expm1(-both)
-        first -= np.outer(happens, np.exp(-hazard))
-        pairs += np.outer(of_group, of_group) * first / np.outer(happens, happens)
+    pairs = events.T @ after + pairs_within(events, hazards)
     higher = np.tri(len(pairs), k=-1) + np.eye(len(pairs)) / 2
     return (pairs * higher).sum() / max(pairs.sum(), TINY)
 

@@ -16,11 +16,13 @@ score of Cox's partial likelihood at zero.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
-from scipy.special import expit, softmax
+from scipy.special import softmax
 
+from skdp.release._score_posterior import LEAST_ROWS
 from skdp.tabular import INTERVAL_ENDS
 from skdp.utils._linalg import TINY
 
@@ -36,6 +38,12 @@ _SPREADS = (0.1, 0.3, 1.0, 3.0)
 _NEARBY = (np.exp(-np.abs(np.subtract.outer(np.arange(N), np.arange(N))) / 3) + np.eye(N)) / 2
 # Smallest number of rows of each kind of exit, so that quotients are finite.
 _LEAST = 1e-3
+# Largest deviation of counts that are taken as they are.
+_NO_NOISE = 1e-6
+# Share of the horizon below which times are probably in another unit, and of rows that are few.
+_EARLY = _FEW = 0.02
+# Smallest hazard in differences: of two smaller ones, either event is equally likely to be first.
+_LEAST_HAZARD = 1e-6
 
 
 def smoothed_exits(exits, deviation):
@@ -46,17 +54,24 @@ def smoothed_exits(exits, deviation):
 
 
 def _smoothed(counts, deviation, weights=1.0):
-    """Return posterior means of the counts of intervals, given their noise, with the same sum.
+    """Return posterior means of the counts of intervals, given their noise, with the same sum."""
+    total = max(counts.sum(), 0.0)
+    if min(deviation, total) <= _NO_NOISE:  # counts as they are, against underflow
+        return np.maximum(counts, 0.0)
+    probabilities, means, _ = _posterior(counts, deviation, weights)
+    smooth = np.maximum(probabilities @ means, 0.0)
+    return smooth * (total / max(smooth.sum(), TINY))
+
+
+def _posterior(counts, deviation, weights=1.0):
+    """Return probabilities, posterior means and covariances of candidates for true counts.
 
     In the prior, counts are ``weights`` times a power of time, times normal factors that are
-    correlated between nearby intervals. The power and the standard deviation of the factors are
-    averaged by evidence.
+    correlated between nearby intervals. Candidates have different powers, and standard deviations
+    of the factors.
     """
-    total = max(counts.sum(), 0.0)
-    if min(deviation, total) <= 1e-6:  # counts as they are, against underflow
-        return np.maximum(counts, 0.0)
     expected = (_SHARES.T * weights)[:, np.newaxis]
-    expected = total * expected / expected.sum(axis=-1, keepdims=True)
+    expected = max(counts.sum(), _LEAST) * expected / expected.sum(axis=-1, keepdims=True)
     means = np.broadcast_to(expected, (*expected.shape[:1], len(_SPREADS), N)).reshape(-1, N)
     spreads = np.tile(_SPREADS, len(expected))[:, np.newaxis]
     priors = (spreads * means)[:, :, np.newaxis] * (spreads * means)[:, np.newaxis] * _NEARBY
@@ -64,9 +79,8 @@ def _smoothed(counts, deviation, weights=1.0):
     away = (counts - means)[:, :, np.newaxis]
     solved = np.linalg.solve(covariances, away)
     log_evidence = -(away * solved).sum(axis=(1, 2)) / 2 - np.linalg.slogdet(covariances)[1] / 2
-    posterior_means = means + (priors @ solved)[:, :, 0]
-    smooth = np.maximum(softmax(log_evidence) @ posterior_means, 0.0)
-    return smooth * (total / max(smooth.sum(), TINY))
+    left = priors - priors @ np.linalg.solve(covariances, priors)
+    return softmax(log_evidence), means + (priors @ solved)[:, :, 0], left
 
 
 @dataclass(frozen=True)
@@ -83,11 +97,16 @@ class Exits:
 
     rows : ndarray of shape (n_cells,)
         Positive rows of each kind of exit.
+
+    counts, deviation : ndarray of shape (n_cells,) and float
+        Noisy rows of each kind of exit, and the standard deviation of the noise.
     """
 
     hazards: np.ndarray
     censoring: np.ndarray
     rows: np.ndarray
+    counts: np.ndarray
+    deviation: float
 
     @classmethod
     def of(cls, exits: np.ndarray, deviation: float) -> Self:
@@ -99,12 +118,37 @@ class Exits:
         exposed = np.maximum(at_risk - (events + others) / 2, _LEAST)
         # Where few rows and noise remain, hazards are taken from other intervals.
         hazards = np.maximum(_smoothed(exits[:N], deviation, exposed), _LEAST) / exposed
-        return cls(hazards, others / np.maximum(at_risk - events, _LEAST), rows)
+        censoring = others / np.maximum(at_risk - events, _LEAST)
+        return cls(hazards, censoring, rows, exits, deviation)
 
     @property
     def n_rows(self) -> float:
         """Number of rows."""
         return float(self.rows.sum())
+
+    @property
+    def n_events(self) -> float:
+        """Number of rows with the event."""
+        return float(self.rows[:N].sum())
+
+    @cached_property
+    def n_followed(self) -> int:
+        """Number of intervals, at least 1, at whose end enough rows are still observed.
+
+        The rows that leave later are at least 20 with a probability of 84%, given the noise.
+        """
+        later = np.tri(N, k=-1).T  # of each interval, without itself
+        mean, variance = np.full(N, self.counts[-1]), np.full(N, self.deviation**2)
+        for counts in (self.counts[:N], self.counts[N : 2 * N]):
+            if self.deviation <= _NO_NOISE:
+                mean += later @ counts
+                continue
+            probabilities, means, left = _posterior(counts, self.deviation)
+            means, around = means @ later.T, np.einsum("ki,cij,kj->ck", later, left, later)
+            mean += probabilities @ means
+            variance += probabilities @ (around + (means - probabilities @ means) ** 2)
+        enough = np.flatnonzero(mean - np.sqrt(variance) >= LEAST_ROWS)
+        return int(enough.max(initial=0)) + 1
 
     @property
     def places(self) -> np.ndarray:
@@ -139,11 +183,11 @@ class Exits:
         # A row with the event is compared with those at risk afterwards, and those that
         # leave in the same interval.
         log_hazards = np.sort(log_hazards)
-        _, leaves = self._walk(log_hazards)
-        events, others = leaves[:, :N], leaves[:, N : 2 * N]
-        after = 1 - np.cumsum(events + others, axis=1) + others / 2
-        earlier = expit(log_hazards[:, np.newaxis] - log_hazards)
-        pairs = events @ after.T + (events @ events.T) * earlier
+        baseline, leaves = self._walk(log_hazards)
+        events, others = leaves[:, :N].T, leaves[:, N : 2 * N].T
+        after = 1 - np.cumsum(events + others, axis=0) + others / 2
+        hazards = np.outer(baseline, np.exp(log_hazards))
+        pairs = events.T @ after + pairs_within(events, hazards)
         ties = log_hazards[:, np.newaxis] == log_hazards
         right = pairs[log_hazards[:, np.newaxis] > log_hazards].sum() + pairs[ties].sum() / 2
         return float(right / max(pairs.sum(), TINY))
@@ -157,6 +201,41 @@ class Exits:
             np.stack(part, axis=-1)[0] for part in zip(*steps, strict=True)
         )
         return baseline, np.column_stack([with_event, without, at_risk[0]])
+
+
+def pairs_within(events, hazards):
+    """Return pairs of rows with the event in the same interval, (n_scores, n_scores).
+
+    Entry (i, j) is the expected number of pairs in which a row of score i has the event first.
+
+    Parameters
+    ----------
+    events, hazards : ndarray of shape (n_intervals, n_scores)
+        Rows with the event, and cumulative hazards, constant within each interval.
+    """
+    pairs = np.zeros((events.shape[1],) * 2)
+    for rows, hazard in zip(events, np.maximum(hazards, _LEAST_HAZARD), strict=True):
+        happens, both = -np.expm1(-hazard), np.add.outer(hazard, hazard)
+        # ∫ h exp(-h t) (exp(-h' t) - exp(-h')) dt, if both rows have the event.
+        first = hazard[:, np.newaxis] / both * -np.expm1(-both)
+        first -= np.outer(happens, np.exp(-hazard))
+        pairs += np.outer(rows, rows) * first / np.outer(happens, happens)
+    return pairs
+
+
+def unit_doubt(exits, deviation):
+    """Return the warning that times and horizon may be in other units, or None."""
+    n_rows, leave = exits.sum(), np.cumsum(exits[:N] + exits[N : 2 * N])
+    if n_rows < 6 * deviation:
+        return None
+    early = np.interp(_EARLY, INTERVAL_ENDS, leave)
+    if early > n_rows / 2 + 3 * deviation:  # two deviations of the noise of two counts
+        where = f"Half of the times are below {100 * _EARLY:g} % of the horizon"
+    elif leave[-1] < max(_FEW * n_rows, 2 * deviation):
+        where = "Nearly all times are beyond the horizon"
+    else:
+        return None
+    return f"{where}, by the noisy counts. Are they in another unit, such as years and days?"
 
 
 def expected_residuals(sources, places, log_hazards):

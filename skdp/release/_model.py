@@ -27,6 +27,7 @@ class Model(Part):
     # Parts that only some models have.
     statistics: Any = None
     hazards: Any = None
+    baseline: Any = None
     descent: Any = None
     moments: Any = None
     linear: Any = None

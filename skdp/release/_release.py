@@ -30,7 +30,7 @@ from skdp.release._model import Model
 from skdp.release._parts import read_only
 from skdp.release._summary import as_text, statements
 from skdp.release._synthetic_rows import drawn_rows
-from skdp.release._times import cumulative_hazards, curves, survival_curve
+from skdp.release._times import cumulative_hazards, curves, followed_times, survival_curve
 from skdp.tabular import Explanation, Outcome, Schema
 from skdp.utils._html import as_html, definitions
 from skdp.utils._storage import load_arrays, save_arrays, stored_labels, well_formed
@@ -201,10 +201,10 @@ class Release:
         """Predict the cumulative hazard of each row, by the source alone.
 
         Returns step functions, (n_samples,), or with ``return_array`` their values at
-        ``unique_times_``, (n_samples, n_times).
+        ``unique_times_``, (n_samples, n_times). Curves end at the last of these times: after it,
+        by the noisy counts of the release, too few rows are followed.
         """
-        hazards = cumulative_hazards(self.model.hazards.baseline, self.predict(X))
-        return curves(self.outcome, hazards, 0.0, return_array)
+        return curves(self.outcome, self.model.baseline, self.predict(X), return_array, False)
 
     @available_if(_has_times)
     def predict_survival_function(self, X: Rows, return_array: bool = False) -> Any:
@@ -213,8 +213,17 @@ class Release:
         Takes and returns the same shapes as :meth:`predict_cumulative_hazard_function`. The median
         survival time is where a curve falls below 0.5.
         """
-        hazards = cumulative_hazards(self.model.hazards.baseline, self.predict(X))
-        return curves(self.outcome, np.exp(-hazards), 1.0, return_array)
+        return curves(self.outcome, self.model.baseline, self.predict(X), return_array, True)
+
+    @available_if(_has_times)
+    def predict_proba_at(self, X: Rows, times: ArrayLike) -> np.ndarray:
+        """Predict the probability that each row has the event by a time, by the source alone.
+
+        Returns (n_samples,) for one time, and (n_samples, n_times) for several. Raises ValueError
+        for times after the last of ``unique_times_``.
+        """
+        hazards = cumulative_hazards(self.outcome, self.model.baseline, self.predict(X), times)
+        return -np.expm1(-hazards)
 
     @available_if(_has_times)
     def survival_curve(self, confidence: float = 0.95) -> pd.DataFrame:
@@ -226,8 +235,10 @@ class Release:
 
     @property
     def unique_times_(self) -> np.ndarray:
-        """Ndarray of shape (n_times,): times at which survival curves step."""
-        return self.outcome.curve_times
+        """Ndarray of shape (n_times,): times at which curves step, while enough rows are left."""
+        if not self.outcome.columns:
+            raise AttributeError("Only a release about a time to an event has survival curves.")
+        return followed_times(self.outcome, self.statistics.exits.n_followed)
 
     @available_if(_has_classes)
     def predict_proba(self, X: Rows) -> np.ndarray:

@@ -82,6 +82,11 @@ class TableModel(Model):
                 return measured_hazards(self.statistics, self._index, self._scores.value)
             return relative_hazards(self.statistics, self._index)
 
+    @property
+    def baseline(self) -> np.ndarray:
+        """Baseline hazards of the intervals in which enough rows are followed."""
+        return self.hazards.baseline[: self.statistics.exits.n_followed]
+
     def _index(self, rows):
         """Return the linear score that log-hazards depend on."""
         return self.places(rows) if self._scores is None else self._scores.scores(rows)[:, 0]

@@ -6,31 +6,52 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skdp.release._exits import Exits, N
+from skdp.release._exits import Exits, unit_doubt
 from skdp.release._hazard_ratios import HazardRatios
 from skdp.release._numbers import NUMBER_ADVICE
 from skdp.release._prediction import ClassPrediction, refuse_deviations
+from skdp.release._score_posterior import LEAST_ROWS
 from skdp.tabular import numbers
 from skdp.utils._survival import StepFunction, concordance_index
 
-# Points at which a curve steps, ten in each interval.
-_PLACES = np.arange(1, 10 * N + 1) / 10
+# Number of points in each interval at which a curve steps.
+_STEPS = 10
+# Number of events below which the expected concordance is called uncertain.
+_MANY_EVENTS = 100
 # Number of draws for the band of a curve.
 _DRAWS = 200
 
 
-def cumulative_hazards(baseline, log_hazards):
-    """Return cumulative hazards of rows at the times of curves, (n_samples, n_times)."""
-    # Constant within an interval.
-    cumulative = np.interp(_PLACES, np.arange(N + 1), np.append(0.0, np.cumsum(baseline)))
-    return np.exp(log_hazards)[:, np.newaxis] * cumulative
+def followed_times(outcome, n_intervals):
+    """Return the times at which curves step, of the intervals that are followed."""
+    return outcome.curve_times[: _STEPS * n_intervals]
 
 
-def curves(outcome, values, at_zero, return_array):
-    """Return curves as an array, or as a step function for each row."""
+def cumulative_hazards(outcome, baseline, log_hazards, times=None):
+    """Return cumulative hazards of rows at some times, (n_samples, n_times).
+
+    Baseline hazards are constant within each of the first intervals; by default, times are those
+    at which curves step.
+    """
+    ends = np.append(0.0, outcome.ends[: len(baseline)])
+    times = np.asarray(followed_times(outcome, len(baseline)) if times is None else times, float)
+    # As messages round the last time, so may users.
+    if not ((times >= 0) & (times <= max(ends[-1], float(f"{ends[-1]:g}")))).all():
+        raise ValueError(
+            f"The 'times' parameter of predict_proba_at must be numbers from 0 to {ends[-1]:g}: "
+            "too few rows are followed longer."
+        )
+    cumulative = np.interp(times, ends, np.append(0.0, np.cumsum(baseline)))
+    return np.multiply.outer(np.exp(log_hazards), cumulative)
+
+
+def curves(outcome, baseline, log_hazards, return_array, survival):
+    """Return curves of cumulative hazards, or of survival, as an array or a function per row."""
+    values = cumulative_hazards(outcome, baseline, log_hazards)
+    values = np.exp(-values) if survival else values
     if return_array:
         return values
-    times = np.append(0.0, outcome.curve_times)
+    times, at_zero = np.append(0.0, followed_times(outcome, len(baseline))), float(survival)
     functions = [StepFunction(times, np.append(at_zero, row)) for row in values]
     # An array of objects; assigning a list would call them.
     result = np.empty(len(functions), dtype=object)
@@ -52,14 +73,14 @@ def survival_curve(release, confidence):
     drawn = [Exits.of(counts, deviation).hazards for counts in exits + spread * normal]
     ends = (1 - confidence) / 2, (1 + confidence) / 2
     least, most = np.quantile(np.cumsum(drawn, axis=1), ends, axis=0)
-    value = np.cumsum(hazards.hazards)
+    value, n = np.cumsum(hazards.hazards), hazards.n_followed
     parts = {"survival": value, "low": np.maximum(most, value), "high": np.minimum(least, value)}
     values = {
-        name: np.exp(-cumulative_hazards(np.diff(of, prepend=0), np.zeros(1))[0])
+        name: curves(release.outcome, np.diff(of[:n], prepend=0), np.zeros(1), True, True)[0]
         for name, of in parts.items()
     }
     start = {"time": 0.0} | dict.fromkeys(values, 1.0)
-    curve = pd.DataFrame({"time": release.outcome.curve_times, **values})
+    curve = pd.DataFrame({"time": followed_times(release.outcome, n), **values})
     return pd.concat([pd.DataFrame([start]), curve], ignore_index=True)
 
 
@@ -105,10 +126,11 @@ class TimePrediction(ClassPrediction):
         return {"estimator_type": None}
 
     def doubt(self) -> str | None:
-        """Return the warning that times may not be ordered, or None."""
+        """Return the warning about the unit of times, or that they may not be ordered, or None."""
         c, low, high = self.model.hazards.concordance
-        if low > 0.5:
-            return None
+        wrong = unit_doubt(*self.model.statistics.sums.pooled_exits)
+        if wrong is not None or low > 0.5:
+            return wrong
         return (
             "This release may order times no better than chance: its expected concordance is "
             f"{c:.2f}, and with a probability of 80 % between 0.50 and {high:.2f}."
@@ -154,12 +176,23 @@ class TimePrediction(ClassPrediction):
 
     def result_lines(self, release: Any) -> list[str]:
         """Return lines of the summary about a time; they are noisy and may be shown."""
-        exits = self.model.statistics.exits
-        left = 1 - np.exp(-np.cumsum(exits.hazards)[-1])
+        exits, end = self.model.statistics.exits, release.unique_times_[-1]
+        left = 1 - np.exp(-exits.hazards[: exits.n_followed].sum())
         c, low, high = self.model.hazards.concordance
-        return [
+        few = "" if exits.n_events >= _MANY_EVENTS else "uncertain, "
+        lines = [
             f"{release.guarantee.counted} (noisy; may be shown): {round(exits.n_rows):,}; with "
-            f"the event by time {release.outcome.horizon:g}: {left:.0%}",
+            f"the event by time {end:g}: {left:.0%}",
             f"expected concordance on rows like these (.5: chance): {c:.2f} (80 %: {low:.2f} to "
-            f"{high:.2f})",
+            f"{high:.2f}); {few}from about {round(exits.n_events):,} events",
         ]
+        if (competing := self.model.statistics.sums.competing) is not None:
+            lines.append(
+                f"with a competing event, counted as censored: {max(round(competing.sum()), 0):,}"
+            )
+        if end < release.outcome.horizon:
+            lines.append(
+                f"curves end at time {end:g} instead of {release.outcome.horizon:g}: later, fewer "
+                f"than {LEAST_ROWS} may be left"
+            )
+        return lines

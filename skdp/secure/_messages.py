@@ -28,8 +28,7 @@ SENDERS = {
     "classes": "server",
     # Of a secure sum.
     "key": "owner",
-    "first answer": "owner",
-    "second answer": "owner",
+    "answer": "owner",
 }
 
 

@@ -128,7 +128,8 @@ def evaluate_privately(
     times : sequence of float or None, default=None
         For a survival model, public times of evaluation, above 0, up to the horizon and in
         ascending order. Each further time makes the others less accurate. None: a quarter, half
-        and three quarters of the horizon.
+        and three quarters of the time at which the curves of a release end, otherwise of the
+        horizon.
 
     groups : array-like of shape (n_samples,) or None, default=None
         The person whom each row belongs to: whole people are protected.
@@ -296,10 +297,16 @@ def _refuse_times(times):
 
 def _of_times(model, outcome, times):
     """Return how rows are counted at each public time; raise ValueError for other times."""
-    given = outcome.horizon * np.array(DEFAULT_TIMES) if times is None else times
+    own = getattr(model, "outcome", getattr(model, "outcome_", None))
+    # Curves of a release end where too few rows were followed.
+    end = float(model.unique_times_[-1]) if isinstance(own, Outcome) else outcome.horizon
+    end = min(end, outcome.horizon)
+    given = end * np.array(DEFAULT_TIMES) if times is None else times
     try:
         at = np.asarray(given, dtype=np.float64).ravel().tolist()
         fault = times_fault(at, outcome)
+        if fault is None and max(at) > end:
+            fault = f"up to {end:g}, where the curves of the model end"
     except (TypeError, ValueError, OverflowError):
         fault = "numbers"
     if fault is not None:

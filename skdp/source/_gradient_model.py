@@ -125,10 +125,17 @@ class GradientModel(StatisticsModel):
         return shares
 
     def learn(self, rows, grid, queries):
-        statistics = Statistics(perturb_sums(rows.sums(grid), grid, queries), grid.basis)
-        problem = problem_of(statistics)
+        return self.descended(rows, grid, queries, *self.start(rows.sums(grid), grid, queries))
+
+    def start(self, sums, grid, queries):
+        """Return noisy sums, and the problem that they pose; spends their shares."""
+        statistics = Statistics(perturb_sums(sums, grid, queries), grid.basis)
+        return statistics, problem_of(statistics)
+
+    def descended(self, rows, grid, queries, statistics, problem):
+        """Return the model by a descent from noisy sums; spends the other shares."""
         descent = chosen_grid(problem, grid, queries.distance)
-        encoded = EncodedRows(rows, descent)
+        encoded = rows.encoded(descent)
         places = statistics.basis.places_in(descent.basis)
         weights, freedom = descend(encoded, problem, queries, places)
         table = score_table(encoded, problem, weights, freedom, queries)

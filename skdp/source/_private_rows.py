@@ -25,7 +25,7 @@ from skdp.source._door import (
     read_outcome,
     read_persons,
 )
-from skdp.source._gradient_model import GradientModel
+from skdp.source._gradient_model import EncodedRows, GradientModel
 from skdp.source._integers import WEIGHT_GRID, ExactSums, RowGrid, chunk_rows, integer_weights
 from skdp.source._linear_model import LinearModel, StatisticsModel, is_narrow
 from skdp.source._logistic_model import LogisticModel
@@ -205,10 +205,19 @@ class SummationPlan:
     def sums(self, X: Any, y: Any, groups: ArrayLike | None = None) -> ExactSums:
         """Return exact sums over rows, **without noise**."""
         with default_settings():
-            X = read_rows(self.columns, X)
-            rows = self.label(X, read_outcome(y, X, self.outcome), groups, y)
+            rows = self.rows(X, y, groups)
             with sealed("The exact sum over rows"):
                 return rows.sums(self.grid)
+
+    def rows(self, X: Any, y: Any, groups: ArrayLike | None = None) -> Any:
+        """Return :class:`PrivateRows` of a table, or a chunk of it."""
+        X = read_rows(self.columns, X)
+        return self.label(X, read_outcome(y, X, self.outcome), groups, y)
+
+    def no_rows(self) -> Any:
+        """Return :class:`PrivateRows` without rows."""
+        X = np.zeros((0, self.columns.n_features), self.columns.dtype)
+        return PrivateRows(X, np.zeros(0, dtype=np.int64), self.outcome)
 
     def label(self, X: np.ndarray, labels: Any, groups: ArrayLike | None, y: Any) -> Any:
         """Return :class:`PrivateRows` of numbers and of labels, read from y."""
@@ -304,7 +313,7 @@ class PrivateRows:
     def chunks(self, grid):
         """Yield rows on a grid, their class indices, and their people's numbers of rows."""
         for X, class_indices, sizes in self.blocks(
-            chunk_rows(grid.n_basis + self.outcome.n_cells)
+            chunk_rows(grid.n_basis + self.outcome.n_codes)
         ):
             yield grid.quantise(X), class_indices, sizes
 
@@ -334,6 +343,10 @@ class PrivateRows:
             for Q, codes, sizes in self.chunks(grid)
         )
         return replace(reduce(add, parts, zero), persons=self.persons)
+
+    def encoded(self, grid):
+        """Return the rows as whole numbers on the grid of a descent."""
+        return EncodedRows(self, grid)
 
 
 def _people(groups):

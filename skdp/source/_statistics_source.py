@@ -93,7 +93,8 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         If y is a time to an event: the public horizon up to which rows are followed, as in
         ``{"type": "event", "horizon": 365}``. Rows are censored at the horizon, and rows without
         event or time are left out. Events are 1 and 0, true and false, or yes and no;
-        ``"event_value"`` names another value that marks an event, such as 2 or "dead".
+        ``"event_value"`` names another value that marks an event, such as 2 or "dead", and
+        ``"competing"`` lists values of events that exclude it: censored, and counted.
         None: the outcome in the encoder's schema, otherwise classes.
 
     model : {"auto", "linear", "gradients", "mixtures", "logistic"}, default="auto"

@@ -25,6 +25,9 @@ from skdp.utils._warnings import warn
 # Largest number of decimals for which a step is drafted, as more are hardly rounded by hand; and
 # the largest distance of a number from a multiple of the step, in steps.
 _MOST_DECIMALS, _TO_A_STEP = 3, 1e-6
+# Two whole numbers less than this apart are codes, such as 1 and 2, rather than least and greatest
+# values.
+_CODES = 10
 # Most different whole numbers that become classes rather than bounds.
 _MOST_CLASSES = 20
 # Findings of a check about the rows rather than the schema.
@@ -53,8 +56,8 @@ def schema_from(
     frame : DataFrame of shape (n_samples, n_columns)
         Numeric columns get bounds, rounded outwards, and numbers of up to three decimals get
         their step. Text, categories, booleans and objects get their values as categories, sorted
-        or in the order of their dtype. Columns of only two whole numbers, such as 0 and 1, become
-        categories too: as numbers they would need much more budget.
+        or in the order of their dtype. Columns of only two whole numbers less than 10 apart, such
+        as 0 and 1, become categories too: as numbers they would need much more budget.
 
     public : bool
         True states that the rows are public or the target's own. Anything else is refused.
@@ -277,7 +280,8 @@ def _drafted(name, values):
         categories, ordered = _categories(values)
         return CategoryColumn(name, categories, ordered, missing)
     different = _finite_numbers(values)
-    if len(different) == 2 and np.all(different == np.rint(different)):
+    codes = len(different) == 2 and np.all(different == np.rint(different))
+    if codes and np.ptp(different) < _CODES:
         return CategoryColumn(name, tuple(different.tolist()), missing=missing)
     return _numeric(name, different, missing)
 

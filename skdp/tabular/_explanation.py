@@ -44,7 +44,7 @@ class ColumnEffect:
     --------
     >>> from skdp.tabular import ColumnEffect
     >>> print(ColumnEffect("age", 55.0, 1.25, 3.0, 8.5))
-    age is 55: adds 1.25 (3 to 8.5 by other values)
+    age is 55: +1.25 compared with the mean over all values, which give 3 to 8.5
     """
 
     name: str
@@ -56,10 +56,13 @@ class ColumnEffect:
     def __str__(self) -> str:
         value = "missing" if self.value is None else self.value
         value = f"{value:.4g}" if isinstance(value, float) else inline(str(value))
-        what = f"{inline(self.name)} is {value}: adds {self.effect:.3g}"
+        what = f"{inline(self.name)} is {value}: "
         if self.least == self.most:
-            return what
-        return f"{what} ({self.least:.4g} to {self.most:.4g} by other values)"
+            return f"{what}no effect"
+        return (
+            f"{what}{self.effect:+.3g} compared with the mean over all values, which give "
+            f"{self.least:.4g} to {self.most:.4g}"
+        )
 
 
 @dataclass(frozen=True)
@@ -92,8 +95,8 @@ class Explanation:
     >>> from skdp.tabular import ColumnEffect, Explanation
     >>> age = ColumnEffect("age", 55.0, 1.25, -3.0, 8.5)
     >>> print(Explanation("alive", 0.8, "dead", float("nan"), (age,)))
-    'alive', with probability 0.80; in log-odds against 'dead':
-    age is 55: adds 1.25 (-3 to 8.5 by other values)
+    'alive', with probability 0.80. Log-odds against 'dead':
+    age is 55: +1.25 compared with the mean over all values, which give -3 to 8.5
     """
 
     prediction: Any
@@ -125,7 +128,7 @@ class Explanation:
         """Return the prediction as text."""
         if self.probability is not None:
             what = f"{self.prediction!r:.60}, with probability {self.probability:.2f}"
-            return f"{what}; in log-odds against {self.runner_up!r:.60}:"
+            return f"{what}. Log-odds against {self.runner_up!r:.60}:"
         if np.isnan(self.deviation):
             return f"{self.prediction:.4g}"
         return f"{self.prediction:.4g}, with a standard deviation of {self.deviation:.3g}"
@@ -212,9 +215,9 @@ def explain_prediction(
     >>> def scores(X):
     ...     return np.column_stack([np.zeros(len(X)), 8 * X[:, 0] - 4])
     >>> print(explain_prediction(scores, [0.75, 0, 1, 0], ["alive", "dead"], schema=schema))
-    'dead', with probability 0.88; in log-odds against 'alive':
-    age is 80: adds 2 (-4 to 4 by other values)
-    ward is B: adds 0
+    'dead', with probability 0.88. Log-odds against 'alive':
+    age is 80: +2 compared with the mean over all values, which give -4 to 4
+    ward is B: no effect
     """
     x = np.asarray(as_frame(x, "x"), dtype=np.float64).ravel()
     columns = movable_columns(x, schema, names)

@@ -1,5 +1,6 @@
 """Learning times to an event in a target domain from few outcomes and a private source."""
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.privacy import PrivacyGuarantee
-from skdp.release import concordance, cumulative_hazards, curves
+from skdp.release import concordance, cumulative_hazards, curves, followed_times
 from skdp.tabular import EventOutcome, explain_prediction, missing_values, numbers
 from skdp.transfer._base import UNKNOWN, TransferEstimator, warn_of_contradiction
 from skdp.transfer._likelihoods import CoxLikelihood
@@ -57,7 +58,8 @@ class DPTransferSurvival(TransferEstimator):
         largest time in y.
 
     unique_times_ : ndarray of shape (n_times,)
-        Times up to the horizon at which curves step.
+        Times at which curves step. With a source they end where fewer than twenty rows are left,
+        both at the source, by its noisy counts, and among the known outcomes.
 
     source_weight_ : float
         Weight of the models that use the source, from 0 to 1; 0 without a source.
@@ -193,9 +195,10 @@ class DPTransferSurvival(TransferEstimator):
         y : structured array of shape (n_samples,), DataFrame, or None, default=None
             Two fields in this order: whether the row had the event, a boolean, and the time of
             event or censoring, which is NaN if the outcome is unknown. Or a table with the columns
-            that the source's outcome names, "event" and "time" by default; missing values mark
-            unknown outcomes. With a source, all outcomes may be unknown, or y None. Rows still
-            under observation at the horizon are censored there.
+            that the source's outcome names, "event" and "time" by default; without a source, of
+            any two columns in this order. Missing values mark unknown outcomes. With a source, all
+            outcomes may be unknown, or y None. Rows still under observation at the horizon are
+            censored there.
 
         Returns
         -------
@@ -223,8 +226,9 @@ class DPTransferSurvival(TransferEstimator):
         """
         releases, rows = self._read(X, y)
         outcome = common_outcome(releases, type(self).__name__)
-        known, events, times = _known_outcomes(outcome, y, len(rows))
-        self.outcome_ = outcome = _own_outcome(events, times) if outcome is None else outcome
+        stated = _unnamed_outcome(y) if outcome is None else outcome
+        known, events, times = _known_outcomes(stated, y, len(rows))
+        self.outcome_ = outcome = outcome or _own_outcome(stated, events, times)
         events, times = events & (times <= outcome.horizon), np.minimum(times, outcome.horizon)
         sources = self._sources(TimeModel, rows, known & TimeModel.tells(events))
         if releases and events.any():
@@ -274,8 +278,7 @@ class DPTransferSurvival(TransferEstimator):
         hazards : ndarray of StepFunction, of shape (n_samples,), or (n_samples, n_times)
         """
         risks = self.predict(X)
-        hazards = cumulative_hazards(self.model_.baseline, risks)
-        return curves(self.outcome_, hazards, 0.0, return_array)
+        return curves(self.outcome_, self.model_.baseline, risks, return_array, False)
 
     def predict_survival_function(
         self, X: ArrayLike | pd.DataFrame, return_array: bool = False
@@ -286,14 +289,38 @@ class DPTransferSurvival(TransferEstimator):
         survival time is where a curve falls below one half.
         """
         risks = self.predict(X)
-        hazards = cumulative_hazards(self.model_.baseline, risks)
-        return curves(self.outcome_, np.exp(-hazards), 1.0, return_array)
+        return curves(self.outcome_, self.model_.baseline, risks, return_array, True)
+
+    def predict_proba_at(self, X: ArrayLike | pd.DataFrame, times: ArrayLike) -> np.ndarray:
+        """Predict the probability that each row has the event by a time.
+
+        It is calibrated by the target's own baseline, and one minus the survival function.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of the target.
+
+        times : float or array-like of shape (n_times,)
+            Times from 0 to the last of ``unique_times_``.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples,) or (n_samples, n_times)
+
+        Raises
+        ------
+        ValueError
+            If the columns of X are not those of :meth:`fit`, or a time is later.
+        """
+        risks = self.predict(X)
+        return -np.expm1(-cumulative_hazards(self.outcome_, self.model_.baseline, risks, times))
 
     @property
     def unique_times_(self) -> np.ndarray:
         """Ndarray of shape (n_times,): times at which curves step."""
         check_is_fitted(self)
-        return self.outcome_.curve_times
+        return followed_times(self.outcome_, len(self.model_.baseline))
 
     def score(self, X: ArrayLike | pd.DataFrame, y: Any) -> float:
         """Return Harrell's concordance of :meth:`predict`: the share of correctly ordered pairs.
@@ -334,8 +361,6 @@ def _known_outcomes(outcome, y, n_rows):
     """Return which rows have an outcome, and the events and times of these rows."""
     if y is None:
         return np.zeros(n_rows, dtype=bool), np.empty(0, dtype=bool), np.empty(0)
-    # Without a source, the horizon is not known yet.
-    outcome = EventOutcome(1.0) if outcome is None else outcome
     given = outcome.parts(y)
     if given is None:
         raise ValueError(
@@ -357,7 +382,15 @@ def _known_outcomes(outcome, y, n_rows):
     return known, outcome.events(events) == 1, numbers(times)
 
 
-def _own_outcome(events, times):
+def _unnamed_outcome(y):
+    """Return the outcome of a target without a source, whose horizon is not known yet."""
+    names, usual = list(getattr(y, "columns", ())), EventOutcome(1.0)
+    # A table of two other columns has them in the order of a structured array.
+    ordered = len(names) == 2 and not set(names) & set(usual.columns)
+    return EventOutcome(1.0, *names) if ordered else usual
+
+
+def _own_outcome(outcome, events, times):
     """Return the outcome of a target without a source, up to the last time."""
     if not (events.any() and 1e-9 < times.max() < 1e9):
         raise ValueError(
@@ -365,4 +398,4 @@ def _own_outcome(events, times):
             "no usual numbers, and there is no source to learn from. Pass outcomes with events, "
             "in a unit in which times are from 1e-9 to 1e9, or a source."
         )
-    return EventOutcome(float(times.max()))
+    return replace(outcome, horizon=float(times.max()))

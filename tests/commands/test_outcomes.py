@@ -193,28 +193,37 @@ def test_common_schemas_need_one_horizon(times, done, failed):
         assert f"--{option} is for drafts from rows" in err
 
 
-def test_predictions_are_risks_and_curves(times, done):
+def test_predictions_are_risks_and_curves(times, done, failed):
     predict = ("predict", "first.skdp", "test.csv", "-o", "predictions.csv", "--force")
-    out, _ = done(*predict, "--id", "followed")
-    times = ["71.25", "142.5", "213.75", "285"]
+    out, err = done(*predict, "--id", "followed")
+    release = Release.load("first.skdp")
+    last = release.unique_times_[-1]
+    assert 213.75 < last < 285  # few patients are followed longer
+    assert f"curves end at time {last:g}: too few rows are followed longer" in err
+    times = ["71.25", "142.5", "213.75", f"{last:g}"]
     survival = [f"survival_{time}" for time in times]
     assert f"followed, risk, {', '.join(survival)}, median_survival; one line per" in out
     found, rows = pd.read_csv("predictions.csv"), pd.read_csv("test.csv")
-    release = Release.load("first.skdp")
     X = rows[list(HEART.data)]
     np.testing.assert_allclose(found["risk"], release.predict(X), atol=1e-6)
     curves = release.predict_survival_function(X)
     for name, time in zip(survival, times, strict=True):
-        expected = np.clip([curve(float(time)) for curve in curves], 1e-6, 1 - 1e-6)
-        np.testing.assert_allclose(found[name], expected, atol=1e-6)
+        expected = 1 - release.predict_proba_at(X, float(time))
+        np.testing.assert_allclose(found[name], np.clip(expected, 1e-6, 1 - 1e-6), atol=1e-5)
     assert (np.diff(found[survival]) <= 0).all()
     reached = found["median_survival"].notna()
     assert 0 < reached.sum() < len(found)
-    assert (reached == (found["survival_285"] <= 0.5)).all()
+    assert (reached == (found[survival[-1]] <= 0.5)).all()
     for curve, median in zip(curves[reached], found["median_survival"][reached], strict=True):
-        assert curve(min(median + 0.01, 285)) <= 0.5 < curve(max(median - 5, 0))
+        assert curve(min(median + 0.01, last)) <= 0.5 < curve(max(median - 5, 0))
     died = (rows["dead"] == "Yes").to_numpy()
     assert concordance_index(died, rows["followed"], found["risk"]) > 0.55
+    done(*predict, "--at", 200, 30)
+    found = pd.read_csv("predictions.csv")
+    assert list(found) == ["risk", "survival_30", "survival_200", "median_survival"]
+    at = 1 - release.predict_proba_at(X, [30, 200])
+    np.testing.assert_allclose(found.iloc[:, 1:3], at, atol=1e-6)
+    assert f"--at needs times above 0 and up to {last:g}" in failed(*predict, "--at", 280)[1]
     rows.drop(columns=["serum_sodium", "dead"]).to_csv("fewer.csv", index=False)
     _, err = done("predict", "first.skdp", "fewer.csv", "-o", "fewer-out.csv", "--force")
     assert "'serum_sodium'" in err
@@ -277,9 +286,10 @@ def test_codes_of_events_are_those_of_the_schema(times, run, done):
     assert "lacks the column 'event' of --event" in run(*score)[2]
     assert "name a --schema" in run(*score, "--event", "s", "--time", "t")[2]
     risk, rows = pd.read_csv("codes.csv")["risk"], pd.read_csv("test2.csv")
-    late = rows["t"] > 300
+    last = Release.load("codes.skdp").unique_times_[-1]
+    late = rows["t"] > last
     expected = concordance_index(
-        ((rows["s"] == 2) & ~late).to_numpy(), rows["t"].clip(upper=300), risk
+        ((rows["s"] == 2) & ~late).to_numpy(), rows["t"].clip(upper=last), risk
     )
     for names in ("codes.json", "codes.skdp"):
         out, _ = done(*score, "--schema", names)

@@ -32,8 +32,9 @@ def test_predictions_are_those_of_the_python_interface(hospital, done, label):
 
 def test_columns_that_are_lacking_are_left_out_of_the_release(hospital, done, at_another_site):
     frame = pd.read_csv("target.csv")
-    frame.drop(columns=["ward", "smoker"]).to_csv("fewer.csv", index=False)
+    frame.drop(columns="smoker").rename(columns={"ward": "Ward "}).to_csv("fewer.csv", index=False)
     _, err = done("predict", "hospital.skdp", "fewer.csv", "-o", "p.csv")
+    assert "'fewer.csv' spells 'ward' of the release 'hospital.skdp' differently: case" in err
     assert "X lacks the columns ['ward', 'smoker'] of the source" in err
     part = Release.load("hospital.skdp").restrict(["age", "lactate"])
     expected = at_another_site(part, frame)[:, part.classes.tolist().index("died")]

@@ -115,9 +115,9 @@ def test_every_constructor_refuses_something_else():
             if not method.startswith("from_") or method == "from_scores":
                 continue
             with pytest.raises(ValueError, match=rf"parameter of {name}\.{method} must be"):
-                getattr(display, method)(object())
+                getattr(display, method)(object(), *[None] * (method == "from_estimator"))
             found += 1
-    assert found == 6
+    assert found == 7
 
 
 def test_a_class_in_place_of_an_object_is_told():

@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from skdp import DPStatisticsSource
@@ -52,7 +53,7 @@ class TestRelease:
     def test_bands_hold_at_their_level(self):
         held = []
         for seed in range(24):
-            curve = released(1.0, 600, 100 + seed).survival_curve(0.8).iloc[[60, 120, 200]]
+            curve = released(1.0, 600, 100 + seed).survival_curve(0.8).iloc[[60, 120, -1]]
             truth = survival(curve["time"])
             held.append((curve["low"] <= truth) & (truth <= curve["high"]))
         assert 0.66 < np.mean(held) < 0.97
@@ -65,6 +66,15 @@ class TestRelease:
         assert width(release.survival_curve()) < width(released(0.1, 4000, 0).survival_curve())
         with pytest.raises(ValueError, match=r"'confidence' parameter of Release\.survival_curve"):
             release.survival_curve(1.0)
+
+    def test_curves_of_rows_are_the_mean_of_their_curves(self, release):
+        X = pd.DataFrame(rows(50, 1)[0])
+        display = SurvivalDisplay.from_estimator(release, X).plot()
+        mean = release.predict_survival_function(X, return_array=True).mean(axis=0)
+        np.testing.assert_allclose(display.curve["survival"], np.append(1, mean))
+        assert display.line_.get_xdata()[-1] == release.unique_times_[-1]
+        with pytest.raises(ValueError, match="must be a model of times to an event"):
+            SurvivalDisplay.from_estimator(display, X)
 
     def test_other_releases_have_none(self):
         X, y = rows(200, 2)

@@ -79,11 +79,11 @@ def test_what_a_colluding_owner_knows_leaves_the_noise_that_is_claimed():
     transcript = Transcript(owners.plan, [second_request])
     answers = owners.answer(second_request)
     release = owners.plan.combine([second_request, *answers])
-    sums, n = release.statistics.sums, transcript.sums.size(1)
+    sums, n = release.statistics.sums, transcript.next_round.size
     done = Transcript(owners.plan, [second_request, *answers])
     own = {
         name: answer - mask(key, transcript.public_keys, name, transcript.context, n)
-        for (name, key), answer in zip(private.items(), done.answers[1].values(), strict=True)
+        for (name, key), answer in zip(private.items(), done.answers.values(), strict=True)
     }
     np.testing.assert_array_equal(sum(own.values()).view(np.int64), done.totals[1])
     # Of total, contrast and second moments: the last ones, off the diagonal.
@@ -128,7 +128,7 @@ def test_both_rounds_are_of_the_same_rows_which_are_read_once(quick_noise, monke
         first, second = exact[i::2]
         assert first is second
         np.testing.assert_array_equal(
-            first.second, owners.accumulator(i).unprotected_sums().sums.second
+            first.exact.second, owners.accumulator(i).unprotected_sums().sums.second
         )
 
 
@@ -138,7 +138,7 @@ def test_the_key_and_the_sums_are_gone_with_the_last_answer(owners):
     with pytest.raises(TypeError, match="pickle"):
         pickle.dumps(owner)
     course = owners.course()
-    assert owner._private is owner._sums is None
+    assert owner._private is owner._rows is None
     # What was sent is sent again, and nothing else is answered.
     assert [owner.answer(request) for request in course.requests] == [a[0] for a in course.answers]
     assert owners.entries == [1, 1, 1, 1]

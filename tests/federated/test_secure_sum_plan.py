@@ -65,6 +65,7 @@ WRONG = {
     "owners": [None, [], [{}], ["a"], {}, 3],
     "epsilon": [None, "1", -1, 10**400, float("nan"), float("inf")],
     "delta": [None, "x", 0, 1, 10**400],
+    "model": [None, "auto", "mixtures", "gradients", []],
     "privacy_unit": [None, "people", []],
     "n_colluding": [0, 1.0, True, 4, 10**400, None],
     "least_owners": [1, 5, "3", None],

@@ -1,5 +1,6 @@
 """The noise that several owners add together: its size and law, and what colluders leave of it."""
 
+from contextlib import suppress
 from math import exp, pi
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from scipy import stats
 
 from skdp import GaussianDPNoise
-from skdp.noise import GaussianDistribution, JointQueries, RandomBits, Share
+from skdp.noise import GaussianDistribution, JointQueries, RandomBits, RoundEnd, Share
 from skdp.privacy import gaussian_sigma
 
 STEP = 2**30
@@ -21,15 +22,17 @@ SHARES = {"sum": Share(0.5, N, STEP), "later": Share(0.5, 1, STEP)}
 
 def joint(n_owners=4, n_colluding=1, *, key=b"", shares=SHARES, **settings):
     """Return the queries of an owner, whose noise is that of its key."""
-    settings = {"epsilon": 1.0, "delta": 1e-5, "overlap": 1, "asked": ("sum",), **settings}
-    settings = {"n_owners": n_owners, "n_colluding": n_colluding, "answered": {}, **settings}
-    bits = RandomBits(key.ljust(32, b"-") if key else None)
-    return JointQueries(shares=shares, bits=bits, **settings)
+    settings = {"epsilon": 1.0, "delta": 1e-5, "overlap": 1, "answers": [], **settings}
+    settings = {"n_owners": n_owners, "n_colluding": n_colluding, **settings}
+    settings = {"rounds": [(name,) for name in shares], **settings}
+    settings = {"bits": RandomBits(key.ljust(32, b"-") if key else None), **settings}
+    return JointQueries(shares=shares, **settings)
 
 
 def noise_of(queries):
     """Return the noise that an owner adds to as many zeros as its share allows."""
-    queries.add("sum", np.zeros(N, dtype=np.int64), STEP)
+    with pytest.raises(RoundEnd):
+        queries.add("sum", np.zeros(N, dtype=np.int64), STEP)
     return queries.contributions["sum"]
 
 
@@ -155,27 +158,66 @@ def test_each_draw_costs_the_precision_of_the_sampler():
 
 def test_an_owner_learns_of_a_query_what_all_have_answered_and_nothing_of_itself():
     values = np.arange(6).reshape(2, 3) << 40
-    queries = joint(asked=("sum",))
+    both = [("sum", "later")]
+    queries = joint(rounds=both)
     assert not queries.add("sum", values, STEP).any()
-    assert list(queries.contributions) == ["sum"]
+    assert queries.asked == both[0]
     assert (queries.contributions["sum"] != values.ravel()).all()
-    answered = {"sum": np.arange(6)}
-    queries = joint(asked=("later",), answered=answered)
+    queries = joint(answers=[np.arange(6)])
+    assert not queries.is_asking
     assert queries.add("sum", values, STEP).tolist() == [[0, 1, 2], [3, 4, 5]]
     assert not queries.contributions
-    assert not queries.add("later", np.full(1, 1 << 40), STEP).any()
-    assert list(queries.contributions) == ["later"]
+    assert queries.is_asking
+    with pytest.raises(RoundEnd):
+        queries.add("later", np.full(1, 1 << 40), STEP)
+    assert list(queries.contributions) == list(queries.asked) == ["later"]
+    # One round with the answers to two queries.
+    shares, answer = {**SHARES, "sum": Share(0.5, 2, STEP)}, np.array([1, 2, 3])
+    queries = joint(shares=shares, rounds=both, answers=[answer])
+    assert queries.add("sum", np.zeros(2), STEP).tolist() == [1, 2]
+    assert queries.add("later", np.zeros(1), STEP).tolist() == [3]
+
+
+def test_each_use_of_a_query_is_a_round_with_its_part_of_the_budget():
+    shares = {"steps": Share(1.0, 3, STEP, 25)}
+
+    def asked(n_answers, uses):
+        queries = joint(shares=shares, answers=[np.full(3, i) for i in range(n_answers)])
+        queries.divide("steps", uses)
+        for i in range(n_answers):
+            assert queries.add("steps", np.zeros(3), STEP).tolist() == [i] * 3
+        return queries
+
+    one = joint(shares={"steps": Share(1.0, 75, STEP)})  # as many numbers
+    for uses in (1, 4, 25):
+        found = asked(0, uses).deviation("steps", 1.0) / one.deviation("steps", 1.0)
+        assert found == pytest.approx(np.sqrt(uses), rel=1e-12)
+    with pytest.raises(RoundEnd):
+        asked(3, 4).add("steps", np.zeros(3, dtype=np.int64), STEP)
+    with pytest.raises(RuntimeError, match="share of query 'steps' is spent"):
+        asked(4, 4).add("steps", np.zeros(3, dtype=np.int64), STEP)
+    with pytest.raises(RuntimeError, match="share of query 'steps' is spent"):
+        asked(5, 4)
+
+
+def test_without_bits_only_the_zeros_of_no_rows_are_answered():
+    nothing = joint(bits=None)
+    with pytest.raises(RoundEnd):
+        nothing.add("sum", np.zeros(3, dtype=np.int64), STEP)
+    assert not nothing.contributions["sum"].any()
+    with pytest.raises(RuntimeError, match="other than zero, and no noise"):
+        joint(bits=None).add("sum", np.ones(3, dtype=np.int64), STEP)
 
 
 def test_a_rehearsal_adds_nothing_to_what_an_owner_contributes():
     queries = joint()
     rehearsal = queries.rehearsal()
-    rehearsal.add("sum", np.zeros(3, dtype=np.int64), STEP)
-    assert rehearsal.contributions["sum"].tolist() == [0, 0, 0]
+    assert not rehearsal.add("sum", np.zeros(3, dtype=np.int64), STEP).any()
     assert not queries.contributions
     with pytest.raises(RuntimeError, match="rehearsal has an answer other than zero"):
         queries.rehearsal().add("sum", np.ones(3, dtype=np.int64), STEP)
-    queries.add("sum", np.zeros(3, dtype=np.int64), STEP)
+    with pytest.raises(RoundEnd):
+        queries.add("sum", np.zeros(3, dtype=np.int64), STEP)
     with pytest.raises(RuntimeError, match="share of query 'sum' is spent"):
         queries.add("sum", np.zeros(3, dtype=np.int64), STEP)
 
@@ -200,7 +242,8 @@ class ViewOfColluders(GaussianDPNoise):
         shares = {"sum": Share(1.0, len(X), STEP)}
         for _ in range(self.n_noisy):
             queries = joint(epsilon=self.epsilon, delta=self.delta, shares=shares)
-            queries.add("sum", np.zeros_like(answer), STEP)
+            with suppress(RoundEnd):
+                queries.add("sum", np.zeros_like(answer), STEP)
             answer += queries.contributions["sum"]
         return answer[:, np.newaxis] / STEP
 

@@ -10,7 +10,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from skdp import DPStatisticsSource, Release, Schema
 from skdp.release import Exits, StepFunction
-from skdp.release._exits import expected_residuals
+from skdp.release._exits import expected_residuals, unit_doubt
 from skdp.tabular import EventOutcome, outcome_from
 from skdp.utils._survival import concordance_index
 
@@ -106,12 +106,92 @@ class TestExits:
         found = concordance_index(cells < 20, time, log_hazards[groups])
         assert found == pytest.approx(exits.concordance(log_hazards), abs=0.006)
 
+    def test_two_events_of_one_interval_are_ordered_by_their_hazards(self):
+        exits = Exits.of(np.array([500.0] + [0] * 39 + [100.0]), 0.0)
+        log_hazards = np.array([-1.0, 1.0])
+        low, high = exits.baseline(log_hazards)[0] * np.exp(log_hazards)
+        # Times within the interval, as sums over a fine grid of densities.
+        t = (np.arange(20_000) + 0.5) / 20_000
+        densities, left = np.exp(-np.outer([low, high], t)), np.exp([-low, -high])
+        densities *= np.array([[low], [high]]) / len(t)
+        later = np.cumsum(densities[:, ::-1], axis=1)[:, ::-1] - densities / 2 + left[:, None]
+        pairs = densities @ later.T
+        right = pairs[1, 0] + np.trace(pairs) / 2
+        assert exits.concordance(log_hazards) == pytest.approx(right / pairs.sum(), abs=1e-4)
+
     def test_nothing_and_everything(self):
         for counts in (np.zeros(41), np.full(41, -5.0), np.eye(41)[0] * 100, np.eye(41)[40] * 9):
             exits = Exits.of(counts, 1.0)
             assert np.isfinite(exits.hazards).all()
             assert ((exits.places >= 0) & (exits.places <= 1)).all()
             assert np.isfinite(exits.concordance(np.linspace(-3, 3, 8)))
+
+
+class TestFollowUp:
+    """Curves end, units are doubted and claims are hedged by the noisy exits alone."""
+
+    def test_intervals_end_where_few_rows_are_left(self):
+        counts = np.zeros(41)
+        counts[:20], counts[20:40], counts[40] = 3.0, 2.0, 10.0  # 110 rows, 5 leave in each
+        left = 110 - 5 * np.arange(1, 21)
+        exits = Exits.of(counts, 0.0)
+        assert exits.n_followed == (left >= 20).sum() == 18
+        # Noise widens the margin, at most by that of all later counts.
+        for deviation in (2.0, 5.0):
+            most = deviation * np.sqrt(2 * (20 - np.arange(1, 21)) + 1)
+            n = Exits.of(counts, deviation).n_followed
+            assert (left - most >= 20).sum() <= n <= (left - deviation >= 20).sum()
+        assert exits.n_events == pytest.approx(60)
+        assert Exits.of(np.zeros(41), 1.0).n_followed == 1
+
+    def test_two_percent_followed_ten_times_as_long_do_not_stretch_curves(self):
+        X, y, _ = rows(2000)
+        left = np.where(np.random.RandomState(1).rand(2000) < 0.005, 365.0, 40.0)
+        y["event"], y["time"] = y["event"] & (y["time"] <= left), np.minimum(y["time"], left)
+        made = DPStatisticsSource(2.0, encoder=SCHEMA, random_state=0).fit(X, y).release_
+        end = made.unique_times_[-1]
+        assert 30 < end < 50
+        assert made.predict_survival_function(X[:1])[0].domain == (0.0, end)
+        assert made.survival_curve()["time"].iloc[-1] == end
+        assert made.predict_cumulative_hazard_function(X, True).shape == (
+            2000,
+            len(made.unique_times_),
+        )
+        assert f"curves end at time {end:g} instead of 365" in made.summary().replace("\n  ", " ")
+        with pytest.raises(ValueError, match=f"numbers from 0 to {end:g}"):
+            made.predict_proba_at(X, 200)
+
+    def test_probabilities_at_a_time_are_those_of_exponential_times(self, exact):
+        X, _, risk = rows(4000, 1)
+        times = np.array([0.0, 57.3, 180, 365])
+        found = exact.predict_proba_at(X, times)
+        truth = 1 - np.exp(-np.outer(np.exp(risk), times / 400))
+        assert np.abs(found - truth).mean(axis=0).max() < 0.025
+        assert_allclose(found.mean(axis=0), truth.mean(axis=0), atol=0.015)
+        assert_allclose(exact.predict_proba_at(X, 180), found[:, 2])
+        curve = exact.predict_survival_function(X[:1])[0]
+        at = exact.unique_times_[[4, 60, -1]]
+        assert_allclose(1 - exact.predict_proba_at(X[:1], at)[0], curve(at))
+
+    @pytest.mark.parametrize(
+        ("factor", "text"), [(1 / 365, "Half of the times are below 2 %"), (1000, "Nearly all")]
+    )
+    def test_times_in_another_unit_are_told_from_the_noisy_exits(self, factor, text):
+        X, y, _ = rows(400)
+        y["time"] = (y["time"] + 1) * factor
+        source = DPStatisticsSource(4.0, encoder=SCHEMA, random_state=1)
+        with pytest.warns(UserWarning, match=text):
+            made = source.fit(X, y).release_
+        assert unit_doubt(*made.statistics.sums.pooled_exits).startswith(text)
+        X, y, _ = rows(400)
+        assert unit_doubt(*source.fit(X, y).release_.statistics.sums.pooled_exits) is None
+
+    def test_below_a_hundred_events_the_concordance_is_uncertain(self):
+        few, many = (
+            " ".join(release(8.0, n).model.result_lines(release(8.0, n))) for n in (100, 1000)
+        )
+        assert "; uncertain, from about" in few
+        assert "; from about" in many
 
 
 class TestHazards:
@@ -324,6 +404,13 @@ class TestOutcome:
             ({"type": "event", "horizon": "1 year"}, "finite number above 0, got '1 year'"),
             ({"type": "event", "horizon": float("inf")}, "finite number above 0"),
             ({"type": "event", "horizon": True}, "finite number above 0"),
+            ({"type": "event", "horizon": 9, "entry": "start"}, "rows are at risk from time 0"),
+            ({"type": "event", "horizon": 9, "competing": [2]}, "'competing' events of an"),
+            (
+                {"type": "event", "horizon": 9, "event_value": 1, "competing": [2, "a"]},
+                "of the same type",
+            ),
+            ({"type": "event", "horizon": 9, "event_value": 1, "competing": 1}, "other values"),
             ({"type": "event", "horizon": 9, "event": "time"}, "different names"),
             ({"type": "event", "horizon": 9, "event": 3}, "different names"),
         ],

@@ -90,16 +90,14 @@ def split(source, n_owners, n_rows=300):
     ]
 
 
-def totals_of(sums, accumulators, masks=np.zeros):
+def totals_of(sums, rows, masks=np.zeros):
     """Return the sums of the answers of all owners to each round."""
-    totals = []
-    for number in range(2):
-        of_owners = masks((len(accumulators), sums.size(number))).astype(np.uint64)
-        answers = [
-            sums.answer(totals, sums.exact_sums(a), m)
-            for a, m in zip(accumulators, of_owners, strict=True)
-        ]
+    totals, exact = [], [sums.exact(of) for of in rows]
+    while asked := sums.next_round(totals):
+        of_owners = masks((len(rows), asked.size)).astype(np.uint64)
+        answers = [sums.answer(totals, e, m) for e, m in zip(exact, of_owners, strict=True)]
         totals.append(np.sum(answers, axis=0, dtype=np.uint64).view(np.int64))
+        assert asked.is_last == (sums.next_round(totals) is None)
     return totals
 
 
@@ -184,7 +182,7 @@ def test_what_owners_derive_alike_is_in_whole_steps_whatever_a_liar_answers(outc
     schema = {"version": 1, "columns": SCHEMA}
     schema |= {"classes": CLASSES} if outcome is None else {"outcome": outcome}
     sums = JointSums(DPStatisticsSource(encoder=schema, model="linear"), 2, 1, disjoint=True)
-    counts = np.random.RandomState(0).randint(-most, most, sums.size(0))
+    counts = np.random.RandomState(0).randint(-most, most, sums.next_round([]).size)
     numbers = np.frombuffer(sums.derived([counts]), "<i8")
     n_classes = 3 if outcome is None else 2
     codes, frequencies = np.split(numbers, [-n_classes])
@@ -257,7 +255,7 @@ def test_answers_with_a_mask_that_is_left_over_are_refused():
     sums = JointSums(whole, 2, 1, disjoint=False)
     totals = totals_of(sums, split(whole, 2))
     for number in range(2):
-        left = np.random.RandomState(number).randint(-(2**63), 2**63, sums.size(number))
+        left = np.random.RandomState(number).randint(-(2**63), 2**63, len(totals[number]))
         spoiled = [*totals[:number], totals[number] + left, *totals[number + 1 :]]
         with pytest.raises(ValueError, match=r"do not add up .* Begin a new secure sum"):
             sums.release(spoiled)
@@ -267,18 +265,19 @@ def test_answers_with_a_mask_that_is_left_over_are_refused():
 def test_absurd_answers_of_a_liar_stop_nobody():
     whole, rng = source(1.0), np.random.RandomState(0)
     sums = JointSums(whole, 2, 1, disjoint=False)
-    rows = sums.exact_sums(split(whole, 1)[0])
+    rows = sums.exact(split(whole, 1)[0])
+    sizes = [sums.next_round(answers).size for answers in ([], [np.zeros(3, dtype=np.int64)])]
 
     def absurd(n, most):
         some = [0, 1, -1, most - 1, -most]
         return rng.choice(some, n) if rng.rand() < 0.5 else rng.randint(-most, most, n)
 
     for _ in range(30):
-        release = sums.release([absurd(sums.size(number), 2**61) for number in range(2)])
+        release = sums.release([absurd(size, 2**61) for size in sizes])
         assert np.isfinite(release.predict_proba(table(5)[0])).all()
         # Those to the first round, of which an owner sees the sum alone, are any numbers.
-        blank = np.zeros(sums.size(1), dtype=np.uint64)
-        assert len(sums.answer([absurd(3, 2**63)], rows, blank)) == sums.size(1)
+        blank = np.zeros(sizes[1], dtype=np.uint64)
+        assert len(sums.answer([absurd(3, 2**63)], rows, blank)) == sizes[1]
 
 
 @pytest.mark.parametrize(
@@ -306,11 +305,11 @@ class ViewOfColluders(DPStatisticsSource):
     def fit(self, X, y, groups=None):
         sums, totals = JointSums(self, 9, 1, disjoint=False), []
         accumulators = [accumulated(self, X[i::2], y[i::2]) for i in (0, 1)]
-        for number in range(2):
-            blank, total = np.zeros(sums.size(number), dtype=np.uint64), 0
+        while asked := sums.next_round(totals):
+            blank, total = np.zeros(asked.size, dtype=np.uint64), 0
             for accumulator, factor in zip(accumulators, self.factors, strict=True):
                 self.noise.factor = factor
-                total += sums.answer(totals, sums.exact_sums(accumulator), blank)
+                total += sums.answer(totals, sums.exact(accumulator), blank)
             totals.append(total.view(np.int64))
         self.release_ = sums.release(totals)
         return self

@@ -76,6 +76,7 @@ def test_bounds_are_rounded_outwards(values, bounds):
         (pd.array([3, None, -1], dtype="Int64"), ("-1", "3")),
         (np.array([0, 1, 0], dtype=np.float32), ("0", "1")),
         ([0, 1, 2], None),
+        ([18, 110], None),
         ([0.5, 1, 1], None),
         ([1, 1, 1], None),
         ([0, 1, np.inf], ("0", "1")),

@@ -196,11 +196,13 @@ def test_texts():
     idle = ColumnEffect("ward", None, 0.0, 3.0, 3.0)
     lines = str(Explanation(3.0, None, None, np.nan, (used, *[idle] * 6))).splitlines()
     assert lines[0] == "3"
-    assert lines[1] == "dose\\n is 0.5: adds -1.25 (2 to 4.5 by other values)"
-    assert lines[2] == "ward is missing: adds 0"
+    assert lines[1] == (
+        "dose\\n is 0.5: -1.25 compared with the mean over all values, which give 2 to 4.5"
+    )
+    assert lines[2] == "ward is missing: no effect"
     assert lines[-1] == "and 2 more columns"
     of_class = str(Explanation("alive", 0.83, "dead", np.nan, (used,))).splitlines()
-    assert of_class[0] == "'alive', with probability 0.83; in log-odds against 'dead':"
+    assert of_class[0] == "'alive', with probability 0.83. Log-odds against 'dead':"
     html = Explanation(3.0, None, None, 1.0, (ColumnEffect("<b>", "<i>", 1, 2, 3),))._repr_html_()
     assert "<b>" not in html
     assert "&lt;i&gt;" in html
