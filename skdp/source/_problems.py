@@ -31,7 +31,8 @@ from skdp.source._integers import (
 
 # Scale of the residuals of numbers in their standard deviations, and the smallest deviation.
 _OF_NUMBERS, _LEAST_DEVIATION = 1.2, 0.01
-# Largest distance of a number's starting value from its noisy mean, in scales of residuals.
+# Largest distance of a number's starting value from its noisy mean, in scales of residuals. With
+# 0, R² of three tables of 309 to 1,000 rows is .005 lower, and .002 on three that did not choose.
 _AWAY = 0.5
 # Largest cumulative hazard in a residual.
 _MOST_HAZARD = 3.0
@@ -152,7 +153,7 @@ class SeveralClasses(Problem):
 class Number(Problem):
     """A number, rescaled to 0–1 between its bounds."""
 
-    rate, length, doubled = 0.5, 0.25, 20.0
+    rate, length, doubled = 0.5, 0.35, 20.0
 
     def __init__(self, sums):
         n_rows = sums.row_counts.sum()
