@@ -348,7 +348,9 @@ class DPTransferSurvival(TransferEstimator):
 
     def _explained(self, row, schema, unscaled):
         return explain_prediction(
-            lambda Z: self.model_.log_hazards(unscaled(Z)), row, schema=schema
+            lambda Z: self.model_.log_hazards(unscaled(Z)),
+            row,
+            schema=schema,
             unit=LOG_HAZARD,
         )
 
