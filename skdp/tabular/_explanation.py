@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -107,7 +107,7 @@ class Explanation:
     runner_up: Any
     deviation: float
     columns: tuple[ColumnEffect, ...]
-    unit: str = ""
+    unit: str = field(default="", kw_only=True)
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table with one row per column.
@@ -245,7 +245,9 @@ def explain_prediction(
 
     effects = [_effect(column, values, x) for column in columns]
     effects.sort(key=lambda column: -abs(column.effect))
-    return Explanation(prediction, probability, runner_up, float(deviation), tuple(effects), unit)
+    return Explanation(
+        prediction, probability, runner_up, float(deviation), tuple(effects), unit=unit
+    )
 
 
 def _effect(column, predict, x):
