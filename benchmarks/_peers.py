@@ -613,7 +613,10 @@ TIMES_SGD = {
 }
 TIMES_SMALL = 1000  # rows
 # As TERMS_NUMBER.
-TERMS_TIMES = {}
+TERMS_TIMES = {
+    "small": dict.fromkeys((4.0, 1.0), (3, 20, 1.5, 0.25)) | {0.5: (3, 20, 0.2, 0.1)},
+    "large": dict.fromkeys((4.0, 1.0, 0.5), (6, 120, 0.5, 0.3)),
+}
 
 
 def cox(X, y, X_test, epsilon, seed, alpha=1e-2):
