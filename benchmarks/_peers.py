@@ -12,6 +12,13 @@ full a bin must be, of DP-SGD the rate of sampling, and counts as public, as do 
 and categories. DP-EBM gets bounds, and missing values have a column, so that neither comes from
 the rows.
 
+DP-SGD in skdp's terms, of numbers and times: written here, on the basis functions of the package,
+by all rows in each step, so that the noise of all steps composes exactly; add or remove, and the
+number of rows is public.
+
+MST, PrivBayes, AIM (dpmm): (epsilon, 1e-5), add or remove, by the package's own accounting. As many
+rows are drawn as there are, so that their number is public, and so are bins.
+
 diffprivlib: epsilon, without delta, replace one record with its label; the number of records is
 public. Noise on the objective (Chaudhuri, Monteleoni and Sarwate, 2011), whose theorem is for rows
 of norm at most 1 and penalises every coefficient; the package allows larger norms and adds an
