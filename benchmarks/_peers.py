@@ -16,8 +16,8 @@ DP-SGD in skdp's terms, of numbers and times: written here, on the basis functio
 by all rows in each step, so that the noise of all steps composes exactly; add or remove, and the
 number of rows is public.
 
-MST, PrivBayes, AIM (dpmm): (epsilon, 1e-5), add or remove, by the package's own accounting. As many
-rows are drawn as there are, so that their number is public, and so are bins.
+MST, PrivBayes, AIM (dpmm): (epsilon, 1e-5), add or remove, by the package's own accounting. As
+many rows are drawn as there are, so that their number is public, and so are bins.
 
 diffprivlib: epsilon, without delta, replace one record with its label; the number of records is
 public. Noise on the objective (Chaudhuri, Monteleoni and Sarwate, 2011), whose theorem is for rows
