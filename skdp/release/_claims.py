@@ -43,7 +43,7 @@ _MOST_GROUPS, _ROWS_OF_GROUP = 5, 4.0
 # The concordance, which is slow, is computed for one in so many draws.
 _THINNED = 2
 # Error of the mean of numbers by the table, in their standard deviations, besides its noise.
-_MISFIT = 0.05
+_MISFIT = 0.02
 # If zero is a class: prior standard deviations of the location of other numbers, and of the
 # intercept and slope of the log-odds that a number is not zero; and the least share of these.
 _OF_OTHERS, _OF_ZEROS, _LEAST_OTHERS = 1.5, (2.0, 1.0), 0.05
@@ -385,8 +385,8 @@ def number_claims(table, numbers, mean_sd, n_rows, deviation):
     left = uu - 2 * slope * xu + slope**2 * xx + off**2
     # The mean of the numbers was also measured by itself. The table knows it less well if many
     # numbers are equal: a model of residuals does not know where in a bin they are.
-    unknown = u.var() + _MISFIT**2 * uu.mean()
-    known = unknown / max(unknown + mean_sd**2, TINY)
+    unknown = off.var() + _MISFIT**2 * uu.mean()
+    known = unknown / max(unknown + mean_sd**2 + slope**2 * x.var(), TINY)
     shift = known * (numbers.mean - mean_u)
     intercept = float(mean_u + shift - slope * mean_x)
     groups, mean_rows, n_others = (model.bins.n, PARTS), rows.mean(axis=0), len(model.residuals)
