@@ -30,10 +30,12 @@ from skdp.utils._linalg import TINY
 N = len(INTERVAL_ENDS)
 # Largest cumulative hazard in a residual, which bounds what one row adds.
 _CAP = 1.0
-# Powers of time of the distributions that noisy counts are shrunk towards (rule of thumb).
+# Powers of time of the distributions that noisy counts are shrunk towards: Weibull hazards from
+# steeply falling to rising, averaged by evidence.
 _POWERS = np.array([0.4, 0.6, 0.8, 1.0, 1.3, 1.7, 2.2])
 _SHARES = np.diff(INTERVAL_ENDS[:, np.newaxis] ** _POWERS, axis=0, prepend=0)
-# Standard deviations of factors of intervals, and their correlation (rules of thumb).
+# Standard deviations of factors of intervals, from small to large ones, averaged by
+# evidence; and their correlation over three intervals or so (rule of thumb).
 _SPREADS = (0.1, 0.3, 1.0, 3.0)
 _NEARBY = (np.exp(-np.abs(np.subtract.outer(np.arange(N), np.arange(N))) / 3) + np.eye(N)) / 2
 # Smallest number of rows of each kind of exit, so that quotients are finite.

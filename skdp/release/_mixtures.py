@@ -23,11 +23,11 @@ _NOISY_STEPS = 15
 _ADAPTING_STEPS = 3
 # Largest number of mixture components of a class; rule of thumb.
 _MAX_COMPONENTS = 10
-# Rows of a class for each mixture component, in multiples of the number of directions: a
-# covariance needs as many; rule of thumb.
+# Rows of a class for each mixture component, in multiples of the number of directions: with
+# fewer than one, a covariance would be singular.
 _ROWS_PER_DIRECTION = 2
 # Rows are in units in which the average variance of a direction is 1: no component is
-# narrower in any direction; rule of thumb.
+# narrower in any direction, so that none ends on a single row.
 _VARIANCE_FLOOR = 0.1
 # Ratio of variances below which a Cholesky factor may not exist in floating point.
 _PRECISION = 1e-12
@@ -183,7 +183,7 @@ class Mixtures(Part):
         a component with covariance S gets here, it stands for n′ noisy ones. If it were known
         which they are, they would tell its mean with precision n′(S + V)⁻¹, these with nS⁻¹; and
         with G = (S + V)⁻¹S, their effective sample size would be n′ tr(G²)/d for its covariance.
-        For its frequency they count as n′ tr(G)/d, a rule of thumb.
+        For its frequency they count as n′ tr(G)/d, between both.
 
         Parameters
         ----------

@@ -21,7 +21,8 @@ from skdp.utils._linalg import NEGLIGIBLE, TINY
 
 # Number of synthetic rows, and of groups by expected residual, which save time.
 _N_ROWS, _N_GROUPS = 4096, 64
-# Largest standard deviation of log-hazards, and largest log-hazard of a row (rules of thumb).
+# Largest standard deviation of log-hazards, with which concordance is .9, and largest
+# log-hazard of a row, whose exponential is finite.
 _LARGEST_SPREAD, _LARGEST = 4.0, 30.0
 
 
