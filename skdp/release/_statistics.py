@@ -30,6 +30,7 @@ _SUMS = {
     "second": ("second_sd", 2),
     "squares": ("square_sd", 0),
     "exits": ("exit_sd", 0),
+    "competing": ("exit_sd", 0),
 }
 # Smallest scale of a basis function; the widest bounds of a source have the scale 1e-12.
 _LEAST_SCALE = 1e-13
@@ -91,6 +92,10 @@ class NoisyStatistics(Part):
         and the residual of each kind of exit, rescaled from between −1 and 1 to 0–1. Rows are
         summed with these residuals as numbers.
 
+    competing : ndarray of shape (n_sources,) or None, default=None
+        If the outcome is a time with competing events: the rows with one of them, which are
+        censored, with the noise of one exit.
+
     squares, square_sd : ndarray of shape (1,) or None, default=None
         If the outcome is a number, rescaled to 0–1: the sum of squared deviations from the mean of
         its source. The two classes are then pseudo-classes, one per bound, and each row is split
@@ -128,6 +133,7 @@ class NoisyStatistics(Part):
     exits: np.ndarray | None = array("S x", "f", below=LARGEST_MEAN, optional=True)
     exit_sd: np.ndarray | None = array("S", "f", least=0, below=LARGEST_MEAN, optional=True)
     exit_places: np.ndarray | None = array("S x", "f", least=0, below=1.0, optional=True)
+    competing: np.ndarray | None = array("S", "f", below=LARGEST_MEAN, optional=True)
     squares: np.ndarray | None = array("1", "f", below=LARGEST_MEAN, optional=True)
     square_sd: np.ndarray | None = array("1", "f", least=0, below=LARGEST_MEAN, optional=True)
 
@@ -135,6 +141,8 @@ class NoisyStatistics(Part):
         by_source = {"counts": 2, "total": 2, "frequencies": 2, "count_sd": 1, "total_sd": 1}
         if self.exits is not None:
             by_source |= {"exits": 2, "exit_sd": 1, "exit_places": 2}
+        if self.competing is not None:
+            by_source |= {"competing": 1}
         for name, dimensions in by_source.items():
             array = np.asarray(getattr(self, name), dtype=np.float64)
             array = array.reshape((1,) * (dimensions - array.ndim) + array.shape)
@@ -142,6 +150,8 @@ class NoisyStatistics(Part):
 
     def check(self, name: str, release: Any) -> None:
         """Raise ValueError if sums are of too many rows, or shares are invalid."""
+        alone = self.competing is not None and self.exits is None
+        require(not alone, f"{name}.competing", "must be there beside exits alone")
         for key, content, noise, most in self.limits(_MOST_ROWS):
             for numbers in (content, noise):
                 check_below(numbers, most, f"{name}.{key}")
@@ -180,6 +190,7 @@ class NoisyStatistics(Part):
         kept_apart = ["counts", "total", "frequencies", "count_sd", "total_sd"]
         if parts[0].exits is not None:
             kept_apart += ["exits", "exit_sd", "exit_places"]
+            kept_apart += ["competing"] * (parts[0].competing is not None)
         together = {name: np.concatenate([getattr(s, name) for s in parts]) for name in kept_apart}
         return cls(
             **together,

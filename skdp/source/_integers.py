@@ -277,8 +277,8 @@ class ExactSums:
     def zero(cls, outcome: Outcome, n_basis: int) -> Self:
         """Return the sums of no rows."""
         return cls(
-            np.zeros(outcome.n_cells, dtype=np.int64),
-            np.zeros((outcome.n_cells, n_basis), dtype=np.int64),
+            np.zeros(outcome.n_codes, dtype=np.int64),
+            np.zeros((outcome.n_codes, n_basis), dtype=np.int64),
             np.zeros((n_basis, n_basis), dtype=np.int64),
             squares=np.zeros(3 * outcome.has_squares, dtype=np.int64),
         )
@@ -301,7 +301,7 @@ class ExactSums:
             return cls.of_numbers(Q, codes, sizes)
         firsts, rows = divided(Q, sizes)
         seconds = _divided_by_root(Q, sizes)
-        indicators = np.zeros((len(Q), outcome.n_cells))
+        indicators = np.zeros((len(Q), outcome.n_codes))
         indicators[np.arange(len(Q)), codes] = 1.0
         return cls(
             _whole(indicators.T @ rows),

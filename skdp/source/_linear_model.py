@@ -16,7 +16,7 @@ from skdp.release import (
     positive_counts,
 )
 from skdp.source._integers import GRID, ROW, SQUARE_BITS, SQUARE_ROW, RowGrid
-from skdp.tabular import Outcome
+from skdp.tabular import N_INTERVALS, Outcome
 
 # Most columns of an array for which "auto" is "linear", and cosines are used: noise grows with
 # their number (rule of thumb).
@@ -94,8 +94,9 @@ class LinearModel(StatisticsModel):
             shares["contrast"] = replace(contrast, fraction=left)
             shares["squares"] = Share(_SQUARES, 1, SQUARE_ROW * 4**SQUARE_BITS)
         if grid.exits is not None:
-            # A row is in one cell, and in the sum of those with the event or of those without.
-            n_numbers = grid.exits.n_cells + 2
+            # A row is in one cell, and in one sum: of those with the event, with a competing one,
+            # or without.
+            n_numbers = grid.exits.n_cells + 2 + bool(grid.exits.competing)
             shares["counts"] = Share(fractions["counts"], n_numbers, np.sqrt(2) * ROW)
         return shares
 
@@ -164,6 +165,7 @@ def perturb_counts(counts, grid, queries, name):
         return queries.add(name, counts, ROW) / ROW, queries.deviation(name, 1.0), codes, {}
     exits = _perturb_exits(counts, queries, name)
     places = exits["exit_places"]
+    places = np.append(places, places[len(places) // 2 : -1])[: len(counts)]
     codes = np.rint(np.array([1 - places, places]) * _FREQUENCY_STEPS).astype(np.int64)
     return exits.pop("counts"), exits.pop("count_sd"), codes, exits
 
@@ -172,15 +174,18 @@ def _perturb_exits(counts, queries, name):
     """Return the noisy rows of each kind of exit, and the counts of two pseudo-classes.
 
     The pseudo-classes are the smallest and the largest residual of the null model, −1 and 1; each
-    row is split between them by its residual.
+    row is split between them by its residual. Competing events are censored, and counted.
     """
-    half = len(counts) // 2
-    margins = [counts[:half].sum(), counts[half:].sum()]
-    noisy = queries.add(name, np.array([*counts, *margins]), np.sqrt(2) * ROW) / ROW
-    exits, deviation = noisy[:-2], queries.deviation(name, np.sqrt(2))
+    n, half = 2 * N_INTERVALS + 1, N_INTERVALS
+    competing, counts = counts[n:], counts[:n].copy()
+    counts[half : half + len(competing)] += competing
+    sums = [counts[:half].sum(), counts[half:].sum() - competing.sum(), competing.sum()]
+    sums = sums[: 2 + bool(len(competing))]
+    noisy = queries.add(name, np.array([*counts, *sums]), np.sqrt(2) * ROW) / ROW
+    exits, sums, deviation = noisy[:n], noisy[n:], queries.deviation(name, np.sqrt(2))
     # Least squares of cells and their sums, whose noise has the same variance.
-    for cells, margin in ((exits[:half], noisy[-2]), (exits[half:], noisy[-1])):
-        cells += (margin - cells.sum()) / (len(cells) + 1)
+    for cells, parts in ((exits[:half], sums[:1]), (exits[half:], sums[1:])):
+        cells += (parts.sum() - cells.sum()) / (len(cells) + len(parts))
     known = Exits.of(exits, deviation)
     places, rows = known.places, known.rows
     mean = places @ rows / rows.sum()
@@ -191,6 +196,7 @@ def _perturb_exits(counts, queries, name):
         "exits": exits,
         "exit_sd": np.array([deviation]),
         "exit_places": places,
+        "competing": sums[2:] if len(competing) else None,
         "squares": np.array([rows @ (places - mean) ** 2]),
         "square_sd": np.array([deviation * np.linalg.norm((places - mean) ** 2)]),
     }

@@ -313,7 +313,7 @@ class PrivateRows:
     def chunks(self, grid):
         """Yield rows on a grid, their class indices, and their people's numbers of rows."""
         for X, class_indices, sizes in self.blocks(
-            chunk_rows(grid.n_basis + self.outcome.n_cells)
+            chunk_rows(grid.n_basis + self.outcome.n_codes)
         ):
             yield grid.quantise(X), class_indices, sizes
 

@@ -194,7 +194,8 @@ class Time(Problem):
         self._exits = exits
         cumulative = np.cumsum(exits.hazards)
         middle = cumulative - exits.hazards / 2
-        self._hazards = np.concatenate([middle, middle, cumulative[-1:]])
+        # With the codes of competing events, which are censored.
+        self._hazards = np.concatenate([middle, middle, cumulative[-1:], middle])
         self._events = np.arange(len(self._hazards)) < len(middle)
         self.curvature = float(exits.rows[: len(middle)].sum() / exits.rows.sum())
 
@@ -211,7 +212,9 @@ class Time(Problem):
 
     def cells(self, scores, codes):
         """Return the log-hazard, and the group of exits."""
-        return scores, self._cells.cells[codes, np.newaxis]
+        cells = self._cells.cells
+        cells = np.append(cells, cells[len(cells) // 2 : -1])  # competing events are censored
+        return scores, cells[codes, np.newaxis]
 
 
 def problem_of(statistics):

@@ -93,7 +93,8 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         If y is a time to an event: the public horizon up to which rows are followed, as in
         ``{"type": "event", "horizon": 365}``. Rows are censored at the horizon, and rows without
         event or time are left out. Events are 1 and 0, true and false, or yes and no;
-        ``"event_value"`` names another value that marks an event, such as 2 or "dead".
+        ``"event_value"`` names another value that marks an event, such as 2 or "dead", and
+        ``"competing"`` lists values of events that exclude it: censored, and counted.
         None: the outcome in the encoder's schema, otherwise classes.
 
     model : {"auto", "linear", "gradients", "mixtures", "logistic"}, default="auto"
@@ -176,7 +177,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
     >>> source = DPStatisticsSource(epsilon=4.0, encoder=heart.schema, model="linear")
     >>> source = source.fit(heart.data, heart.target)
     >>> source.release_
-    Release(2 classes, 34 features, (4, 1e-05)-DP per labeled record, add/remove)
+    Release(2 classes, 34 features, epsilon 4, delta 1e-05 per labeled record, add/remove)
     >>> source.guarantee_.relation
     'add/remove'
     >>> source.release_.save("hospitals.skdp")
@@ -416,7 +417,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         >>> accumulator = source.accumulator(n_features=2)
         >>> accumulator.add(X, y)
         >>> source.fit_accumulated(accumulator).release_
-        Release(2 classes, 2 features, (8, 1e-05)-DP per labeled record, add/remove)
+        Release(2 classes, 2 features, epsilon 8, delta 1e-05 per labeled record, add/remove)
         """
         forget_fit(self)
         self._validate_params()

@@ -41,6 +41,7 @@ from skdp.tabular._mistakes import (
 from skdp.tabular._movable_columns import bounded_columns
 from skdp.tabular._outcomes import (
     INTERVAL_ENDS,
+    N_INTERVALS,
     ClassOutcome,
     EventOutcome,
     NumberOutcome,

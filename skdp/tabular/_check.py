@@ -563,11 +563,18 @@ def _exit_findings(frame, outcome, name, time):
         counts.append((column, int(missing.sum()), int(unread.sum()), late))
     if (start := start_of(frame, outcome.time)) is not None:
         text = (
-            f"Rows begin, by {start!r:.100}, where the row before ended, as of people with several"
-            " rows. Each would count as followed from 0: keep one row per person, with the first "
+            f"This is a start/stop table: rows begin, by {start!r:.100}, where the row before "
+            "ended. Each would count as followed from 0. Keep one row per person, with the first "
             "values of the columns and the last time and event."
         )
         findings.append(TableFinding(None, "people", text, True))
+    competing = (outcome.codes(*cells) >= outcome.n_cells).sum() if outcome.competing else 0
+    if competing:
+        text = (
+            f"{_of(int(competing), n)} have a competing event and are censored there: predicted "
+            "probabilities are those if competing events did not occur."
+        )
+        findings.append(TableFinding(name, "events", text, False))
     negative = int((times < 0).sum())
     if negative:
         text = f"{_of(negative, n, 'times')} are negative, and their rows are left out."

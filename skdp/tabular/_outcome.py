@@ -43,6 +43,11 @@ class Outcome:
     effect_unit: str
 
     @property
+    def n_codes(self) -> int:
+        """Number of different codes by which rows are summed."""
+        return self.n_cells
+
+    @property
     def classes(self) -> tuple[Any, ...]:
         """Labels of classes."""
         raise AttributeError("A numeric or time outcome has no classes.")

@@ -4,6 +4,7 @@ Each outcome knows how to read y, what is public about it, and its description; 
 asks which one it is. Sums, models and options per outcome stand in tables by ``kind``.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -331,6 +332,10 @@ class EventOutcome(Outcome):
         Public value of an event, such as 2 if 1 is censored and 2 dead, or "dead". All other
         values of its type, numbers or text, are censored.
 
+    competing : tuple of str or int, default=()
+        Public values of events after which this one cannot happen, such as deaths of other
+        causes. Their rows are censored, and a release counts them.
+
     Attributes
     ----------
     ends : ndarray of shape (20,)
@@ -342,8 +347,9 @@ class EventOutcome(Outcome):
     Raises
     ------
     ValueError
-        If the horizon is not a finite number above 0, the names are not different strings, or
-        the value of the event is neither text nor a whole number.
+        If the horizon is not a finite number above 0, the names are not different strings, the
+        value of the event is neither text nor a whole number, or competing values are not
+        different ones of its type.
 
     Examples
     --------
@@ -355,6 +361,8 @@ class EventOutcome(Outcome):
     array([ 0, 33, 40])
     >>> EventOutcome(365, event_value=2).events([1, 2, None])
     array([ 0.,  1., nan])
+    >>> EventOutcome(365, event_value=1, competing=(2,)).codes([0, 1, 2], [2.0, 2.0, 2.0])
+    array([20,  0, 41])
     """
 
     kind = "event"
@@ -370,6 +378,7 @@ class EventOutcome(Outcome):
     event: str = "event"
     time: str = "time"
     event_value: str | int | None = None
+    competing: tuple[str | int, ...] = ()
 
     def __post_init__(self) -> None:
         number = isinstance(self.horizon, Real) and not isinstance(self.horizon, bool)
@@ -385,18 +394,21 @@ class EventOutcome(Outcome):
                 "The 'event' and 'time' of an outcome must be different names of columns, got "
                 f"{self.event!r:.100} and {self.time!r:.100}."
             )
-        value = self.event_value
-        form = canonical(value) if is_text(value) or isinstance(value, Real | np.bool_) else None
-        if value is not None and not (
-            isinstance(form, str) or (form is not None and form % 1 == 0)
-        ):
+        value, others = self.event_value, self.competing
+        form = _code_of(value)
+        if value is not None and form is None:
             raise ValueError(
                 "The 'event_value' of an outcome must be text or a whole number, as 2 or 'dead', "
                 f"got {value!r:.100}. Use the value that the table has for events."
             )
-        object.__setattr__(
-            self, "event_value", form if isinstance(form, str | None) else int(form)
-        )
+        object.__setattr__(self, "event_value", form)
+        codes = tuple(map(_code_of, others if isinstance(others, list | tuple) else [others]))
+        if len({form, *codes}) <= len(codes) or {*map(type, codes)} - {type(form)}:
+            raise ValueError(
+                "The 'competing' events of an outcome must be other values than its 'event_value' "
+                f"and of the same type, such as [2, 3] beside 1, got {others!r:.100}."
+            )
+        object.__setattr__(self, "competing", codes)
 
     @property
     def ends(self) -> np.ndarray:
@@ -407,6 +419,11 @@ class EventOutcome(Outcome):
     def n_cells(self) -> int:  # type: ignore[override]
         """Number of ways to leave."""
         return 2 * N_INTERVALS + 1
+
+    @property
+    def n_codes(self) -> int:
+        """Number of codes: those of competing events in each interval follow the ways to leave."""
+        return self.n_cells + N_INTERVALS * bool(self.competing)
 
     @property
     def columns(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -484,6 +501,13 @@ class EventOutcome(Outcome):
     def refusal(self, y: Any, *labels: Any) -> str | None:
         """Return why events and times cannot be used, or None."""
         events, times = labels
+        starts = [name for name in getattr(y, "columns", ()) if _START.fullmatch(str(name))]
+        if starts and starts[0] not in self.columns:
+            return (
+                f"The 'y' parameter has a column {starts[0]!r:.50}, as start/stop tables do, but "
+                "rows are followed from time 0. Use one row per person, the time since entry, and "
+                "the entry as a column of X."
+            )
         # Booleans may be events, but no times. Some dates have become objects.
         kinds = [events.dtype.kind.strip("b"), times.dtype.kind]
         kinds += ["M"] if _holds_dates(y, self.columns) else []
@@ -505,13 +529,20 @@ class EventOutcome(Outcome):
             "was charged."
         )
 
-    def codes(self, *labels: Any, steps: int) -> np.ndarray:
-        """Return :meth:`cells`."""
-        return self.cells(*labels)
+    def codes(self, *labels: Any, steps: int = 1) -> np.ndarray:
+        """Return :meth:`cells`, and codes of their own for competing events before the horizon."""
+        cells = self.cells(*labels)
+        competes = np.isin(cells, np.arange(N_INTERVALS, 2 * N_INTERVALS))
+        competes &= np.any([coded(labels[0], code) == 1 for code in self.competing], axis=0)
+        return np.where(competes, cells + N_INTERVALS + 1, cells)
 
     def mismatch(self, other: Outcome) -> str:
-        """Return why sums may not be added, or "" if the horizons are the same."""
-        alike = isinstance(other, EventOutcome) and self.horizon == other.horizon
+        """Return why sums may not be added, or "" if horizon and competing events are the same."""
+        alike = (
+            isinstance(other, EventOutcome)
+            and self.horizon == other.horizon
+            and bool(self.competing) == bool(other.competing)
+        )
         return "" if alike else super().mismatch(other)
 
     def label_columns(self, label: str | None, owner: str) -> list[str]:
@@ -545,6 +576,7 @@ class EventOutcome(Outcome):
     def details(self) -> str:
         """All that is public of it, as a text."""
         code = "" if self.event_value is None else f", the event is {self.event_value!r:.50}"
+        code += f", competing events are {shortened(self.competing)}" if self.competing else ""
         return f"{self.text}, in the columns {shortened(self.columns)}{code}"
 
     @property
@@ -556,14 +588,19 @@ class EventOutcome(Outcome):
         """Return this outcome if all have its horizon and value of the event."""
         require_alike(
             outcomes,
-            lambda other: not self.mismatch(other) and self.event_value == other.event_value,
+            lambda other: (
+                not self.mismatch(other)
+                and (self.event_value, self.competing) == (other.event_value, other.competing)
+            ),
         )
         return self
 
     def description(self) -> dict[str, Any]:
         """Return its mapping under the key "outcome"."""
         given = {key: getattr(self, key) for key in _EVENT_KEYS}
-        other = {key: value for key, value in given.items() if value not in (key, None)}
+        other = {key: value for key, value in given.items() if value not in (key, None, ())}
+        if self.competing:
+            other["competing"] = list(self.competing)
         return {"outcome": {"type": "event", "horizon": self.horizon} | other}
 
     def _known(self, events, times):
@@ -581,10 +618,15 @@ def outcome_from(description: Any) -> Outcome:
         return NumberOutcome.of_column(column)
     if kind == "event" and "horizon" in given and set(given) <= {"horizon", *_EVENT_KEYS}:
         return EventOutcome(**given)
+    if kind == "event" and "entry" in given:
+        raise ValueError(
+            "The 'outcome' has an 'entry', but rows are at risk from time 0. Use the time since "
+            "entry as the time, and make the entry a column of the table, such as age at entry."
+        )
     raise ValueError(
         "The 'outcome' must be a mapping such as {'type': 'number', 'low': 0, 'high': 80}, "
         "optionally with 'log' and 'step', or {'type': 'event', 'horizon': 365}, optionally with "
-        "columns 'event' and 'time' and an 'event_value', got "
+        "columns 'event' and 'time', an 'event_value' and 'competing' values, got "
         f"{description!r:.200}."
     )
 
@@ -608,8 +650,21 @@ def common_outcome(outcomes: Mapping[str, Outcome]) -> Outcome:
     return next(iter(stated.values())).common(stated) if stated else ClassOutcome()
 
 
+# Names of columns with the start of a row in start/stop tables, and of late entry.
+_START = re.compile(
+    r"(t|time|date)?[._ ]?(start|begin|entry|enter(ed)?|entrance)[._ ]?(t|time|date|age)?",
+    re.IGNORECASE,
+)
 # Keys of the description of a time to an event, besides type and horizon.
-_EVENT_KEYS = "event", "time", "event_value"
+_EVENT_KEYS = "event", "time", "event_value", "competing"
+
+
+def _code_of(value):
+    """Return the value of an event as text or a whole number, None for anything else."""
+    form = canonical(value) if is_text(value) or isinstance(value, Real | np.bool_) else None
+    return (
+        int(form) if isinstance(form, float) and form % 1 == 0 else form if is_text(form) else None
+    )
 
 
 def _holds_dates(y, names):

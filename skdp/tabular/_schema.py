@@ -160,7 +160,7 @@ class Schema:
             With ``version`` (1), ``columns`` and, optionally, ``classes`` or an ``outcome``; or
             the columns only. An outcome of the type "number" has ``low``, ``high`` and,
             optionally, ``log`` and ``step``; of the type "event", ``horizon`` and, optionally,
-            the names ``event`` and ``time`` and the ``event_value``.
+            the names ``event`` and ``time``, the ``event_value`` and ``competing`` values.
             Each column is a mapping with ``type``: "numeric", with ``low``, ``high`` and,
             optionally, ``log``, ``missing``, ``step`` and ``noisy``; or "category", with
             ``categories`` and, optionally, ``ordered``, ``missing`` and ``noisy``.

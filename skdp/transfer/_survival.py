@@ -1,5 +1,6 @@
 """Learning times to an event in a target domain from few outcomes and a private source."""
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -194,9 +195,10 @@ class DPTransferSurvival(TransferEstimator):
         y : structured array of shape (n_samples,), DataFrame, or None, default=None
             Two fields in this order: whether the row had the event, a boolean, and the time of
             event or censoring, which is NaN if the outcome is unknown. Or a table with the columns
-            that the source's outcome names, "event" and "time" by default; missing values mark
-            unknown outcomes. With a source, all outcomes may be unknown, or y None. Rows still
-            under observation at the horizon are censored there.
+            that the source's outcome names, "event" and "time" by default; without a source, of
+            any two columns in this order. Missing values mark unknown outcomes. With a source, all
+            outcomes may be unknown, or y None. Rows still under observation at the horizon are
+            censored there.
 
         Returns
         -------
@@ -224,8 +226,9 @@ class DPTransferSurvival(TransferEstimator):
         """
         releases, rows = self._read(X, y)
         outcome = common_outcome(releases, type(self).__name__)
-        known, events, times = _known_outcomes(outcome, y, len(rows))
-        self.outcome_ = outcome = _own_outcome(events, times) if outcome is None else outcome
+        stated = _unnamed_outcome(y) if outcome is None else outcome
+        known, events, times = _known_outcomes(stated, y, len(rows))
+        self.outcome_ = outcome = outcome or _own_outcome(stated, events, times)
         events, times = events & (times <= outcome.horizon), np.minimum(times, outcome.horizon)
         sources = self._sources(TimeModel, rows, known & TimeModel.tells(events))
         if releases and events.any():
@@ -358,8 +361,6 @@ def _known_outcomes(outcome, y, n_rows):
     """Return which rows have an outcome, and the events and times of these rows."""
     if y is None:
         return np.zeros(n_rows, dtype=bool), np.empty(0, dtype=bool), np.empty(0)
-    # Without a source, the horizon is not known yet.
-    outcome = EventOutcome(1.0) if outcome is None else outcome
     given = outcome.parts(y)
     if given is None:
         raise ValueError(
@@ -375,18 +376,26 @@ def _known_outcomes(outcome, y, n_rows):
     if wrong.any():
         raise ValueError(
             "The 'y' parameter of DPTransferSurvival must have events that are true or false, and "
-            "times that are finite numbers from 0 on, NaN where the outcome is unknown; of "
-            f"{n_rows} rows, {wrong.sum()} have others. Correct these, or mark them as unknown."
+            f"finite times from 0 on, NaN if unknown; {wrong.sum()} of {n_rows} rows do not. "
+            "Correct these, or mark them as unknown."
         )
     return known, outcome.events(events) == 1, numbers(times)
 
 
-def _own_outcome(events, times):
+def _unnamed_outcome(y):
+    """Return the outcome of a target without a source, whose horizon is not known yet."""
+    names, usual = list(getattr(y, "columns", ())), EventOutcome(1.0)
+    # A table of two other columns has them in the order of a structured array.
+    ordered = len(names) == 2 and not set(names) & set(usual.columns)
+    return EventOutcome(1.0, *names) if ordered else usual
+
+
+def _own_outcome(outcome, events, times):
     """Return the outcome of a target without a source, up to the last time."""
     if not (events.any() and 1e-9 < times.max() < 1e9):
         raise ValueError(
-            "The 'y' parameter of DPTransferSurvival.fit has no known event, or times that are "
-            "no usual numbers, and there is no source to learn from. Pass outcomes with events, "
-            "in a unit in which times are from 1e-9 to 1e9, or a source."
+            "The 'y' parameter of DPTransferSurvival.fit has no known event, or no time from "
+            "1e-9 to 1e9, and there is no source to learn from. Pass outcomes with events, in "
+            "another unit, or a source."
         )
-    return EventOutcome(float(times.max()))
+    return replace(outcome, horizon=float(times.max()))

@@ -404,6 +404,13 @@ class TestOutcome:
             ({"type": "event", "horizon": "1 year"}, "finite number above 0, got '1 year'"),
             ({"type": "event", "horizon": float("inf")}, "finite number above 0"),
             ({"type": "event", "horizon": True}, "finite number above 0"),
+            ({"type": "event", "horizon": 9, "entry": "start"}, "rows are at risk from time 0"),
+            ({"type": "event", "horizon": 9, "competing": [2]}, "'competing' events of an"),
+            (
+                {"type": "event", "horizon": 9, "event_value": 1, "competing": [2, "a"]},
+                "of the same type",
+            ),
+            ({"type": "event", "horizon": 9, "event_value": 1, "competing": 1}, "other values"),
             ({"type": "event", "horizon": 9, "event": "time"}, "different names"),
             ({"type": "event", "horizon": 9, "event": 3}, "different names"),
         ],

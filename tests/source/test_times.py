@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skdp import DPStatisticsSource, DPTransferSurvival, Schema, evaluate_privately
+from skdp import DPStatisticsSource, DPTransferSurvival, Release, Schema, evaluate_privately
 from skdp.privacy import PrivacyLedger
 from skdp.release import Exits
 from skdp.source._integers import ROW
@@ -294,4 +294,84 @@ def test_what_does_not_fit_is_refused(settings, y, message):
     source = DPStatisticsSource(encoder=SCHEMA, **settings)
     with pytest.raises(ValueError, match=message):
         source.fit(X, times if y is None else y)
+    assert not hasattr(source, "release_")
+
+
+class TestCompetingEvents:
+    """Rows with a competing event are censored, and counted by one more noisy number."""
+
+    OUTCOME = {"type": "event", "horizon": 365, "event_value": 1, "competing": [2, 3]}
+    SCHEMA = Schema.from_mapping({"version": 1, "columns": COLUMNS, "outcome": OUTCOME})
+    ALONE = SCHEMA.to_mapping() | {"outcome": OUTCOME | {"competing": []}}
+
+    def table(self, n, seed=0):
+        X, y = table(n, seed)
+        codes = np.where(y["event"], 1, np.random.RandomState(seed).choice([0, 2, 3], n))
+        return X, pd.DataFrame({"event": codes, "time": y["time"]})
+
+    @pytest.mark.parametrize("model", ["linear", "gradients"])
+    def test_without_noise_all_else_is_as_if_they_were_censored(self, model):
+        X, y = self.table(600)
+        counted = exact(X, y, encoder=self.SCHEMA, model=model)
+        plain = exact(X, y, encoder=self.ALONE, model=model)
+        number = (y["event"].isin([2, 3]) & (y["time"] < 365)).sum()
+        assert_allclose(counted.statistics.sums.competing, [number], atol=1e-6)
+        assert plain.statistics.sums.competing is None
+        for name in ("exits", "exit_places", "contrast", "total", "second", "squares"):
+            one, other = (getattr(made.statistics.sums, name) for made in (counted, plain))
+            assert_allclose(one, other, atol=1e-6)
+        assert_allclose(counted.predict(X), plain.predict(X), atol=1e-5)
+        assert f"counted as censored: {number}" in counted.summary().replace("\n  ", " ")
+
+    @pytest.mark.parametrize("codes", [[1], [2], [0], [3, 2, 1, 0], [2, 2, 3]])
+    @pytest.mark.parametrize("time", [0.0, 182.0, 365.0, 366.0])
+    def test_a_person_changes_answers_by_no_more_than_is_claimed(self, codes, time, changes):
+        source = DPStatisticsSource(1.0, privacy_unit="group", encoder=self.SCHEMA)
+        plan, (X, y), k = one_pass_plan(source, None, None, np.float64), self.table(40), len(codes)
+        more = pd.DataFrame({"age": [0.0, 100.0, 55.5, 9.0], "ward": [*"abca"]})[:k]
+        before = plan.sums(X, y, np.arange(40))
+        theirs = pd.DataFrame({"event": codes, "time": [time] * k})
+        after = before + plan.sums(more, theirs, np.full(k, 99))
+        for counts in public_counts():
+            counts = np.append(counts, 7 * ROW)
+            found = changes(before, after, plan.grid, counts)
+            for name, (changed, claimed) in found.items():
+                assert changed <= claimed <= plan.shares[name].sensitivity, name
+        if len(codes) == 1:  # one cell, and one of three sums
+            assert found["counts"][0] == pytest.approx(np.sqrt(2) * ROW)
+
+    def test_three_sums_and_cells_are_combined_by_least_squares(self):
+        source, (X, y) = DPStatisticsSource(4.0, encoder=self.SCHEMA), self.table(300)
+        plan = one_pass_plan(source, None, None, np.float64)
+        known = exact(X, y, encoder=self.SCHEMA).statistics.sums.exits[0]
+        sums = plan.sums(X, y)
+        draws = [perturb_sums(sums, plan.grid, source._queries(plan)) for _ in range(200)]
+        others = [(draw.exits[0] - known)[20:].sum() / draw.exit_sd[0] for draw in draws]
+        assert np.var(others) == pytest.approx(21 * 2 / 23, rel=4 * np.sqrt(2 / 200))
+
+    def test_they_cross_the_wall_and_add(self, tmp_path):
+        X, y = self.table(500)
+        made = DPStatisticsSource(4.0, encoder=self.SCHEMA).fit(X, y).release_
+        made.save(tmp_path / "a.skdp")
+        read = Release.load(tmp_path / "a.skdp")
+        assert read.outcome == self.SCHEMA.outcome == EventOutcome(365, "event", "time", 1, (2, 3))
+        other = DPStatisticsSource(4.0, encoder=self.SCHEMA).fit(*self.table(500, 1)).release_
+        merged = Release.merge([read, other], disjoint=True).statistics.sums
+        parts = [part.statistics.sums.competing for part in (read, other)]
+        assert_array_equal(merged.competing, np.concatenate(parts))
+        plain = DPStatisticsSource(4.0, encoder=self.ALONE).fit(X, y).release_
+        with pytest.raises(ValueError, match="their outcomes are different"):
+            Release.merge([read, plain], disjoint=True)
+        model = DPTransferSurvival(read).fit(X, y.assign(time=y["time"].where(y.index < 90)))
+        assert model.score(X, y) == model.score(X, y.assign(event=y["event"].replace(2, 0)))
+
+
+@pytest.mark.parametrize(
+    "name", ["start", "tstart", "Entry", "t_start", "entry_age", "time_start"]
+)
+def test_start_stop_tables_are_refused_by_their_layout(name):
+    X, y = table(50)
+    source = DPStatisticsSource(encoder=SCHEMA)
+    with pytest.raises(ValueError, match=f"has a column '{name}', as start/stop tables do"):
+        source.fit(X, pd.DataFrame(y).assign(**{name: 0.0}))
     assert not hasattr(source, "release_")

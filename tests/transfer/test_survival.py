@@ -4,11 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import minimize
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV, KFold
 
 from skdp import (
     DPStatisticsSource,
     DPTransferSurvival,
+    LabeledSplit,
 )
 from skdp.tabular import EventOutcome
 
@@ -249,8 +251,8 @@ def test_it_goes_through_scikit_learn_s_tools(release, target):
         (lambda y: y["days"], r"'y' parameter .* structured array.*'event' and 'time', got ndarr"),
         (lambda y: pd.DataFrame({"event": y["died"]}), r"'y' parameter .*, got DataFrame"),
         (lambda y: np.rec.fromarrays([y["days"], y["died"]]), r"'y' parameter .*, got recarray"),
-        (lambda y: changed(y, -1.0), r"times that are finite.*of 400 rows, 1 have others"),
-        (lambda y: changed(y, np.inf), r"times that are finite.*of 400 rows, 1 have others"),
+        (lambda y: changed(y, -1.0), r"finite times from 0 on.*1 of 400 rows"),
+        (lambda y: changed(y, np.inf), r"finite times from 0 on.*1 of 400 rows"),
         (lambda y: y[:300], "inconsistent numbers of samples"),
     ],
 )
@@ -303,3 +305,96 @@ class TestScikitSurvival:
         alone = [[curve(t) for t in times] for curve in release.predict_survival_function(asked)]
         own, other = (integrated_brier_score(y, true, s, times) for s in (curves, alone))
         assert own < other < 0.25
+
+    @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+    @pytest.mark.parametrize(
+        ("scorer", "settings"),
+        [
+            ("as_concordance_index_ipcw_scorer", {"tau": 900}),
+            ("as_cumulative_dynamic_auc_scorer", {"times": [200, 500, 800]}),
+            ("as_integrated_brier_score_scorer", {"times": [200, 500, 800]}),
+        ],
+    )
+    def test_scorers_take_releases_and_searches_over_them(self, release, target, scorer, settings):
+        from sksurv import metrics
+
+        X, y = target
+        rows, wrapped = release.encode(X), getattr(metrics, scorer)
+        alone = wrapped(FrozenEstimator(release), **settings).fit(rows, y).score(rows, y)
+        search = GridSearchCV(
+            wrapped(DPTransferSurvival(), **settings),
+            {"estimator__source": [release, None]},
+            cv=3,
+            error_score="raise",
+        ).fit(rows, y)
+        assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+        assert search.score(rows, y) > alone - 0.05
+
+    @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+    def test_searches_with_unknown_times(self, release, target):
+        from sksurv.metrics import concordance_index_ipcw
+
+        X, y = target
+        rows, part = release.encode(X), hidden(y, 90)
+        table = pd.DataFrame({"died": part["died"], "days": part["days"]})
+        usual = pd.DataFrame({"event": part["died"], "time": part["days"]})
+
+        def ipcw(model, rows, y):
+            return concordance_index_ipcw(part[:90], y, model.predict(rows), tau=900)[0]
+
+        grid = {"source": [release, None]}
+        for scoring in (None, ipcw):
+            settings = {"cv": LabeledSplit(3), "scoring": scoring, "error_score": "raise"}
+            search = GridSearchCV(DPTransferSurvival(), grid, **settings).fit(rows, part)
+            assert (search.cv_results_["mean_test_score"] > 0.5).all()
+        again = GridSearchCV(DPTransferSurvival(), grid, cv=LabeledSplit(3)).fit(rows, usual)
+        plain = GridSearchCV(DPTransferSurvival(), grid, cv=LabeledSplit(3)).fit(rows, part)
+        scores = [found.cv_results_["mean_test_score"] for found in (again, plain)]
+        np.testing.assert_allclose(*scores)
+        # Without a source, a table of two columns is read in their order.
+        assert DPTransferSurvival().fit(rows, table).outcome_.columns == ("died", "days")
+        with pytest.raises(ValueError, match="events that are true or false"):
+            DPTransferSurvival().fit(rows, table[["days", "died"]])
+
+    def test_dynamic_auc_of_probabilities_at_a_time(self, release, target):
+        from sksurv.metrics import brier_score, cumulative_dynamic_auc
+
+        X, y = target
+        model, times = DPTransferSurvival(release).fit(X, hidden(y, 100)), [100, 400, 800]
+        asked, true = made(800, np.random.default_rng(9), level=2.0)
+        at = model.predict_proba_at(asked, times)
+        by_risk = cumulative_dynamic_auc(y, true, model.predict(asked), times)[0]
+        np.testing.assert_allclose(cumulative_dynamic_auc(y, true, at, times)[0], by_risk)
+        assert (by_risk > 0.65).all()
+        assert (brier_score(y, true, 1 - at, times)[1] < 0.25).all()
+
+
+def test_absolute_risk_is_calibrated_by_the_target_s_own_baseline(release):
+    """Twice the hazard of the source, learned from 200 outcomes."""
+    X, y = made(2000, np.random.default_rng(3), level=2.0)
+    asked, _ = made(4000, np.random.default_rng(4), level=2.0)
+    risk = 2 * (asked["a"] - 0.5) + 0.8 * (asked["c"] == "x")
+    model = DPTransferSurvival(release).fit(X, hidden(y, 200))
+    for time in (100, 300, 700):
+        truth = (1 - np.exp(-2 * time / 1500 * np.exp(risk))).mean()
+        assert model.predict_proba_at(asked, time).mean() == pytest.approx(truth, abs=0.06)
+        assert release.predict_proba_at(asked, time).mean() < truth - 0.04
+
+
+def test_curves_last_as_long_as_the_longer_side(release, target):
+    X, y = target
+    short = y.copy()
+    short["died"] &= y["days"] <= 300
+    short["days"] = np.minimum(y["days"], 300)
+    brief = pd.DataFrame({"event": short["died"], "time": short["days"]})
+    source = DPStatisticsSource(8.0, encoder=SCHEMA, model="linear").fit(X, brief).release_
+    assert 250 < source.unique_times_[-1] < 400
+    np.testing.assert_array_equal(
+        DPTransferSurvival(source).fit(X, short).unique_times_, source.unique_times_
+    )
+    longer = DPTransferSurvival(source).fit(X, y)
+    n_left = [(y["days"] >= end).sum() for end in source.outcome.ends]
+    assert longer.unique_times_[-1] == source.outcome.ends[np.sum(np.array(n_left) >= 20) - 1]
+    assert longer.predict_proba_at(X, longer.unique_times_[-1]).shape == (400,)
+    with pytest.raises(ValueError, match="'times' parameter of predict_proba_at"):
+        DPTransferSurvival(source).fit(X, short).predict_proba_at(X, [100, 900])

@@ -80,7 +80,7 @@ def _read_statistics(release, arrays):
     numbers = [sums.counts, sums.total, by_class, sums.second[upper], sums.frequencies]
     numbers += [sums.count_sd, sums.total_sd, sums.contrast_sd, sums.second_sd]
     numbers += [sums.of_all_columns, sums.squares, sums.square_sd]
-    numbers += [sums.exits, sums.exit_sd, sums.exit_places]
+    numbers += [sums.exits, sums.exit_sd, sums.exit_places, sums.competing]
     return [number for number in numbers if number is not None]
 
 
