@@ -178,9 +178,6 @@ class TransferResult:
     model : ClassModel or LeastErrorModel
         The fitted model.
 
-    certainty : float, default=nan
-        Of the first round of self-training, see :class:`Step`.
-
     log_posteriors : ndarray of shape (n_samples, n_classes) or None, default=None
         Of the last round of self-training, see :class:`Step`.
     """
@@ -188,7 +185,6 @@ class TransferResult:
     distributions: np.ndarray
     history: dict[str, list[Any]]
     model: Any
-    certainty: float = np.nan
     log_posteriors: np.ndarray | None = None
 
     @property
