@@ -128,9 +128,9 @@ class NoiseAwareRounds:
         return ScorerAverage(self._task.subspace, predict, targets, self._combination)
 
     def _first_scores(self, fit, settings):
-        """Return scores of all rows by the labeled ones, for which they are out of fold.
+        """Return scores of all rows by models of labeled rows, out of fold for the latter.
 
-        Zeros for labeled rows if a class has a single one.
+        Labeled rows get zeros if a class has a single label.
         """
         codes, true = self._codes[self._is_labeled], self._true
         n_classes, random_state = true.max() + 1, self._task.random_state
@@ -163,7 +163,7 @@ class NoiseAwareRounds:
 
 
 class ScorerAverage:
-    """Log-posteriors of target rows as a weighted sum of scores, by source and target.
+    """Log-posteriors of target rows: a weighted sum of the scores of source and target.
 
     Parameters
     ----------
@@ -177,8 +177,8 @@ class ScorerAverage:
         Fuzzy sets, and mixtures, of rows in the subspace.
 
     combination : tuple
-        Weights of the sources and of the target, units by which their scores are divided, and
-        units of the target scorers, of which the mean is taken.
+        Weights of the sources and of the target; the units that divide their scores; and the units
+        of the target scorers, whose mean is taken.
     """
 
     def __init__(self, subspace, predict, target_scorers, combination):
@@ -198,9 +198,9 @@ class ScorerAverage:
 
 
 def fit_mixtures(random_state, settings, rows, labels):
-    """Return a scorer by log-densities of noiseless rows, with labels other than 0, 1, … too.
+    """Return a scorer by log-densities of noiseless rows; labels need not be 0, 1, ….
 
-    It is called as ``fit_autoencoders`` is; the settings are not used.
+    It has the signature of ``fit_autoencoders`` and ignores the settings.
     """
     present = np.unique(labels, return_inverse=True)[1]
     noise = np.zeros(rows.shape[1])

@@ -28,7 +28,7 @@ OTHER_LEVEL = 1.0
 
 
 def prior_offsets(log_posteriors, prior):
-    r"""Return offsets of log-posteriors after which their mean has given class frequencies.
+    r"""Return offsets that give the mean of log-posteriors the wanted class frequencies.
 
     They minimize the convex loss
 
