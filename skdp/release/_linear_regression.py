@@ -22,12 +22,8 @@ from scipy.special import softmax
 from skdp.release._basis import BasisFunctions
 from skdp.release._clipping import clipping_effect
 from skdp.release._linear_discriminant import Population
-<<<<<<< HEAD
 from skdp.release._number_distribution import NumberDistribution
-from skdp.release._numbers import HALF_WIDTH, INTERVAL
-=======
 from skdp.release._numbers import INTERVAL
->>>>>>> main
 from skdp.release._parts import LARGEST_COEFFICIENT, Part, array, check_shape, part, require
 from skdp.release._posterior import (
     difference_posteriors,
@@ -146,19 +142,19 @@ def linear_regression(statistics, basis):
     totals, _ = likely_variances(*seen)
     posterior = _Explained.of(distances, size, totals, variances, prior)  # steps 7 and 8
     coefficients = posterior.slope * direction
-    explained = posterior.r2[0]
-    spread = np.sqrt(posterior.variance * explained / (1 - explained))
+    explained, left = posterior.r2[0], min(posterior.unexplained, 1.0)
+    spread = np.sqrt(left * explained / (1 - explained))
     of_mean = (statistics.pooled_counts[1] / n) ** 2 * (mean**2 + (1 - mean) ** 2)
     return LinearRegression(
         # Rows to be predicted are not clipped, and longer.
         coefficients=coefficients * np.sqrt(shrinkage),
         intercept=np.array([mean - coefficients @ population.mean]),
-        variance=np.array([min(posterior.unexplained, 1.0)]),
+        variance=np.array([left]),
         coefficient_sd=np.array([posterior.slope_sd]),
         intercept_sd=np.array([np.sqrt(min(of_mean + posterior.unexplained / n, 1.0))]),
         r2=posterior.r2,
         basis=basis,
-        distribution=NumberDistribution.normal(mean, spread, np.sqrt(posterior.variance)),
+        distribution=NumberDistribution.normal(mean, spread, np.sqrt(left)),
     )
 
 
