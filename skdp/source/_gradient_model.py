@@ -258,7 +258,7 @@ def score_table(encoded, problem, weights, freedom, queries):
     return ScoreTable(
         counts=noisy.reshape(problem.n_outcomes, bins.n),
         deviation=np.array([deviation]),
-        bins=np.array([bins.low, bins.width, bins.n, bins.unit]),
+        bins=bins.as_array(),
         optimism=np.array([freedom]),
     )
 
