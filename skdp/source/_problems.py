@@ -117,8 +117,8 @@ class TwoClasses(Problem):
 class SeveralClasses(Problem):
     """A score of each class."""
 
-    # Residuals of several classes are longer. With 1, the log loss of three outcomes of adult is .019
-    # higher at 2,000 and 8,000 rows.
+    # Residuals of several classes are longer. With 1, the log loss of three outcomes of adult is
+    # .019 higher at 2,000 and 8,000 rows.
     rate, n_outcomes, scale = 3.0, 3, 1.5
 
     def __init__(self, counts):
