@@ -46,6 +46,8 @@ class PrincipalModel(Model):
 
     def check(self, name: str, release: Any) -> None:
         """Raise ValueError unless each part has the other parts that it needs."""
+        needs = self.subspace is None or self.moments is not None
+        require(needs, "subspace", "needs moments, but there are none")
         needs = self.mixtures is None or self.subspace is not None
         require(needs, "mixtures", "need a subspace, but there is none")
         plain = self.linear is None or self.linear.basis is None
@@ -115,7 +117,9 @@ class PrincipalModel(Model):
 
     def contents(self) -> list[str]:
         """Return what this consists of, a line for each part."""
-        lines = ["counts, means and covariances of the classes"]
+        lines = []
+        if self.moments is not None:
+            lines.append("counts, means and covariances of the classes")
         lines += [part.contents() for part in (self.subspace, self.mixtures) if part is not None]
         return lines if self.linear is None else [*lines, "linear scores of the classes"]
 
