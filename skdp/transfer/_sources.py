@@ -355,13 +355,13 @@ def _restrict(releases, names, shared, extra):
     missing = [name for name in names if name not in shared]
     if missing:
         warn(
-            f"X lacks the columns {missing!r:.300} of the source, whose release is restricted to "
-            "the remaining ones.",
+            f"X lacks the columns {missing!r:.300} of the source. Its release predicts from the "
+            "others, which is less accurate. If they have other names in X, rename them.",
         )
     if extra:
         warn(
             f"The columns {extra!r:.300} of X are not among the source's: the target alone uses "
-            "them. Remove those that are no features, such as the outcome.",
+            "them. Remove columns that are not features, such as the outcome.",
         )
     return [release.restrict(shared) for release in releases] if missing else releases
 
