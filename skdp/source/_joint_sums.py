@@ -76,14 +76,14 @@ class JointSums:
             "overlap": 1 if of_records or disjoint else n_owners,
         }
         stated = source._guarantee(self._plan, self._queries([]))
-        covers, apart = stated.covers, ""
+        covers, claim = stated.covers, ""
         if of_records:
-            apart = "that each record is at one owner"
+            claim = "that each record is at one owner"
         elif disjoint:
-            apart = "that nobody has rows at two owners, which they have agreed on"
+            claim = "that nobody has rows at two owners, which they have agreed on"
         else:
             covers += ", at all owners where a person has any"
-        assumes = "; ".join(filter(None, (assumes, apart)))
+        assumes = "; ".join(filter(None, (assumes, claim)))
         self.guarantee = replace(stated, assumes=assumes, covers=covers)
 
     @property
