@@ -19,7 +19,6 @@ from skdp.transfer._sources import (
     check_columns,
     match_columns,
     named_sources,
-    refuse_embedding,
     summed_guarantee,
 )
 from skdp.utils._frames import WholeTable, as_frame, one_row
@@ -29,9 +28,8 @@ from skdp.utils._warnings import warn
 
 # Of scores: estimator, number of unknown outcomes and of rows.
 UNKNOWN = (
-    "The 'y' parameter of {}.score marks {} of {} outcomes as unknown. Score rows with outcomes "
-    "only; in cross-validation, use cv=LabeledSplit(), and scoring=LabeledScorer() for scores of "
-    "training rows."
+    "The 'y' parameter of {}.score marks {} of {} outcomes as unknown. Score rows with outcomes; "
+    "in cross-validation, use cv=LabeledSplit() and scoring=LabeledScorer()."
 )
 
 
@@ -60,7 +58,6 @@ class TransferEstimator(BaseEstimator):
 
     def _sources(self, model, rows, is_labeled):
         """Return the sources of a model of numbers or times, after checks."""
-        refuse_embedding(self._matching)
         together, singles = self._named(rows, np.where(is_labeled, 0, -1))
         settings = {"any_label": bool(is_labeled.any())}
         return model.sources_of(together + singles, self._matching.n_shared, rows, **settings)
@@ -100,18 +97,16 @@ class TransferEstimator(BaseEstimator):
 
             - ``name``, and ``side`` ("source", "target" or "both");
             - ``weight`` in the model;
-            - ``log_odds`` of its evidence compared with the first row, which is the source or,
-              without one, the target alone;
+            - ``log_odds`` of its evidence compared with the first row, the source if there is one;
             - ``n_labels``, the number of labels, and ``label_sampling``, how they were assumed to
               be chosen;
-            - ``log_likelihood``, the mean log-likelihood of the labels, each predicted from the
-              others (for times, of events; at most 2,000, evenly spaced);
-            - ``difference`` of ``log_likelihood`` from the first row, and its ``standard_error``.
+            - ``log_likelihood``, the mean log-likelihood of the labels, each predicted from those
+              before it (the logarithm of the evidence, divided by the number of labels; for times,
+              of events).
 
-            With self-training alone, each row is a scorer with its share of the weights, and NaN
-            elsewhere. For "alignment" and "multitask", the weight is the share of rows that each
-            side decided in the last round. The report reveals information about the target's
-            labels and is not private.
+            For "alignment" and "multitask", the weight is the share of rows that each side decided
+            in the last round, and other columns are NaN. The report reveals information about the
+            target's labels and is not private.
 
         Examples
         --------
@@ -186,9 +181,8 @@ def warn_of_contradiction(deviations, finding):
     if deviations < -CONTRADICTION:
         warn(
             f"The outcomes in y contradict the source: {finding} ({-deviations:.1f} standard "
-            "errors from no relation). Check that its columns, their units and its outcome mean "
-            "the same here, see report() for the weight of each kind of model, or use no source "
-            "(source=None)."
+            "errors from no relation). Check columns, units and the outcome, see report(), or use "
+            "source=None."
         )
 
 
@@ -235,8 +229,8 @@ def _explainable(x, matching, limits, validated, names):
         row = check_array(x)[0]
     else:
         raise ValueError(
-            f"The 'x' parameter of explain has {x.shape[1]} values, and {n_columns} encoded ones "
-            "are expected. Pass a row of the table as a DataFrame."
+            f"The 'x' parameter of explain has {x.shape[1]} values, not {n_columns}. Pass a row "
+            "of the table as a DataFrame."
         )
     schema, low, width = _readable_columns(row, matching, names, limits)
     return (row - low) / width, schema, lambda Z: low + Z * width

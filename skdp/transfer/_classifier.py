@@ -13,8 +13,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from skdp.membership import WideCDMMAClassifier
-from skdp.privacy import PrivacyGuarantee
 from skdp.tabular import canonical, explain_prediction, spelled_as
 from skdp.transfer._base import TransferEstimator
 from skdp.transfer._noise_aware import NOISE_AWARE
@@ -112,8 +110,7 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         frequencies that the source expects are kept. ``"auto"``: stratified if some rows are
         unlabeled and all labeled classes have equally many labels, otherwise random; a few labels
         of a single class count as random. :meth:`fit` warns if it has to guess and the result
-        depends on the guess. If self-training is used alone, see Notes, predictions always move
-        towards the source's frequencies; pass ``class_prior`` in this case.
+        depends on the guess.
 
     class_prior : None, "source", array-like or mapping, default=None
         Class frequencies of the target, if known ("noise_aware" only). Probabilities are
@@ -159,9 +156,9 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
     history_ : dict of list
         One entry for each round of self-training, the initial guess being round 0: ``round``,
         ``n_components``, ``n_inducing``, ``n_layers``, ``changed`` (number of pseudo-labels that
-        changed) and ``agreement`` (fraction that did not); also ``source_weight`` and
-        ``trusted``, the fraction of rows whose neighbors agree ("noise_aware"), or
-        ``source_share``, the fraction of unlabeled rows decided by the source (others).
+        changed) and ``agreement`` (fraction that did not); also ``source_weight``
+        ("noise_aware") or ``source_share``, the fraction of unlabeled rows decided by the source
+        (others).
         Empty if self-training was not a candidate, as with most tables and releases of
         statistics; :meth:`report` lists what the model consists of.
 
@@ -208,20 +205,16 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
 
     Notes
     -----
-    **The default**, ``strategy="noise_aware"``, uses the known distribution of the source's noise.
-    Depending on the data it relies on one of two algorithms or averages both.
-
-    *Candidates weighted by evidence* are used if the release consists of noisy *statistics* or
-    describes a table, if classes overlap, as in most tables, if rows have indicator columns, or
-    without labels. The candidates are:
+    **The default**, ``strategy="noise_aware"``, uses the known distribution of the source's noise,
+    and averages candidates by their evidence:
 
     - The source's unchanged log-posteriors s, and Bayesian softmax regressions around them,
 
       .. math:: \log p(c \mid x) = a s_c(x) + b_c + u_c^T z(x) + \mathrm{const},
 
       with normal priors: of the slope a about 1, of the level b, and of coefficients u of the
-      columns z, such that :math:`u^T z` has a standard deviation of 0.5 to 2 in log-odds (1 to 8
-      with more than two classes). The level has a standard deviation of 0.3, or also of 1 for a
+      columns z, such that :math:`u^T z` has a standard deviation of 0.5 to 2 in log-odds (4 with
+      more than two classes). The level has a standard deviation of 0.3, or also of 1 for a
       random sample of labels, which may show other class frequencies. The intercept at the
       target's site is unknown. The source's log-odds of two classes are therefore divided by
       :math:`\sqrt{1 + π τ^2 / 8}`, nearly their mean over an intercept of standard deviation τ
@@ -232,26 +225,23 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
       slope.
     - Mixtures adapted likewise, if they separate the classes at least as well.
     - The target alone: a = 0, around the expected class frequencies.
-    - Self-training.
+    - Self-training, if each class has a label and its first round separates the classes, as in
+      images and sensor data. It is tried for noisy rows, for adapted mixtures without adapted
+      class means, and if labels favor the target alone.
 
-    Candidates are averaged by their evidence, Laplace's approximation of the mean likelihood of
-    the labels over the prior, and predictions are moderated by the width of the posterior.
-    :meth:`report` lists the resulting weights.
+    The evidence is Laplace's approximation of the mean likelihood of the labels over the prior,
+    and predictions are moderated by the width of the posterior. :meth:`report` lists the
+    resulting weights.
 
-    *Self-training* is used if classes are well separated, as in images and sensor data. In each
-    round, two models of the target, a :class:`~skdp.WideCDMMAClassifier` and Gaussian mixtures,
-    are fitted to all rows, and pseudo-labels are predicted again. The source contributes its
-    classifier, mixtures adapted to the target's rows, and, if noise leaves nothing finer, one
-    normal distribution for each class, estimated from its moments by empirical Bayes. The scores
-    :math:`s_j` of source and target are added up to log-posteriors,
+    *Self-training.* In each round, two models of the target, a :class:`~skdp.WideCDMMAClassifier`
+    and Gaussian mixtures, are fitted to all rows, and pseudo-labels are predicted again. The
+    scores :math:`s_j` of the sources, of adapted mixtures and of the target are added up to
+    log-posteriors,
 
-    .. math:: \log p(c \mid y) = \sum_j w_j\, s_{j,c}(y) + b_c + \mathrm{const}, \qquad w_j \ge 0
+    .. math:: \log p(c \mid y) = \sum_j w_j\, s_{j,c}(y) + \mathrm{const}, \qquad w_j \ge 0
 
-    with weights averaged over all subsets of scorers by the likelihood of the labeled rows, and
-    a prior-shift correction b towards the class frequencies of the source, applied as far as rows
-    are uncertain. Each row is scored by models that were not trained on its pseudo-label, and rows
-    whose nearest neighbors contradict their pseudo-label are excluded from training in the next
-    round.
+    with weights averaged over all subsets of scorers by the likelihood of the labeled rows. Each
+    row is scored by models that were not trained on its pseudo-label.
 
     **Published strategies.** ``strategy="alignment"`` (Kumar and Moser, Algorithm 7) maps a target
     row y into the space of the source by subspace alignment, separately for each class so that the
@@ -327,20 +317,6 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
     }
 
     _kind = "class"
-
-    classes_: np.ndarray
-    transduction_: np.ndarray
-    label_distributions_: np.ndarray
-    history_: dict[str, list[Any]]
-    source_weight_: float
-    label_sampling_: str | None
-    class_weight_: np.ndarray
-    n_iter_: int
-    target_classifier_: WideCDMMAClassifier | None
-    model_: Any
-    guarantee_: PrivacyGuarantee | tuple[PrivacyGuarantee, ...] | None
-    n_features_in_: int
-    feature_names_in_: np.ndarray
 
     def __init__(
         self,
@@ -431,8 +407,9 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         """
         strategy = _STRATEGIES[self.strategy]
         releases, X = self._read(X, y, strategy)
-        settings = {"unlabeled": self.unlabeled, "strategy": strategy}
-        self.classes_, labels = encode_labels(y, len(X), releases, **settings)
+        self.classes_, labels = encode_labels(
+            y, len(X), releases, unlabeled=self.unlabeled, strategy=strategy
+        )
         random_state = check_random_state(self.random_state)
         schedule = SelfTrainingSchedule() if self.self_training is None else self.self_training
         training = schedule.resolve(
@@ -459,8 +436,8 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
             result = strategy.learn(task, training)
         except np.linalg.LinAlgError as error:
             raise ValueError(
-                f"Input X has magnitudes up to {np.abs(X).max():g}, too far from those of the "
-                "source for floating-point arithmetic. Scale it as the source's rows were."
+                f"X has magnitudes up to {np.abs(X).max():g}, too far from the source's. Scale it "
+                "alike."
             ) from error
         result = with_prior(result, task, prior)
         n_labels = int((labels >= 0).sum())
@@ -647,7 +624,7 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
 
 def _warn_of_source(model):
     """Warn if labels indicate that a source does not help, or is wrong."""
-    if model.source_weight < model.min_source_weight:
+    if model.ignores_source:
         finding = "favor the model learned from the target alone"
     elif model.is_contradicted:
         finding = "contradict the source, which was corrected by them"
@@ -655,6 +632,5 @@ def _warn_of_source(model):
         return
     warn(
         f"The labeled rows {finding}: the source has a weight of {model.source_weight:.2f}. Check "
-        "that its columns, their units and its classes mean the same here, see report() for the "
-        "weight of each part and its loss on the labels, or use no source (source=None)."
+        "columns, units and classes, see report(), or use source=None."
     )

@@ -6,7 +6,6 @@ claims to be right. Self-training is a candidate too, see :func:`trained_source`
 """
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from scipy.special import log_softmax, logsumexp, softmax
@@ -17,10 +16,8 @@ from skdp.transfer._scorers import (
     Scorer,
     agrees_with_source,
     certainty,
+    densities,
     errs_as_claimed,
-    mixtures_on_target,
-    normalized_log_posteriors,
-    on_all_columns,
 )
 from skdp.transfer._target_model import Beliefs, Source, Terms
 from skdp.utils._linalg import TINY
@@ -37,10 +34,10 @@ _MEANS, _TRAINED = np.exp(2.0), np.exp(3.0)
 # and 3 labels per class, 3.6 and 1.3 points are lost with 1.
 _DISAGREEING = np.exp(-6.0)
 # Labels only scale the log-posteriors of densities, which are too sure.
-_SCALED = Beliefs((0.0,), 1.0, kinds=(0.0, 1.0, 0.0))
+_SCALED = Beliefs((0.0,), 1.0, (1.0,), unchanged=0.0)
 # Those of self-training are of rows that it has labeled itself: a slope by 3 labels per class adds
 # .02-.09 of log loss on digits.
-_AS_IT_IS = Beliefs((), 0.0, kinds=(1.0, 0.0, 0.0))
+_AS_IT_IS = Beliefs((), 0.0, unchanged=1.0)
 _NONE = Terms(None, 0, np.zeros(0), np.zeros(0), 1.0)
 
 
@@ -87,21 +84,19 @@ def density_sources(task, reference):
             yield from _mixtures(pair, reference)
 
 
-def density_source(
-    name, predict, log_posteriors, probability=1.0, source_weight=1.0, beliefs=_SCALED
-):
+def density_source(name, scorer, log_posteriors, probability=1.0):
     """Return a source whose log-posteriors labels only scale, and these of all rows."""
-    source = Source(name, probability, predict, _NONE, beliefs, source_weight=source_weight)
-    return source, log_posteriors
+    return Source(name, probability, scorer.log_posteriors, _NONE, _SCALED), log_posteriors
 
 
 def trained_source(trained, reference, calibrated):
-    """Return self-training as a source, by what has not seen the labels."""
+    """Return self-training as a source, by out-of-fold log-posteriors."""
     model, logs = trained.model, trained.log_posteriors
-    agrees = reference is not None and agrees_with_source(np.exp(logs), reference)
-    share = _TRAINED if agrees else _DISAGREEING if calibrated else 1.0
-    predict = partial(normalized_log_posteriors, model)
-    return density_source("self-training", predict, logs, share, model.source_weight, _AS_IT_IS)
+    trusted = not calibrated or agrees_with_source(np.exp(logs), reference)
+    share = _TRAINED if trusted else _DISAGREEING
+    name, predict = "self-training", model.log_posteriors
+    source = Source(name, share, predict, _NONE, _AS_IT_IS, source_weight=model.source_weight)
+    return source, logs
 
 
 def _class_means(pair, reference):
@@ -113,8 +108,8 @@ def _class_means(pair, reference):
 
     def adapted(start, labels):
         means = ClassMeans.adapt(rows, pair.moments, start, labels)
-        scorer = Scorer(means.log_posteriors, (carry, means.subspace.project))
-        return on_all_columns(pair.task, scorer)
+        maps = carry, means.subspace.project
+        return Scorer(means.log_posteriors, maps, n_columns=pair.task.n_shared)
 
     starts = [None, reference]
     scorers = [adapted(start, np.full(len(rows), -1)) for start in starts]
@@ -124,8 +119,7 @@ def _class_means(pair, reference):
     posteriors = np.exp(log_posteriors)
     if agrees_with_source(posteriors, reference) and errs_as_claimed(posteriors, reference):
         final = adapted(starts[best], labels) if (labels >= 0).any() else scorers[best]
-        predict = partial(normalized_log_posteriors, final)
-        yield density_source("adapted class means", predict, log_posteriors, _MEANS)
+        yield density_source("adapted class means", final, log_posteriors, _MEANS)
 
 
 def _mixtures(pair, reference):
@@ -138,13 +132,23 @@ def _mixtures(pair, reference):
     few = len(pair.X) < _ROWS_PER_CLASS * pair.task.n_classes
     if few or pair.release.model.structure is None:
         return
-    scorer = on_all_columns(pair.task, mixtures_on_target(pair, Embedding.of_means(pair)))
-    log_posteriors = normalized_log_posteriors(scorer, pair.task.X)
+    scorer = mixtures_on_target(pair)
+    log_posteriors = scorer.log_posteriors(pair.task.X)
     posteriors = np.exp(log_posteriors)
     better = certainty(posteriors) >= certainty(reference)
     if better and agrees_with_source(posteriors, reference):
-        predict = partial(normalized_log_posteriors, scorer)
-        yield density_source("adapted mixtures", predict, log_posteriors)
+        yield density_source("adapted mixtures", scorer, log_posteriors)
+
+
+def mixtures_on_target(pair):
+    """Return log-densities by a source's mixtures without noise, adapted to the target rows."""
+    release, embedding = pair.release, Embedding.of_means(pair)
+    codes = release.subspace.encode(embedding.rows(pair.X))
+    noise = release.subspace.noise(pair.moments.noise)
+    mixtures = release.mixtures.select(pair.class_indices)
+    mixtures = mixtures.adapt(codes, pair.moments.effective_sizes, noise)
+    maps = embedding.rows, release.subspace.encode
+    return Scorer(densities(mixtures), maps, n_columns=pair.task.n_shared)
 
 
 @dataclass(frozen=True)

@@ -113,14 +113,12 @@ class LabeledSplit:
         if not len(labeled):
             raise ValueError(
                 f"LabeledSplit(unlabeled={self.unlabeled!r}) found no labeled row among "
-                f"{len(unlabeled)}. Label some, or name the value that marks the others."
+                f"{len(unlabeled)}. Label some."
             )
         if getattr(getattr(y, "dtype", None), "kind", "") == "O" and labels.dtype.kind in "biuf":
             warn(
                 "The labels in y are numbers in an array of objects, which scikit-learn's metrics "
-                "refuse: with scoring=, scores are NaN. Mark unlabeled rows in an array of "
-                "numbers, by NaN, or by -1 if that is not a class; or use "
-                "scoring=LabeledScorer(scoring).",
+                "refuse. Mark unlabeled rows by NaN or -1, or use scoring=LabeledScorer(scoring).",
             )
         for train, test in self._splitter(labels).split(labels, labels, groups):
             yield np.sort(np.append(labeled[train], unlabeled)), labeled[test]
@@ -183,8 +181,8 @@ class LabeledSplit:
             return StratifiedKFold(n) if labels is None or _are_classes(labels, n) else KFold(n)
         if not hasattr(self.cv, "get_n_splits"):
             raise ValueError(
-                "The 'cv' parameter of LabeledSplit must be a number of folds or a splitter, got "
-                f"{self.cv!r}. Splits made beforehand need no LabeledSplit."
+                "The 'cv' parameter of LabeledSplit must be a number or a splitter, got "
+                f"{self.cv!r}."
             )
         return self.cv
 
@@ -239,10 +237,7 @@ class LabeledScorer:
         mark = None if classes is None else self.unlabeled
         marked, labels = _read(y, mark, classes)
         if marked.all():
-            raise ValueError(
-                f"{self!r} found no labeled row among {len(labels)}. Label some, or name the "
-                "value that marks the others."
-            )
+            raise ValueError(f"{self!r} found no labeled row among {len(labels)}. Label some.")
         labeled = np.flatnonzero(~marked)
         y_true = safe_indexing(y, labeled) if _parts(y) else natural_labels(labels[labeled])
         y_true = y_true if classes is None else spelled_as(y_true, classes)

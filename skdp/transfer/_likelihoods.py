@@ -95,29 +95,12 @@ class GaussianLikelihood:
         coefficients = mean + factor.T @ explained
         return Posterior(coefficients, factor, float(log_evidence), float(after / (total - 2)))
 
-    def held_out(self, posterior: Posterior, rows: slice = slice(None)) -> np.ndarray:
-        """Return the log-likelihood of held-out rows, by normal distributions."""
-        X, left = self.terms[rows], 1 - posterior.leverage(self.terms[rows])
-        squares = (self.outcome[rows] - X @ posterior.coefficients) ** 2 / left
-        return -(squares / posterior.variance + np.log(2 * np.pi * posterior.variance / left)) / 2
-
 
 class _LaplaceLikelihood:
     """A concave log-likelihood with ``derivatives``: value, gradient and minus the Hessian."""
 
     def derivatives(self, coefficients: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         raise NotImplementedError
-
-    def contributions(
-        self, coefficients: np.ndarray, rows: slice
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the log-likelihood of each row, and its gradient."""
-        raise NotImplementedError
-
-    def held_out(self, posterior: Posterior, rows: slice = slice(None)) -> np.ndarray:
-        """Return the approximate log-likelihood of held-out rows: minus g'Vg for a gradient g."""
-        values, gradients = self.contributions(posterior.coefficients, rows)
-        return values - posterior.leverage(gradients)
 
     def posterior(self, mean: np.ndarray, deviations: np.ndarray) -> Posterior:
         """Return the posterior; a deviation of 0 fixes a coefficient at its prior mean."""
@@ -192,29 +175,16 @@ class SoftmaxLikelihood(_LaplaceLikelihood):
         deviations = np.append(deviations[0], np.repeat(deviations[1:], k) / np.sqrt(2))
         return super().posterior(np.append(mean[0], np.repeat(mean[1:], k)), deviations)
 
-    def _excess(self, coefficients, rows):
-        """Return log-probabilities, and indicators less probabilities."""
-        W = coefficients[1:].reshape(self.terms.shape[1], self._contrasts.shape[1])
-        logits = self.offsets + coefficients[0] * self.scores[rows]
-        logs = log_softmax(logits + self.terms[rows] @ W @ self._contrasts.T, axis=1)
-        excess = -np.exp(logs)
-        labels = self.labels[rows]
-        excess[np.arange(len(labels)), labels] += 1
-        return logs[np.arange(len(labels)), labels], excess, logs
-
-    def contributions(self, coefficients, rows):
-        """Return the log-likelihood of each row, and its gradient."""
-        values, excess, _ = self._excess(coefficients, rows)
-        parts = self.terms[rows][:, :, np.newaxis] * (excess @ self._contrasts)[:, np.newaxis]
-        slopes = (excess * self.scores[rows]).sum(axis=1)
-        return values, np.column_stack([slopes, parts.reshape(len(parts), len(coefficients) - 1)])
-
     def derivatives(self, coefficients):
         """Return the log-likelihood, its gradient and minus its Hessian."""
         X, C, s = self.terms, self._contrasts, self.scores
         q, k = X.shape[1], C.shape[1]
-        values, excess, logs = self._excess(coefficients, slice(None))
-        p, gradient = np.exp(logs), np.append((excess * s).sum(), X.T @ excess @ C)
+        logits = self.offsets + coefficients[0] * s
+        logs = log_softmax(logits + X @ coefficients[1:].reshape(q, k) @ C.T, axis=1)
+        p, own = np.exp(logs), (np.arange(len(X)), self.labels)
+        excess = -p
+        excess[own] += 1
+        gradient = np.append((excess * s).sum(), X.T @ excess @ C)
         # Each row's covariance of indicators, in contrasts and against the scores.
         means, weighed = p @ C, p * (s - (p * s).sum(axis=1, keepdims=True))
         inner = np.einsum("nc,ca,cb->abn", p, C, C) - means.T[:, np.newaxis] * means.T
@@ -226,7 +196,7 @@ class SoftmaxLikelihood(_LaplaceLikelihood):
             for b in range(a + 1):
                 blocks[:, a, :, b] = (X * inner[a, b][:, np.newaxis]).T @ X
                 blocks[:, b, :, a] = blocks[:, a, :, b]
-        return float(values.sum()), gradient, information
+        return float(logs[own].sum()), gradient, information
 
     def log_probabilities(self, posterior, terms, scores, offsets=0.0, *, moderated=False):
         """Return log-probabilities of other rows.
@@ -274,31 +244,21 @@ class CoxLikelihood(_LaplaceLikelihood):
         last = np.searchsorted(earlier, earlier, side="right") - 1
         return cls(terms[order], events[order], last[events[order]])
 
-    def _at_risk(self, coefficients):
-        """Return log-likelihoods of events, gradients, hazards of rows, and of those at risk."""
+    def derivatives(self, coefficients):
+        """Return the logarithm of the partial likelihood, its gradient and minus its Hessian."""
         predicted = self.terms @ coefficients
         highest = predicted.max(initial=0.0)
         factors = np.exp(predicted - highest)
         at_risk = np.maximum(np.cumsum(factors)[self.last], TINY)
         sums = np.cumsum(factors[:, np.newaxis] * self.terms, axis=0)[self.last]
         means = sums / at_risk[:, np.newaxis]
-        values = predicted[self.events] - (np.log(at_risk) + highest)
-        return values, means, factors, at_risk
-
-    def contributions(self, coefficients, rows):
-        """Return the log-likelihood of each event, and its gradient."""
-        values, means, _, _ = self._at_risk(coefficients)
-        return values[rows], (self.terms[self.events] - means)[rows]
-
-    def derivatives(self, coefficients):
-        """Return the logarithm of the partial likelihood, its gradient and minus its Hessian."""
-        values, means, factors, at_risk = self._at_risk(coefficients)
+        value = float((predicted[self.events] - np.log(at_risk) - highest).sum())
         gradient = (self.terms[self.events] - means).sum(axis=0)
         # A row is at risk at all events whose last row is not before it.
         of_events = np.bincount(self.last, 1 / at_risk, len(factors))
         expected = factors * np.cumsum(of_events[::-1])[::-1]
         squares = self.terms.T @ (expected[:, np.newaxis] * self.terms)
-        return float(values.sum()), gradient, squares - means.T @ means
+        return value, gradient, squares - means.T @ means
 
     def score_test(self) -> float:
         """Return, of a single term, the standard deviations by which its gradient at 0 is off."""

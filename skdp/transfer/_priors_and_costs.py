@@ -19,14 +19,6 @@ from skdp.utils._warnings import warn
 # Largest deviation of given probabilities from a sum of 1: rule of thumb, for rounded decimals.
 MAX_ROUNDING = 1e-3
 
-# Penalty of an offset, divided by the number of classes. Exact frequencies cost 0.8 points of
-# test accuracy on MNIST at ε = 1; of 0.1 and 0.3, 0.1 cost MNIST to USPS 2.6 points.
-_RIDGE = 0.3
-# Largest offset: with 31 classes, half of the rows in one of them, a ridge alone cost a quarter
-# of the accuracy on confident rows.
-_MAX_OFFSET = 1.5
-
-
 # Significance level of class frequencies among labels for a warning, and the same if all labels
 # are of one class, when more depends on it; rules of thumb.
 _SURPRISING, _SURPRISING_ALONE = 1e-3, 0.05
@@ -35,65 +27,35 @@ _SURPRISING, _SURPRISING_ALONE = 1e-3, 0.05
 OTHER_LEVEL = 1.0
 
 
-class _ShiftLoss:
-    r"""Loss whose minimum moves the mean posterior to class frequencies π, up to a ridge r.
+def prior_offsets(log_posteriors, prior):
+    r"""Return offsets of log-posteriors after which their mean has given class frequencies.
 
-    .. math:: \frac{1}{N} \sum_i \log \sum_c e^{s_{ic} + b_c} - \pi^T b + \frac{r}{2} \|b\|^2
+    They minimize the convex loss
 
-    Convex in the offsets b; the gradient is the mean posterior minus π, plus r b.
+    .. math:: \frac{1}{N} \sum_i \log \sum_c e^{s_{ic} + b_c} - \pi^T b,
+
+    whose gradient is the mean posterior minus the frequencies.
     """
+    # Newton's method: L-BFGS-B is off by 8e-6 at frequencies of .005. The result is exact if only
+    # the class frequencies have changed since the posteriors were learned; it also corrects wrong
+    # intercepts.
 
-    def __init__(self, log_posteriors, prior, ridge=0.0):
-        self._log_posteriors, self._prior, self._ridge = log_posteriors, prior, ridge
+    def loss(offsets):
+        moved = log_posteriors + offsets
+        excess = softmax(moved, axis=1).mean(axis=0) - prior
+        return logsumexp(moved, axis=1).mean() - prior @ offsets, excess
 
-    def excess(self, offsets):
-        """Return the mean posterior minus the frequencies."""
-        return softmax(self._log_posteriors + offsets, axis=1).mean(axis=0) - self._prior
-
-    def __call__(self, offsets):
-        """Return the loss and its gradient."""
-        value = logsumexp(self._log_posteriors + offsets, axis=1).mean() - self._prior @ offsets
-        value += self._ridge * (offsets @ offsets) / 2
-        return value, self.excess(offsets) + self._ridge * offsets
-
-    def curvature(self, offsets):
-        """Return the second derivatives, without those of the ridge."""
-        posteriors = softmax(self._log_posteriors + offsets, axis=1)
+    def curvature(offsets):
+        posteriors = softmax(log_posteriors + offsets, axis=1)
         return np.diag(posteriors.mean(axis=0)) - posteriors.T @ posteriors / len(posteriors)
 
-
-def prior_offsets(log_posteriors, prior):
-    """Return offsets of log-posteriors after which their mean has given class frequencies."""
-    # The minimum of _ShiftLoss without a ridge, by Newton's method: L-BFGS-B, which
-    # prior_shift_offsets uses because of its bounds, is off by 8e-6 at frequencies of .005. The
-    # result is exact if only the class frequencies have changed since the posteriors were learned;
-    # it also corrects wrong intercepts.
-    loss = _ShiftLoss(log_posteriors, prior)
     # A start that would be exact if each row were certain of its class.
     means = softmax(log_posteriors, axis=1).mean(axis=0)
     start = np.log(prior) - np.log(means + TINY)
     start -= start.mean()
     settings = {"method": "trust-exact", "options": {"gtol": 1e-8}}  # of the frequencies
-    fit = minimize(loss, start, jac=True, hess=loss.curvature, **settings)
+    fit = minimize(loss, start, jac=True, hess=curvature, **settings)
     return fit.x - fit.x.mean()
-
-
-def prior_shift_offsets(scores, frequencies):
-    """Return offsets of log-posteriors that bring classes closer to their expected frequencies."""
-    # If predictions err on the same side, small offsets correct many uncertain rows. If class
-    # frequencies really differ from the expected ones, rows that are certain would have to change,
-    # and if they differ by chance only, nothing should change. The offsets are a compromise: the
-    # minimum of _ShiftLoss with a ridge of .3/C for C classes, under |b_c| \le 1.5. They are
-    # multiplied by the fraction of the deviation (in the 1-norm) that they remove: the remainder
-    # is taken to be real.
-    loss = _ShiftLoss(scores, frequencies, _RIDGE / len(frequencies))
-    start, bounds = np.zeros(len(frequencies)), [(-_MAX_OFFSET, _MAX_OFFSET)] * len(frequencies)
-    fit = minimize(
-        loss, start, jac=True, bounds=bounds, method="L-BFGS-B", options={"ftol": 1e-12}
-    )
-    before, after = (np.abs(loss.excess(offsets)).sum() for offsets in (start, fit.x))
-    removed = max(0.0, 1 - after / max(before, np.finfo(float).tiny))
-    return (fit.x - fit.x.mean()) * removed
 
 
 def log_posteriors_of(result, task):
@@ -144,14 +106,13 @@ def check_class_prior(class_prior, strategy, classes, frequencies):
     if strategy.reconstructs_rows:
         raise ValueError(
             f"{what} changes probabilities, which strategy={strategy.name!r} does not have. Use "
-            "strategy='noise_aware', or class_prior=None."
+            "'noise_aware'."
         )
     if isinstance(class_prior, str):
         if frequencies is None:
             raise ValueError(
-                f"{what} is {class_prior!r}, which needs the class frequencies of a source, but "
-                "no source has moments. Give the frequencies themselves, or use a release with "
-                "moments."
+                f"{what} is {class_prior!r}, which needs the class frequencies of a source with "
+                "moments. Give the frequencies themselves."
             )
         return frequencies
     labels = classes.tolist()
@@ -159,21 +120,19 @@ def check_class_prior(class_prior, strategy, classes, frequencies):
         given = _by_class(class_prior, classes, what)
         if set(given) != set(labels):
             raise ValueError(
-                f"{what} names {list(class_prior)!r:.200}, but the classes are {labels}. Give the "
-                "probability of each of them, and of no other."
+                f"{what} names {list(class_prior)!r:.200}, but the classes are {labels}. Give a "
+                "probability of each, and of no other."
             )
         class_prior = [given[label] for label in labels]
     prior = _as_numbers(class_prior, what)
     if prior.shape != (len(labels),):
         raise ValueError(
-            f"{what} must have one probability for each of the classes {labels}, in "
-            f"their order, got shape {prior.shape}. A mapping of labels to probabilities needs no "
-            "order."
+            f"{what} must have one probability for each of the classes {labels}, got shape "
+            f"{prior.shape}. Pass so many, or a mapping."
         )
     if not ((prior > 0).all() and abs(prior.sum() - 1) <= MAX_ROUNDING):
         raise ValueError(
-            f"{what} must be positive and add up to 1, got {prior.tolist()}. Divide frequencies "
-            "by their sum, and give rare classes a small positive one."
+            f"{what} must be positive and add up to 1, got {prior.tolist()}. Divide by the sum."
         )
     return prior / prior.sum()
 
@@ -208,14 +167,13 @@ def check_class_weight(class_weight, classes):
     unknown = [label for label in given if label not in labels]
     if unknown:
         raise ValueError(
-            f"{what} contains {unknown!r:.200}, but the classes are {labels}. Use the same "
-            "spelling; classes without an entry have weight 1."
+            f"{what} contains {unknown!r:.200}, but the classes are {labels}. Spell them alike."
         )
     weights = _as_numbers([given.get(label, 1.0) for label in labels], what)
     if not ((weights > 0) & np.isfinite(weights)).all():
         raise ValueError(
-            f"{what} must be positive and finite, got {weights.tolist()}. To avoid predictions of "
-            "a class, give it a small weight."
+            f"{what} must be positive and finite, got {weights.tolist()}. Use small weights to "
+            "avoid a class."
         )
     return weights
 

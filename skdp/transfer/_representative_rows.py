@@ -88,13 +88,11 @@ def representative_rows(
     check_magnitude(X, "X")
     if n_rows > len(X):
         raise ValueError(
-            f"The 'n_rows' parameter of representative_rows is {n_rows}, and X has {len(X)} rows. "
-            f"Choose at most {len(X)}."
+            f"The 'n_rows' parameter of representative_rows is {n_rows}; choose {len(X)} at most."
         )
     if sample_weight is not None and not (np.asarray(sample_weight, dtype=float) >= 0).all():
         raise ValueError(
-            "The 'sample_weight' parameter of representative_rows has weights below 0, or none "
-            "that are numbers. Pass a weight of 0 or more for each row."
+            "The 'sample_weight' parameter of representative_rows must be numbers from 0 on."
         )
     rng = check_random_state(random_state)
     with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):

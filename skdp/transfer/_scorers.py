@@ -1,21 +1,18 @@
 """Scores of target rows by the parts of a release, unchanged or adapted to the target."""
 
-import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.special import log_softmax
 
-from skdp.release import ClassModel, Mixtures, Subspace, linear_discriminant
+from skdp.release import ClassModel, Subspace, linear_discriminant
 from skdp.transfer._embedding import Embedding, map_to_source
-from skdp.transfer._task import N_DIRECTIONS, has_indicators
+from skdp.transfer._task import N_DIRECTIONS
 from skdp.utils._linalg import TINY
 
-# Fraction of the length of a target direction that other features must span; rule of thumb.
-_MIN_SHARED = 0.5
 # Number of source rows for each column from which a discriminant of all columns is used. With one
 # or less (Office), its accuracy is 20-52%, that in 60 directions 31-77%; rule of thumb.
 _ROWS_PER_COLUMN = 5
@@ -44,151 +41,59 @@ class Scorer:
     class_indices : list of int, default=...
         The target's classes among those of the model, all by default.
 
-    name : str, default="source"
-        Name in the report.
+    n_columns : int or None, default=None
+        Number of leading columns of the rows that the maps take; None for all.
     """
 
     score: Callable
     maps: tuple = ()
     class_indices: Any = ...
-    name: str = "source"
+    n_columns: int | None = None
 
     def scores(self, X):
         """Return one score for each row and class."""
+        X = X[:, : self.n_columns]
         for carry in self.maps:
             X = carry(X)
         return self.score(X)[:, self.class_indices]
 
-
-def normalized_log_posteriors(scorer, X):
-    """Return the scores of a scorer as log-posteriors, in float64."""
-    return log_softmax(np.asarray(scorer.scores(X), dtype=np.float64), axis=1)
-
-
-def on_all_columns(task, scorer):
-    """Return a scorer of all columns of the target, given one of the releases' columns."""
-    return replace(scorer, maps=(partial(_first_columns, task.n_shared), *scorer.maps))
+    def log_posteriors(self, X):
+        """Return scores as log-posteriors, in float64."""
+        return log_softmax(np.asarray(self.scores(X), dtype=np.float64), axis=1)
 
 
-def _first_columns(n, X):
-    return X[:, :n]
-
-
-def _densities(mixtures):
+def densities(mixtures):
     """Return a function of the log-densities of rows without noise, up to a constant."""
     return partial(mixtures.log_likelihood, noise=np.zeros(mixtures.means.shape[1]))
 
 
-# For self-training: scores on any scale, weighted by the labeled rows.
-
-
-def source_scorers(task):
-    """Return the scorers of releases for self-training."""
-    scorers: list = []
-    for pair in task.pairs:
-        release, embedding = pair.release, Embedding.of_means(pair)
-        if release.classifier is not None:
-            score = partial(_classifier_scores, release)
-            scorers.append(Scorer(score, (embedding.rows,), pair.class_indices, "classifier"))
-        if _normals_see_best(release):
-            scorers.append(normals_in_target_directions(pair, embedding))
-        if release.mixtures is not None:
-            scorers.append(mixtures_on_target(pair, embedding))
-    return [on_all_columns(task, scorer) for scorer in scorers]
-
-
-def _classifier_scores(release, rows):
-    """Return the negative squared errors of the classifier of the source."""
-    with warnings.catch_warnings():
-        # Mapped or shifted rows are not in the public units, which were checked before.
-        warnings.filterwarnings("ignore", message="Most values of the columns")
-        return release.scores(rows)
-
-
-def _normals_see_best(release):
-    """Return whether noise of rows or labels leaves single normals the best model of classes.
-
-    Otherwise they would duplicate better scorers, and err on the same rows as the target.
-    """
-    if release.mixtures is not None:
-        return not release.mixtures.is_multimodal
-    nothing_finer = release.label_guarantee is not None or release.classifier is None
-    return release.moments is not None and nothing_finer
-
-
-def normals_in_target_directions(pair, embedding):
-    """Return log-densities by a normal distribution of each class, in the target's subspace.
-
-    In those few directions class means are known even if single rows are dominated by noise.
-    """
-    moments, subspace = pair.moments, pair.subspace
-    directions = embedding.directions(subspace.components)
-    # Other features may not span all directions of the target.
-    shared = np.flatnonzero((directions**2).sum(axis=1) > _MIN_SHARED)
-    subspace = Subspace(subspace.mean, subspace.components[shared], subspace.variances[shared])
-    means, covariances, noise = moments.project(directions[shared])
-    mean_noise, covariance_noise = moments.project_noise(directions[shared])
-    s = 1 / embedding.scale
-    model = ClassModel.shrink(
-        means * s,
-        covariances * s**2,
-        noise * s**2,
-        moments.effective_sizes,
-        subspace.variances,
-        mean_noise * s**2,
-        covariance_noise * s**4,
-    )
-    normals = model.predictive()
-    return Scorer(_densities(normals), (subspace.project,), name="normal distributions")
-
-
-def mixtures_on_target(pair, embedding):
-    """Return log-densities by a source's mixtures without noise, adapted to the target rows."""
-    release = pair.release
-    maps = embedding.rows, release.subspace.encode
-    mixtures = release.mixtures.select(pair.class_indices)
-    # If noise of rows left one normal distribution for each class, wider than the true one,
-    # adaptation would mislead it.
-    if release.model.structure is not None:
-        moments = pair.moments
-        codes = release.subspace.encode(embedding.rows(pair.X))
-        noise = release.subspace.noise(moments.noise)
-        mixtures = mixtures.adapt(codes, moments.effective_sizes, noise)
-    return Scorer(_densities(mixtures), maps, name="adapted mixtures")
-
-
-def fit_mixtures(random_state, settings, rows, labels):
-    """Return a scorer by log-densities of noiseless rows, with labels other than 0, 1, … too.
-
-    It is called as ``fit_autoencoders`` is; the settings are not used.
-    """
-    present = np.unique(labels, return_inverse=True)[1]
-    noise = np.zeros(rows.shape[1])
-    return Scorer(_densities(Mixtures.fit(rows, present, noise, random_state)))
-
-
-# For candidates: calibrated log-posteriors.
-
-
 def source_scorer(pair):
-    """Return the log-posteriors of a source for the target."""
+    """Return a scorer of a source for the target, of calibrated log-posteriors if it has any."""
     # These are its linear scores, if it has any. For noisy rows they are those of the discriminant
     # of the moments, unless there are too few rows, or densities find the same, well-separated
     # classes. If classes overlap, or there are indicators, densities would be overconfident.
-    release, maps = pair.release, (map_to_source(pair),)
+    # Without moments they are errors of reconstruction.
+    release, n = pair.release, pair.task.n_shared
+    if release.moments is None:
+        score, maps = partial(_by_errors, release), (Embedding.of_means(pair).rows,)
+        return Scorer(score, maps, pair.class_indices, n)
+    maps = (map_to_source(pair),)
     if release.linear is not None:
-        return Scorer(partial(at_another_site, release), maps, pair.class_indices)
-    densities = calibrated_densities(pair)
+        return Scorer(partial(at_another_site, release), maps, pair.class_indices, n)
+    by_densities = calibrated_densities(pair)
     few = release.moments.effective_sizes.sum() < _ROWS_PER_COLUMN * release.n_features
     if not release.model.noise_in_rows or few:
-        return densities
-    linear = Scorer(linear_discriminant(release.moments).scores, maps, pair.class_indices)
-    if has_indicators(pair.X):
+        return by_densities
+    linear = Scorer(linear_discriminant(release.moments).scores, maps, pair.class_indices, n)
+    if pair.task.has_indicators:
         return linear
-    posteriors = [
-        np.exp(normalized_log_posteriors(scorer, pair.X)) for scorer in (densities, linear)
-    ]
-    return densities if agrees_with_source(*posteriors) else linear
+    posteriors = [np.exp(scorer.log_posteriors(pair.X)) for scorer in (by_densities, linear)]
+    return by_densities if agrees_with_source(*posteriors) else linear
+
+
+def _by_errors(release, rows):
+    """Return negative squared errors of reconstruction, in units of those of the training rows."""
+    return release.scores(rows) / release.row_classifier.temperature_
 
 
 def at_another_site(release, rows):
@@ -207,12 +112,12 @@ def calibrated_densities(pair):
     # These are its mixtures, or normal distributions from the moments if noise of rows leaves no
     # structure within classes.
     release, mixtures, moments = pair.release, pair.release.model.structure, pair.release.moments
-    if mixtures is not None:
-        encode = release.subspace.encode
-    else:
-        encode, mixtures = discriminant(moments)
+    encode, mixtures = (
+        discriminant(moments) if mixtures is None else (release.subspace.encode, mixtures)
+    )
     score = partial(_tempered_posteriors, release.model, mixtures, moments.frequencies)
-    return Scorer(score, (map_to_source(pair), encode), pair.class_indices)
+    maps = map_to_source(pair), encode
+    return Scorer(score, maps, pair.class_indices, pair.task.n_shared)
 
 
 def _tempered_posteriors(model, mixtures, frequencies, codes):

@@ -208,8 +208,7 @@ class SelfTrainingSchedule(BaseEstimator):
         if len(set(map(len, schedules.values()))) > 1:
             raise ValueError(
                 f"The schedules of SelfTrainingSchedule must be equally long, got {schedules}. "
-                "Give one entry of each for every round, or a single n_inducing and n_layers for "
-                "all rounds."
+                "Give an entry for each round, or one n_inducing and n_layers."
             )
         return SelfTraining(
             [Round(*settings) for settings in zip(*schedules.values(), strict=True)],
@@ -252,8 +251,7 @@ def _check_rising(name, values):
     allowed = "counts, or fractions in (0, 1]," if may_be_fractions else "counts"
     raise ValueError(
         f"The {name!r} parameter of SelfTrainingSchedule must be a non-empty sequence "
-        f"of positive {allowed} in non-decreasing order, got {values}. Each round models "
-        "more than the one before it."
+        f"of positive {allowed} in non-decreasing order, got {values}."
     )
 
 
@@ -444,13 +442,13 @@ class ReconstructionScorer:
         return -self.classifier.reconstruction_errors(X)
 
 
-def out_of_fold_scores(fit, settings, rows, labels, trusted, folds):
-    """Return scores of each row by a model of the trusted rows of the other folds."""
+def out_of_fold_scores(fit, settings, rows, labels, folds):
+    """Return scores of each row by a model of the rows of the other folds."""
     n_classes = labels.max() + 1
     scores = np.full((len(rows), n_classes), np.nan)
     for k in range(folds.max() + 1):
-        train, held_out = trusted & (folds != k), folds == k
-        data = (rows[train], labels[train], rows[held_out])
+        held_out = folds == k
+        data = (rows[~held_out], labels[~held_out], rows[held_out])
         scores[held_out] = scores_by(fit, settings, *data, n_classes)
     return scores
 

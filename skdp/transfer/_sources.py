@@ -36,18 +36,16 @@ _KINDS = {
 def as_releases(source, strategy, *, kind="class"):
     """Return the releases, about one kind of outcome, given as a source, as a list."""
     _, owner = _KINDS[kind]
-    if not isinstance(source, list | tuple):
-        source = [] if source is None else [source]
-    elif not len(source):
+    items = source if isinstance(source, list | tuple) else [source]
+    if not len(items):
         raise ValueError(
-            f"The 'source' parameter of {owner} is an empty list. Pass at least one release, or "
-            "None to learn from the target alone."
+            f"The 'source' parameter of {owner} is an empty list. Pass a release, or None."
         )
-    releases = [as_release(item, strategy, kind=kind) for item in source]
+    releases = [as_release(item, strategy, kind=kind) for item in items if item is not None]
     if len(releases) > 1 and strategy.reconstructs_rows:
         raise ValueError(
-            f"The 'strategy' parameter of DPTransferClassifier is {strategy.name!r}, which takes "
-            f"one source, got {len(releases)}. Use strategy='noise_aware'."
+            f"strategy={strategy.name!r} takes one source, got {len(releases)}. Use "
+            "strategy='noise_aware'."
         )
     without = [k for k, release in enumerate(releases) if release.moments is None]
     if len(releases) > 1 and without:
@@ -66,13 +64,10 @@ def _of_one_schema(releases, owner):
         first, other = (Schema(releases[j].encoder.columns) for j in (encoded[0], k))
         lines = first.difference(other)
         if lines:
-            more = f"; and {len(lines) - 5} more" if len(lines) > 5 else ""
             raise ValueError(
-                f"The 'source' parameter of {owner} holds releases of tables that are "
-                "encoded by different schemas, so that the same row has several codes. Source "
-                f"{encoded[0]} here, source {k} there: {'; '.join(lines[:5])}{more}. Remove these "
-                "columns from both by Release.restrict, or ask for releases made with one schema, "
-                "such as that of Schema.common."
+                f"The 'source' parameter of {owner} holds tables encoded by different schemas. "
+                f"Source {encoded[0]} here, source {k} there: {'; '.join(lines)!s:.400}. Remove "
+                "these columns by Release.restrict, or use a Schema.common."
             )
     return [
         release
@@ -89,7 +84,7 @@ def as_release(source, strategy, *, kind="class"):
         if not os.path.exists(source):
             raise FileNotFoundError(
                 f"The 'source' parameter of {owner} names the file {os.fspath(source)!r}, which "
-                "does not exist. Give the path of a release, as Release.save(path) wrote it."
+                "does not exist. Give that of Release.save."
             )
         source = Release.load(source)
     if hasattr(source, "fit") and not isinstance(source, type):
@@ -111,10 +106,8 @@ def as_release(source, strategy, *, kind="class"):
         )
     if strategy.reconstructs_rows and None in (release.row_classifier, release.alignment):
         raise ValueError(
-            f"The 'strategy' parameter of DPTransferClassifier is {strategy.name!r}, which "
-            "compares reconstructions of whole rows, but this release has no classifier that "
-            "reconstructs them. Use strategy='noise_aware', or ask for a release of "
-            "DPSource(parts='papers') or DPSource(parts='all')."
+            f"The 'strategy' parameter {strategy.name!r} needs a release that reconstructs rows: "
+            "use 'noise_aware', or ask for DPSource(parts='papers') or DPSource(parts='all')."
         )
     return release
 
@@ -264,8 +257,7 @@ def match_columns(releases, X, strategy):
     repeated = [name for k, name in enumerate(columns) if name in columns[:k]]
     if repeated:
         raise ValueError(
-            f"X has more than one column named {repeated[0]!r}. Give each column its own name: "
-            "columns are matched by name."
+            f"X has more than one column named {repeated[0]!r}. Give each its own name."
         )
     encoders = [release.encoder for release in releases]
     if any(encoders) and not all(encoders):
@@ -285,9 +277,8 @@ def _match_table(releases, X, columns, strategy):
     if not shared and set(names) & set(columns):
         missing = [name for name in names if name not in columns]
         raise ValueError(
-            f"X lacks the columns {missing!r:.300} of the source, all of which "
-            f"strategy={strategy.name!r} needs. Use strategy='noise_aware', which needs no "
-            "particular columns."
+            f"X lacks the columns {missing!r:.300} of the source, which {strategy.name!r} needs. "
+            "Use strategy='noise_aware'."
         )
     if not shared:
         raise ValueError(
@@ -342,9 +333,8 @@ def _features(X, names):
     records = [name for name in unique if is_record_number(name, X[name])]
     if records:
         warn(
-            f"The columns {records!r:.300} of X have a different whole number in each row, as "
-            "record numbers and IDs have. They are not used: remove them. If they are "
-            "measurements, write them in another unit, such as thousands."
+            f"The columns {records!r:.300} of X have another whole number in each row, like "
+            "record numbers, and are not used. Write measurements in another unit."
         )
     return [name for name in names if name not in records]
 
@@ -372,9 +362,8 @@ def _restrict(releases, names, shared, extra):
         )
     if extra:
         warn(
-            f"The columns {extra!r:.300} of X are not among the source's and are used by the "
-            "target's own models only. Remove columns of X that are not features, such as the "
-            "outcome.",
+            f"The columns {extra!r:.300} of X are not among the source's: the target alone uses "
+            "them. Remove those that are no features, such as the outcome.",
         )
     return [release.restrict(shared) for release in releases] if missing else releases
 
@@ -384,34 +373,19 @@ def _refuse_text(X, releases, error):
 
     ``error`` is the original exception.
     """
-    names = next((list(release.encoder.names) for release in releases if release.encoder), None)
-    if names and not hasattr(X, "columns") and "could not convert" in str(error):
-        raise ValueError(
-            "X is an array with text, and the release has a schema, whose columns are found by "
-            f"their names. Pass a DataFrame with the columns {names!r:.300}."
-        ) from error
-    if names:
-        return
+    names = [list(release.encoder.names) for release in releases if release.encoder]
     columns = getattr(X, "columns", ())
     text = [name for name in columns if any(isinstance(value, str) for value in X[name])]
-    if text:
+    if names and not len(columns) and "could not convert" in str(error):
         raise ValueError(
-            f"The columns {text} of X hold text, and no release has an encoder for them. Encode "
-            "rows beforehand, with a TabularEncoder(schema) as the first step of a pipeline; this "
-            "works for source=None and for a release in one search."
+            "X is an array with text, and the release has a schema. Pass a DataFrame with the "
+            f"columns {names[0]!r:.300}."
         ) from error
-
-
-def refuse_embedding(matching):
-    """Raise ValueError if releases about a number or a time would need an embedding."""
-    for release in matching.releases:
-        if matching.embeds(release, matching.n_shared):
-            other = " of other names" if matching.is_embedded else ""
-            raise ValueError(
-                f"X has {matching.n_shared} columns, and the release {release.n_features}{other}. "
-                f"A release about {release.outcome.about} takes its own columns: pass these in "
-                "their order, or a DataFrame whose columns have their names."
-            )
+    if text and not names:
+        raise ValueError(
+            f"The columns {text} of X hold text, and no release has an encoder for them. Put a "
+            "TabularEncoder(schema) before it in a pipeline."
+        ) from error
 
 
 def common_outcome(releases, owner):
@@ -436,15 +410,20 @@ def check_columns(estimator, matching, X, labels):
     # units warn, see Release.encode and far_columns.
     labeled = len(np.unique(labels[labels >= 0])) > 1
     target_names = list(getattr(estimator, "feature_names_in_", ()))
-    embedded = None
     shared = X[:, : matching.n_shared]
     for k, release in enumerate(matching.releases):
+        names = [] if release.feature_names is None else release.feature_names.tolist()
         if matching.embeds(release, shared.shape[1]):
             _check_alignment(release, shared.shape[1], labeled)
-            embedded = release
+            if names and target_names:
+                _warn_of_embedding(names, target_names)
             continue
-        if matching.names is None:
-            _check_names(release, target_names)
+        if matching.names is None and names and target_names and target_names != names:
+            raise ValueError(
+                f"Source and target both have {release.n_features} columns, but their names are "
+                f"{names!r:.300} and {target_names!r:.300}. Equally many columns must be the same "
+                "columns: rename those of X, or pass an array in the same order."
+            )
         if release.alignment is None and release.moments is None:
             _check_alignment(release, shared.shape[1], labeled)
         if not matching.is_raw:  # otherwise encoding has warned already
@@ -452,52 +431,36 @@ def check_columns(estimator, matching, X, labels):
         if release.moments is not None:
             which = "the source" if len(matching.releases) == 1 else f"source {k}"
             _warn_of_far_columns(release, shared, which)
-    if embedded is not None and embedded.feature_names is not None and target_names:
-        _warn_of_embedding(embedded, target_names, matching.is_embedded)
 
 
 def _check_alignment(release, n_columns, labeled):
-    if release.encoder is not None and release.alignment is None:
+    if release.alignment is None:
+        names = getattr(release.encoder, "names", None)
+        remedy = "Use the columns of the source, by their names, or ask for a release of DPSource."
+        if names:
+            remedy = (
+                f"Its columns are {list(names)!r:.300}. Pass a DataFrame of these, not encoded."
+            )
         raise ValueError(
-            f"X has {n_columns} columns without the names of the release, which has a schema and "
-            f"encodes a table by it: its columns are {list(release.encoder.names)!r:.300}. Pass "
-            "a DataFrame with these, not scaled or encoded, or encode it by TabularEncoder("
-            "release.encoder) as the first step of a pipeline."
+            f"X has {n_columns} columns, and the release {release.n_features}, with no alignment. "
+            + remedy
         )
     if not labeled:
         raise ValueError(
-            f"The target has {n_columns} columns and labels of one class at most, the release has "
-            f"{release.n_features}, which is too little to align them. Label a row of each class, "
-            "or use the columns of the source, by their names."
-        )
-    if release.alignment is None:
-        raise ValueError(
-            f"This release of {release.n_features} columns has no alignment, without which "
-            f"{n_columns} columns of the target cannot be mapped to them. Use the columns of the "
-            "source, by their names, or ask its owner for a release with one, such as any of "
-            "DPSource."
+            f"The target has {n_columns} columns and labels of one class at most, too little to "
+            f"align them with the {release.n_features} of the release. Label a row of each class, "
+            "or use the columns of the source by their names."
         )
 
 
-def _warn_of_embedding(release, names, shares_none):
+def _warn_of_embedding(source_names, names):
     """Warn of a target with other names than the source, which may merely be spelled otherwise."""
-    source_names = release.feature_names.tolist()
+    shares_none = set(names).isdisjoint(source_names)
     have = "have no name in common with those" if shares_none else "do not have all the names"
     warn(
-        f"The columns {names!r:.300} of X {have} of the source, {source_names!r:.300}. They are "
-        "taken to be other features, and are embedded into those of the source by principal "
-        "directions. If they mean the same, give them the same names."
+        f"The columns {names!r:.300} of X {have} of the source, {source_names!r:.300}, and are "
+        "embedded as other features. If they mean the same, give them the same names."
     )
-
-
-def _check_names(release, names):
-    source_names = [] if release.feature_names is None else release.feature_names.tolist()
-    if source_names and names and names != source_names:
-        raise ValueError(
-            f"Source and target both have {release.n_features} columns, but their names are "
-            f"{source_names} and {names}. Equally many columns must be the same columns: rename "
-            "those of X, or pass a plain array if they mean the same, in the same order."
-        )
 
 
 def _warn_of_far_columns(release, X, which):
@@ -507,8 +470,7 @@ def _warn_of_far_columns(release, X, which):
         left_out = f" The values of {_named(release, unseen)!r:.300} there are not used."
         warn(
             f"The columns {_named(release, far)!r:.300} of X lie where {which} has hardly any "
-            "rows. If they are in other units or scaled differently, convert them to those of "
-            "the source. Otherwise these are records of another kind than the source's."
+            "rows. Convert them to its units. Otherwise these are records of another kind."
             f"{left_out if unseen.any() else ''}",
         )
 

@@ -13,13 +13,9 @@ _MARKS_AS_TEXT = {"-1", "nan", "None", "<NA>"}
 _AS_OBJECTS = "If NumPy turned marks into text, make y an array of dtype object."
 # Possible cause of labels that are numbers instead of classes; for an error message.
 _RECODED = (
-    "OneVsRestClassifier, OneVsOneClassifier, VotingClassifier, StackingClassifier, "
-    "BaggingClassifier, CalibratedClassifierCV(ensemble=False) and cross_val_predict of "
-    "probabilities number the labels 0, 1, ..., and treat marks of unlabeled rows as labels. "
-    "DPTransferClassifier handles many classes itself; fit it to all rows first, and pass "
-    "FrozenEstimator(fitted) and labeled rows to those that accept a fitted estimator "
-    "(VotingClassifier with voting='soft', StackingClassifier with cv='prefit'). For "
-    "probabilities out of fold, fit it in a loop over LabeledSplit."
+    "Meta-estimators and cross_val_predict of probabilities number labels 0, 1, ..., and treat "
+    "marks of unlabeled rows as labels. DPTransferClassifier handles many classes itself: fit it, "
+    "and pass FrozenEstimator(fitted) (StackingClassifier: cv='prefit') or loop over LabeledSplit."
 )
 
 
@@ -53,8 +49,7 @@ def encode_labels(y, n_samples, releases, *, unlabeled, strategy):
         raise ValueError(
             "The 'y' parameter of DPTransferClassifier.fit must name at least two classes, got "
             f"{len(named)} class{'es'[: 2 - 2 * len(named)]} {named.tolist()} and "
-            f"{is_unlabeled.sum()} unlabeled rows (unlabeled={unlabeled!r}). Label at least one "
-            "row of each class."
+            f"{is_unlabeled.sum()} unlabeled rows (unlabeled={unlabeled!r}). Label a row of each."
         )
     labels = np.full(n_samples, -1)
     labels[~is_unlabeled] = codes
@@ -70,7 +65,7 @@ def _unlabeled_classes_stay(releases, n_named, strategy):
     if not n_named and not same:
         raise ValueError(
             f"The sources have the classes {' and '.join(map(str, lists))}, and no row is "
-            "labeled: label one row of each class that the target has, and that all sources have."
+            "labeled: label one row of each class of the target."
         )
     if strategy.reconstructs_rows or not same:
         return False
@@ -93,9 +88,8 @@ def _refuse_binary_codes(labels, source_classes):
     named, forms = (set(map(canonical, array.tolist())) for array in (labels, source_classes))
     if len(source_labels) > 2 and {0, 1} <= forms and named == {0, 1}:
         raise ValueError(
-            f"All rows in y are labeled 0 or 1, while the source has the classes {source_labels}: "
-            f"a meta-estimator may have recoded the classes. {_RECODED} If the target really has "
-            "only the classes 0 and 1, leave one row without a label (None)."
+            f"All rows in y are labeled 0 or 1, while the source has the classes {source_labels}. "
+            f"{_RECODED} If these are its classes, leave one row without a label (None)."
         )
 
 
@@ -106,8 +100,8 @@ def match_classes(classes, source_classes):
     unknown = [label for label, index in zip(labels, indices, strict=True) if index < 0]
     if unknown:
         remedy = (
-            "Mark unlabeled rows by -1 or None (or set the 'unlabeled' parameter to their mark), "
-            "spell classes as the source does, and remove rows of classes that it does not have."
+            "Mark unlabeled rows by -1, None or the 'unlabeled' parameter, spell classes as the "
+            "source does, and remove rows of other classes."
         )
         if len(labels) > 1 and set(labels) <= set(range(len(source_labels) + 1)):
             # Numbers of text labels are not taken for the sorted classes of the source: labels of

@@ -8,6 +8,7 @@ Outcomes enter by one of three likelihoods, for numbers, classes or times.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from typing import Any, Self
 
 import numpy as np
@@ -21,11 +22,9 @@ from skdp.utils._linalg import TINY
 _OWN_DEVIATION = 0.5
 # Relative variation below which columns are treated as constant; rule of thumb.
 _MIN_VARIATION = 1e-5
-# Largest number of labeled rows used for the reported log-likelihoods.
-_MOST_REPORTED = 2000
 # Candidates with less weight are left out of predictions.
 _NO_WEIGHT = 1e-6
-# Kinds of candidates around a source, besides the unchanged source.
+# Kinds of candidates around a source, besides the unchanged source; the first has no functions.
 SHIFTED, CHANGED, TARGET = ", own level and slope", ", own coefficients", "target alone"
 
 
@@ -50,15 +49,11 @@ class Beliefs:
     own_level : float
         Standard deviation of the intercept of the target alone.
 
-    kinds : tuple of float, default=(1/4, 1/4, 1/2)
-        Probabilities of an unchanged source, of one with another level and slope, and of one with
-        other coefficients.
+    unchanged : float, default=1/3
+        Probability of an unchanged source.
 
     alone : float, default=1/50
         Probability of the target alone, relative to all sources.
-
-    power : float, default=1
-        The probability of a strength is inversely proportional to this power of the strength.
     """
 
     levels: tuple
@@ -66,9 +61,8 @@ class Beliefs:
     strengths: tuple = ()
     own_strengths: tuple = ()
     own_level: float = 1.0
-    kinds: tuple = (0.25, 0.25, 0.5)
+    unchanged: float = 1 / 3
     alone: float = 1 / 50
-    power: float = 1.0
 
 
 # For numbers, in standard deviations about the prediction; see benchmarks/bench_numbers.py. With
@@ -224,11 +218,16 @@ class Source:
     center: Any = 0.0
     source_weight: float = 1.0
 
+    @property
+    def is_alone(self) -> bool:
+        """bool: whether this is the target alone, which predicts its center."""
+        return self.predict is None
+
     def predicted(self, rows: np.ndarray) -> np.ndarray:
         """Return predictions about the center; 0 for the target alone."""
-        if self.predict is None:
-            return np.zeros((len(rows), *np.shape(self.center)))
-        return self.predict(rows) - self.center
+        if self.predict:
+            return self.predict(rows) - self.center
+        return np.zeros((len(rows), *np.shape(self.center)))
 
     def design(self, rows: np.ndarray) -> np.ndarray:
         """Return the prediction, 1, and the functions."""
@@ -241,23 +240,24 @@ class Source:
         """
         beliefs, n = self.beliefs, self.terms.n_functions
         mean, as_it_is = np.zeros((2, 2 + n))
-        if self.predict is None:
-            for strength, share in _shares(beliefs.own_strengths, beliefs.power):
+        if self.is_alone:
+            for strength, share in _shares(beliefs.own_strengths):
                 deviations = np.full(2 + n, strength / self.terms.spread)
                 deviations[:2] = 0.0, beliefs.own_level / self.unit
                 yield self.name, share, mean, deviations
             return
         mean[0], as_it_is[:2] = 1.0, np.divide(self.stated, self.unit)
-        yield self.name, beliefs.kinds[0] if tells else 1.0, mean, as_it_is
-        for level in beliefs.levels if tells else ():
-            shifted = as_it_is.copy()
-            shifted[:2] = np.hypot(as_it_is[:2], (beliefs.slope / self.unit, level))
-            part = 1 / len(beliefs.levels)
-            yield self.name + SHIFTED, part * beliefs.kinds[1], mean, shifted
-            for strength, share in _shares(beliefs.strengths, beliefs.power):
-                changed = shifted.copy()
-                changed[2:] = strength / self.terms.spread
-                yield self.name + CHANGED, part * beliefs.kinds[2] * share, mean, changed
+        unchanged = beliefs.unchanged if tells else 1.0
+        if unchanged:
+            yield self.name, unchanged, mean, as_it_is
+        if unchanged == 1:
+            return
+        part, name = (1 - unchanged) / len(beliefs.levels), self.name + (CHANGED if n else SHIFTED)
+        for level, (strength, share) in product(beliefs.levels, _shares(beliefs.strengths)):
+            changed = as_it_is.copy()
+            changed[:2] = np.hypot(as_it_is[:2], (beliefs.slope / self.unit, level))
+            changed[2:] = strength / self.terms.spread
+            yield name, part * share, mean, changed
 
 
 def _of_first(predict, n_shared, rows):
@@ -265,8 +265,9 @@ def _of_first(predict, n_shared, rows):
     return predict(rows[:, :n_shared])
 
 
-def _shares(strengths, power):
-    shares = np.array(strengths) ** -power
+def _shares(strengths):
+    """Return strengths with probabilities that are inversely proportional to them."""
+    shares = 1 / np.array(strengths)
     return zip(strengths, shares / shares.sum(), strict=True)
 
 
@@ -289,10 +290,7 @@ class Contribution:
         Log-odds of its evidence, compared with the first part.
 
     log_likelihood : float, default=nan
-        Mean log-likelihood of the labels, each predicted from the others.
-
-    difference, standard_error : float, default=nan
-        Difference of ``log_likelihood`` from the first part, and its standard error.
+        Mean log-likelihood of the labels, each predicted from those before it.
     """
 
     name: str
@@ -300,22 +298,6 @@ class Contribution:
     weight: float
     log_odds: float = np.nan
     log_likelihood: float = np.nan
-    difference: float = np.nan
-    standard_error: float = np.nan
-
-
-def _side_of(source_weight):
-    """Return the side of a part with a given weight of the source."""
-    return {0.0: "target", 1.0: "source"}.get(source_weight, "both")
-
-
-def compared(log_likelihood, reference):
-    """Return the mean log-likelihood, its difference to a reference, and the standard error."""
-    if not len(log_likelihood):
-        return (np.nan,) * 3
-    more = log_likelihood - reference
-    error = more.std(ddof=1) / np.sqrt(len(more)) if len(more) > 1 else np.nan
-    return float(log_likelihood.mean()), float(more.mean()), float(error)
 
 
 @dataclass(frozen=True)
@@ -327,23 +309,24 @@ class Candidate:
     name : str
         Name of its kind; the report has one row for each name.
 
-    source : int
-        Index of the source that its prior is centered on.
+    source : Source
+        The source that its prior is centered on.
 
     posterior : Posterior
 
-    log_odds : float
-        Logarithm of its prior probability times its evidence, up to a constant.
-
-    held_out : ndarray of shape (n_reported,)
-        Log-likelihood of held-out labeled rows or events.
+    log_prior : float
+        Logarithm of its prior probability, up to a constant.
     """
 
     name: str
-    source: int
+    source: Source
     posterior: Posterior
-    log_odds: float
-    held_out: np.ndarray
+    log_prior: float
+
+    @property
+    def log_odds(self) -> float:
+        """Logarithm of its prior probability times its evidence, up to a constant."""
+        return self.log_prior + self.posterior.log_evidence
 
 
 class TargetModel:
@@ -356,8 +339,8 @@ class TargetModel:
     likelihoods : list
         Likelihood of the outcomes for each source.
 
-    n_reported : int
-        Number of outcomes.
+    n_labels : int
+        Number of informative outcomes.
 
     tells : bool
         Whether outcomes are informative enough to change the sources.
@@ -375,22 +358,22 @@ class TargetModel:
     own_unit = 1.0
     _around: Any  # a release's predictions, and settings of its Source
 
-    def __init__(self, sources, likelihoods, n_reported, *, tells):
+    def __init__(self, sources, likelihoods, n_labels, *, tells):
         self.sources, self.likelihoods = sources, likelihoods
-        step = slice(None, None, max(-(-n_reported // _MOST_REPORTED), 1))
-        self.candidates = []
-        for k, (source, likelihood) in enumerate(zip(sources, likelihoods, strict=True)):
-            for name, probability, mean, deviations in source.priors(tells=tells):
-                if not probability:
-                    continue
-                posterior = likelihood.posterior(mean, deviations)
-                log_odds = np.log(source.probability * probability) + posterior.log_evidence
-                held_out = likelihood.held_out(posterior, step)
-                self.candidates.append(Candidate(name, k, posterior, float(log_odds), held_out))
+        self.candidates = [
+            Candidate(
+                name,
+                source,
+                likelihood.posterior(mean, deviations),
+                float(np.log(source.probability * probability)),
+            )
+            for source, likelihood in zip(sources, likelihoods, strict=True)
+            for name, probability, mean, deviations in source.priors(tells=tells)
+        ]
         self.weights = softmax([candidate.log_odds for candidate in self.candidates])
-        shares = [sources[candidate.source].source_weight for candidate in self.candidates]
+        shares = [candidate.source.source_weight for candidate in self.candidates]
         self.source_weight = float(min(self.weights @ shares, 1.0))  # in spite of rounding
-        self.contributions = self._contributions()
+        self.contributions = self._contributions(n_labels)
 
     @classmethod
     def sources_of(cls, named, n_shared, rows, *, any_label):
@@ -411,30 +394,29 @@ class TargetModel:
             sources.append(replace(sources[0], name=TARGET, predict=None, **changes))
         return sources
 
-    def _contributions(self) -> list[Contribution]:
+    def _contributions(self, n_labels) -> list[Contribution]:
         """Weight, evidence and log-likelihood of each kind of candidate."""
-        names = np.array([candidate.name for candidate in self.candidates])
-        log_odds = np.array([candidate.log_odds for candidate in self.candidates])
-        held_out = np.array([candidate.held_out for candidate in self.candidates])
-        parts, first = [], None
-        for name in dict.fromkeys(names.tolist()):
-            kind = names == name
-            total = logsumexp(log_odds[kind])
-            odds = log_odds[kind][:, np.newaxis] - total
-            likely = total, logsumexp(held_out[kind] + odds, axis=0)
-            first = likely if first is None else first
-            source = self.sources[self.candidates[int(kind.argmax())].source]
-            side = "both" if ", own " in name else _side_of(source.source_weight)
-            weight = float(min(self.weights[kind].sum(), 1.0))
-            compare = compared(likely[1], first[1])
-            parts.append(Contribution(name, side, weight, float(total - first[0]), *compare))
+        parts: list[Contribution] = []
+        pairs = list(zip(self.candidates, self.weights, strict=True))
+        first = None
+        for name in dict.fromkeys(candidate.name for candidate in self.candidates):
+            kind = [(candidate, weight) for candidate, weight in pairs if candidate.name == name]
+            odds = logsumexp([candidate.log_odds for candidate, _ in kind])
+            evidence = odds - logsumexp([candidate.log_prior for candidate, _ in kind])
+            first = odds if first is None else first
+            share = kind[0][0].source.source_weight
+            side = {0.0: "target", 1.0: "source"}.get(share, "both")
+            side = "both" if ", own " in name else side
+            weight = float(min(sum(weight for _, weight in kind), 1.0))
+            likely = float(evidence / n_labels) if n_labels else np.nan
+            parts.append(Contribution(name, side, weight, float(odds - first), likely))
         return parts
 
     def _kept(self):
         """Yield each source with its likelihood and its candidates with nonzero weight."""
-        for k, (source, likelihood) in enumerate(zip(self.sources, self.likelihoods, strict=True)):
+        for source, likelihood in zip(self.sources, self.likelihoods, strict=True):
             pairs = zip(self.candidates, self.weights, strict=True)
-            kept = [(c.posterior, w) for c, w in pairs if c.source == k and w > _NO_WEIGHT]
+            kept = [(c.posterior, w) for c, w in pairs if c.source is source and w > _NO_WEIGHT]
             if kept:
                 yield source, likelihood, kept
 
@@ -459,11 +441,11 @@ class NumberModel(TargetModel):
         Whether the mean prediction over all rows is kept at the releases' mean prediction.
     """
 
-    beliefs = Beliefs((1.0,), 0.3, _STRENGTHS, _STRENGTHS, kinds=(0.1, 0.0, 0.9), alone=0.0)
+    beliefs = Beliefs((1.0,), 0.3, _STRENGTHS, _STRENGTHS, unchanged=0.1, alone=0.0)
     own_unit = float(np.sqrt(_UNEXPLAINED))
 
     def __init__(self, sources, rows, labeled, places, keeps_mean=False):
-        freedom = _OWN_FREEDOM if sources[0].predict is None else _FREEDOM
+        freedom = _OWN_FREEDOM if sources[0].is_alone else _FREEDOM
         if keeps_mean:
             sources = [
                 replace(s, stated=(s.stated[0], np.hypot(s.stated[1], _LEVEL))) for s in sources
@@ -507,7 +489,7 @@ class NumberModel(TargetModel):
 def within_reach(source, rows, places):
     """Return rescaled numbers minus the center, with outliers moved towards the others."""
     expected, left = source.predicted(rows), places - source.center
-    if source.predict is None or not len(places):
+    if source.is_alone or not len(places):
         return left
     left, reach = left - expected, _REACH * source.unit * np.sqrt(len(places))
     return expected + np.clip(left, np.median(left) - reach, np.median(left) + reach)
@@ -532,11 +514,10 @@ class TimeModel(TargetModel):
     outcome : EventOutcome
     """
 
-    # See benchmarks/bench_times.py. With probabilities of 1/4, 1/4 and 1/2, the concordance after
-    # 20, 60 and 200 outcomes is .001, .003 and .004 lower.
-    beliefs = Beliefs(
-        (0.0,), 0.3, (0.5, 2.0), (0.5, 1.0, 2.0, 4.0), own_level=0.0, kinds=(0.1, 0.0, 0.9)
-    )
+    # See benchmarks/bench_times.py. If half of the probability is that of an unchanged source or
+    # of another level and slope, the concordance after 20, 60 and 200 outcomes is .001, .003 and
+    # .004 lower.
+    beliefs = Beliefs((0.0,), 0.3, (0.5, 2.0), (0.5, 1.0, 2.0, 4.0), own_level=0.0, unchanged=0.1)
 
     def __init__(self, sources, rows, known, events, times, outcome):
         seen = rows[known]
@@ -568,10 +549,10 @@ class TimeModel(TargetModel):
         parts = [
             (source, sum(weight for _, weight in kept))
             for source, _, kept in self._kept()
-            if source.predict is not None
+            if not source.is_alone
         ]
         n_followed = len(ends)
-        if self.sources[0].predict is None:
+        if self.sources[0].is_alone:
             before, n_events = (ends - starts) / outcome.horizon, 0.0
         else:
             # Where enough rows are left, of a source or of the target.

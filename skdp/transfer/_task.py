@@ -5,7 +5,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import softmax
 
 from skdp.release import Moments, Release, Subspace
 from skdp.transfer._priors_and_costs import sampling_of
@@ -164,54 +163,6 @@ class PairedRelease:
         return not self.task.is_embedded and self.release.n_features == self.X.shape[1]
 
 
-class TransferModel:
-    """A model with log-posteriors of target rows.
-
-    A subclass has ``log_posteriors(X)``, up to a constant for each row, and their parts by the
-    source and by the target, ``source_scores(X)`` and ``target_scores(X)``.
-
-    Attributes
-    ----------
-    source_weight : float
-        Weight of the source, from 0 to 1.
-
-    min_source_weight : float
-        Weight below which the labels favor the target alone.
-
-    is_contradicted : bool, default=False
-        Whether the labels contradict the source.
-
-    target_classifier : WideCDMMAClassifier or None
-        Classifier of self-training.
-
-    contributions : list of Contribution
-        Weights of all parts.
-
-    offsets : ndarray of shape (n_classes,), default=0
-        Added to log-posteriors, for expected class frequencies.
-    """
-
-    source_weight: float
-    min_source_weight: float
-    is_contradicted = False
-    target_classifier: Any
-    contributions: list
-    offsets: Any = 0.0
-    log_posteriors: Any
-
-    def scores(self, X):
-        """Return log-posteriors, up to a constant for each row."""
-        return (self.log_posteriors(X) + self.offsets).astype(X.dtype, copy=False)
-
-    def weighted_scores(self, X, class_weight):
-        """Return log-posteriors plus log weights, the largest of which is predicted."""
-        return self.scores(X) + np.log(class_weight)
-
-    def probabilities(self, X):
-        """Return the probability of each class."""
-        return softmax(self.scores(X), axis=1)
-
-
 @dataclass(frozen=True)
 class TransferResult:
     """Result of a strategy.
@@ -224,7 +175,7 @@ class TransferResult:
     history : dict of list
         One entry for each round of self-training, see :class:`DPTransferClassifier`.
 
-    model : TransferModel or LeastErrorModel
+    model : ClassModel or LeastErrorModel
         The fitted model.
 
     certainty : float, default=nan

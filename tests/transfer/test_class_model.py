@@ -82,23 +82,25 @@ def center_of(name, n_classes, logs):
 def test_modes_are_about_frequencies_of_two_classes_and_about_0_of_more(n_classes, rng, make_task):
     task, model, predict = model_of(rng, n_classes, make_task)
     known, logs, C = task.labels >= 0, predict(task.X), contrast(n_classes)
-    [shifted] = [c for c in model.candidates if c.name.endswith("level and slope")][-1:]
-    center = center_of("source", n_classes, logs)
-    level = class_beliefs(task).levels[-1]
+    changed = [c for c in model.candidates if c.name.endswith("own coefficients")][-1]
+    center, k = center_of("source", n_classes, logs), n_classes - 1
+    beliefs = class_beliefs(task)
+    design = np.column_stack([np.ones(150), (task.X - task.X.mean(axis=0)) / task.X.std(axis=0)])
+    # Of the sum of four independent columns.
+    deviations = np.array([beliefs.levels[-1], *[beliefs.strengths[-1] / 2] * N_COLUMNS])
 
-    def loss(slope, *intercepts):
-        scores = center + slope * (logs[known] - center) + C @ intercepts
+    def loss(coefficients):
+        slope, W = coefficients[0], coefficients[1:].reshape(N_COLUMNS + 1, k)
+        scores = center + slope * (logs[known] - center) + design[known] @ W @ C.T
         penalty = ((slope - 1) / (0.3 if n_classes == 2 else 1.0)) ** 2 / 2
-        penalty += np.sum(np.square(intercepts)) / level**2  # log-odds are √2 times contrasts
+        penalty += np.sum((W / deviations[:, np.newaxis]) ** 2)  # log-odds are √2 times contrasts
         own = log_softmax(scores, axis=1)[np.arange(known.sum()), task.labels[known]]
         return penalty - own.sum()
 
-    slope, *intercepts = shifted.posterior.coefficients[:n_classes]
-    assert_array_equal(shifted.posterior.coefficients[n_classes:], 0.0)
-    assert abs(slope - 1) > 0.05
-    mode = np.array([slope, *intercepts])
-    for step in 1e-4 * np.eye(n_classes):
-        assert abs(loss(*(mode + step)) - loss(*(mode - step))) / 2e-4 < 1e-3
+    mode = changed.posterior.coefficients
+    assert abs(mode[0] - 1) > 0.05
+    for step in 1e-4 * np.eye(len(mode)):
+        assert abs(loss(mode + step) - loss(mode - step)) / 2e-4 < 1e-3
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -126,14 +128,16 @@ def test_probabilities_are_moderated_of_two_classes_alone(n_classes, rng, make_t
 
 @pytest.mark.parametrize(
     ("agrees", "calibrated", "log_share"),
-    [(True, True, 3.0), (False, True, -6.0), (False, False, 0.0)],
+    [(True, True, 3.0), (False, True, -6.0), (False, False, 3.0)],
 )
 def test_self_training_enters_as_it_is(agrees, calibrated, log_share, rng, make_task):
     task, terms, predict = target(rng, 3, make_task)
     logs = log_softmax(9 * np.eye(3)[predict(task.X).argmax(axis=1)], axis=1)
     if not agrees:
         logs = logs[:, [1, 2, 0]]
-    own = SimpleNamespace(scores=lambda rows: 7 * predict(rows) + 1.0, source_weight=0.4)
+    own = SimpleNamespace(
+        log_posteriors=lambda rows: log_softmax(7 * predict(rows), axis=1), source_weight=0.4
+    )
     trained = SimpleNamespace(model=own, log_posteriors=logs)
     source = Source("source", 1.0, predict, terms, class_beliefs(task))
     entered = trained_source(trained, np.exp(predict(task.X)), calibrated)
@@ -145,7 +149,7 @@ def test_self_training_enters_as_it_is(agrees, calibrated, log_share, rng, make_
     assert_array_equal(candidate.posterior.factor, 0.0)
     known = np.flatnonzero(task.labels >= 0)
     likely = [of[known, task.labels[known]].sum() for of in (logs, predict(task.X))]
-    odds = log_share + likely[0] - np.log(0.25) - likely[1]
+    odds = log_share + likely[0] - np.log(1 / 3) - likely[1]
     assert candidate.log_odds - first.log_odds == pytest.approx(odds, abs=1e-6)
     rows = rng.randn(20, N_COLUMNS)
     [held] = [s for s in model.sources if s.name == "self-training"]

@@ -43,19 +43,6 @@ class TestNumbers:
         density = multivariate_t(X @ MEAN, scale * shape, FREEDOM)
         assert posterior.log_evidence == pytest.approx(density.logpdf(t), rel=1e-10)
 
-    def test_held_out_rows_are_expected_by_the_others(self, rows):
-        X, t = rows
-        likelihood = GaussianLikelihood(X, t, VARIANCE, FREEDOM)
-        posterior = likelihood.posterior(MEAN, DEVIATIONS)
-        given = likelihood.held_out(posterior)
-        for i in range(len(X)):
-            others = np.arange(len(X)) != i
-            alone = GaussianLikelihood(X[others], t[others], VARIANCE, FREEDOM)
-            alone = alone.posterior(MEAN, DEVIATIONS)
-            spread = np.sqrt(posterior.variance * (1 + alone.leverage(X[i : i + 1])[0]))
-            expected = norm.logpdf(t[i], X[i] @ alone.coefficients, spread)
-            assert given[i] == pytest.approx(expected, rel=1e-9)
-
     def test_without_rows_the_posterior_is_the_prior(self):
         likelihood = GaussianLikelihood(np.empty((0, 4)), np.empty(0), VARIANCE, FREEDOM)
         posterior = likelihood.posterior(MEAN, DEVIATIONS)
@@ -94,9 +81,6 @@ class TestClasses:
             assert gradient[k] == pytest.approx((ends[0][0] - ends[1][0]) / (2 * step), abs=1e-5)
             change = (ends[0][1] - ends[1][1]) / (2 * step)
             np.testing.assert_allclose(-information[k], change, atol=1e-5)
-        values, gradients = likelihood.contributions(at, slice(None))
-        assert values.sum() == pytest.approx(likelihood.derivatives(at)[0])
-        np.testing.assert_allclose(gradients.sum(axis=0), gradient)
 
     def test_of_two_classes_it_is_a_logistic_regression(self, rng):
         X, labels, scores = classes(rng, 50, 2)
@@ -172,20 +156,6 @@ class TestClasses:
         given = np.exp(likelihood.log_probabilities(posterior, X, 0 * scores, moderated=True))
         np.testing.assert_allclose(given, model.predict_proba(X[:, 1:]), atol=4e-3)
 
-    def test_held_out_labels_are_expected_by_the_others(self, rng):
-        X, labels, scores = classes(rng, 200, 2)
-        prior = np.array([1.0, 0.0, 0.0, 0.0]), np.array([0.3, 1.0, 1.0, 1.0])
-        likelihood = SoftmaxLikelihood(X, labels, scores, np.zeros(2))
-        given = likelihood.held_out(likelihood.posterior(*prior))
-        expected = np.empty(200)
-        for i in range(200):
-            kept = np.arange(200) != i
-            fewer = SoftmaxLikelihood(X[kept], labels[kept], scores[kept], np.zeros(2))
-            logs = fewer.log_probabilities(fewer.posterior(*prior), X[[i]], scores[[i]])
-            expected[i] = logs[0, labels[i]]
-        seen = likelihood.derivatives(likelihood.posterior(*prior).coefficients)[0] / 200
-        assert given.mean() == pytest.approx(expected.mean(), abs=0.15 * (seen - expected.mean()))
-
 
 def times(n, d, seed=0, ties=True):
     rng = np.random.default_rng(seed)
@@ -219,9 +189,6 @@ class TestTimes:
             slopes = [likelihood.derivatives(at + side * move)[1] for side in (1, -1)]
             change = (slopes[0] - slopes[1]) / (2 * step)
             np.testing.assert_allclose(-information[k], change, atol=1e-5)
-        values, gradients = likelihood.contributions(at, slice(None))
-        assert values.sum() == pytest.approx(value)
-        np.testing.assert_allclose(gradients.sum(axis=0), gradient)
 
     def test_order_of_rows_and_large_log_hazards_do_not_matter(self):
         X, events, exits = times(50, 2)

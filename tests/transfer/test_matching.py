@@ -168,7 +168,7 @@ def test_other_names_need_an_alignment_and_labels(rng):
         DPTransferClassifier(release).fit(other, y)
     schema = {name: {"type": "numeric", "low": 0, "high": 1} for name in "abc"}
     release = DPStatisticsSource(4.0, encoder=schema, classes=[0, 1]).fit(X, y).release_
-    with pytest.raises(ValueError, match=r"its columns are \['a', 'b', 'c'\]. Pass a DataFrame"):
+    with pytest.raises(ValueError, match=r"Its columns are \['a', 'b', 'c'\]. Pass a DataFrame"):
         DPTransferClassifier(release).fit(np.zeros((200, 2)), y)  # as a scaler returns it
     release = DPSource(16.0, bounds=(0, 1), n_components=2, n_layers=1).fit(X, y).release_
     with pytest.raises(ValueError, match="labels of one class at most"):

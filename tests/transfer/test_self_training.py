@@ -217,17 +217,16 @@ def test_no_row_is_scored_by_a_model_that_saw_it(rng):
     labels = np.repeat([0, 1, 2], [30, 7, 2])
     folds = stratified_folds(labels, 4, rng)
     codes = np.arange(39.0)[:, np.newaxis]
-    trusted = rng.rand(39) < 0.8
     trained = []
 
     def fit(settings, rows, known):
         trained.append(rows[:, 0].astype(int))
         return Remembers(rows, known)
 
-    scores = out_of_fold_scores(fit, None, codes, labels, trusted, folds)
+    scores = out_of_fold_scores(fit, None, codes, labels, folds)
     assert scores.shape == (39, 3)
     assert np.isfinite(scores).all()
-    assert set(np.concatenate(trained)) == set(np.flatnonzero(trusted))
+    assert set(np.concatenate(trained)) == set(range(39))
 
 
 def test_rows_in_no_fold_are_learned_from_and_not_scored(rng):
@@ -238,8 +237,7 @@ def test_rows_in_no_fold_are_learned_from_and_not_scored(rng):
         trained.append(rows[:, 0].astype(int))
         return Remembers(rows, known)
 
-    everyone = np.ones(30, dtype=bool)
-    scores = out_of_fold_scores(fit, None, codes, labels, everyone, folds)
+    scores = out_of_fold_scores(fit, None, codes, labels, folds)
     assert_array_equal(np.isnan(scores).all(axis=1), folds == -1)
     assert len(trained) == 4
     for rows in trained:

@@ -115,9 +115,8 @@ class LeastErrorRounds:
         order = self._task.random_state.permutation(n_unlabeled)
         self._folds[self._unlabeled] = order % self._training.n_folds
         # Only the final model is deep.
-        settings, everyone = replace(settings, n_layers=1), np.ones(len(labels), dtype=bool)
-        data = (self._rows, labels, everyone, self._folds)
-        scores = out_of_fold_scores(self._fit, settings, *data)
+        settings = replace(settings, n_layers=1)
+        scores = out_of_fold_scores(self._fit, settings, self._rows, labels, self._folds)
         return scores[self._unlabeled]
 
     def _step(self, settings, labels, scores):
@@ -159,8 +158,7 @@ class LeastErrorModel:
     """
 
     # The fraction of rows that the source decides does not indicate whether it is right.
-    min_source_weight = 0.0
-    is_contradicted = False
+    ignores_source = is_contradicted = False
 
     def __init__(self, side, target_scorer, source_share, *, alone):
         self._side, self._target_scorer = side, target_scorer
