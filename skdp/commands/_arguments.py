@@ -20,7 +20,7 @@ from skdp.commands._tables import (
     read_table,
     table_options,
 )
-from skdp.privacy import PrivacyLedger
+from skdp.privacy import PrivacyLedger, below_sum
 from skdp.tabular import (
     MANY,
     Schema,
@@ -411,9 +411,11 @@ def _spending_shown(ledger, note):
         with suppress(OSError, ValueError):  # whatever became of the file, the result is there
             total = ledger.total
             if total is not None and len(ledger.entries) > before:
+                why = below_sum(total, [guarantee for _, guarantee in ledger.entries])
                 note(
-                    f"spent so far: epsilon {total.epsilon:g} of {_limit(ledger.epsilon)}, delta "
-                    f"{total.delta:g} of {_limit(ledger.delta)}"
+                    f"spent so far: epsilon {total.epsilon:g} of {_limit(ledger.epsilon)}"
+                    f"{f' ({why})' if why else ''}, delta {total.delta:g} of "
+                    f"{_limit(ledger.delta)}"
                 )
 
 

@@ -170,10 +170,8 @@ def run(arguments, note):
 
 
 def _wrapped(line):
-    """Return a line wrapped to the terminal; a number stays with its sign."""
-    whole, indent = line.replace(" %", "\u00a0%"), " " * 4
-    parts = wrap(whole, text_width(100), subsequent_indent=indent, break_on_hyphens=False)
-    return [part.replace("\u00a0", " ") for part in parts]
+    """Return a line wrapped to the terminal."""
+    return wrap(line, text_width(100), subsequent_indent=" " * 4, break_on_hyphens=False)
 
 
 def _require_prior(arguments, classes):

@@ -131,7 +131,7 @@ class SecureSum(Agreement):
     ...     answers = [owner.answer(request) for owner in owners]
     ...     request = plan.combine([request, *answers])
     >>> request  # the release
-    Release(2 classes, 34 features, (1, 1e-05)-DP per labeled record, add/remove)
+    Release(2 classes, 34 features, epsilon 1, delta 1e-05 per labeled record, add/remove)
     """
 
     schema: Any
@@ -190,8 +190,8 @@ class SecureSum(Agreement):
         if self.privacy_unit == "group":
             unit += ", nobody at two owners" if self.disjoint else ", at any number of owners"
         return (
-            f"<SecureSum of {len(self.owners)} owners, ({self.epsilon:g}, {self.delta:g})-DP per "
-            f"{unit}, at most {self.n_colluding} colluding>"
+            f"<SecureSum of {len(self.owners)} owners, epsilon {self.epsilon:g}, delta "
+            f"{self.delta:g} per {unit}, at most {self.n_colluding} colluding>"
         )
 
     @classmethod
@@ -241,7 +241,7 @@ class SecureSum(Agreement):
         >>> from skdp.secure import Identity
         >>> wards = [Identity.generate(name).public for name in ("ward 1", "ward 2", "ward 3")]
         >>> SecureSum.create(load_heart_disease().schema, wards, epsilon=2.0)
-        <SecureSum of 3 owners, (2, 1e-05)-DP per record, each at one owner, at most 1 colluding>
+        <SecureSum of 3 owners, epsilon 2, delta 1e-05 per record, each at one owner, at most 1...
         """
         schema, members = as_schema(schema), list(owners)
         source = _source(epsilon, delta, schema, model, privacy_unit, radius)

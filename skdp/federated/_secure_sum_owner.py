@@ -67,8 +67,8 @@ class SecureSumOwner:
     ...     rows.add(heart.data[half], heart.target[half])
     ...     owners.append(SecureSumOwner(plan, ward, rows, ledger=PrivacyLedger(1.0, 1e-5)))
     >>> owners[0]  # doctest: +NORMALIZE_WHITESPACE
-    <SecureSumOwner 'ward 1' of <SecureSum of 2 owners, (1, 1e-05)-DP per record, each at one
-    owner, at most 1 colluding>>
+    <SecureSumOwner 'ward 1' of <SecureSum of 2 owners, epsilon 1, delta 1e-05 per record, each at
+    one owner, at most 1 colluding>>
 
     The examples of the methods use this owner.
     """

@@ -352,9 +352,9 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
         if expected > 0.1:  # at a tenth, nine of ten draws have none
             warn(
                 f"{type(self).__name__}(delta={self.guarantee_.delta:g}): of these {n_values} "
-                f"values, {expected:.3g} are expected to be released without noise; on a coarse "
-                "grid, such as pixels, they can be recognized. Use a delta far below 1 / number "
-                f"of values, or delta=0, with {1 / (1 - delta):.6g} times the noise.",
+                f"values, about {expected:.3g} are released without noise and can be recognized "
+                "on a coarse grid, such as pixels. Use a delta far below 1 / number of values, or "
+                f"delta=0, with {1 / (1 - delta):.6g} times the noise.",
                 PrivacyLeakWarning,
             )
 

@@ -12,7 +12,13 @@ from skdp.privacy._mechanisms import Mechanism
 
 # isort: split
 # Shared within skdp, undocumented.
-from skdp.privacy._guarantee import UNITS, WHOLE, pack_guarantee, unpack_guarantee
+from skdp.privacy._guarantee import (
+    UNITS,
+    WHOLE,
+    below_sum,
+    pack_guarantee,
+    unpack_guarantee,
+)
 
 __all__ = [
     "BudgetExceededError",

@@ -674,6 +674,13 @@ class PrivacyGuarantee:
         return "people" if self.unit == "group" else "rows"
 
     @property
+    def amount(self) -> str:
+        """Its ε and δ, and what they protect, in a few words."""
+        delta = f", delta {self.delta:g}" if self.delta else ""
+        unit = "person" if self.unit == "group" else self.unit
+        return f"epsilon {self.epsilon:g}{delta} per {unit}"
+
+    @property
     def noun(self) -> str:
         """str: the unit in one word, such as "person"."""
         return UNITS[self.unit].noun
@@ -736,6 +743,17 @@ class PrivacyGuarantee:
 
     def _repr_html_(self):
         return definitions(self._facts())
+
+
+def below_sum(total, guarantees):
+    """Return why a joint ε is less than the sum of its parts, in a few words, or ""."""
+    parts = [guarantee.epsilon for guarantee in guarantees]
+    if not parts or not total.epsilon < sum(parts) * (1 - 1e-9):
+        return ""
+    several = " + ".join(f"{part:g}" for part in parts)
+    if len(parts) > 4:
+        several = f"{sum(parts):g}, the sum of {len(parts)} releases"
+    return f"less than {several}, because Gaussian losses add up by their squares"
 
 
 def _least_delta(claims, epsilon):

@@ -12,7 +12,12 @@ from typing import Any, Self
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from skdp.privacy._guarantee import PrivacyGuarantee, pack_guarantee, unpack_guarantee
+from skdp.privacy._guarantee import (
+    PrivacyGuarantee,
+    below_sum,
+    pack_guarantee,
+    unpack_guarantee,
+)
 from skdp.utils._files import PRIVATE, OtherVersionError, checksum, locked, write_whole
 from skdp.utils._frames import as_frame
 from skdp.utils._html import as_html, grid
@@ -478,7 +483,8 @@ class PrivacyLedger:
             f"{inline(name)}".rstrip()
             for name, guarantee, date in self._entries
         )
-        return "\n".join([repr(self), *lines])
+        note = below_sum(self.total, [guarantee for _, guarantee, _ in self._entries])
+        return "\n".join([repr(self), *lines, *([f"  together {note}"] if note else [])])
 
     def __repr__(self) -> str:
         total = _sum(guarantee for _, guarantee, _ in self._entries)

@@ -127,10 +127,9 @@ def warn_of_unread(schema, X):
         expected = "; ".join(line.strip() for line in lines)
         more = f"; and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         warn(
-            f"Many values of the columns {names!r:.300} of X are no number, or no category, that "
-            "the schema of this release allows, and count as missing. Write them as the schema "
-            "says, categories spelled alike, and numbers with a decimal point and without units: "
-            f"{expected:.800}{more}.",
+            f"Many values of the columns {names!r:.300} of X are neither numbers nor listed "
+            "categories, and count as missing. Write them as the schema of the release says, "
+            f"with a decimal point and without units: {expected:.800}{more}.",
         )
 
 

@@ -590,7 +590,7 @@ class PrivateEvaluation:
         """
         lines = [
             f"evaluated on about {self.n_rows.value:,.0f} {self.guarantee.counted}, "
-            f"({self.guarantee.epsilon:g}, {self.guarantee.delta:g})-DP per {self.guarantee.unit}"
+            f"{self.guarantee.amount}"
         ]
         return "\n".join([*lines, *self._figures.lines(self)])
 

@@ -54,6 +54,8 @@ class ClassFigures:
     has_scores = True
     # For the summary: what measures are averaged over, a prefix of names, and what scores predict.
     prefix, scored = "", "classes"
+    # What a constant prediction consists of, and whether losses are sums over scores.
+    constant, is_summed = "the frequencies alone", True
 
     def checked_shape(self, e: Any) -> tuple[int, ...]:
         """Return the shape of the histograms; raise ValueError where fields do not fit."""
@@ -100,8 +102,25 @@ class ClassFigures:
 
     def over_scores(self, e: Any, measure: Any, known: np.ndarray, mean: bool) -> Estimate:
         """Return the sum, or mean, over known scores of a function of rows."""
-        weights = np.full(known.sum(), 1 / known.sum() if mean else 1.0)
+        weights = self.weights(e, known) if mean else np.ones(known.sum())
         return estimate_of(e._estimate(lambda rows: weights @ measure(rows)[known]))
+
+    def weights(self, e: Any, known: np.ndarray) -> np.ndarray:
+        """Return the weights of known scores in a mean."""
+        return np.full(known.sum(), 1 / known.sum())
+
+    def baselines(self, e: Any, known: np.ndarray) -> dict[str, str]:
+        """Return the figures of predictions that are the same for all rows, as text by name."""
+        shares = np.clip(e._estimate(event_shares)[0][known], 1e-12, 1 - 1e-12)
+        weights = np.ones(len(shares)) if self.is_summed else self.weights(e, known)
+        squares = weights @ (shares * (1 - shares))
+        loss = -weights @ (
+            shares * np.log(shares) + self.misses(e) * (1 - shares) * np.log1p(-shares)
+        )
+        named = {"log loss": loss, "Brier score": squares}
+        return {"AUC": "; chance: 0.5"} | {
+            name: f"; {self.constant}: {value:.3f}" for name, value in named.items()
+        }
 
     def misses(self, e: Any) -> float:
         """Return 1 for a score that also states the probability of the others, otherwise 0."""
@@ -126,10 +145,10 @@ class ClassFigures:
             f"{mean}log loss": (e.log_loss(), rows),
             f"{mean}Brier score": (e.brier_score(), rows),
         } | self.more_figures(e)
-        lines = []
+        baselines, lines = self.baselines(e, rows) if rows.any() else {}, []
         for name, (estimate, enough) in figures.items():
             known = f", over {enough.sum()} of {len(enough)} {self.scored}"
-            part = "" if enough.all() else known
+            part = baselines.get(name.removeprefix(mean), "") + ("" if enough.all() else known)
             lines.append(f"  {name:<{12 + len(mean)}}  {figure_text(estimate, '.3f', part)}")
         return lines
 
@@ -180,7 +199,7 @@ class NumberFigures(ClassFigures):
             "mean error": (e.mean_absolute_error(), ".4g", ""),
         }
         if e.has_intervals:
-            figures["in intervals"] = (e.interval_coverage(), ".3f", "; 0.8 is right")
+            figures["in intervals"] = (e.interval_coverage(), ".3f", "; right: 0.8")
         return [f"  {name:<12}  {figure_text(*figure)}" for name, figure in figures.items()]
 
 
@@ -190,6 +209,7 @@ class TimeFigures(ClassFigures):
     bins = TIME_BINS
     keys = ("times",)
     prefix, scored = "mean ", "times"
+    constant, is_summed = "the shares with the event alone", False
 
     def checked_shape(self, e: Any) -> tuple[int, ...]:
         """Return the shape of the histograms; raise ValueError where times do not fit."""
@@ -213,8 +233,12 @@ class TimeFigures(ClassFigures):
         # The same rows are counted at all times, which err in one direction: the mean of the ends
         # of the intervals is never narrower than the interval of the mean.
         ends = e._estimate(lambda rows: measure(rows).T)
-        weights = mean_weights(np.array(e.times)[known])
+        weights = self.weights(e, known)
         return estimate_of(end[known] @ weights for end in ends)
+
+    def weights(self, e: Any, known: np.ndarray) -> np.ndarray:
+        """Return the weights of known times in a mean."""
+        return mean_weights(np.array(e.times)[known])
 
     def misses(self, e: Any) -> float:
         """Return 1: the others are without the event."""
@@ -266,7 +290,7 @@ def figure_text(estimate, form, more=""):
     if isnan(estimate.value):
         return f"n/a: fewer than {LEAST_ROWS} rows, or noise hides them"
     value, low, high = (format(number, form) for number in estimate)
-    return f"{value} (95 %: {low} to {high}){more}"
+    return f"{value} (95%: {low} to {high}){more}"
 
 
 def areas(rows):

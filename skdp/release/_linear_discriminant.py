@@ -109,9 +109,9 @@ class _Site:
 
 @dataclass(frozen=True)
 class Population:
-    """What noisy sums say of the rows of all sources: one class against the rest.
+    """Estimates from noisy sums about the rows of all sources: one class against the rest.
 
-    Where the outcome is a number, the classes are its bounds.
+    For a numeric outcome, the two pseudo-classes are its bounds.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ class Population:
         Noisy, of all rows about the means of their sites.
 
     differences : ndarray of shape (n_classes, n_basis)
-        Of the mean of a class and that of the rest.
+        Difference between the mean of a class and the mean of the rest.
 
     sizes : ndarray of shape (n_classes,)
         Σ n π (1 − π), the effective sample sizes of the differences.
@@ -152,7 +152,7 @@ class Population:
 
     @classmethod
     def of(cls, statistics, guesses):
-        """Return it by steps 1 to 4; guesses are public, of the variances."""
+        """Return the estimates of steps 1 to 4, with public guesses of the variances."""
         counts = statistics.row_counts  # step 1
         n = counts.sum()
         frequencies = counts / n
@@ -186,10 +186,10 @@ class Population:
 def _sites(statistics, guesses, pi, mean):
     """Return a :class:`_Site` of each source: random intercepts by generalized least squares.
 
-    Differences between sites say of classes what those within sites do, but for the intercepts of
-    sites, which differ by a variance τ². With an error of variance e in an intercept, the share
-    1 - √(e / (e + τ²)) of the differences of a site is taken out (Fuller and Battese, 1973): all
-    where sites have many rows, little where they have few.
+    Sites differ in their intercepts, with variance τ². Otherwise differences between sites are as
+    informative as differences within them. If the error of a site's intercept has variance e, the
+    share 1 - √(e / (e + τ²)) of the site's difference is removed (Fuller and Battese, 1973):
+    nearly all for a site with many rows, little for a site with few.
     """
     counts = statistics.row_counts_by_source
     n_rows = counts.sum(axis=1)
@@ -256,9 +256,10 @@ def _noise(statistics, sites, sizes, mean_variances):
 
 
 def _shrunk_covariance(covariance, noise, guesses):
-    """Return a noisy covariance with its variances shrunk to guesses, its correlations to zero.
+    """Return a noisy covariance, variances shrunk to guesses and correlations to zero.
 
-    And the posterior variances of its entries. A variance has this noise, a covariance half of it.
+    Also return the posterior variances of its entries. The noise given is that of a variance; a
+    covariance has half of it.
     """
     prior = (_VARIANCE_SPREAD * guesses) ** 2
     remaining = prior * noise / (prior + noise)
@@ -273,7 +274,7 @@ def _shrunk_covariance(covariance, noise, guesses):
 def _two_classes(statistics, population, basis, shrinkage):
     """Return scores along the averaged direction, with calibrated log-odds.
 
-    And what :func:`_intercept_sd` returns.
+    Also return the result of :func:`_intercept_sd`.
     """
     covariance, errors = population.within, population.within_errors
     posteriors = difference_posteriors(  # step 5
@@ -305,9 +306,9 @@ def _two_classes(statistics, population, basis, shrinkage):
 
 
 def _noise_of_frequency(population):
-    """Return covariances of the noise in the frequency of class 1 with that in the difference.
+    """Return the noise covariances between the frequency of class 1 and the difference.
 
-    And the variance of the former.
+    Also return the noise variance of the frequency.
     """
     n = population.n_rows
     joint = sum(s.n_rows**2 * s.frequency_noise[1] * s.mean for s in population.sites)
@@ -316,7 +317,7 @@ def _noise_of_frequency(population):
 
 
 def _intercept_sd(sites, intercept, weights):
-    """Return the standard deviation of the intercept of another site; None of a single one."""
+    """Return the standard deviation of the intercept of a new site; None for a single site."""
     # Each site has the intercept with which the mean probability of its rows is the frequency of
     # class 1. The variance of these, less that of their errors by noise and by the sampling of
     # rows, is that of sites (Hedges and Olkin, 1985).
@@ -329,10 +330,10 @@ def _intercept_sd(sites, intercept, weights):
 
 
 def calibrated_intercept(distance, variance, frequency):
-    """Return the intercept with which the mean probability of class 1 is its frequency.
+    """Return the intercept for which the mean probability of class 1 is its frequency.
 
-    Over normal log-odds, of this variance in each class and of mean zero over all rows, whose
-    means lie this distance apart.
+    Log-odds are normal in each class, with this variance and with means this distance apart. Their
+    mean over all rows is zero.
     """
     frequency = float(np.clip(frequency, NEGLIGIBLE, 1 - NEGLIGIBLE))
     means = np.array([-frequency * distance, (1 - frequency) * distance])

@@ -148,9 +148,8 @@ class LinearScores(Part):
             return None
         best = np.unravel_index(areas.argmax(), areas.shape)
         return (
-            "This release may separate the classes no better than a guess: its expected AUC is "
-            f"{areas[best]:.2f}, and with a probability of 80 % between 0.5 and "
-            f"{interval[1][best]:.2f}."
+            "This release may separate the classes no better than chance: its expected AUC is "
+            f"{areas[best]:.2f} (80% likely: 0.5 to {interval[1][best]:.2f}), and 0.5 is chance."
         )
 
     def check(self, name: str, release: Any) -> None:
@@ -178,7 +177,7 @@ class LinearScores(Part):
         texts = [f"{area:.2f}" for area in areas]
         if self.d_prime_sds is not None:
             ends = zip(texts, low, high, strict=True)
-            texts = [f"{text} (80 %: {a:.2f} to {b:.2f})" for text, a, b in ends]
+            texts = [f"{text} (80% likely: {a:.2f} to {b:.2f})" for text, a, b in ends]
         if not self.tells_classes_apart:
             text = "0.5, as for guesses: noise leaves no difference between classes"
         elif len(areas) == 1:
@@ -195,7 +194,7 @@ class LinearScores(Part):
                 f"{np.median(areas):.2f} for the median pair of classes, {texts[least]} for "
                 f"{worst}, the lowest"
             )
-        return [f"expected AUC on rows like these (0.5: a guess): {text}"]
+        return [f"expected AUC on rows like these (chance: 0.5): {text}"]
 
 
 def restrict_linear(linear, moments, columns):

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from skdp.privacy import below_sum
 from skdp.tabular import Schema
 from skdp.utils._warnings import warn
 
@@ -182,7 +183,9 @@ def _bounds(release):
 def merged_guarantee(guarantees, disjoint):
     """Return the guarantee of merged releases, see :meth:`Release.merge`."""
     if not disjoint or len(guarantees) == 1:
-        return sum(guarantees[1:], start=guarantees[0])
+        total = sum(guarantees[1:], start=guarantees[0])
+        why = below_sum(total, guarantees)
+        return replace(total, mechanism=f"{total.mechanism} ({why})") if why else total
     for name in ("unit", "relation"):
         if len({getattr(guarantee, name) for guarantee in guarantees}) > 1:
             raise ValueError(f"Guarantees of another {name} are about different neighbors.")

@@ -55,12 +55,12 @@ class Mixtures(Part):
         Class of each mixture component, in ascending order.
 
     weights : ndarray of shape (n_components,)
-        Of the components; those of a class add up to 1.
+        Weights of the components; they add up to 1 within a class.
 
     means : ndarray of shape (n_components, n_directions)
 
     covariances : ndarray of shape (n_components, n_directions, n_directions)
-        Of rows without noise.
+        Covariances of rows, corrected for the noise.
 
     Examples
     --------
@@ -88,15 +88,15 @@ class Mixtures(Part):
     def of_moments(cls, moments: Moments, subspace: Any) -> Self:
         """Return a normal distribution for each class, by empirical Bayes.
 
-        For the remaining columns of noisy rows of tables they do better than marginals of
-        mixtures of all columns; for images slightly worse.
+        On some columns of noisy rows of tables, this does better than marginals of mixtures of all
+        columns; on images, slightly worse.
 
         Parameters
         ----------
         moments : Moments
 
         subspace : Subspace
-            Of their columns, and centered at the mean of all rows as they are.
+            Directions in the columns of the moments, centered at the mean of all rows.
 
         Returns
         -------
@@ -121,16 +121,16 @@ class Mixtures(Part):
         noise: np.ndarray,
         random_state: np.random.RandomState,
     ) -> Self:
-        """Estimate from noisy rows by expectation maximization; their noise is latent too.
+        """Estimate from noisy rows by expectation maximization, with their noise as latent.
 
         Rows are z = x + n, with x ~ N(m, S) of an unknown component and n ~ N(0, V) for the
         noise. Given the component, x is expected at m + Gᵀ(z − m) with covariance S − SG, where
         G = (S + V)⁻¹S. This is "extreme deconvolution": Bovy, Hogg and Roweis (2011),
         equations (16) and (17).
 
-        A class has one component for every 2·n_directions of its rows, at most ten.
-        Covariances are shrunk towards the average one of their class, and these towards that
-        of all classes, with the weight of n_directions/2 rows.
+        A class gets one component for every 2·n_directions of its rows, at most ten. Covariances
+        are shrunk towards the average of their class, and this average towards the average of all
+        classes, with the weight of n_directions/2 rows.
 
         Parameters
         ----------
@@ -177,13 +177,13 @@ class Mixtures(Part):
         return sizes, means, covariances
 
     def adapt(self, Z: np.ndarray, effective_sizes: np.ndarray, noise: np.ndarray) -> "Mixtures":
-        """Return the mixtures of these rows and of the noisy ones behind this object.
+        """Return mixtures that these unlabeled rows have updated.
 
-        Few steps of expectation maximization on rows without labels. Besides the n rows that
-        a component with covariance S gets here, it stands for n′ noisy ones. If it were known
-        which they are, they would tell its mean with precision n′(S + V)⁻¹, these with nS⁻¹; and
-        with G = (S + V)⁻¹S, their effective sample size would be n′ tr(G²)/d for its covariance.
-        For its frequency they count as n′ tr(G)/d, a rule of thumb.
+        A few steps of expectation maximization. A component with covariance S already summarizes
+        n′ noisy rows, and gets n more here. Given their components, the noisy rows determine its
+        mean with precision n′(S + V)⁻¹, the new ones with nS⁻¹. With G = (S + V)⁻¹S, the noisy
+        rows count as n′ tr(G²)/d rows for its covariance and, by a rule of thumb, as n′ tr(G)/d
+        for its frequency.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class Mixtures(Part):
             Rows without noise.
 
         effective_sizes : ndarray of shape (n_classes,)
-            Noisy rows of each class that this object was learned from.
+            Number of noisy rows of each class that the mixtures were learned from.
 
         noise : ndarray of shape (n_directions,)
             Variances of their noise.
@@ -224,7 +224,7 @@ class Mixtures(Part):
         return replace(adapted, weights=adapted.weights / totals[self.class_indices])
 
     def select(self, class_indices: Sequence[int] | np.ndarray) -> "Mixtures":
-        """Return the mixtures of some of the classes, numbered anew."""
+        """Return the mixtures of some of the classes, renumbered from 0."""
         members = [np.flatnonzero(self.class_indices == c) for c in class_indices]
         new = np.repeat(np.arange(len(members)), [len(numbers) for numbers in members])
         chosen = np.concatenate(members)
@@ -254,7 +254,7 @@ class Mixtures(Part):
             Rows.
 
         noise : ndarray of shape (n_directions,)
-            Variances of their noise; 0 without.
+            Variances of the noise in the rows; 0 for rows without noise.
         """
         logs = self._component_likelihoods(Z, noise)
         classes = range(self.class_indices.max() + 1)
@@ -276,10 +276,10 @@ class Mixtures(Part):
         return self.log_likelihood(Z, np.zeros(Z.shape[1])) + np.log(frequencies)
 
     def denoise(self, Z: np.ndarray, labels: np.ndarray, noise: np.ndarray) -> np.ndarray:
-        """Return the expectations of noisy rows of known class without their noise.
+        """Return the expected noiseless rows, given noisy rows and their classes.
 
-        The sum of m + S(S + V)⁻¹(z − m) over the components of the class, each by its
-        responsibility.
+        The sum of m + S(S + V)⁻¹(z − m) over the components of the class, weighted by
+        responsibilities.
 
         Parameters
         ----------
@@ -309,7 +309,7 @@ class Mixtures(Part):
         return denoised
 
     def sample(self, n: int, random_state: np.random.RandomState) -> np.ndarray:
-        """Return rows without noise of the only class of these mixtures."""
+        """Draw noiseless rows; these mixtures must have a single class."""
         which = random_state.choice(len(self.weights), n, p=self.weights)
         codes = np.empty((n, self.means.shape[1]))
         for k in np.unique(which):
@@ -336,11 +336,11 @@ class Mixtures(Part):
         r"""Return the mixtures of some of the columns, in the subspace of these.
 
         With directions V of all columns, rows of a component of class c are
-        :math:`x = m + V^T u + (I - V^T V)(x - m)`, u normal as the mixture has it, and what V
-        leaves out with the mean of the class and the covariance within classes of the moments. Of
-        the columns S that remain, the subspace is that of their own leading principal directions
-        Q, see :meth:`Subspace.restrict`. With :math:`E = Q (I - V^T V)_S`, a component with mean
-        a and covariance C of u has there
+        :math:`x = m + V^T u + (I - V^T V)(x - m)`, where u has the normal distribution of the
+        component, and the part outside V has the class mean and the covariance within classes of
+        the moments. The remaining columns S get the subspace of their own leading principal
+        directions Q, see :meth:`Subspace.restrict`. With :math:`E = Q (I - V^T V)_S`, a component
+        with mean a and covariance C of u has there
 
         .. math:: Q V_S^T a + E (μ_c - m) + Q (m - m_Q)_S, \qquad Q V_S^T C V_S Q^T + E W E^T
 
@@ -368,7 +368,7 @@ class Mixtures(Part):
         return Mixtures(class_indices, self.weights, means, np.stack(covariances))
 
     def contents(self) -> str:
-        """Return what these are, in a few words."""
+        """Describe the mixtures in a few words."""
         n = len(self.weights)
         return f"{n} normal distributions in {self.means.shape[1]} principal directions"
 
@@ -397,7 +397,7 @@ def _start(rows, noise, random_state):
 
 
 def _shrunk(covariances, sizes, class_indices, noise):
-    """Return covariances of the components shrunk to their class, and those to all classes."""
+    """Return covariances shrunk towards their class, and of classes towards all classes."""
     d = covariances.shape[1]
     prior_size, common = _PRIOR_ROWS * d, _average(covariances, sizes)
     shrunk = np.empty_like(covariances)
@@ -424,7 +424,7 @@ def _variance_floor(noise, n):
 
 
 def _floored(S, floor):
-    """Return S, with at least the variances ``floor`` in all directions."""
+    """Return S with no variance below ``floor`` in any direction."""
     units = np.sqrt(np.outer(floor, floor))
     values, vectors = np.linalg.eigh(S / units)
     least = max(1.0, _PRECISION * values[-1])
@@ -452,7 +452,7 @@ def power_prior(values, noise, shape):
 
 
 def flat_prior(values, noise):
-    """Return the one variance a ≤ 1 of such values: :func:`power_prior` with g = 0."""
+    """Return one common variance a ≤ 1 of such values: :func:`power_prior` with g = 0."""
 
     def loss(log_scale):
         variance = np.exp(log_scale) + noise
@@ -526,8 +526,8 @@ class ClassModel:
         variance; entries of the covariances are N(W, b), W being the total covariance less
         that of the means. a, g and b maximize the marginal likelihood given the noise, of
         which N rows of a class leave (1 + v)/N in a mean and (W_ii + v_i)(W_jj + v_j)/N
-        in a covariance, twice that on the diagonal; so much noise means no difference. Noise
-        of the moments themselves comes on top of that.
+        in a covariance, twice that on the diagonal: smaller differences are sampling noise. The
+        noise of the moments is added.
 
         Parameters
         ----------
@@ -591,7 +591,7 @@ class ClassModel:
 
 
 def _credible_means(moments, directions):
-    """Return class means in few directions, shrunk towards that of all rows by their noise."""
+    """Return class means in few directions, shrunk by their noise to the mean of all rows."""
     noise, _ = moments.project_noise(directions)
     means, center = moments.means @ directions.T, moments.mean @ directions.T
     return shrunk_vectors(means, center, noise.sum(axis=1))

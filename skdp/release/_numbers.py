@@ -21,9 +21,9 @@ HALF_WIDTH = float(norm.ppf((1 + INTERVAL) / 2))
 
 # Advice to the owner of a release that may predict nothing.
 NUMBER_ADVICE = (
-    "Check that the outcome and the columns are in the units of their bounds; if they are, there "
-    "are too few rows for this epsilon, or the columns say nothing of the outcome. Merged with "
-    "others, such a release may still add a little."
+    "Check that the outcome and the columns are in the units of their bounds. If so, there are "
+    "too few rows for this epsilon, or the columns do not predict the outcome. Merged with "
+    "others, such a release may still help a little."
 )
 
 
@@ -72,7 +72,7 @@ class NumberPrediction(ClassPrediction):
             return None
         return (
             "This release may predict the outcome no better than its mean does: its expected R² "
-            f"is {r2:.2f}, and with a probability of 80 % between 0 and {high:.2f}."
+            f"is {r2:.2f} (80% likely: 0 to {high:.2f}), and 0 is the mean."
         )
 
     def sample(self, release: Any, rows: np.ndarray, random_state: Any) -> np.ndarray:

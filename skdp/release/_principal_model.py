@@ -107,7 +107,7 @@ class PrincipalModel(Model):
         return type(self)(moments, linear, subspace, mixtures, self.confidence)
 
     def _restricted_mixtures(self, columns):
-        """Return subspace and mixtures of some of the columns, where there are any."""
+        """Return subspace and mixtures of some of the columns, if the model has mixtures."""
         subspace, mixtures = self.subspace, self.mixtures
         if subspace is None:
             return None, None

@@ -100,7 +100,7 @@ class Release:
     >>> source.fit(heart.data, heart.target).release_.save("hospitals.skdp")
     >>> release = Release.load("hospitals.skdp")
     >>> release
-    Release(2 classes, 34 features, (8, 1e-05)-DP per labeled record, add/remove)
+    Release(2 classes, 34 features, epsilon 8, delta 1e-05 per labeled record, add/remove)
     >>> release.guarantee.epsilon, release.guarantee.unit
     (8.0, 'labeled record')
     """
@@ -349,7 +349,7 @@ class Release:
         r"""Return readable text: what the release contains and what it guarantees.
 
         >>> print("\n".join(release.summary().splitlines()[:3]))
-        Release(2 classes, 34 features, (8, 1e-05)-DP per labeled record, add/remove)
+        Release(2 classes, 34 features, epsilon 8, delta 1e-05 per labeled record, add/remove)
         <BLANKLINE>
         What is in the file
         """
@@ -367,7 +367,7 @@ class Release:
         release has an ``encoder``, otherwise ``feature_names``, in the new order.
 
         >>> release.restrict(["cp", "age"])
-        Release(2 classes, 6 features, (8, 1e-05)-DP per labeled record, add/remove)
+        Release(2 classes, 6 features, epsilon 8, delta 1e-05 per labeled record, add/remove)
         """
         columns, changes = chosen_columns(self, names)
         if np.array_equal(columns, np.arange(self.n_features)):
@@ -450,8 +450,7 @@ class Release:
         added = ", add/remove" if self.guarantee.relation == "add/remove" else ""
         return (
             f"Release({self.outcome.about}, {self.n_features} features, "
-            f"({self.guarantee.epsilon:g}, {self.guarantee.delta:g})-DP "
-            f"per {self.guarantee.unit}{added})"
+            f"{self.guarantee.amount}{added})"
         )
 
     def _repr_html_(self):

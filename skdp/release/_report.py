@@ -281,7 +281,7 @@ def _numbers(release):
     both = release.record_guarantee
     if both is not None and both is not guarantee:
         lines[("a row with its label", both)] = None
-    names = ["what", "ε", "δ", "right at even odds", "right at 1 in 100", "unit", "neighbors"]
+    names = ["what", "ε", "δ", "guess right", "pick right", "unit", "neighbors"]
     rows = [
         (
             *(what, stated.epsilon, stated.delta),
@@ -291,11 +291,11 @@ def _numbers(release):
         for what, stated in lines
     ]
     return (
-        f"{grid(names, rows)}<p class='note'>Upper bounds, for somebody who knows all else: how "
-        "often a guess which of two neighbors was used is right, both being equally likely (50% "
-        "without the file); and how many are named rightly by whoever names as many as there are, "
-        "where that is 1 in 100 (1% without the file). They are those of the mechanism's noise, "
-        "or of ε and δ alone where nothing else is known of it.</p>"
+        f"{grid(names, rows)}<p class='note'>For an attacker who knows everything else, at most: "
+        "“guess right”, how often a guess between two equally likely answers is right (50% "
+        "without the file); “pick right”, how many of the picks are right if the attacker "
+        "picks 1 case in 100 and 1 in 100 is true (1% without the file). They follow from the "
+        "noise, or from ε and δ alone if the noise is unknown.</p>"
     )
 
 
@@ -343,7 +343,7 @@ def _budget(release, ledger):
         charge = f"What this release guarantees is what {entries} charged."
     else:
         charge = (
-            "No entry has the guarantee of this release: it was charged to another account, to "
+            "No entry has the guarantee of this release: it was charged to another ledger, to "
             "none, or in several parts."
         )
     limits = [

@@ -70,7 +70,7 @@ def scores_of_several_classes(population, basis, shrinkage):
 
 @dataclass(frozen=True)
 class _Simulation:
-    """Simulated scores, but for the intercepts, and what they were drawn from.
+    """Simulated scores without intercepts, and the distributions they were drawn from.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class _Simulation:
         Scores of the posterior means of the classes.
 
     uncertainty : ndarray of shape (n_classes, n_scores, n_scores)
-        For each class, the posterior covariance of these.
+        For each class, the posterior covariance of its center.
 
     within : ndarray of shape (n_classes, n_scores, n_scores)
         For each class, the covariance of the scores of its rows.
@@ -93,9 +93,9 @@ class _Simulation:
     within: np.ndarray
 
     def separations(self, matrix):
-        """Return means, standard deviations and variances as of :class:`ScoredClasses`.
+        """Return the means, standard deviations and variances of :class:`ScoredClasses`.
 
-        Of scores that a matrix is applied to.
+        They are of scores that a matrix is applied to.
         """
         means, squares, variances = np.zeros((3, len(matrix), len(matrix)))
         for c, row in enumerate(matrix):
@@ -109,7 +109,7 @@ class _Simulation:
 
 
 def _posterior_of_classes(population):
-    """Return weights of each class, its distance from all rows, and the covariance of that."""
+    """Return for each class its weights, its difference from all rows, and its covariance."""
     by_class = [
         mean_posterior(
             difference_posteriors(
@@ -154,9 +154,9 @@ def _simulate(population, basis, shrinkage, coefficients, offsets, uncertainty):
 
 
 def _rescaling(simulated, wanted):
-    """Return what rows of one covariance are multiplied by to have another one.
+    """Return the matrix that gives rows of one covariance another covariance.
 
-    In no direction does the variance become less than a share of what it was.
+    No direction loses more than a fixed share of its variance.
     """
     values, vectors = np.linalg.eigh((simulated + simulated.T) / 2)
     some = values > NEGLIGIBLE * max(values[-1], TINY)  # none is along the sum of the classes
@@ -168,7 +168,7 @@ def _rescaling(simulated, wanted):
 
 
 def _root(covariance):
-    """Return what makes rows of a covariance of rows of standard normal numbers."""
+    """Return the matrix that gives standard normal rows this covariance."""
     values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
     return np.sqrt(np.maximum(values, 0))[:, None] * vectors.T
 
@@ -176,7 +176,7 @@ def _root(covariance):
 def _softmax_map(scores, frequencies):
     """Return the matrix T I + D and the intercepts b of a softmax regression on scores.
 
-    Of very many classes D is zero.
+    With very many classes, D is zero.
     """
     K = len(scores)
     sizes = [len(s) for s in scores]
@@ -214,10 +214,10 @@ def _softmax_map(scores, frequencies):
 class RowSimulator:
     """Sampler of encoded rows of a class with given correlations of its columns.
 
-    Columns follow from correlated normal numbers (a Gaussian copula). One of two values is the
-    higher where its number is among the highest, as often as the mean of the class says. A numeric
-    column has a beta distribution times the linear combination of its basis functions that gives
-    these the means of the class.
+    Each column is a function of one of several correlated normal numbers (a Gaussian copula). A
+    column of two values takes the higher one if its normal number exceeds a threshold that fits
+    the mean of the class. A numeric column has a beta density times the linear combination of its
+    basis functions that gives these the means of the class.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ class RowSimulator:
 
 
 def _tilted(values, density, mean):
-    """Return a density times what is linear in some functions and gives these their means."""
+    """Return a density times a linear combination of functions that gives these their means."""
     expected = density @ values
     centered = values - expected
     covariance = (centered.T * density) @ centered

@@ -124,10 +124,10 @@ def trade_off(guarantee, noun=None):
         which = f"which of two versions of {noun} is in the data"
         rare = "the first of the two is in the data"
     return (
-        f"An attacker who knows everything else guesses {which}. If both answers are equally "
-        "likely, the guess is right in 50% of cases without the file, and in at most "
+        f"Suppose that an attacker knows everything else and guesses {which}. If both answers are "
+        "equally likely, the guess is right in 50% of cases without the file, and in at most "
         f"{_percent(guarantee.best_guess())} with it. If {rare} in only 1 of 100 cases, and the "
-        "attacker names 1 in 100, then 1% of those named are correct without the file, and at "
+        "attacker picks 1 case in 100, then 1% of the picks are right without the file, and at "
         f"most {_percent(guarantee.precision_at(RARE))} with it. {_bits(guarantee, noun)}"
     )
 
@@ -167,7 +167,9 @@ def _how_well(guarantee):
     if guarantee.epsilon == inf:
         return "Not at all: epsilon is infinite, so no noise was added."
     slack = f", delta = {guarantee.delta:g}" if guarantee.delta else ""
-    return f"epsilon = {guarantee.epsilon:g}{slack}. {trade_off(guarantee)}"
+    _, sign, why = guarantee.mechanism.partition(" (less than ")  # of merged releases
+    note = f"{sign}{why}"
+    return f"epsilon = {guarantee.epsilon:g}{slack}{note}. {trade_off(guarantee)}"
 
 
 def _replaced(guarantee):

@@ -124,7 +124,7 @@ def time_table(times, figures):
 def time_lines(table):
     """Return the lines of a summary about a table of times."""
     lines = []
-    names = {"auc": "AUC", "brier_score": "Brier score", "event": "event"}
+    names = {"auc": "AUC", "brier_score": "Brier score", "event": "had the event"}
     for line in table.to_dict("records"):
         figures = [
             f"{said} {line[k]:.3f} ({line[f'{k}_low']:.3f} to {line[f'{k}_high']:.3f})"
@@ -136,7 +136,7 @@ def time_lines(table):
         figures.append(f"predicted {line['predicted']:.3f}")
         if isnan(line["event"]):
             figures = ["n/a: too few rows are left"]
-        figures.append(f"about {line['followed']:,.0f} followed")
+        figures.append(f"about {line['followed']:,.0f} still followed")
         lines.append(f"  {'by ' + format(line['time'], 'g'):<17}  {', '.join(figures)}")
     return lines
 

@@ -133,7 +133,7 @@ class TimePrediction(ClassPrediction):
             return wrong
         return (
             "This release may order times no better than chance: its expected concordance is "
-            f"{c:.2f}, and with a probability of 80 % between 0.50 and {high:.2f}."
+            f"{c:.2f} (80% likely: 0.5 to {high:.2f}), and 0.5 is chance."
         )
 
     def sample(self, release: Any, rows: np.ndarray, random_state: Any) -> np.ndarray:
@@ -183,8 +183,8 @@ class TimePrediction(ClassPrediction):
         lines = [
             f"{release.guarantee.counted} (noisy; may be shown): {round(exits.n_rows):,}; with "
             f"the event by time {end:g}: {left:.0%}",
-            f"expected concordance on rows like these (.5: chance): {c:.2f} (80 %: {low:.2f} to "
-            f"{high:.2f}); {few}from about {round(exits.n_events):,} events",
+            f"expected concordance on rows like these (chance: 0.5): {c:.2f} (80% likely: "
+            f"{low:.2f} to {high:.2f}); {few}from about {round(exits.n_events):,} events",
         ]
         if (competing := self.model.statistics.sums.competing) is not None:
             lines.append(

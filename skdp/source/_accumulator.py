@@ -74,7 +74,7 @@ class StatisticsAccumulator:
     ...     chunk = slice(start, start + 100)
     ...     accumulator.add(X[chunk], y[chunk])
     >>> source.fit_accumulated(accumulator).release_
-    Release(2 classes, 2 features, (8, 1e-05)-DP per labeled record, add/remove)
+    Release(2 classes, 2 features, epsilon 8, delta 1e-05 per labeled record, add/remove)
     """
 
     def __init__(self, plan: SummationPlan) -> None:

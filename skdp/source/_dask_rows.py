@@ -1,6 +1,6 @@
 """Private rows in collections of Dask.
 
-They are summed where their chunks are, each chunk once, or brought here one chunk after another.
+Chunks are summed by the workers that hold them, each once, or fetched one after another.
 """
 
 import sys
@@ -65,7 +65,7 @@ def _aligned_blocks(X, y, groups):
 
 
 def _sum_of_chunks(plan, parts):
-    """Return the one node of Dask on which the sums of all chunks depend, as a tree."""
+    """Return the Dask node that adds the sums of all chunks, as a tree."""
     # A single graph for all of it: delayed objects would merge theirs for each chunk, which takes
     # time with the square of their number.
     from dask.delayed import Delayed
@@ -136,5 +136,5 @@ def _add(parts):
 
 
 def _parts(sums):
-    """Return the arrays of exact sums, which themselves refuse to leave a process."""
+    """Return the arrays of exact sums; :class:`ExactSums` itself refuses to leave a process."""
     return [getattr(sums, field.name) for field in fields(ExactSums)]

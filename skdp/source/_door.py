@@ -183,9 +183,9 @@ def refuse_measurements(y, where):
         what = "numbers" if number else "values, about as many as rows"
         raise ValueError(
             f"The 'y' parameter of {where}.fit holds more than {_MOST_CLASSES} different {what}: "
-            "a measurement, an amount, or names, rather than classes. Turn a measurement into "
-            "classes by public limits, as numpy.digitize(y, [100, 1000]) does; if these are "
-            "classes, list them in the 'classes' parameter or the schema."
+            "a measurement, an amount, or names, rather than classes. Group a measurement by "
+            "public limits, as numpy.digitize(y, [100, 1000]) does. If these are classes, list "
+            "them in 'classes' or the schema."
         )
 
 
@@ -217,9 +217,8 @@ def read_persons(groups, n_samples, where):
     if not _are_ids(persons):
         raise ValueError(
             f"The 'groups' parameter of {where} must hold whole numbers only, or text only. "
-            "Convert IDs to text or whole numbers, the same way in all chunks. IDs that are "
-            "missing in some rows make pandas read whole numbers as floats: leave such rows out, "
-            "or read the column as text."
+            "Convert IDs alike in all chunks. If IDs are missing in some rows, pandas reads whole "
+            "numbers as floats: leave such rows out, or read the column as text."
         )
     persons = person_ids(persons)
     if pd.isna(persons).any():

@@ -241,12 +241,12 @@ _SUMMED = ("counts", "sums", "second", "squares")
 class ExactSums:
     """Sums without noise: **private**, they must stay with the owner of the rows.
 
-    An outcome that is a number between two bounds is coded as two classes, its ends: a row counts
-    in both, by how near it is to each.
+    A numeric outcome is coded as two pseudo-classes, its bounds: each row is split between them by
+    its distance from each.
 
     One row adds at most ``ROW`` to the counts, a vector of norm 2^16 to the sums of its class and
-    a matrix of norm 4^16 to the second moment; so do all rows of one person together, where rows
-    are weighted. Sums of two sets of rows can be added.
+    a matrix of norm 4^16 to the second moment; if rows are weighted, so do all rows of one person
+    together. Sums of two sets of rows can be added.
 
     Attributes
     ----------
@@ -350,7 +350,7 @@ class ExactSums:
 
 
 def refuse_shared_persons(some, others):
-    """Raise ValueError where a person is in both sets."""
+    """Raise ValueError if a person is in both sets."""
     if not some.isdisjoint(others):
         raise ValueError(
             "The 'groups' parameter names people who have rows in several chunks, so that what "
@@ -360,9 +360,9 @@ def refuse_shared_persons(some, others):
 
 
 def divided(Q, sizes):
-    """Return rows for sums, and counts in steps of ``ROW``, each divided, towards zero.
+    """Return rows and counts for sums, divided by the rows of the person, towards zero.
 
-    Of k rows of norm 1, those divided by k add up to a norm of at most 1.
+    The k rows of a person, each of norm 1 and divided by k, add up to a norm of at most 1.
     """
     if sizes is None:
         return Q, np.full(len(Q), float(ROW))

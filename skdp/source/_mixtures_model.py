@@ -136,7 +136,7 @@ def _units(whitened, subspace):
 def _log_densities(mixtures):
     """Return a function of each component and integer codes: log-densities, up to a constant.
 
-    They depend on a row alone, bit for bit: see :class:`IntegerMap`.
+    Each depends on its own row only, to the last bit: see :class:`IntegerMap`.
     """
     maps, constants = [], []
     for weight, m, S in zip(mixtures.weights, mixtures.means, mixtures.covariances, strict=True):
@@ -293,7 +293,7 @@ def noisy_statistics(whitened, groups, n_groups, queries, name, *, with_second_m
 
 
 def pooled_covariances(covariances, counts, deviation):
-    """Return covariances shrunk towards their average, as far as noise explains differences."""
+    """Return covariances shrunk towards their average as far as noise explains differences."""
     K, d = covariances.shape[:2]
     pooled = np.tensordot(counts / counts.sum(), covariances, 1)
     noise = np.sqrt(K) * deviation / counts.sum() * np.sqrt(2 * d)
@@ -306,7 +306,7 @@ def pooled_covariances(covariances, counts, deviation):
 
 
 def relative_noise(base, deviation):
-    """Return the expected squared norm of noise where ``base`` is made the unit matrix."""
+    """Return the expected squared norm of the noise after whitening by ``base``."""
     # For a symmetric E with deviation s on the diagonal and s/√2 off it, that of AEA with A =
     # base^−½ is s²/2 · ((tr base⁻¹)² + tr base⁻²).
     inverses = 1 / np.linalg.eigvalsh(base)

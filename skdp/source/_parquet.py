@@ -11,7 +11,7 @@ from skdp.utils._validation import listed
 
 
 def parquet_batches(columns, path, labels, group, batch_size):
-    """Yield tables of private rows, a column or table of their labels, and IDs, of whole people.
+    """Yield batches of private rows, labels and IDs; a person's rows stay in one batch.
 
     Each file is read with its own types: the meaning of a cell depends on no other file.
     """
@@ -59,7 +59,7 @@ def _fragments(path, names):
 
 
 def _tables(fragments, names, batch_size):
-    """Yield rows of the files, with columns for the names of folders, as their readers do."""
+    """Yield rows of the files, with columns for the names of folders, as Parquet readers do."""
     import pyarrow as pa
     from pyarrow.parquet import ParquetFile
 
@@ -79,7 +79,7 @@ def _tables(fragments, names, batch_size):
 
 
 def _whole_persons(tables, group):
-    """Yield the rows of the tables, those of the last person of each with the next one."""
+    """Yield the tables, with the rows of the last person of each moved to the next."""
     import pyarrow as pa
 
     held = None
@@ -100,7 +100,7 @@ def _whole_persons(tables, group):
 
 @contextmanager
 def _files_that_can_be_read(path):
-    """Raise ValueError in place of any error except a missing file."""
+    """Turn any error except a missing file into a ValueError."""
     try:
         yield
     except FileNotFoundError:

@@ -172,14 +172,18 @@ class ReleasePlan:
         table, lines = self.table.assign(worth=self.is_worth_it), []
         for (effects, n_rows), part in table.groupby(["effects", "n_rows"], sort=False):
             without = part[f"{figure}_without_noise"].iloc[0]
-            lines.append(f"{effects}: {name} without noise {without:.2f}, with {n_rows:,} rows")
+            assumed = effects if effects[-1].isdigit() else f"{effects} effects"
+            lines.append(
+                f"assuming {assumed}, {n_rows:,} rows: {name} {without:.2f} without noise"
+            )
             if "log_loss" in part:
-                lines[-1] += f"; log loss of frequencies {part['base_log_loss'].iloc[0]:.3f}"
+                base = part["base_log_loss"].iloc[0]
+                lines[-1] += f"; log loss of the frequencies alone {base:.3f}"
             lines += [_line(line, self._kind) for line in part.to_dict("records")]
         groups = "by class" if figure == "auc" else "of all rows"
         legend = (
-            f"{name} +- its standard deviation over simulated tables and noise; means (of the "
-            f"range) and shares {groups} +- half of a 95 % interval (50 %: nothing is known)"
+            f"{name} +- its standard deviation over simulated tables and noise; means (in % of "
+            f"the range) and shares {groups} +- half of a 95% interval (50%: nothing is known)"
         )
         return "\n".join(lines + wrap(legend, text_width(80)))
 
@@ -222,7 +226,7 @@ def _line(line, kind):
     for what in ("mean", "share"):
         if isfinite(line[f"{what}_error"]):
             error = 100 * line[f"{what}_error"]
-            parts.append(f"{what}s +- {error:.{int(error < 9.95)}f} %")
+            parts.append(f"{what}s +- {error:.{int(error < 9.95)}f}%")
     no_worth = f"\n    not worth it: no better than {kind.known}"
     return "  ".join(parts) + ("" if line["worth"] else no_worth)
 
@@ -467,8 +471,8 @@ def _checked_spread(schema, class_prior, outcome_interval, event_share):
         )
     if given[needed] is None:
         raise ValueError(
-            f"The {needed!r} parameter of plan_release is missing, on which it depends what a "
-            f"release is worth. Pass {what}, a public guess."
+            f"The {needed!r} parameter of plan_release is missing, and accuracy depends on it. "
+            f"Pass {what}, a public guess."
         )
     return checked(schema, given[needed])
 

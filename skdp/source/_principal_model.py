@@ -100,7 +100,8 @@ class PrincipalDirectionsModel(StatisticsModel):
     def _learn(self, whitened, subspace, moments, queries):
         """Return the model that is learned in the principal directions, and its scores.
 
-        The latter is a function of integer codes, of each row alone to the last bit.
+        The scores are a function of integer codes; each depends on its own row only, to the last
+        bit.
         """
 
 
@@ -258,7 +259,7 @@ def norm_histogram(squared_norms, weights, edges):
 
 
 def noisy_radius(histogram, edges, quantile, queries, name):
-    """Return the norm below which about a fraction of the rows is; spends the share ``name``."""
+    """Return a noisy quantile of the norms of rows; spends the share ``name``."""
     noisy = queries.add(name, histogram, WEIGHT_GRID)
     below = np.cumsum(noisy)
     enough = below >= quantile * below[-1]

@@ -76,7 +76,7 @@ class PrivateBounds:
     >>> print(PrivateBounds(schema, guarantee, 12.0, ()).summary())
     Schema(1 numeric column, 0 of categories; 1 encoded; classes not listed)
       'age': numeric, 20 to 90; noisy
-    Counts had noise of standard deviation 12 rows; (0.5, 0)-DP per element.
+    Counts had noise of standard deviation 12 rows; epsilon 0.5 per element.
     """
 
     schema: Schema | None
@@ -100,10 +100,7 @@ class PrivateBounds:
             if self.deviation
             else "nothing at all"
         )
-        lines.append(
-            f"Counts had noise of standard deviation {noise}; ({self.guarantee.epsilon:g}, "
-            f"{self.guarantee.delta:g})-DP per {self.guarantee.unit}."
-        )
+        lines.append(f"Counts had noise of standard deviation {noise}; {self.guarantee.amount}.")
         return "\n".join(lines)
 
 

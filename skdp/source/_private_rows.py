@@ -77,7 +77,7 @@ class PublicColumns:
         float32 or float64.
 
     schema : Schema or None
-        By which a table was encoded.
+        The schema that encoded the table.
     """
 
     sizes: np.ndarray
@@ -229,7 +229,7 @@ class SummationPlan:
     def gather(self, X: Any, y: Any, groups: Any) -> Any:
         """Return :class:`PrivateRows` of Dask collections, from a temporary file without a name.
 
-        So all rows have been read before anything is charged, and memory holds one chunk.
+        All rows are thus read before anything is charged, with one chunk in memory.
         """
         check_unit(groups, self.by_group)
         dtype, codes, persons = self.columns.dtype, [], []
@@ -350,7 +350,7 @@ class PrivateRows:
 
 
 def _people(groups):
-    """Return the number of rows of each row's person, and the people; nothing without groups."""
+    """Return for each row its person's number of rows, and the people; nothing without groups."""
     if groups is None:
         return {}
     sizes, persons = group_sizes(groups)
@@ -458,7 +458,7 @@ def chosen_outcome(source, schema):
 
 
 def _warn_of_cost(n):
-    """Say what sums of products of very many columns will cost, before they start."""
+    """Warn of the cost of sums of products of very many columns before they start."""
     # For each product 53 bytes, for each triple 4e-10 seconds (measured with 6,000 columns:
     # 1.9 GB, 85 s), which are minutes beyond 5,000.
     if n > 5000:

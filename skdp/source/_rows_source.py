@@ -221,7 +221,7 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
     >>> source = DPSource(epsilon=8.0, bounds=(0, 1), n_layers=1, random_state=0)
     >>> source = source.fit(X, y)
     >>> source.release_
-    Release(10 classes, 64 features, (8, 0)-DP per element)
+    Release(10 classes, 64 features, epsilon 8 per element)
     >>> source.guarantee_.epsilon, source.guarantee_.unit
     (8.0, 'element')
     >>> source.release_.save("digits.skdp")

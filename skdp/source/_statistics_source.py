@@ -177,7 +177,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
     >>> source = DPStatisticsSource(epsilon=4.0, encoder=heart.schema, model="linear")
     >>> source = source.fit(heart.data, heart.target)
     >>> source.release_
-    Release(2 classes, 34 features, (4, 1e-05)-DP per labeled record, add/remove)
+    Release(2 classes, 34 features, epsilon 4, delta 1e-05 per labeled record, add/remove)
     >>> source.guarantee_.relation
     'add/remove'
     >>> source.release_.save("hospitals.skdp")
@@ -417,7 +417,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         >>> accumulator = source.accumulator(n_features=2)
         >>> accumulator.add(X, y)
         >>> source.fit_accumulated(accumulator).release_
-        Release(2 classes, 2 features, (8, 1e-05)-DP per labeled record, add/remove)
+        Release(2 classes, 2 features, epsilon 8, delta 1e-05 per labeled record, add/remove)
         """
         forget_fit(self)
         self._validate_params()

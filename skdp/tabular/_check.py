@@ -564,8 +564,8 @@ def _exit_findings(frame, outcome, name, time):
     if (start := start_of(frame, outcome.time)) is not None:
         text = (
             f"This is a start/stop table: rows begin, by {start!r:.100}, where the row before "
-            "ended, as of people with several rows. Each would count as followed from 0: keep one "
-            "row per person, with the first values of the columns and the last time and event."
+            "ended. Each would count as followed from 0. Keep one row per person, with the first "
+            "values of the columns and the last time and event."
         )
         findings.append(TableFinding(None, "people", text, True))
     competing = (outcome.codes(*cells) >= outcome.n_cells).sum() if outcome.competing else 0

@@ -194,8 +194,8 @@ def _times(frame, event, time, horizon, event_value):
             raise ValueError(
                 f"Column {name!r} has values that are not {what}, such as "
                 f"{plain(frame[name][strange].iloc[0])!r:.50}; write events as 1 and 0, true and "
-                "false, or yes and no, or name the value of an event (event_value, on the command "
-                "line --event-value). Leave missing values empty."
+                "false, or yes and no, or name the value of an event: event_value, in commands "
+                "--event-value. Leave missing cells empty."
             )
     if event_value is not None and not (outcome.events(frame[event]) == 1).any():
         raise ValueError(

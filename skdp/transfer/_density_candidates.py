@@ -2,7 +2,7 @@
 
 Expectation maximization finds separated classes again, as of images and sensors, and unrelated
 clusters where classes overlap. A candidate thus has to agree with the release as far as this
-claims to be right. Self-training is a candidate too, see :func:`trained_source`.
+claims to be right. Self-training is a candidate too, see :func:`trained_sources`.
 """
 
 from dataclasses import dataclass
@@ -25,20 +25,16 @@ from skdp.utils._linalg import TINY
 # Smallest number of target rows per class to which mixtures are adapted: on MNIST, with 20 they
 # lose .1 points, with 900 they gain .5; rule of thumb.
 _ROWS_PER_CLASS = 100
-# Probabilities of candidates, compared with the release: of adapted class means and of
-# self-training that agrees with it. On human activity with 10 labels per class, 1, e, e² and e³
-# gain 10.7, 11.2, 11.6 and 12.1 points by class means; without labels, log loss is .2-.45 with 1,
-# at the same accuracy.
-_MEANS, _TRAINED = np.exp(2.0), np.exp(3.0)
-# Of self-training that does not agree with a calibrated release: on pixels of Fashion-MNIST with 1
-# and 3 labels per class, 3.6 and 1.3 points are lost with 1.
-_DISAGREEING = np.exp(-6.0)
+# Probability of adapted class means and of self-training, compared with the release with which
+# they agree. On human activity with 10 labels per class, 1, e, e² and e³ gain 10.7, 11.2, 11.6 and
+# 12.1 points by class means; without labels, log loss is .2-.45 with 1, at the same accuracy.
+_AGREES = np.exp(3.0)
 # Labels only scale the log-posteriors of densities, which are too sure.
 _SCALED = Beliefs((0.0,), 1.0, (1.0,), unchanged=0.0)
 # Those of self-training are of rows that it has labeled itself: a slope by 3 labels per class adds
 # .02-.09 of log loss on digits.
 _AS_IT_IS = Beliefs((), 0.0, unchanged=1.0)
-_NONE = Terms(None, 0, np.zeros(0), np.zeros(0), 1.0)
+_NONE = Terms()
 
 
 class _Adaptation:
@@ -89,14 +85,16 @@ def density_source(name, scorer, log_posteriors, probability=1.0):
     return Source(name, probability, scorer.log_posteriors, _NONE, _SCALED), log_posteriors
 
 
-def trained_source(trained, reference, calibrated):
-    """Return self-training as a source, by out-of-fold log-posteriors."""
+def trained_sources(trained, reference, calibrated):
+    """Yield self-training as a source, by out-of-fold log-posteriors.
+
+    On pixels of Fashion-MNIST with 1 and 3 labels per class, 3.6 and 1.3 points would be lost if
+    it need not agree with a calibrated release.
+    """
     model, logs = trained.model, trained.log_posteriors
-    trusted = not calibrated or agrees_with_source(np.exp(logs), reference)
-    share = _TRAINED if trusted else _DISAGREEING
-    name, predict = "self-training", model.log_posteriors
-    source = Source(name, share, predict, _NONE, _AS_IT_IS, source_weight=model.source_weight)
-    return source, logs
+    if not calibrated or agrees_with_source(np.exp(logs), reference):
+        name, predict, weight = "self-training", model.log_posteriors, model.source_weight
+        yield Source(name, _AGREES, predict, _NONE, _AS_IT_IS, source_weight=weight), logs
 
 
 def _class_means(pair, reference):
@@ -119,7 +117,7 @@ def _class_means(pair, reference):
     posteriors = np.exp(log_posteriors)
     if agrees_with_source(posteriors, reference) and errs_as_claimed(posteriors, reference):
         final = adapted(starts[best], labels) if (labels >= 0).any() else scorers[best]
-        yield density_source("adapted class means", final, log_posteriors, _MEANS)
+        yield density_source("adapted class means", final, log_posteriors, _AGREES)
 
 
 def _mixtures(pair, reference):

@@ -81,7 +81,7 @@ class Embedding:
         return cls(basis, pair.subspace.mean, center, scale)
 
     def directions(self, components):
-        """Return directions of the target, or centered rows, as those of the source."""
+        """Map directions of the target, or centered rows, to the source."""
         return components if self.basis is None else components @ self.basis
 
     def rows(self, X):

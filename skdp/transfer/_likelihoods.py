@@ -15,7 +15,7 @@ from scipy.special import gammaln, log_softmax
 from skdp.utils._linalg import TINY
 
 # Steps of Newton's method, and halvings of one, far more than it needs.
-_N_STEPS, _N_HALVINGS = 50, 30
+_N_STEPS = 50
 # Half the squared length of a step, in posterior standard deviations, at which it stops.
 _TOLERANCE = 1e-10
 
@@ -110,7 +110,7 @@ class _LaplaceLikelihood:
         for _ in range(_N_STEPS):
             step = cho_solve((L, True), slope)
             gain = float(slope @ step)
-            for _ in range(_N_HALVINGS):
+            for _ in range(_N_STEPS):
                 following = self._in_units(mean, deviations, z + step)
                 if following[0] >= objective - _TOLERANCE:
                     break

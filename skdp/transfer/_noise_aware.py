@@ -5,12 +5,12 @@ from functools import partial
 from itertools import combinations
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
 from skdp.release import Mixtures
 from skdp.transfer._class_model import ClassModel, release_sources
-from skdp.transfer._density_candidates import density_sources, trained_source
+from skdp.transfer._density_candidates import density_sources, trained_sources
+from skdp.transfer._likelihoods import SoftmaxLikelihood
 from skdp.transfer._priors_and_costs import warn_of_frequencies
 from skdp.transfer._scorers import Scorer, certainty, densities
 from skdp.transfer._self_training import (
@@ -23,24 +23,15 @@ from skdp.transfer._self_training import (
 )
 from skdp.transfer._target_model import Terms
 from skdp.utils._labels import stratified_folds
+from skdp.utils._linalg import TINY
 
 # Certainty after the first round from which self-training is used alone. Digits have .93 or more
 # with five labels per class, human activity .79; tables have .74 or less, where further training
 # is worse than a logistic regression.
 _SEPARATED = 0.75
-# Certainty below which self-training is not used. Images by their local features (Office) have .36
-# or more; rule of thumb.
-_MIN_CERTAINTY = 0.3
-# Probability that a labeled row is an outlier, which may be wrong under any scorer.
-# Without it, one confident error gave a source of 33-59% accuracy the same weight as a target of
-# 71% (human activity at ε = 0.1: 62 instead of 71%).
-_OUTLIERS = 0.1
 # Scale of the normal prior of slopes. With a weight of 1 the best class is on average e times as
 # likely as the second; a weight of 5 is as certain as a scorer can reasonably be.
 _SLOPE_SCALE = 5.0
-# Smallest weight of the last scorer, the target's own, which has information on every row; rule of
-# thumb.
-_MIN_LAST_WEIGHT = 0.1
 
 
 def _learn(task, training):
@@ -73,9 +64,10 @@ def _learn(task, training):
     used = [s for s, _ in sources[:1]] + [s for s, _ in sources if "mixtures" in s.name]
     rounds = NoiseAwareRounds(task, training, used)
     trained = training.run(rounds, task.labels, _SEPARATED)
-    if trained is None:
+    entered = list(trained_sources(trained, reference, calibrated)) if trained else []
+    if not entered:
         return model.result(task, {})
-    model = ClassModel(task, [*sources, trained_source(trained, reference, calibrated)], terms)
+    model = ClassModel(task, [*sources, *entered], terms)
     model.target_classifier = trained.model.target_classifier
     return model.result(task, trained.history)
 
@@ -136,9 +128,9 @@ class NoiseAwareRounds:
         return ScorerAverage(self._task.subspace, predict, targets, self._combination)
 
     def _first_scores(self, fit, settings):
-        """Return scores of all rows by the labeled ones, for which they are out of fold.
+        """Return scores of all rows by models of labeled rows, out of fold for the latter.
 
-        Zeros for labeled rows if a class has a single one.
+        Labeled rows get zeros if a class has a single label.
         """
         codes, true = self._codes[self._is_labeled], self._true
         n_classes, random_state = true.max() + 1, self._task.random_state
@@ -171,7 +163,7 @@ class NoiseAwareRounds:
 
 
 class ScorerAverage:
-    """Log-posteriors of target rows as a weighted sum of scores, by source and target.
+    """Log-posteriors of target rows: a weighted sum of the scores of source and target.
 
     Parameters
     ----------
@@ -185,8 +177,8 @@ class ScorerAverage:
         Fuzzy sets, and mixtures, of rows in the subspace.
 
     combination : tuple
-        Weights of the sources and of the target, units by which their scores are divided, and
-        units of the target scorers, of which the mean is taken.
+        Weights of the sources and of the target; the units that divide their scores; and the units
+        of the target scorers, whose mean is taken.
     """
 
     def __init__(self, subspace, predict, target_scorers, combination):
@@ -206,9 +198,9 @@ class ScorerAverage:
 
 
 def fit_mixtures(random_state, settings, rows, labels):
-    """Return a scorer by log-densities of noiseless rows, with labels other than 0, 1, … too.
+    """Return a scorer by log-densities of noiseless rows; labels need not be 0, 1, ….
 
-    It is called as ``fit_autoencoders`` is; the settings are not used.
+    It has the signature of ``fit_autoencoders`` and ignores the settings.
     """
     present = np.unique(labels, return_inverse=True)[1]
     noise = np.zeros(rows.shape[1])
@@ -225,40 +217,20 @@ def scorer_weights(scores, labels):
     """Return non-negative weights with which scores add up to log-posteriors."""
     # Bayesian model averaging over all subsets of scorers. The scorers of a subset have equal
     # weights: few labeled rows suffice to select scorers, not to estimate their weights. Their
-    # common slope is that of a multinomial logistic regression on the labeled rows, with a normal
-    # prior of scale 5. Each subset is weighted by its likelihood at the best slope, including the
-    # prior. A labeled row is an outlier with probability 1/10: a single confident error must not
-    # make all subsets uncertain, and hence equal.
+    # common slope is that of a softmax regression on the labeled rows, with a normal prior.
     scorers = range(len(scores))
     sets = [list(s) for n in scorers for s in combinations(scorers, n + 1)]
-    fits = [_fit_slope(scores[chosen].mean(axis=0), labels) for chosen in sets]
+    nothing, zeros = np.empty((len(labels), 0)), np.zeros(scores.shape[-1])
+    prior = np.zeros(1), np.array([_SLOPE_SCALE])
+    fits = [
+        SoftmaxLikelihood(nothing, labels, scores[chosen].mean(axis=0), zeros).posterior(*prior)
+        for chosen in sets
+    ]
     weights = np.zeros(len(scores))
-    probabilities = softmax([-fit.fun for fit in fits])
+    probabilities = softmax([fit.log_evidence for fit in fits])
     for probability, chosen, fit in zip(probabilities, sets, fits, strict=True):
-        weights[chosen] += probability * fit.x / len(chosen)
-    weights[-1] = max(weights[-1], _MIN_LAST_WEIGHT)
+        weights[chosen] += probability * max(fit.coefficients[0], TINY) / len(chosen)
     return weights
-
-
-def _log_likelihood(probabilities, n_classes):
-    """Return the log-likelihood of labels, each of which may be an outlier of any class."""
-    return np.log((1 - _OUTLIERS) * probabilities + _OUTLIERS / n_classes).sum()
-
-
-def _fit_slope(scores, labels):
-    """Return the SciPy result of the best slope x of scores, and its loss, prior included."""
-    ahead = scores - scores[np.arange(len(labels)), labels][:, np.newaxis]
-
-    def loss(slope):
-        with np.errstate(over="ignore"):  # the label then has probability 0: an outlier
-            probabilities = 1 / np.exp(slope * ahead).sum(axis=1)
-        return (slope / _SLOPE_SCALE) ** 2 / 2 - _log_likelihood(probabilities, scores.shape[1])
-
-    # With outliers it is not convex: a grid comes before the refinement.
-    grid = np.linspace(0, 4 * _SLOPE_SCALE, 81)
-    best = np.argmin([loss(slope) for slope in grid])
-    bounds = grid[np.clip([best - 1, best + 1], 0, len(grid) - 1)]
-    return minimize_scalar(loss, bounds=bounds, method="bounded")
 
 
 def _in_units(scores, units):

@@ -28,7 +28,7 @@ OTHER_LEVEL = 1.0
 
 
 def prior_offsets(log_posteriors, prior):
-    r"""Return offsets of log-posteriors after which their mean has given class frequencies.
+    r"""Return offsets that give the mean of log-posteriors the wanted class frequencies.
 
     They minimize the convex loss
 
@@ -85,14 +85,8 @@ def balanced_weights(result, task):
 
 def predicted_labels(result, task, class_weight):
     """Return the class index of each row: the given one, or the predicted one."""
-    hidden = task.unlabeled
-    if (class_weight == class_weight[0]).all() or not hidden.any():
-        return result.labels
-    labels = result.labels
-    if hasattr(result.model, "probabilities"):
-        labels[hidden] = (result.distributions[hidden] * class_weight).argmax(axis=1)
-    else:
-        # Predictions by errors have no distribution.
+    labels, hidden = result.labels, task.unlabeled
+    if hidden.any() and (class_weight != class_weight[0]).any():
         scores = result.model.weighted_scores(task.X[hidden], class_weight)
         labels[hidden] = scores.argmax(axis=1)
     return labels

@@ -376,8 +376,8 @@ def _known_outcomes(outcome, y, n_rows):
     if wrong.any():
         raise ValueError(
             "The 'y' parameter of DPTransferSurvival must have events that are true or false, and "
-            "times that are finite numbers from 0 on, NaN where the outcome is unknown; of "
-            f"{n_rows} rows, {wrong.sum()} have others. Correct these, or mark them as unknown."
+            f"finite times from 0 on, NaN if unknown; {wrong.sum()} of {n_rows} rows do not. "
+            "Correct these, or mark them as unknown."
         )
     return known, outcome.events(events) == 1, numbers(times)
 
@@ -394,8 +394,8 @@ def _own_outcome(outcome, events, times):
     """Return the outcome of a target without a source, up to the last time."""
     if not (events.any() and 1e-9 < times.max() < 1e9):
         raise ValueError(
-            "The 'y' parameter of DPTransferSurvival.fit has no known event, or times that are "
-            "no usual numbers, and there is no source to learn from. Pass outcomes with events, "
-            "in a unit in which times are from 1e-9 to 1e9, or a source."
+            "The 'y' parameter of DPTransferSurvival.fit has no known event, or no time from "
+            "1e-9 to 1e9, and there is no source to learn from. Pass outcomes with events, in "
+            "another unit, or a source."
         )
     return replace(outcome, horizon=float(times.max()))

@@ -57,7 +57,7 @@ def encode_labels(y, n_samples, releases, *, unlabeled, strategy):
 
 
 def _unlabeled_classes_stay(releases, n_named, strategy):
-    """Return whether the classes are those of the releases, whether or not they have a label."""
+    """Return whether all classes of the releases are kept, even those without a label."""
     # This is so if all releases have log-posteriors of the same classes (statistics and tables),
     # and for releases with any moments if at most one class is labeled.
     lists = [release.classes.tolist() for release in releases]
@@ -75,7 +75,7 @@ def _unlabeled_classes_stay(releases, n_named, strategy):
 
 
 def _warn_of_marks_as_text(labels):
-    """Warn if labels are text that NumPy may have made of marks."""
+    """Warn if NumPy may have turned the marks of unlabeled rows into text."""
     texts = {label for label in labels.tolist() if isinstance(label, str)}
     marks = sorted(texts & _MARKS_AS_TEXT)
     if marks and not all(text.lstrip("-").isdigit() for text in texts):

@@ -28,6 +28,6 @@ def test_an_evaluation_is_charged_written_and_shown(hospital, done, failed):
 
 def test_people(hospital, done):
     out, _ = done(*EVALUATE, "--group", "person")
-    assert "per group" in out
+    assert "per person" in out
     rows = json.loads((hospital / "evaluation.json").read_text())
     assert rows["guarantee"]["unit"] == "group"

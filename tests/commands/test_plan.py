@@ -19,7 +19,7 @@ def test_a_plan_with_what_an_area_needs_and_a_picture(schema, done, folder):
         *("--class-prior", "died=0.2", "--class-prior", "home=0.8"),
         *("--auc", 0.8, "--plot", "plan.png"),
     )
-    assert "AUC 0.9: AUC without noise 0." in out
+    assert "assuming AUC 0.9, 400 rows: AUC 0." in out
     assert "An AUC of 0.8 with effects 'AUC 0.9' and 400 rows needs epsilon" in out
     assert "With epsilon 10 and effects 'AUC 0.9' it needs" in out
     assert "A release with effects 'AUC 0.9' and 400 rows reaches it with probability" in out
@@ -50,5 +50,5 @@ def test_several_owners_of_times(folder, done, monkeypatch):
         *("plan", "time.json", "--rows", 200, "--owners", 2, "--event-share", 0.2),
         *("--effects", "strong", "--epsilon", 5),
     )
-    assert "strong: concordance without noise 0." in out
+    assert "assuming strong effects, 200 rows: concordance 0." in out
     assert max(map(len, out.splitlines())) <= 80

@@ -68,7 +68,7 @@ def test_cells_that_cannot_be_read_are_warned_of(hospital, done):
     frame["ward"] = frame["ward"].str.upper()
     frame.to_csv("other.csv", index=False)
     _, err = done("predict", "hospital.skdp", "other.csv", "-o", "p.csv")
-    assert "skdp: warning: Many values of the columns ['age', 'ward'] of X are no number" in err
+    assert "skdp: warning: Many values of the columns ['age', 'ward'] of X are neither" in err
     frame[["age", "ward"]] = "NA"  # stands for a missing value
     frame.to_csv("other.csv", index=False)
     _, err = done("predict", "hospital.skdp", "other.csv", "-o", "p.csv", "--force")

@@ -616,3 +616,12 @@ def test_noisy_rows_and_statistics_of_the_same_records_add_up(rows, statistics_f
     ledger.spend(statistics_guarantee(), "again")
     gaussian = gaussian_epsilon(1 / np.sqrt(8), 1e-5)
     assert_allclose(ledger.total.epsilon, noisy_rows.epsilon + gaussian)
+
+
+def test_a_total_below_the_sum_of_the_entries_says_why():
+    ledger, once = PrivacyLedger(), statistics_guarantee()
+    ledger.spend(once)
+    assert "together" not in str(ledger)
+    ledger.spend(once)
+    each = f"{once.epsilon:g}"
+    assert f"\n  together less than {each} + {each}, because Gaussian" in str(ledger)

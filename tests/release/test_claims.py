@@ -164,7 +164,7 @@ def simulated(rng, n, deviation, **settings):
 def test_intervals_hold_the_area(n, rng):
     claims = [simulated(rng, n, 12.0) for _ in range(80)]
     held = [low <= area <= high for (_, low, high), area in _values(claims)]
-    # Nominally 80 %.
+    # Nominally 80%.
     assert 0.68 < np.mean(held) < 0.96
     errors = np.array([mean - area for (mean, *_), area in _values(claims)])
     assert abs(errors.mean()) < 0.03

@@ -94,7 +94,10 @@ def test_the_guarantee_of_a_record_counts_what_it_moves(rng):
     assert source.guarantee_for(table, y) == release.record_guarantee
     text = " ".join(release.summary().split())
     assert "A record with its label epsilon = 3.5, delta = 0, for all features of a row" in text
-    assert "moves at most 5 of 8 encoded elements: epsilon = 2.5, delta = 0. An attacker" in text
+    assert (
+        "moves at most 5 of 8 encoded elements: epsilon = 2.5, delta = 0. Suppose that an attacker"
+        in text
+    )
     # The officer's page has the same numbers in its table.
     page = " ".join(re.sub("<[^>]*>", " ", report_page(release).html).split())
     assert "a value of the table 1 0" in page

@@ -170,5 +170,5 @@ def test_people_are_counted_where_they_are_protected(outcome, y):
         if outcome is TIME:
             settings["times"] = [100, 200]
         evaluation = evaluate_privately(release, X, y, **settings)
-        assert f" {counted}, (4, 1e-05)-DP" in evaluation.summary()
+        assert f" {counted}, epsilon 4, delta 1e-05 per" in evaluation.summary()
         assert f">{counted}<" in evaluation._repr_html_()

@@ -206,7 +206,7 @@ def test_summary_says_what_it_is_and_what_it_guarantees(release):
     [line] = sections["What came out"]
     assert line.endswith("ant {}, bee {}, cow {}".format(*counts))
     assert release.record_guarantee is None
-    assert repr(release) == "Release(3 classes, 6 features, (20, 1e-05)-DP per element)"
+    assert repr(release) == "Release(3 classes, 6 features, epsilon 20, delta 1e-05 per element)"
 
 
 def test_a_record_with_its_label_has_one_guarantee(release):

@@ -6,14 +6,18 @@ import warnings
 import numpy as np
 import pytest
 
-from skdp import DPStatisticsSource
+from skdp import DPStatisticsSource, Release
 from skdp.privacy import Mechanism, PrivacyGuarantee, PrivacyLeakWarning
 from skdp.release import trade_off
 
 
 @pytest.fixture(scope="module")
 def release():
-    rng = np.random.default_rng(0)
+    return release_of(0)
+
+
+def release_of(seed):
+    rng = np.random.default_rng(seed)
     X, y = rng.uniform(size=(200, 2)), rng.integers(0, 2, 200)
     source = DPStatisticsSource(epsilon=2.0, delta=1e-5, bounds=(0, 1), classes=[0, 1])
     return source.fit(X, y).release_
@@ -77,3 +81,11 @@ def test_a_delta_above_one_over_the_noisy_number_is_told(outcome, unit):
         warnings.simplefilter("error", PrivacyLeakWarning)
         release = DPStatisticsSource(8.0, 2e-4, **settings).fit(X, y, **people).release_
     assert "1/n" not in release.summary()
+
+
+def test_a_joint_epsilon_below_the_sum_of_its_parts_says_why(release):
+    both = Release.merge([release, release_of(1)], disjoint=False)
+    assert both.guarantee.epsilon < 3
+    assert "(less than 2 + 2, because Gaussian losses add up by" in " ".join(
+        both.summary().split()
+    )

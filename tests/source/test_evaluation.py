@@ -132,7 +132,7 @@ class TestCurvesAndFiles:
     def test_text_and_plot(self, evaluation):
         assert "AUC" in str(evaluation)
         assert "sensitivity" in evaluation.summary()
-        assert f"{evaluation.auc().value:.3f} (95 %" in evaluation._repr_html_()
+        assert f"{evaluation.auc().value:.3f} (95%" in evaluation._repr_html_()
         pyplot = pytest.importorskip("matplotlib.pyplot")
         left, right = evaluation.plot()
         assert right.get_xlabel() == "probability of yes"

@@ -314,7 +314,7 @@ DAY = np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[ns]")
     ],
 )
 def test_ids_that_may_be_written_in_two_ways_are_refused(groups):
-    with pytest.raises(ValueError, match=r"Convert IDs to text or whole .* missing in some rows"):
+    with pytest.raises(ValueError, match=r"Convert IDs alike in all .* missing in some rows"):
         plan("group").sums(np.zeros((2, 3)), CLASSES, groups)
 
 

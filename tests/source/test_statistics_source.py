@@ -56,7 +56,7 @@ def test_it_learns_what_tells_the_classes_apart(rows, source):
     best = LogisticRegression().fit(X, y).score(X, y)
     assert release.score(X, y) > best - 0.03
     assert_array_equal(release.predict_proba(X), softmax(release.scores(X), axis=1))
-    # Probabilities are calibrated: of rows that are about 80 % sure, about 80 % are right.
+    # Probabilities are calibrated: of rows that are about 80% sure, about 80% are right.
     sure = release.predict_proba(X)[:, 1]
     some = (sure > 0.7) & (sure < 0.9)
     # Some 200 rows: three standard errors.

@@ -145,7 +145,7 @@ def population():
 
 
 def held(monkeypatch, n, sigma, claimed=1.0, n_draws=300):
-    """Return how often intervals of 95 % hold the truth: as they are, and a tenth narrower.
+    """Return how often intervals of 95% hold the truth: as they are, and a tenth narrower.
 
     Of AUC, Brier score and share of events together. The posterior has one smoothness in place of
     many, and fewer draws: it is faster so.

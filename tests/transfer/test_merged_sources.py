@@ -75,7 +75,7 @@ def test_labels_may_favor_one_of_them(rng, releases):
 
 
 def test_the_spread_of_sites_is_the_prior_of_the_intercept(rng):
-    # Sites with frequencies that spread by so much, and a target with 95 %.
+    # Sites with frequencies that spread by so much, and a target with 95%.
     moved = []
     X, y = people(rng, 400, 0.95)
     labels = np.where(np.arange(400) < 12, y, -1)

@@ -32,7 +32,7 @@ def test_a_good_source_helps_and_a_hopeless_one_is_ignored(release, domains, sam
     source = DPSource(noise=noise, n_layers=1, random_state=0)
     source.fit(domains.source, domains.source_target)
     hopeless = DPTransferClassifier(source, **settings).fit(X, marked)
-    assert hopeless.source_weight_ < 0.1
+    assert hopeless.source_weight_ < 0.2
     assert hopeless.score(X_test, y_test) > alone.score(X_test, y_test) - 0.03
     assert alone.source_weight_ == 0
 

@@ -44,7 +44,7 @@ class SourceSide:
         return lambda: np.full((1, 1), -np.inf, dtype=np.float32)
 
     def finish(self, labels):
-        """Learn from the final labels."""
+        """Learn from the labels of the last round."""
 
     def scores(self, X):
         """Return the negative squared errors of the source for each row and class, at the end."""
@@ -52,7 +52,7 @@ class SourceSide:
 
 
 class LeastErrorRounds:
-    """Rounds of self-training by the smaller error.
+    """Self-training in which the smaller error, of source or target, decides.
 
     With one fold the target's errors are those of a classifier of all rows (Kumar and Moser,
     Algorithm 7). It is trained on the pseudo-labels that it scores, and confirms most of them.
@@ -62,7 +62,7 @@ class LeastErrorRounds:
     Parameters
     ----------
     side : SourceSide
-        Of the strategy.
+        Source side of the strategy.
 
     task : Task
 
@@ -120,9 +120,9 @@ class LeastErrorRounds:
         return scores[self._unlabeled]
 
     def _step(self, settings, labels, scores):
-        """Return distributions of zeros and ones, since errors have no common scale.
+        """Return one-hot distributions, because errors have no common scale.
 
-        Scores are those of the unlabeled rows.
+        ``scores`` has the unlabeled rows only.
         """
         labels = labels.copy()
         labels[self._unlabeled] = scores.argmax(axis=1)
