@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 from _bench import epsilon_of
 from _data import CHOOSING, HOSPITALS, JUDGING, SPLITS, TABLES
-from _peers import CLASSES, NUMBERS, OWN
+from _peers import CLASSES, LEARNERS, NUMBERS, OWN, SYNTHETIC
 from _plan import ALONE, DPSGD, LEVELS, NONE, PLAN, file_of
 from _table import (
     NOTHING,
@@ -212,7 +212,7 @@ def best_models(record):
 def _marked(values, best):
     if not values:
         return NOTHING
-    text = f"{values:.1f ±} % ({len(values)})"
+    text = f"{values:.1f ±}% ({len(values)})"
     return f"**{text}**" if values.mean == best else text
 
 
@@ -222,7 +222,7 @@ def papers_ahead(record):
     pairs = {cell: pair for cell, pair in pairs.items() if pair[1]}
     ahead = [
         f"{TRANSFERS[name].partition(',')[0]} at {level_name(level)} "
-        f"({values:.1f ±} % against {own:.1f ±} %)"
+        f"({values:.1f ±}% against {own:.1f ±}%)"
         for (name, level), (values, own) in pairs.items()
         if values.mean > own.mean
     ]
@@ -432,6 +432,21 @@ def class_differences(record):
     return table(["less", "ε", *cases], body)
 
 
+def synthetic_rows(record):
+    """Rows by level and model, the release first."""
+    order = [OWN, *(f"{maker}, {learner}" for maker in SYNTHETIC for learner in LEARNERS)]
+    rows = sorted(
+        record["rows"], key=lambda r: (BUDGETS.index(r["level"]), order.index(r["model"]))
+    )
+    package = {v for row in rows for k, v in (row.get("peer") or {}).items() if k == "dpmm"}
+    return with_columns(
+        rows,
+        name=lambda row: f"**{OWN}**" if row["model"] == OWN else row["model"],
+        budget=budget_of,
+        package=lambda row: " and ".join(sorted(package)),
+    )
+
+
 RECORD_MODELS = ("target", "self-training", "all labels", "source", "transfer")
 RECORD_MEASURES = ("auc", "log_loss", "brier", "balanced_accuracy")
 
@@ -614,6 +629,7 @@ TIME_MODELS = {
     "skdp": "skdp",
     "DP logistic": "DP logistic",
     "DP-SGD, Cox loss": "DP-SGD, Cox loss",
+    "DP-SGD in skdp's terms": "DP-SGD in skdp's terms",
     "Cox": "Cox, not private",
     "penalized Cox": "penalized Cox, not private",
     "boosting": "boosting, not private",

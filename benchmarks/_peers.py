@@ -12,6 +12,13 @@ full a bin must be, of DP-SGD the rate of sampling, and counts as public, as do 
 and categories. DP-EBM gets bounds, and missing values have a column, so that neither comes from
 the rows.
 
+DP-SGD in skdp's terms, of numbers and times: written here, on the basis functions of the package,
+by all rows in each step, so that the noise of all steps composes exactly; add or remove, and the
+number of rows is public.
+
+MST, PrivBayes, AIM (dpmm): (epsilon, 1e-5), add or remove, by the package's own accounting. As
+many rows are drawn as there are, so that their number is public, and so are bins.
+
 diffprivlib: epsilon, without delta, replace one record with its label; the number of records is
 public. Noise on the objective (Chaudhuri, Monteleoni and Sarwate, 2011), whose theorem is for rows
 of norm at most 1 and penalises every coefficient; the package allows larger norms and adds an
@@ -36,6 +43,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import version
 
 import numpy as np
 
@@ -236,6 +244,57 @@ def noise_multiplier(epsilon, rate, epochs, accountant="prv"):
     )
 
 
+# Synthetic rows by noisy marginals: bins of a numeric column, the largest model in MB, and steps
+# of inference, a fifth to a tenth of the package's own, which would take as many times longer.
+SYNTHETIC_BINS, MODEL_SIZE, INFERENCE_STEPS = 16, 1, 1000
+LEARNERS = ("logistic regression", "boosting")
+
+
+def synthetic(rows, epsilon, seed, maker):
+    """Return scores of each of ``LEARNERS``, which see synthetic rows alone, as many as real."""
+    import dpmm.pipelines
+    import pandas as pd
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.linear_model import LogisticRegression
+
+    found = blocks(rows.columns)
+    sizes = [SYNTHETIC_BINS if kind == 0 else max(kind, 1) + 1 for kind, _ in found]
+    values = values_of(rows.X, found)
+    for j, (kind, _) in enumerate(found):  # bins, 0 and 1, and categories from 1 on
+        values[:, j] = values[:, j] * SYNTHETIC_BINS if kind == 0 else values[:, j] + (kind > 1)
+    codes = np.clip(values.astype(int), 0, np.array(sizes) - 1)
+    names = [f"c{j}" for j in range(len(found))]
+    made = getattr(dpmm.pipelines, f"{maker}Pipeline")(
+        epsilon=epsilon,
+        delta=DELTA,
+        max_model_size=MODEL_SIZE,
+        disable_processing=True,
+        n_jobs=1,
+        gen_kwargs={"n_iters": INFERENCE_STEPS},
+    )
+    table = pd.DataFrame(np.column_stack([codes, rows.y]).astype(int), columns=[*names, "y"])
+    made.fit(table, domain=dict(zip(table, [*sizes, 2], strict=True)), random_state=seed)
+    drawn = made.generate(len(table), random_state=seed)
+    X, y = of_codes(drawn[names].to_numpy(), found), drawn["y"].to_numpy()
+    if len(np.unique(y)) < 2:
+        return np.zeros((len(LEARNERS), len(rows.y_test)))
+    models = LogisticRegression(max_iter=1000), HistGradientBoostingClassifier(random_state=seed)
+    return [model.fit(X, y).decision_function(rows.X_test) for model in models]
+
+
+def of_codes(codes, found):
+    """Return encoded rows, with numbers at the middle of their bins."""
+    columns = []
+    for (kind, _), code in zip(found, codes.T, strict=True):
+        if kind == 0:
+            columns.append(((code + 0.5) / SYNTHETIC_BINS)[:, np.newaxis])
+        elif kind == 1:
+            columns.append(code[:, np.newaxis])
+        else:
+            columns.append(code[:, np.newaxis] == np.arange(1, kind + 1))
+    return np.hstack(columns).astype(float)
+
+
 def logistic(rows, epsilon, seed):
     """Plain logistic regression, without privacy."""
     from sklearn.linear_model import LogisticRegression
@@ -279,6 +338,17 @@ CLASSES = {
     "DP-SGD, linear in skdp's terms": sgd_method("terms", "terms"),
     "DP-SGD, 16 hidden": sgd_method("hidden", hidden=16),
     "logistic regression, source": Method(logistic, "centered", _SKLEARN, levels=("clear",)),
+}
+
+SYNTHETIC = {
+    maker: Method(
+        functools.partial(synthetic, maker=maker),
+        "encoded",
+        ("dpmm",),
+        "dpmm",
+        levels=("record 4", "record 1"),
+    )
+    for maker in ("MST", "PrivBayes", "AIM")
 }
 
 
@@ -445,6 +515,54 @@ def dp_sgd_number(rows, epsilon, seed, settings, hidden=0):
     return trained(*data, "mse_loss", *how, from_zero=True, **chosen) + origin
 
 
+# DP-SGD on skdp's basis functions, all rows in each step: for one budget less noise than
+# with samples of them. Highest order of cosines, steps, their length, and the norm that gradients
+# are clipped to, relative to the root of a row's expected square.
+TERMS_NUMBER = {
+    "large": {4.0: (6, 150, 0.5, 0.12), 1.0: (6, 150, 0.2, 0.12), 0.5: (6, 150, 0.2, 0.06)},
+    "small": {4.0: (1, 80, 0.1, 0.1), 1.0: (1, 80, 0.1, 0.05), 0.5: (1, 80, 0.2, 0.02)},
+}
+
+
+def in_terms(X, X_test, kinds, last):
+    """Basis functions of encoded rows with cosines up to an order, and a constant; their norm."""
+    from skdp.release import BasisFunctions
+
+    basis = BasisFunctions.of_columns(kinds, orders=range(2, last + 1))
+    Z = (np.column_stack([basis.encode(some), np.ones(len(some))]) for some in (X, X_test))
+    return *Z, np.sqrt(1 + basis.variances.sum())
+
+
+def noisy_descent(Z, residuals_of, epsilon, seed, n_steps, step, clip):
+    """Return coefficients by gradients of all rows, clipped row by row; the mean of the tail.
+
+    The gradient of a row is the row times its residual, ``residuals_of(beta)``. The number of rows
+    is public.
+    """
+    from skdp.privacy import gaussian_sigma
+
+    rng, norms = np.random.default_rng(seed), np.linalg.norm(Z, axis=1)
+    noise = gaussian_sigma(epsilon, DELTA) * np.sqrt(n_steps) * clip
+    beta, velocity, path = np.zeros(Z.shape[1]), np.zeros(Z.shape[1]), []
+    for _ in range(n_steps):
+        residuals = residuals_of(beta)
+        residuals = residuals * np.minimum(1, clip / np.maximum(np.abs(residuals) * norms, 1e-12))
+        total = residuals @ Z + noise * rng.standard_normal(len(beta))
+        velocity = MOMENTUM * velocity - total / len(Z)
+        beta = beta + step * velocity
+        path.append(beta)
+    return np.mean(path[len(path) // 2 :], axis=0)
+
+
+def terms_number(rows, epsilon, seed, settings=None):
+    """Least squares on skdp's basis functions by noisy gradients."""
+    last, n_steps, step, clip = settings or TERMS_NUMBER[size_of(len(rows.y))][epsilon]
+    Z, Z_test, norm = in_terms(rows.X, rows.X_test, rows.columns, last)
+    y = rows.y - 0.5
+    beta = noisy_descent(Z, lambda b: Z @ b - y, epsilon, seed, n_steps, step, clip * norm)
+    return Z_test @ beta + 0.5
+
+
 def ridge(rows, epsilon, seed):
     """Ridge regression without privacy."""
     from sklearn.linear_model import RidgeCV
@@ -474,6 +592,7 @@ NUMBERS = {
     "diffprivlib": Method(diffprivlib_linear, "encoded", *_DIFFPRIVLIB),
     "DP-SGD, linear": _sgd("linear"),
     "DP-SGD, 16 hidden": _sgd("hidden", hidden=16),
+    "DP-SGD in skdp's terms": Method(terms_number, "encoded", ("skdp",)),
     "ridge regression": _clear(ridge, "sklearn.linear_model"),
     "gradient boosting": _clear(boosting, "sklearn.ensemble"),
 }
@@ -500,6 +619,11 @@ TIMES_SGD = {
     "large": {4.0: (0.1, 30, 3.0, 1.0), 1.0: (0.1, 10, 3.0, 1.0), 0.5: (0.1, 30, 1.0, 1.0)},
 }
 TIMES_SMALL = 1000  # rows
+# As TERMS_NUMBER.
+TERMS_TIMES = {
+    "small": dict.fromkeys((4.0, 1.0), (3, 20, 1.5, 0.25)) | {0.5: (3, 20, 0.2, 0.1)},
+    "large": dict.fromkeys((4.0, 1.0, 0.5), (6, 120, 0.5, 0.3)),
+}
 
 
 def cox(X, y, X_test, epsilon, seed, alpha=1e-2):
@@ -561,22 +685,40 @@ def sgd_times(X, y, X_test, epsilon, seed):
     return (X_test - 0.5) @ beta, None
 
 
+def terms_times(X, y, X_test, epsilon, seed, columns, settings=None):
+    """The same on skdp's basis functions, by all rows in each step."""
+    size = "small" if len(X) < TIMES_SMALL else "large"
+    last, n_steps, step, clip = settings or TERMS_TIMES[size][epsilon]
+    Z, Z_test, norm = in_terms(X, X_test, columns, last)
+    Z, Z_test = Z[:, :-1], Z_test[:, :-1]  # a constant has no effect on the order
+
+    def residuals(beta):
+        return -martingale_residuals(Z @ beta, y)
+
+    beta = noisy_descent(Z, residuals, epsilon, seed, n_steps, step, clip * norm)
+    return Z_test @ beta, None
+
+
 def partial_gradients(Z, y, beta):
     """Return what each row adds to the gradient of the log partial likelihood of a batch."""
+    return Z * martingale_residuals(Z @ beta, y)[:, np.newaxis]
+
+
+def martingale_residuals(scores, y):
+    """Return whether rows had the event, less the cumulative hazard until they leave."""
     order = np.argsort(-y["time"], kind="stable")
-    weights = np.exp(Z[order] @ beta)
-    # The hazard at each event, added up until a row leaves: its residual is that of a martingale.
+    weights = np.exp(np.clip(scores[order], -30, 30))
     hazards = np.where(y["event"][order], 1 / np.maximum(np.cumsum(weights), 1e-12), 0.0)
-    until = np.cumsum(hazards[::-1])[::-1]
-    gradients = np.empty_like(Z)
-    gradients[order] = Z[order] * (y["event"][order] - weights * until)[:, np.newaxis]
-    return gradients
+    residuals = np.empty(len(scores))
+    residuals[order] = y["event"][order] - weights * np.cumsum(hazards[::-1])[::-1]
+    return residuals
 
 
 # By name: the function, and whether it is private.
 TIMES = {
     "DP logistic": (logistic_times, True),
     "DP-SGD, Cox loss": (sgd_times, True),
+    "DP-SGD in skdp's terms": (terms_times, True),
     "Cox": (cox, False),
     "penalized Cox": (penalized, False),
     "boosting": (boosted_times, False),
@@ -595,11 +737,11 @@ def answer(methods, name, rows, level, seed):
     start = time.process_time()
     scores = method.scores(rows, epsilon, seed)
     seconds = time.process_time() - start
-    packages = [sys.modules[module.partition(".")[0]] for module in method.modules]
+    names = [module.partition(".")[0] for module in method.modules]
     return {
         "scores": np.asarray(scores, dtype=float).tolist(),
         "fit_seconds": seconds,
-        "peer": {package.__name__: package.__version__ for package in packages},
+        "peer": {n: getattr(sys.modules[n], "__version__", None) or version(n) for n in names},
     }
 
 

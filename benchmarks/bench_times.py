@@ -40,7 +40,7 @@ from _bench import cell_of, epsilon_of
 from _data import TIMES, times_of
 from _data import times as table_of
 from _fits import LEVELS, TOGETHER, merged_and_whole
-from _peers import DELTA, TIMES_SMALL
+from _peers import DELTA, TIMES_SMALL, terms_times
 from _peers import TIMES as METHODS
 from sklearn.model_selection import StratifiedKFold
 from sksurv.linear_model import CoxnetSurvivalAnalysis
@@ -136,8 +136,10 @@ def measure(cells):
 def peer(cell, epsilon, X, y, X_test, y_test, schema):
     encoder = TabularEncoder(schema).fit(X)
     learn, test = (encoder.transform(part) for part in (X, X_test))
+    method, _ = METHODS[cell["model"]]
+    more = {"columns": encoder.column_kinds_} if method is terms_times else {}
     with _bench.processor() as timer:
-        risks, survival = METHODS[cell["model"]][0](learn, y, test, epsilon, cell["draw"])
+        risks, survival = method(learn, y, test, epsilon, cell["draw"], **more)
     found = worth(risks, survival, y, y_test, schema.outcome.horizon)
     return {**cell, **found, "fit_seconds": timer.seconds}
 

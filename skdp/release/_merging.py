@@ -90,6 +90,11 @@ def rows_problem(release, max_rows):
         largest = size.sum(axis=0).max() if noise.ndim else size.max()
         if noise.max() > most or largest > most + _DEVIATIONS * noise.sum():
             return f"its {name!r} are more, or have more noise, than max_rows={max_rows} rows give"
+    table = None if release.descent is None else release.descent.table
+    if table is not None:
+        noise = float(table.deviation[0])
+        if noise > max_rows or np.abs(table.counts).max() > max_rows + _DEVIATIONS * noise:
+            return f"its table of scores has more rows, or more noise, than max_rows={max_rows}"
     if release.descent is not None and release.descent.largest_effect > np.log(max_rows + 1):
         return f"its 'descent' has larger coefficients than max_rows={max_rows} rows give"
     return None

@@ -29,7 +29,7 @@ from skdp.utils._linalg import positive_definite_floor
 # Smallest share of a category, used if noise makes a share negative.
 _LEAST_SHARE = 1e-4
 _LEAST_VARIANCE = 1e-6
-# Largest correlation of two columns; larger noisy ones are implausible (rule of thumb).
+# Largest correlation of two columns: rows of larger ones would hardly differ.
 _LARGEST = 0.95
 # Number of rows drawn to measure the effect of clipping on second moments, and of rounds
 # (measured: with three rounds the error of correlations of 20,000 rows is at most .03).

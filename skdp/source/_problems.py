@@ -31,6 +31,9 @@ from skdp.source._integers import (
 
 # Scale of the residuals of numbers in their standard deviations, and the smallest deviation.
 _OF_NUMBERS, _LEAST_DEVIATION = 1.2, 0.01
+# Largest distance of a number's starting value from its noisy mean, in scales of residuals. With
+# 0, R² of three tables of 309 to 1,000 rows is .005 lower, and .002 on three that did not choose.
+_AWAY = 0.5
 # Largest cumulative hazard in a residual.
 _MOST_HAZARD = 3.0
 
@@ -150,13 +153,17 @@ class SeveralClasses(Problem):
 class Number(Problem):
     """A number, rescaled to 0–1 between its bounds."""
 
-    rate, length, doubled = 0.5, 0.25, 20.0
+    rate, length, doubled = 0.5, 0.35, 20.0
 
     def __init__(self, sums):
         n_rows = sums.row_counts.sum()
-        super().__init__(sums.row_counts, sums.row_counts[1:] / n_rows)
+        self.mean = float(sums.row_counts[1] / n_rows)
         deviation = np.sqrt(max(float(sums.squares[0]) / n_rows, _LEAST_DEVIATION**2))
         self.scale = min(_OF_NUMBERS * deviation, 0.5)
+        # Rows in the middle of the bounds of all columns are expected to have a number in the
+        # middle of its bounds.
+        start = np.clip(0.5, self.mean - _AWAY * self.scale, self.mean + _AWAY * self.scale)
+        super().__init__(sums.row_counts, np.array([start]))
 
     def residuals(self, scores, codes):
         """Return prediction minus rescaled number."""
@@ -165,8 +172,7 @@ class Number(Problem):
     def bins(self, coefficients, intercepts, variances, deviation):
         """Return bins of the prediction between −1 and 1."""
         # In the table, numbers are rescaled to −1 to 1.
-        mean = 2 * float(self.start[0]) - 1
-        self._numbers = NumberBins.of(mean)
+        self._numbers = NumberBins.of(2 * self.mean - 1)
         self.n_outcomes = self._numbers.n
         return super().bins(2 * coefficients, 2 * intercepts - 1, variances, deviation)
 

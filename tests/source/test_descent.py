@@ -12,8 +12,9 @@ from skdp.source._principal_model import WhitenedRows
 from skdp.source._problems import SeveralClasses
 
 RADIUS = 2.5
-# Norm of the gradient of a row: half of that of a usual row with its constant.
-CLIP = 0.5 * np.hypot(0.8 / np.sqrt(3) * RADIUS, 1)
+CONSTANT = 0.4
+# Norm of the gradient of a row: .35 of that of a usual row with its constant.
+CLIP = 0.35 * np.hypot(0.8 / np.sqrt(3) * RADIUS, CONSTANT)
 
 
 @pytest.fixture
@@ -43,7 +44,8 @@ def clipped_gradient(X, y, weights):
 
 
 def with_constant(whitened):
-    return np.hstack([whitened.codes * (RADIUS / GRID), np.ones((len(whitened.codes), 1))])
+    constant = np.full((len(whitened.codes), 1), CONSTANT)
+    return np.hstack([whitened.codes * (RADIUS / GRID), constant])
 
 
 def test_the_gradient_is_that_of_clipped_rows(rng, whitened):
@@ -91,7 +93,7 @@ def test_without_noise_it_is_plain_gradient_descent(rng, whitened, make_queries,
     grid = grid_of(whitened)
     found, _ = descend(EncodedRows(whitened, grid), problem, queries, np.arange(6))
     X = with_constant(whitened)
-    weights, velocity, path = np.vstack([problem.first.T, problem.start]), 0.0, []
+    weights, velocity, path = np.vstack([problem.first.T, problem.start / CONSTANT]), 0.0, []
     for _ in range(200):
         gradient = clipped_gradient(X, whitened.class_indices, weights)
         velocity = 0.8 * velocity - 2 * problem.rate * gradient / 900

@@ -324,7 +324,7 @@ class TestTable:
                     outcome.append(0 if s[other] > s[own] else best)
             score, outcome = np.array(score), np.array(outcome)
         elif kind == "number":
-            edges = NumberBins.of(2 * problem.start[0] - 1).edges
+            edges = NumberBins.of(2 * problem.mean - 1).edges
             score = 2 * scores[:, 0] - 1
             left = 2 * y - 1 - score
             outcome = np.array([np.sum(edges[1:-1] <= residual) for residual in left])
@@ -335,7 +335,7 @@ class TestTable:
         edges = bins.low + bins.width * np.arange(1, bins.n)
         apart = np.abs(np.subtract.outer(score, edges)).min(axis=1) > 1e-3  # not for rounding
         if kind == "number":
-            of_numbers = NumberBins.of(2 * problem.start[0] - 1).edges
+            of_numbers = NumberBins.of(2 * problem.mean - 1).edges
             apart &= np.abs(np.subtract.outer(left, of_numbers)).min(axis=1) > 1e-3
         expected = np.zeros(table.counts.shape)
         for s, o in zip(score[apart], outcome[apart], strict=True):
