@@ -252,9 +252,10 @@ def score_table(encoded, problem, weights, freedom, queries):
         measured, outcomes = problem.cells(scores, codes)
         cells = outcomes * bins.n + bins.index(measured)
         # Sums of whole numbers are exact; a row, or a person, adds at most one.
-        parts = np.repeat(row_weights // cells.shape[1], cells.shape[1])
+        parts = row_weights * (ROW // WEIGHT_GRID) // cells.shape[1]
+        parts = np.repeat(parts, cells.shape[1])
         counts += np.bincount(cells.ravel(), parts, len(counts)).astype(np.int64)
-    noisy = queries.add("claims", counts * (ROW // WEIGHT_GRID), ROW) / ROW
+    noisy = queries.add("claims", counts, ROW) / ROW
     return ScoreTable(
         counts=noisy.reshape(problem.n_outcomes, bins.n),
         deviation=np.array([deviation]),

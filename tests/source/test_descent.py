@@ -35,11 +35,11 @@ def gradient_of(whitened, weights, n_classes=3):
     return exact_gradient(EncodedRows(whitened, grid), problem.residuals, weights, grid.clip)
 
 
-def clipped_gradient(X, y, weights):
+def clipped_gradient(X, y, weights, clip=CLIP):
     """Return the sum of the gradients of rows, each clipped, by formulas of its own."""
     residuals = softmax(X @ weights, axis=1) - np.eye(weights.shape[1])[y]
     norms = np.linalg.norm(residuals, axis=1) * np.linalg.norm(X, axis=1)
-    residuals *= np.minimum(1, CLIP / np.maximum(norms, 1e-300))[:, np.newaxis]
+    residuals *= np.minimum(1, clip / np.maximum(norms, 1e-300))[:, np.newaxis]
     return X.T @ residuals
 
 
@@ -95,7 +95,7 @@ def test_without_noise_it_is_plain_gradient_descent(rng, whitened, make_queries,
     X = with_constant(whitened)
     weights, velocity, path = np.vstack([problem.first.T, problem.start / CONSTANT]), 0.0, []
     for _ in range(200):
-        gradient = clipped_gradient(X, whitened.class_indices, weights)
+        gradient = clipped_gradient(X, whitened.class_indices, weights, problem.scale * CLIP)
         velocity = 0.8 * velocity - 2 * problem.rate * gradient / 900
         weights = weights + velocity
         path.append(weights)
