@@ -406,7 +406,7 @@ def test_a_plan_tells_r2(numbers, done, failed):
     plan = ("plan", "schema.json", "--rows", 300, "--epsilon", 4)
     interval = ("--outcome-interval", 2, 12)
     out, _ = done(*plan, *interval, "--effects", 0.4, "--r2", 0.3)
-    assert "R² 0.4: R² without noise" in out
+    assert "assuming R² 0.4, 300 rows: R² 0." in out
     assert "An R² of 0.3 with effects 'R² 0.4' and 300 rows needs epsilon" in out
     for option, other in {
         ("--auc", 0.8): "another outcome than",
