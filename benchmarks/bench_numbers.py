@@ -15,9 +15,9 @@ release's functions of columns, its strength by cross-validation. Priors of DPTr
 were chosen by the first group of tables. Larger, less probable strengths came after a look at the
 second group, and the reach of a row after one at the third.
 
-totals: predicted totals over the true ones, the share in intervals of 80 %, and R² of the outcome itself, for amounts, hours
-and visits, from releases with 0 and 100 known outcomes of other rows. Constants of the distribution of a number were chosen by
-the first three tables.
+totals: predicted totals over the true ones, the share in intervals of 80 %, and R² of the outcome
+itself, for amounts, hours and visits, from releases with 0 and 100 known outcomes of other rows.
+Constants of the distribution of a number were chosen by the first four tables.
 """
 
 from functools import partial
