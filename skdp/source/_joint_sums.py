@@ -197,10 +197,12 @@ class JointSums:
         if not self._starts(answers):
             return model.learn(rows, grid, queries)
         key = b"".join(answer.tobytes() for answer in answers[:2])
-        if self._start[0] != key:  # takes longer than all steps
+        known, start = self._start
+        if known != key:  # takes longer than all steps
             first = self._queries(answers[:2], whole=True)
-            self._start = key, model.start(self._plan.no_sums, grid, first)
-        return model.descended(_AskedRows(rows, queries), grid, queries, *self._start[1])
+            start = model.start(self._plan.no_sums, grid, first)
+            self._start = key, start  # together, as threads of several owners may share it
+        return model.descended(_AskedRows(rows, queries), grid, queries, *start)
 
     def _starts(self, answers):
         """Return whether a descent starts from these answers."""
