@@ -321,7 +321,7 @@ def descent_row(cells):
 def descent(options):
     groups = (
         [cell_of("adult", level, way, f"{n} owners", draw, 0)]
-        for draw, level, n, way in product(range(options.draws or 4), (1.0, 4.0), (4, 20), WAYS)
+        for level, draw, n, way in product((1.0, 4.0), range(options.draws or 4), (4, 20), WAYS)
     )
     _bench.fill("descent", groups, descent_row, again=options.again)
 
