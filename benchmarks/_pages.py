@@ -212,7 +212,7 @@ def best_models(record):
 def _marked(values, best):
     if not values:
         return NOTHING
-    text = f"{values:.1f ±} % ({len(values)})"
+    text = f"{values:.1f ±}% ({len(values)})"
     return f"**{text}**" if values.mean == best else text
 
 
@@ -222,7 +222,7 @@ def papers_ahead(record):
     pairs = {cell: pair for cell, pair in pairs.items() if pair[1]}
     ahead = [
         f"{TRANSFERS[name].partition(',')[0]} at {level_name(level)} "
-        f"({values:.1f ±} % against {own:.1f ±} %)"
+        f"({values:.1f ±}% against {own:.1f ±}%)"
         for (name, level), (values, own) in pairs.items()
         if values.mean > own.mean
     ]

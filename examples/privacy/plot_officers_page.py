@@ -76,7 +76,7 @@ axes.minorticks_off()
 axes.legend()
 figure.set_label(
     "How often somebody who knows everything else can be right, over ε: at even odds from about "
-    "50% at ε = 0.1 to 84% at ε = 10; where 1 in 100 is there from 1% to 32 %."
+    "50% at ε = 0.1 to 84% at ε = 10; where 1 in 100 is there from 1% to 32%."
 )
 plt.show()
 

@@ -56,7 +56,13 @@ from skdp.release._summary import (
     warn_of_doubt,
 )
 from skdp.release._time_evaluation import DEFAULT_TIMES, N_STATES, TIME_BINS, times_fault
-from skdp.release._times import concordance, cumulative_hazards, curves, followed_times
+from skdp.release._times import (
+    LOG_HAZARD,
+    concordance,
+    cumulative_hazards,
+    curves,
+    followed_times,
+)
 
 __all__ = [
     "BasisFunctions",

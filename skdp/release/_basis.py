@@ -25,15 +25,16 @@ _BLOCK_ELEMENTS = 2**15
 _INDICATOR_SCALE = 0.7
 # Variance of a column that is uniform over its bounds, in units of their squared difference.
 _UNIFORM_VARIANCE = 1 / 12
-# Values of a column between its bounds at which its functions are tabulated (rule of thumb).
+# Values of a column between its bounds at which its functions are tabulated: finer than the bins
+# of any result.
 PLACES = (np.arange(256) + 0.5) / 256
 # Bounds of the mean of a column between 0 and 1, of its variance, and of that in units of the
 # largest there is with this mean: beta distributions beyond are narrower than the grid, or two
-# points (rule of thumb).
+# points.
 _LEAST_COLUMN_MEAN = 0.02
 _LEAST_COLUMN_VARIANCE = 2e-3
 _MOST_COLUMN_VARIANCE = 0.95
-# Ridge penalty of a regression on functions of one column (rule of thumb).
+# Ridge penalty of a regression on functions of one column, so that a constant column has one.
 _SLOPE_RIDGE = 1e-4
 # Largest order of a cosine that a release may have: some above 255 are constant at the places.
 _LARGEST_ORDER = 100

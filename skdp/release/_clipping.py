@@ -17,10 +17,6 @@ _CLIPPING_SPREAD, _LEAST_GUESS = 0.2, 0.3
 _INDICATOR_ERROR, _FORM_ERROR = 0.01, 0.03
 # Smallest mean square of a row, in units of its public guess, to which noise may reduce it.
 _LEAST_SQUARE = 1e-4
-# Factor of the variances of scores where rows are clipped: long rows have large scores, and slopes
-# that are somewhat low cost less than high ones. Without it the log loss of eight tables (300 to
-# 4,000 rows, ε = .5 to 4) is .0006 higher.
-_WIDENING = 1.04
 # Smallest mean of c², by whose root rows are divided.
 _LEAST_SHRINKAGE = 1e-8
 # Largest root mean square error of a combination of squares that approximates 1. With
@@ -43,11 +39,6 @@ def clipping_effect(statistics, basis):
     longest = (np.where(basis.order == 1, ends.max(axis=0), basis.scale) ** 2).sum()
     clipped = np.clip(mean_square / square, _LEAST_SQUARE * size / square, 1.0)
     return float(max(shrinkage, 1 - clipped * (1 - min(square / longest, 1.0))))
-
-
-def widening(shrinkage):
-    """Return the factor by which differences of row norms widen the variances of scores."""
-    return _WIDENING if shrinkage < 1 else 1.0
 
 
 def constant_form(basis, tables):

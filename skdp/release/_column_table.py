@@ -265,11 +265,8 @@ def _groups_of_moments(release):
     width = high - low
     variances = np.maximum(_diagonals(moments) / width**2, NEGLIGIBLE)
     variances = np.broadcast_to(variances, (release.outcome.n_sums, len(width)))
-    covariance_noise = moments.covariance_noise
-    spread_noise = np.zeros(1) if covariance_noise is None else covariance_noise / width**4
-    spread_noise = np.broadcast_to(spread_noise, variances.shape)
-    mean_noise = 0.0 if moments.mean_noise is None else moments.mean_noise / width**2
-    mean_noise = np.broadcast_to(mean_noise, variances.shape)
+    spread_noise = np.broadcast_to(moments.covariance_noise / width**4, variances.shape)
+    mean_noise = moments.mean_noise / width**2
     center = (moments.means - low) / width
     groups = []
     for c, label in enumerate(release.outcome.groups):

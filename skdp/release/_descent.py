@@ -21,7 +21,7 @@ from skdp.release._linear_regression import MOST_EXPLAINED, LinearRegression
 from skdp.release._linear_scores import LinearScores
 from skdp.release._numbers import HALF_WIDTH
 from skdp.release._parts import LARGEST_MEAN, Part, array, check_shape, part, require
-from skdp.release._score_table import ScoreTable
+from skdp.release._score_table import ScoreTable, pair_frame, score_frame
 from skdp.utils._linalg import TINY
 
 # Largest magnitude of a coefficient in a release.
@@ -82,6 +82,18 @@ class Descent(Part):
             require(
                 n == self._n_outcomes(release.statistics), f"{name}.table", "must fit outcomes"
             )
+            # Others would multiply the coefficients by any slope.
+            same = self.table.score_bins.are_about(*self._frame(release.statistics))
+            require(same, f"{name}.table.bins", "must be those of the coefficients")
+
+    def _frame(self, statistics):
+        """Return the expected center and deviation of the scores that a source counts."""
+        w, b, variances = self.coefficients, self.intercepts, self.basis.variances
+        if len(w) > 1:
+            return pair_frame(w, variances)
+        if statistics.kind == "number":  # rescaled to -1 to 1
+            return score_frame(2 * w[0], 2 * b[0] - 1, variances)
+        return score_frame(w[0], b[0], variances)
 
     def _n_outcomes(self, statistics):
         if statistics.kind == "event":

@@ -30,10 +30,12 @@ from skdp.utils._linalg import TINY
 N = len(INTERVAL_ENDS)
 # Largest cumulative hazard in a residual, which bounds what one row adds.
 _CAP = 1.0
-# Powers of time of the distributions that noisy counts are shrunk towards (rule of thumb).
+# Powers of time of the distributions that noisy counts are shrunk towards: Weibull hazards from
+# steeply falling to rising, averaged by evidence.
 _POWERS = np.array([0.4, 0.6, 0.8, 1.0, 1.3, 1.7, 2.2])
 _SHARES = np.diff(INTERVAL_ENDS[:, np.newaxis] ** _POWERS, axis=0, prepend=0)
-# Standard deviations of factors of intervals, and their correlation (rules of thumb).
+# Standard deviations of factors of intervals, from small to large ones, averaged by
+# evidence; and their correlation over three intervals or so (rule of thumb).
 _SPREADS = (0.1, 0.3, 1.0, 3.0)
 _NEARBY = (np.exp(-np.abs(np.subtract.outer(np.arange(N), np.arange(N))) / 3) + np.eye(N)) / 2
 # Smallest number of rows of each kind of exit, so that quotients are finite.
@@ -178,6 +180,10 @@ class Exits:
         parts = [at_risk[:-1] * (1 - stays), at_risk[:-1] * stays * self.censoring, at_risk[-1:]]
         return np.concatenate(parts)
 
+    def expected_residuals(self, places: np.ndarray, log_hazards: np.ndarray) -> np.ndarray:
+        """Return the expected residual of rows whose kinds of exit have these places."""
+        return self._walk(log_hazards)[1] @ (2 * places - 1)
+
     def concordance(self, log_hazards: np.ndarray) -> float:
         """Return Harrell's concordance, if the given log-hazards are equally frequent."""
         # A row with the event is compared with those at risk afterwards, and those that
@@ -194,13 +200,16 @@ class Exits:
 
     def _walk(self, log_hazards):
         """Return the baseline, and the probability of each kind of exit, (n_rows, n_cells)."""
-        *steps, at_risk = _intervals(
-            self.hazards[np.newaxis], self.censoring[np.newaxis], log_hazards
-        )
-        baseline, with_event, without = (
-            np.stack(part, axis=-1)[0] for part in zip(*steps, strict=True)
-        )
-        return baseline, np.column_stack([with_event, without, at_risk[0]])
+        factors, at_risk = np.exp(log_hazards), np.ones(len(log_hazards))
+        baseline, events, others = [], [], []
+        for hazard, leaves in zip(self.hazards, self.censoring, strict=True):
+            of_interval = _hazard(-np.expm1(-hazard), factors, at_risk / at_risk.sum())
+            stays = np.exp(-of_interval * factors)
+            baseline.append(of_interval)
+            events.append(at_risk * (1 - stays))
+            others.append(at_risk * stays * leaves)
+            at_risk = at_risk * stays * (1 - leaves)
+        return np.array(baseline), np.column_stack([*events, *others, at_risk])
 
 
 def pairs_within(events, hazards):
@@ -238,48 +247,14 @@ def unit_doubt(exits, deviation):
     return f"{where}, by the noisy counts. Are they in another unit, such as years and days?"
 
 
-def expected_residuals(sources, places, log_hazards):
-    """Return the expected residual of rows, the mean over the rows of all sources, (n_rows,).
-
-    ``places``, of shape (n_sources, n_cells), are the weights of each kind of exit.
-    """
-    shares = np.array([source.n_rows for source in sources])
-    hazards, censoring = (
-        np.array([getattr(source, name) for source in sources])
-        for name in ("hazards", "censoring")
-    )
-    residuals = (2 * np.asarray(places) - 1)[:, np.newaxis]
-    *steps, at_risk = _intervals(hazards, censoring, log_hazards)
-    expected = at_risk * residuals[..., -1]
-    for k, (_, with_event, without) in enumerate(steps):
-        expected = expected + with_event * residuals[..., k] + without * residuals[..., N + k]
-    return shares @ expected / shares.sum()
-
-
-def _intervals(hazards, censoring, log_hazards):
-    """Yield the baseline and exits of each interval, and finally the rows at the horizon.
-
-    Of several sources, (n_sources,) and (n_sources, n_rows): probabilities of rows.
-    """
-    factors = np.exp(log_hazards)
-    at_risk = np.ones((len(hazards), len(log_hazards)))
-    for hazard, leaves in zip(hazards.T, censoring.T[..., np.newaxis], strict=True):
-        alike = at_risk / at_risk.sum(axis=1, keepdims=True)
-        of_interval = _hazard(-np.expm1(-hazard), factors, alike)
-        stays = np.exp(-of_interval[:, np.newaxis] * factors)
-        yield of_interval, at_risk * (1 - stays), at_risk * stays * leaves
-        at_risk = at_risk * stays * (1 - leaves)
-    yield at_risk
-
-
 def _hazard(probability, factors, shares):
-    """Return h such that the mean of 1 − exp(−h · factor) is the probability, for each source."""
-    h = -np.log1p(-np.minimum(probability, 1 - 1e-12)) / (shares @ factors)
+    """Return h such that the mean of 1 − exp(−h · factor) is the probability."""
+    h = -np.log1p(-min(probability, 1 - 1e-12)) / (shares @ factors)
     for _ in range(30):  # far more than Newton's method needs
-        stays = np.exp(-h[:, np.newaxis] * factors)
-        excess = (shares * (1 - stays)).sum(axis=1) - probability
-        step = excess / np.maximum((shares * factors * stays).sum(axis=1), TINY)
-        h = np.maximum(h - step, 0.0)
-        if (np.abs(step) <= 1e-14 * h).all():
+        stays = np.exp(-h * factors)
+        excess = shares @ (1 - stays) - probability
+        step = excess / max(shares @ (factors * stays), TINY)
+        h = max(h - step, 0.0)
+        if abs(step) <= 1e-14 * h:
             break
     return h

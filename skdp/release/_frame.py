@@ -62,8 +62,12 @@ def check_frame(release):
     # The remaining columns still carry information about omitted ones.
     check_guarantee(release.guarantee, "guarantee", FEATURE_UNITS | WHOLE, p, at_least=True)
     if release.label_guarantee is not None:
-        apart = release.guarantee.unit in FEATURE_UNITS
-        require(apart, "label_guarantee", "must be None where the guarantee is about labels too")
+        features_only = release.guarantee.unit in FEATURE_UNITS
+        require(
+            features_only,
+            "label_guarantee",
+            "must be None where the guarantee is about labels too",
+        )
         check_guarantee(release.label_guarantee, "label_guarantee", {"label"}, 1)
 
 

@@ -38,7 +38,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, log_ndtr, logit
 from scipy.stats import norm
 
-from skdp.release._clipping import clipping_effect, widening
+from skdp.release._clipping import clipping_effect
 from skdp.release._linear_scores import LinearScores
 from skdp.release._posterior import (
     difference_posteriors,
@@ -78,7 +78,7 @@ def linear_scores(statistics, basis):
     shrinkage = clipping_effect(statistics, basis)
     population = Population.of(statistics, basis.variances)
     if len(population.sizes) == 2:
-        scored, intercept_sd = _two_classes(statistics, population, basis, shrinkage)
+        scored, intercept_sd = _two_classes(statistics, population, basis)
     else:
         scored = scores_of_several_classes(population, basis, shrinkage)
         intercept_sd = None
@@ -271,7 +271,7 @@ def _shrunk_covariance(covariance, noise, guesses):
     return shrunk, np.where(off, noise / 2 * shrinkage, np.diag(remaining))
 
 
-def _two_classes(statistics, population, basis, shrinkage):
+def _two_classes(statistics, population, basis):
     """Return scores along the averaged direction, with calibrated log-odds.
 
     Also return the result of :func:`_intercept_sd`.
@@ -286,7 +286,7 @@ def _two_classes(statistics, population, basis, shrinkage):
     pi = distances.corrected_frequency(population.frequencies[1], by_frequency[1])
     noise = statistics.second_sd / n
     totals, guess = likely_variances(direction, population.covariance, noise, n, basis.variances)
-    separation = Separation.of(distances, pi, widening(shrinkage) * totals, guess)  # step 7
+    separation = Separation.of(distances, pi, totals, guess)  # step 7
     slope = separation.slope
 
     def intercept(frequency):  # step 8

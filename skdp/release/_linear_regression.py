@@ -17,13 +17,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import ndtr, softmax
+from scipy.special import softmax
 
 from skdp.release._basis import BasisFunctions
 from skdp.release._clipping import clipping_effect
 from skdp.release._linear_discriminant import Population
-from skdp.release._numbers import HALF_WIDTH, INTERVAL
+from skdp.release._numbers import INTERVAL
 from skdp.release._parts import LARGEST_COEFFICIENT, Part, array, check_shape, part, require
 from skdp.release._posterior import (
     difference_posteriors,
@@ -67,8 +66,8 @@ class LinearRegression(Part):
     intercept : ndarray of shape (1,)
 
     variance : ndarray of shape (1,)
-        Variance of the rescaled number about its prediction, without errors of the coefficients,
-        chosen such that normal 80% intervals have this coverage over the posterior.
+        Posterior mean of the variance of the rescaled number about its prediction, without errors
+        of the coefficients.
 
     coefficient_sd : ndarray of shape (1,)
         Posterior standard deviation of the slope along the prediction, relative to it.
@@ -143,7 +142,7 @@ def linear_regression(statistics, basis):
         # Rows to be predicted are not clipped, and longer.
         coefficients=coefficients * np.sqrt(shrinkage),
         intercept=np.array([mean - coefficients @ population.mean]),
-        variance=np.array([posterior.variance]),
+        variance=np.array([min(posterior.unexplained, 1.0)]),
         coefficient_sd=np.array([posterior.slope_sd]),
         intercept_sd=np.array([np.sqrt(min(of_mean + posterior.unexplained / n, 1.0))]),
         r2=posterior.r2,
@@ -178,7 +177,6 @@ class _Explained:
     slope_sd: float  # relative to the slope
     r2: np.ndarray  # mean, and the ends of its interval
     unexplained: float  # posterior mean of the variance that is left
-    variance: float  # with which a normal interval holds its share on average over the posterior
 
     @classmethod
     def of(cls, distances, size, totals, variances, log_prior):
@@ -207,18 +205,4 @@ class _Explained:
             slope_sd=float(spread / max(slope, TINY)),
             r2=np.array([mean, low, high]),
             unexplained=float((likely * left).sum()),
-            variance=_predictive_variance(left.ravel(), likely.ravel()),
         )
-
-
-def _predictive_variance(variances, probabilities):
-    """Return the variance whose normal interval has its nominal coverage on average."""
-    likely = probabilities > 0
-    deviations, probabilities = np.sqrt(variances[likely]), probabilities[likely]
-
-    def excess(deviation):
-        held = 2 * ndtr(HALF_WIDTH * deviation / deviations) - 1
-        return probabilities @ held - INTERVAL
-
-    # A little beyond all of them, against rounding.
-    return float(brentq(excess, 0.999 * deviations.min(), 1.001 * deviations.max()) ** 2)

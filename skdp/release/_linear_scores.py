@@ -252,9 +252,7 @@ def regress(covariance, left, gone, noise, n_rows):
 
 def _regress_in_units(moments, within, left, gone):
     """Return coefficients of :func:`regress`, in units in which noise is equal."""
-    noise, units = np.zeros(len(within)), np.ones(len(within))
-    if moments.covariance_noise is not None:
-        noise = moments.shares**2 @ moments.covariance_noise
+    noise, units = moments.shares**2 @ moments.covariance_noise, np.ones(len(within))
     if noise.all():  # in units that the owner found comparable
         units = noise**-0.25
     variances = np.maximum(within.diagonal(), np.sqrt(noise)) * units**2

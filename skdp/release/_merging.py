@@ -14,6 +14,9 @@ _MOST = 5
 # Standard deviations of noise by which a sum may exceed its limit: one in a billion sums exceeds
 # more.
 _DEVIATIONS = 6
+# Largest contribution of a column to a score, in largest log-odds of so many rows. Where columns
+# separate the classes, releases have up to twice these log-odds (100 rows, ε = 100).
+_EFFECTS = 3.0
 
 
 def check_mergeable(releases, kind, disjoint):
@@ -78,8 +81,8 @@ def merge_problem(first, release, *, same=False):
 def rows_problem(release, max_rows):
     """Return why a release cannot have at most so many rows, or None."""
     # No more rows than that may be stated, all sums must be those that so many rows can have, up
-    # to their noise, and none may have more noise than that. What a column adds to a score may not
-    # exceed the largest log-odds of so many rows. So no owner counts for more in a merged release.
+    # to their noise, and none may have more noise than that. So no owner counts for more in a
+    # merged release.
     sums = release.statistics.sums
     counts, noise = sums.pooled_counts
     if counts.sum() > max_rows + _DEVIATIONS * noise * np.sqrt(len(counts)):
@@ -90,7 +93,13 @@ def rows_problem(release, max_rows):
         largest = size.sum(axis=0).max() if noise.ndim else size.max()
         if noise.max() > most or largest > most + _DEVIATIONS * noise.sum():
             return f"its {name!r} are more, or have more noise, than max_rows={max_rows} rows give"
-    if release.descent is not None and release.descent.largest_effect > np.log(max_rows + 1):
+    table = None if release.descent is None else release.descent.table
+    if table is not None:
+        noise = float(table.deviation[0])
+        if noise > max_rows or np.abs(table.counts).max() > max_rows + _DEVIATIONS * noise:
+            return f"its table of scores has more rows, or more noise, than max_rows={max_rows}"
+    most = _EFFECTS * np.log(max_rows + 1)
+    if release.descent is not None and release.descent.largest_effect > most:
         return f"its 'descent' has larger coefficients than max_rows={max_rows} rows give"
     return None
 

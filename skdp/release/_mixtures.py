@@ -23,11 +23,11 @@ _NOISY_STEPS = 15
 _ADAPTING_STEPS = 3
 # Largest number of mixture components of a class; rule of thumb.
 _MAX_COMPONENTS = 10
-# Rows of a class for each mixture component, in multiples of the number of directions: a
-# covariance needs as many; rule of thumb.
+# Rows of a class for each mixture component, in multiples of the number of directions: with
+# fewer than one, a covariance would be singular.
 _ROWS_PER_DIRECTION = 2
 # Rows are in units in which the average variance of a direction is 1: no component is
-# narrower in any direction; rule of thumb.
+# narrower in any direction, so that none ends on a single row.
 _VARIANCE_FLOOR = 0.1
 # Ratio of variances below which a Cholesky factor may not exist in floating point.
 _PRECISION = 1e-12
@@ -182,8 +182,8 @@ class Mixtures(Part):
         A few steps of expectation maximization. A component with covariance S already summarizes
         n′ noisy rows, and gets n more here. Given their components, the noisy rows determine its
         mean with precision n′(S + V)⁻¹, the new ones with nS⁻¹. With G = (S + V)⁻¹S, the noisy
-        rows count as n′ tr(G²)/d rows for its covariance and, by a rule of thumb, as n′ tr(G)/d
-        for its frequency.
+        rows count as n′ tr(G²)/d rows for its covariance, and as n′ tr(G)/d, which is between, for
+        its frequency.
 
         Parameters
         ----------

@@ -45,12 +45,12 @@ class Moments(Part):
     noise : ndarray of shape (n_features,)
         Variance of the noise of each feature of a row; 0 without noise.
 
-    mean_noise : ndarray of shape (n_classes, n_features) or None, default=None
-        Variance of the noise of each mean; None without noise.
+    mean_noise : ndarray of shape (n_classes, n_features)
+        Variance of the noise of sums in each mean.
 
-    covariance_noise : ndarray of shape (n_covariances, n_features) or None, default=None
-        Variance of the noise on the diagonal of each covariance; None without noise. The variance
-        at entry (i, j) is half the geometric mean of the variances at (i, i) and (j, j).
+    covariance_noise : ndarray of shape (n_covariances, n_features)
+        Variance of the noise of sums on the diagonal of each covariance. The variance at entry
+        (i, j) is half the geometric mean of the variances at (i, i) and (j, j).
 
     Examples
     --------
@@ -72,12 +72,10 @@ class Moments(Part):
     means: np.ndarray = array("K p", below=LARGEST_MEAN)
     covariances: np.ndarray = array("c tri(p)", below=LARGEST_VARIANCE)
     noise: np.ndarray = array("p", key="noise_variances", least=0, below=LARGEST_VARIANCE)
-    mean_noise: np.ndarray | None = array(
-        "K p", key="mean_noise_variances", least=0, below=LARGEST_VARIANCE, optional=True
+    mean_noise: np.ndarray = array(
+        "K p", key="mean_noise_variances", least=0, below=LARGEST_VARIANCE
     )
-    covariance_noise: np.ndarray | None = array(
-        "c p", key="covariance_noise_variances", least=0, optional=True
-    )
+    covariance_noise: np.ndarray = array("c p", key="covariance_noise_variances", least=0)
 
     @classmethod
     def measure(cls, rows: np.ndarray, weights: np.ndarray, noise: np.ndarray) -> Self:
@@ -117,7 +115,8 @@ class Moments(Part):
             effective_sizes.append(size)
             means.append(mean)
             covariances[c] = (scatter - np.diag(noise))[upper]
-        fields = (class_counts, effective_sizes, means, covariances, noise)
+        none = np.zeros_like(means)
+        fields = (class_counts, effective_sizes, means, covariances, noise, none, none)
         return cls(*map(np.array, fields))
 
     def select(self, class_indices: ArrayLike) -> Self:
@@ -125,9 +124,7 @@ class Moments(Part):
         of_classes = ["class_counts", "effective_sizes", "means", "mean_noise"]
         if len(self.covariances) == len(self.means):
             of_classes += ["covariances", "covariance_noise"]
-        parts = {name: getattr(self, name) for name in of_classes}
-        chosen = {k: array[class_indices] for k, array in parts.items() if array is not None}
-        return replace(self, **chosen)
+        return replace(self, **{name: getattr(self, name)[class_indices] for name in of_classes})
 
     def restrict(self, columns: np.ndarray) -> Self:
         """Return the moments of some of the columns, in the order of their numbers."""
@@ -137,8 +134,7 @@ class Moments(Part):
         places[upper] = places.T[upper] = np.arange(len(upper[0]))
         chosen = places[np.ix_(columns, columns)][np.triu_indices(len(columns))]
         of_columns = ["means", "noise", "mean_noise", "covariance_noise"]
-        parts = {name: getattr(self, name) for name in of_columns}
-        parts = {k: a[..., columns] for k, a in parts.items() if a is not None}
+        parts = {name: getattr(self, name)[..., columns] for name in of_columns}
         return replace(self, covariances=self.covariances[:, chosen], **parts)
 
     @property
@@ -171,7 +167,7 @@ class Moments(Part):
         The square of a distance is too large by the variance of its noise. Without noise of
         sums they are the means.
         """
-        if self.mean_noise is None or not self.mean_noise.any():
+        if not self.mean_noise.any():
             return self.means
         units = self.mean_noise.mean(axis=0)  # in units of the noise of each column
         units = np.maximum(units, units.max() * np.finfo(np.float64).eps)
@@ -186,9 +182,7 @@ class Moments(Part):
         is averaged over the classes and includes the noise.
         """
         total = np.diag(self.total_covariance())
-        error = (total + self.noise).sum() / self.effective_sizes
-        if self.mean_noise is not None:
-            error = error + self.mean_noise.sum(axis=1)
+        error = (total + self.noise).sum() / self.effective_sizes + self.mean_noise.sum(axis=1)
         return float(max(total.sum(), TINY) / max(error.mean(), TINY))
 
     @property
@@ -199,9 +193,7 @@ class Moments(Part):
         """
         spread = self.within_covariance().diagonal() + self.noise
         square = 2 * spread**2 / self.effective_sizes.sum()
-        if self.covariance_noise is not None:
-            square = square + self.shares**2 @ self.covariance_noise
-        return np.sqrt(square)
+        return np.sqrt(square + self.shares**2 @ self.covariance_noise)
 
     @property
     def eigenvalue_noise(self) -> float:
@@ -213,8 +205,6 @@ class Moments(Part):
         """
         p = len(self.noise)
         moved = self.noise.mean() * np.sqrt(p / self.effective_sizes.sum())
-        if self.covariance_noise is None:
-            return moved
         return moved + np.sqrt(2 * p * (self.shares**2 @ self.covariance_noise).mean())
 
     def total_covariance(self) -> np.ndarray:
@@ -222,10 +212,9 @@ class Moments(Part):
         within = self.within_covariance()
         centered = self.means - self.mean
         spread = (centered.T * self.frequencies) @ centered
-        if self.mean_noise is not None:
-            # Means spread by f_c(1 − f_c) of their noise too, as the mean of all has some of it.
-            remaining = self.frequencies * (1 - self.frequencies)
-            spread -= np.diag(remaining @ self.mean_noise)
+        # Means spread by f_c(1 − f_c) of their noise too, as the mean of all has some of it.
+        remaining = self.frequencies * (1 - self.frequencies)
+        spread -= np.diag(remaining @ self.mean_noise)
         # The means of N rows in K classes spread too far by (K − 1)/N of what single rows do.
         excess = (len(self.effective_sizes) - 1) / self.effective_sizes.sum()
         return within + spread - excess * (within + np.diag(self.noise))
@@ -270,13 +259,7 @@ class Moments(Part):
             variances 1 on its diagonal and 1/2 off it, aᵀDGDa has the variance (aᵀD²a)².
         """
         squares = components.T**2
-        mean_noise = np.zeros((len(self.means), len(components)))
-        covariance_noise = np.zeros((len(self.covariances), len(components)))
-        if self.mean_noise is not None:
-            mean_noise = self.mean_noise @ squares
-        if self.covariance_noise is not None:
-            covariance_noise = (np.sqrt(self.covariance_noise) @ squares) ** 2
-        return mean_noise, covariance_noise
+        return self.mean_noise @ squares, (np.sqrt(self.covariance_noise) @ squares) ** 2
 
     def check(self, name: str, release: Any) -> None:
         """Raise ValueError unless the moments have one covariance, or one of each class."""

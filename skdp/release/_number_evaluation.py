@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 from skdp.release._numbers import in_units
 from skdp.release._score_posterior import enough_rows
 
-# Number of cells of the grid for predictions and for outcomes (rule of thumb).
+# Number of cells of the grid for predictions and for outcomes: each of their squares has noise.
 N_PLACES = 16
 _PLACES = np.linspace(0, 1, N_PLACES)
 _WIDTH = 1 / (N_PLACES - 1)

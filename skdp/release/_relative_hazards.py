@@ -15,13 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from skdp.release._exits import Exits, expected_residuals
 from skdp.release._synthetic_rows import SyntheticRows
 from skdp.utils._linalg import NEGLIGIBLE, TINY
 
 # Number of synthetic rows, and of groups by expected residual, which save time.
 _N_ROWS, _N_GROUPS = 4096, 64
-# Largest standard deviation of log-hazards, and largest log-hazard of a row (rules of thumb).
+# Largest standard deviation of log-hazards, with which concordance is .9, and largest
+# log-hazard of a row, whose exponential is finite.
 _LARGEST_SPREAD, _LARGEST = 4.0, 30.0
 
 
@@ -66,14 +66,16 @@ def relative_hazards(statistics, index):
     center = places.mean()
     # Residuals from −1 to 1 are twice as far apart as rescaled ones.
     expected = 2 * (places - center)
-    sources = [Exits.of(*of) for of in zip(sums.exits, sums.exit_sd, strict=True)]
     pooled = statistics.exits
-    slope = _slope(expected, sources, sums.exit_places)
+    # Places of exits differ between sources by the noise in their hazards.
+    n_rows = np.maximum(sums.exits.sum(axis=1), TINY)
+    residuals = n_rows @ sums.exit_places / n_rows.sum()
+    slope = _slope(expected, pooled, residuals)
     total = 4 * max(sums.squares[0] / sums.row_counts.sum(), 0.0)
     concordance = []
     for r2 in statistics.regression.r2:
         scaled = expected * np.sqrt(r2 * total / max(expected.var(), TINY))
-        log_hazards = _slope(scaled, sources, sums.exit_places) * scaled
+        log_hazards = _slope(scaled, pooled, residuals) * scaled
         concordance.append(pooled.concordance(log_hazards))
     return RelativeHazards(
         slope=2 * slope,
@@ -103,12 +105,12 @@ def _typical(statistics, index):
     return np.sort(index(rows)).reshape(_N_GROUPS, -1).mean(axis=1)
 
 
-def _slope(expected, sources, places):
+def _slope(expected, exits, places):
     """Return b such that log-hazards b · expected imply the expected residuals."""
     spread = expected.std()
 
     def excess(slope):
-        residuals = expected_residuals(sources, places, slope * expected)
+        residuals = exits.expected_residuals(places, slope * expected)
         return float(np.mean((residuals - residuals.mean()) * expected) / spread - spread)
 
     # So small a spread is due to rounding: the columns predict nothing.

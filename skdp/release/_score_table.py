@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import ndtr
 
-from skdp.release._parts import Part, array, require
+from skdp.release._parts import LARGEST_MEAN, Part, array, require
 from skdp.utils._linalg import TINY
 
 # Score bins cover so many expected deviations on both sides; outer bins include all scores beyond.
@@ -26,6 +26,8 @@ _REACH = 5.0
 # Widths of bins in expected deviations: the width when the noise in a cell is 1/26 of all rows,
 # the power of (number of rows / noise) by which it decreases, and the smallest width.
 _WIDEST, _WIDEST_AT, _NARROWING, _NARROWEST = 1.2, 26.0, 0.125, 0.5
+# Relative rounding of a frame by another version of a linear algebra library.
+_ROUNDING = 1e-6
 # Largest number of cells of a table.
 MOST_CELLS = 320
 # Parts of a bin in which densities are evaluated.
@@ -45,6 +47,8 @@ _NOTHING = 0.1
 # Least variance of a count, so that it is never 0.
 _LEAST_VARIANCE = 0.5
 _STEPS, _TRIES, _TOLERANCE, _DIFFERENCE = 12, 7, 1e-3, 1e-4
+# Relative amount that is added to the diagonal of a precision.
+_RIDGE = 1e-13
 _N_DRAWS = 400
 # Momentum of the descent.
 MOMENTUM = 0.8
@@ -103,6 +107,18 @@ class ScoreBins:
             return cls(center, width * unit, n, unit)
         return cls(center - n * width * unit, width * unit, 2 * n, unit)
 
+    def are_about(self, center, unit):
+        """Return whether these may be the bins about a center, apart from rounding."""
+        start = self.low, self.low + self.n / 2 * self.width  # folded, or not
+        near = np.abs(np.subtract(start, center)).min() <= _ROUNDING * max(unit, abs(center))
+        widths = np.array([_NARROWEST, _WIDEST]) * [1 - _ROUNDING, 1 + _ROUNDING]
+        usual = widths[0] <= self.width / self.unit <= widths[1]
+        return near and usual and abs(self.unit - unit) <= _ROUNDING * unit
+
+    def as_array(self):
+        """Return lower end, width, number and unit."""
+        return np.array([self.low, self.width, self.n, self.unit])
+
     def index(self, scores):
         """Return the bin of each score; NaN counts in the middle bin."""
         places = np.nan_to_num((scores - self.low) / self.width, nan=self.n / 2)
@@ -137,10 +153,10 @@ class ScoreTable(Part):
         Degrees of freedom with which the score was fitted to the same rows.
     """
 
-    counts: np.ndarray = array("o s", "f")
-    deviation: np.ndarray = array("1", "f", least=0)
+    counts: np.ndarray = array("o s", "f", below=LARGEST_MEAN)
+    deviation: np.ndarray = array("1", "f", least=0, below=LARGEST_MEAN)
     bins: np.ndarray = array("4", "f")
-    optimism: np.ndarray = array("1", "f", least=0)
+    optimism: np.ndarray = array("1", "f", least=0, below=LARGEST_MEAN)
 
     @property
     def score_bins(self):
@@ -311,6 +327,8 @@ class _Fit:
             if before - after < _TOLERANCE:
                 break
         precision = fixed or _Precision(model, expected)
+        # Positive definite despite rounding, where counts contradict each other.
+        curvature += _RIDGE * np.diag(curvature.diagonal())
         root = np.linalg.cholesky(curvature)
         log_evidence = precision.log_determinant / 2 - loss(t, expected)
         log_evidence -= np.log(root.diagonal()).sum() + np.log(sd).sum()

@@ -222,8 +222,8 @@ class Separation:
         likely = (
             log_prior_of_scales(ratios, _D_PRIME_SPREAD) + by_scale.log_evidence[:, np.newaxis]
         )
-        # Totals are quantiles under a prior at the total variance; they are weighted so that it
-        # applies to the variance within classes.
+        # The variances in ``totals`` are equally likely if the log-normal prior is about the
+        # variance of all rows. It is about that within classes: weight by the ratio of the two.
         likely += _log_prior(variances, guess) - _log_prior(totals, guess)
         likely = np.exp(likely - likely.max()) * shares
         likely /= likely.sum()

@@ -20,7 +20,7 @@ from skdp.utils._linalg import NEGLIGIBLE, TINY
 
 # Pseudocount: an absent class keeps a positive frequency.
 _HALF = 0.5
-# More rows than any table has (rule of thumb); estimates from sums of more rows could overflow.
+# More rows than any table has; estimates from sums of more rows could overflow.
 _MOST_ROWS = 1e15
 # For each sum, the field of its noise, and the power of a row's norm.
 _SUMS = {
@@ -34,8 +34,8 @@ _SUMS = {
 }
 # Smallest scale of a basis function; the widest bounds of a source have the scale 1e-12.
 _LEAST_SCALE = 1e-13
-# Largest magnitude of a basis function between its bounds, and of its variance; usually 1 (rule of
-# thumb).
+# Largest magnitude of a basis function between its bounds, and of its variance: those of this
+# package are 1 at most, and squares of sums of others could overflow.
 _LARGEST_VALUE = 1e3
 
 

@@ -13,7 +13,7 @@ from skdp.utils._text import text_width
 from skdp.utils._validation import inline
 from skdp.utils._warnings import warn
 
-# Of lines of the summary at most, in characters (rule of thumb).
+# Of lines of the summary at most, in characters: as in terminals and in this code.
 _WIDTH = 88
 # Probability of the rarer case, for which trade-offs are stated in addition to even odds.
 RARE = 0.01

@@ -22,14 +22,14 @@ from sklearn.utils import check_random_state
 
 from skdp.release._basis import PLACES
 from skdp.release._columns import column_names
+from skdp.release._posterior import shrunk_correlations
 from skdp.release._unclipped import NumericFunctions, clipping_by_class, numeric_functions
 from skdp.tabular import fitted_encoder
-from skdp.utils._linalg import positive_definite_floor
 
 # Smallest share of a category, used if noise makes a share negative.
 _LEAST_SHARE = 1e-4
 _LEAST_VARIANCE = 1e-6
-# Largest correlation of two columns; larger noisy ones are implausible (rule of thumb).
+# Largest correlation of two columns: rows of larger ones would hardly differ.
 _LARGEST = 0.95
 # Number of rows drawn to measure the effect of clipping on second moments, and of rounds
 # (measured: with three rounds the error of correlations of 20,000 rows is at most .03).
@@ -172,8 +172,12 @@ class SyntheticRows:
             change -= drawn / np.sqrt(np.outer(variances, variances))
             correlations += change / np.outer(attenuation, attenuation)
             # Noise of entries off the diagonal: half the geometric mean of those on it, squared.
-            doubt = noise / (wanted_variances * attenuation**2)
-            self._root = _root_of_believed(correlations, np.outer(doubt, doubt) / 2)
+            errors = noise / (wanted_variances * attenuation**2)
+            believed, _ = shrunk_correlations(
+                correlations, np.ones(len(noise)), np.outer(errors, errors) / 2, _LARGEST
+            )
+            unit = 1 / np.sqrt(believed.diagonal())
+            self._root = np.linalg.cholesky(believed * np.outer(unit, unit))
 
     def _covariance(self, second, mean, scores):
         """Return the covariance of the columns' scores, by moments of clipped rows."""
@@ -227,18 +231,6 @@ def _believed(means, sums, basis):
     """Return means, shrunk towards the middle of the bounds by their noise."""
     noise = (np.linalg.norm(sums.total_sd) / sums.row_counts.sum()) ** 2
     return means * basis.variances / (basis.variances + noise)
-
-
-def _root_of_believed(correlations, doubt):
-    """Return a matrix root of the correlations, shrunk towards zero by their noise."""
-    pairs = ~np.eye(len(correlations), dtype=bool)
-    excess = correlations[pairs] ** 2 - doubt[pairs]
-    true = max(excess.mean(), _LEAST_VARIANCE) if len(excess) else 1.0
-    believed = np.clip(correlations * true / (true + doubt), -_LARGEST, _LARGEST)
-    np.fill_diagonal(believed, 1.0)
-    believed = positive_definite_floor(believed, 1e-3)
-    unit = 1 / np.sqrt(believed.diagonal())
-    return np.linalg.cholesky(believed * np.outer(unit, unit))
 
 
 def _columns(schema, functions, n_features, covariance):

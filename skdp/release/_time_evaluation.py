@@ -35,7 +35,8 @@ MOST_TIMES = 20
 # Wider than those of classes, and without the far ends where hardly any rows are: intervals of the
 # Brier score are half as wide, by flchain and nwtco at ε = 1.
 TIME_BINS = Bins(-5.0, 3.0, 20)
-# Places within an interval at which rows leave, and steps of Newton's method (rules of thumb).
+# Places within an interval at which rows leave, and steps of Newton's method, which converges in
+# fewer.
 _PLACES = (np.arange(4) + 0.5) / 4
 _N_STEPS = 10
 # Number of rounds that estimate the course of a bin's hazard from the hazard of all rows.

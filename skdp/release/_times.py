@@ -97,6 +97,10 @@ def events_and_times(outcome, y, where):
     return (events == 1) & (times <= outcome.horizon), np.minimum(times, outcome.horizon)
 
 
+# What a risk is, for explanations.
+LOG_HAZARD = "log-hazard relative to the average row (higher: earlier events):"
+
+
 def concordance(outcome, y, risks, where):
     """Return Harrell's concordance of risks with y, followed up to the horizon."""
     events, times = events_and_times(outcome, y, where)
@@ -166,7 +170,7 @@ class TimePrediction(ClassPrediction):
 
     def explanation(self, release: Any, row: np.ndarray) -> tuple[Any, dict[str, Any]]:
         """Return the risk."""
-        return self.model.risks, {}
+        return self.model.risks, {"unit": LOG_HAZARD}
 
     def hazard_ratios(self, widths: np.ndarray, confidence: float) -> HazardRatios:
         """Return the reader of hazard ratios of categories, by the widths of the columns."""

@@ -179,11 +179,11 @@ class StatisticsAccumulator:
                 "The 'label' parameter of StatisticsAccumulator.add_parquet must name the column "
                 "of the labels, got None."
             )
-        apart = StatisticsAccumulator(self.plan)
+        batches = StatisticsAccumulator(self.plan)
         columns = self.plan.columns
         for batch in parquet_batches(columns, path, labels, group, int(batch_size)):
-            apart.add(*batch)
-        self.add_unprotected_sums(apart.unprotected_sums())
+            batches.add(*batch)
+        self.add_unprotected_sums(batches.unprotected_sums())
 
     def add_dask(self, X: Any, y: Any, groups: Any = None) -> None:
         """Add the rows of Dask collections; each worker sums its own chunks.

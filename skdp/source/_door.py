@@ -20,7 +20,8 @@ from skdp.utils._labels import natural_labels
 from skdp.utils._private_data import validate_private_data
 from skdp.utils._warnings import warn
 
-# Largest number of classes taken from numbers, or from text that hardly repeats (rule of thumb).
+# Largest number of classes taken from numbers, or from text that hardly repeats: more are probably
+# measurements or IDs.
 _MOST_CLASSES = 50
 # Missing values in a column of objects, besides NaN.
 _MISSING = {type(None), type(pd.NA), type(pd.NaT)}

@@ -18,11 +18,10 @@ from skdp.release import BasisFunctions
 from skdp.tabular import EventOutcome, Outcome
 
 # Rows are multiples of 2^-16 of their largest norm. Truncation moves no element by more than
-# that, far below the noise of any sum that is released (rule of thumb).
+# that, 1/65,536 of the most that one row adds.
 GRID_BITS = 16
 GRID = 2**GRID_BITS
-# Weights are multiples of 2^-20: rows of people with more rows than that have weight zero (rule
-# of thumb).
+# Weights are multiples of 2^-20: rows of people with more rows than that have weight zero.
 WEIGHT_BITS = 20
 WEIGHT_GRID = 2**WEIGHT_BITS
 # Sums of integers below this magnitude are exact in float64, with one bit to spare.

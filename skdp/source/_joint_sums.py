@@ -76,14 +76,14 @@ class JointSums:
             "overlap": 1 if of_records or disjoint else n_owners,
         }
         stated = source._guarantee(self._plan, self._queries([]))
-        covers, apart = stated.covers, ""
+        covers, claim = stated.covers, ""
         if of_records:
-            apart = "that each record is at one owner"
+            claim = "that each record is at one owner"
         elif disjoint:
-            apart = "that nobody has rows at two owners, which they have agreed on"
+            claim = "that nobody has rows at two owners, which they have agreed on"
         else:
             covers += ", at all owners where a person has any"
-        assumes = "; ".join(filter(None, (assumes, apart)))
+        assumes = "; ".join(filter(None, (assumes, claim)))
         self.guarantee = replace(stated, assumes=assumes, covers=covers)
 
     @property
@@ -197,12 +197,11 @@ class JointSums:
         if not self._starts(answers):
             return model.learn(rows, grid, queries)
         key = b"".join(answer.tobytes() for answer in answers[:2])
-        known, start = self._start
-        if known != key:  # takes longer than all steps
+        start = self._start  # other threads may replace it
+        if start[0] != key:  # takes longer than all steps
             first = self._queries(answers[:2], whole=True)
-            start = model.start(self._plan.no_sums, grid, first)
-            self._start = key, start  # together, as threads of several owners may share it
-        return model.descended(_AskedRows(rows, queries), grid, queries, *start)
+            self._start = start = key, model.start(self._plan.no_sums, grid, first)
+        return model.descended(_AskedRows(rows, queries), grid, queries, *start[1])
 
     def _starts(self, answers):
         """Return whether a descent starts from these answers."""

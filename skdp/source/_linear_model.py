@@ -21,11 +21,12 @@ from skdp.tabular import N_INTERVALS, Outcome
 # Most columns of an array for which "auto" is "linear", and cosines are used: noise grows with
 # their number (rule of thumb).
 _MAX_LINEAR = 100
-# Largest ratio of a radius and the expected norm, either way (rule of thumb).
+# Largest ratio of a radius and the expected norm, either way: beyond it all is noise or zero.
 _MOST_RADII = 1e6
 # Steps of class frequencies in the contrast, small enough for sums of 64 bits.
 _FREQUENCY_STEPS = 2**14
-# Share of the budget of the squared deviations of a number from its mean (rule of thumb).
+# Share of the budget of the squared deviations of a number from its mean, which are one number
+# (rule of thumb).
 _SQUARES = 0.05
 # Bound of the rounding of a norm that is computed in floating point.
 _ROUNDING = 1 + 1e-12

@@ -18,8 +18,8 @@ _MAX_COMPONENTS = 6
 # components of a digit of MNIST at ε = 8, which classify 96.8% of the test digits correctly (one
 # 96.5%), and one component at ε = 1.
 _BEARABLE = 0.05
-# Noisy steps of Lloyd's algorithm on the private rows: more steps cost more budget than they are
-# worth (rule of thumb).
+# Noisy steps of Lloyd's algorithm on the private rows, which share their budget: more of them
+# have more noise each (rule of thumb).
 N_STEPS = 2
 
 # Smallest variance of a shrunken covariance, relative to that of its target. With 0.3, 0.5 and
@@ -188,7 +188,8 @@ def _starts(mean, covariance, n_components, random_state):
     """Return centers of a normal distribution, by Lloyd's algorithm on rows drawn from it."""
     if n_components == 1:
         return mean[np.newaxis]
-    # Five steps of Lloyd's algorithm on 200 draws for each component (rules of thumb).
+    # Five steps of Lloyd's algorithm on 200 draws for each component, which are not private and
+    # hence free.
     draws = random_state.standard_normal((200 * n_components, len(mean)))
     draws = mean + draws @ np.linalg.cholesky(covariance).T
     centers = draws[:n_components].copy()

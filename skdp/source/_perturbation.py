@@ -29,7 +29,8 @@ NOISES = {
 }
 # Parameters of a source that its noise has too; None leaves them to the noise.
 BUDGET = ("epsilon", "delta", "sensitivity")
-# No noise is larger than this many times the sensitivity over epsilon (rule of thumb).
+# No noise is larger than this many times the sensitivity over epsilon: that of Laplace is with a
+# probability of e^-50.
 _FARTHEST = 50
 # Types of labels in a column of objects.
 _LABELS = (bool, int, float, str, np.bool_, np.number, type(None))

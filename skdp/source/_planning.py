@@ -24,7 +24,7 @@ from skdp.tabular import Schema, TabularEncoder, as_schema
 from skdp.utils._html import grid
 from skdp.utils._text import text_width
 
-# Largest number of simulated rows; less noise represents more rows (rule of thumb: the sampling
+# Largest number of simulated rows; less noise represents more rows (the sampling
 # error of an AUC is then below .01).
 _MOST_ROWS = 20_000
 # Added to the standard deviation of draws, so that equal draws have a chance too.

@@ -24,12 +24,11 @@ from skdp.source._integers import (
 from skdp.source._linear_model import StatisticsModel, perturb_sums, shares_of_sums
 from skdp.source._tempering import share_of_tempering, tempered_confidence
 
-# Fraction of the rows within the radius; the others are clipped to it. Rule of thumb.
+# Fraction of the rows within the radius; the others, outliers, are clipped to it.
 _QUANTILE = 0.95
-# Bins for each factor of two: the radius is at most 19% too large, which costs less than the
-# noise of more bins (rule of thumb).
+# Bins for each factor of two: the radius is at most 19% too large, as is its noise.
 _BINS_PER_OCTAVE = 4
-# Smallest variance relative to the largest, in the precision of float32 (rule of thumb).
+# Smallest variance relative to the largest, about ten times the precision of float32.
 PRECISION = 1e-6
 
 # Of the budget, for what all these models ask: where rows lie, and how far scores are trusted.
@@ -132,7 +131,7 @@ def estimate_location(rows, grid, queries):
 
 def distance_edges():
     """Return the squared edges of the bins of distances from the mean; public."""
-    # From a 64th of the largest possible distance (rule of thumb).
+    # From a 64th of the largest possible distance, far below that of real rows.
     return geometric_edges(GRID * (1 / 64), GRID)
 
 
@@ -233,7 +232,8 @@ class WhitenedRows:
 
 def length_edges(n_directions):
     """Return the squared edges of the bins of the lengths of whitened rows; public."""
-    # From a quarter to eight times the norm of a row of unit variances (rule of thumb).
+    # From a quarter to eight times the norm of a row of unit variances: noise may make variances
+    # too large or too small.
     middle = GRID * np.sqrt(n_directions)
     return geometric_edges(0.25 * middle, 8.0 * middle)
 

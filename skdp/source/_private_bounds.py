@@ -389,10 +389,10 @@ class _Search:
     # Standard deviations of the noise above which a bin counts as occupied: in 1 of 19,000
     # columns, one of 183 empty bins does.
     occupied: float = 5.0
-    # The same of a sum of bins (rule of thumb).
+    # The same of a sum of bins: one in 700 empty sums exceeds it.
     summed: float = 3.0
-    # Quantiles are searched up to this share, and extrapolated from there by this factor at most,
-    # towards this share at least (rules of thumb).
+    # Quantiles are searched up to this share, near the median, and extrapolated from there by this
+    # factor at most, towards this share at least (rules of thumb).
     most_level: float = 0.4
     most_beyond: float = 4.0
     least_share: float = 1e-3

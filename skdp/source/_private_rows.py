@@ -26,7 +26,14 @@ from skdp.source._door import (
     read_persons,
 )
 from skdp.source._gradient_model import EncodedRows, GradientModel
-from skdp.source._integers import WEIGHT_GRID, ExactSums, RowGrid, chunk_rows, integer_weights
+from skdp.source._integers import (
+    MAX_ROWS,
+    WEIGHT_GRID,
+    ExactSums,
+    RowGrid,
+    chunk_rows,
+    integer_weights,
+)
 from skdp.source._linear_model import LinearModel, StatisticsModel, is_narrow
 from skdp.source._logistic_model import LogisticModel
 from skdp.source._mixtures_model import MixturesModel
@@ -245,8 +252,10 @@ class SummationPlan:
             joined = np.concatenate(codes)
             shape = len(joined), self.columns.n_features
             kept = np.memmap(file, dtype, "r", shape=shape) if len(joined) else rows
-        people = _people(np.concatenate(persons) if persons else None)
-        return PrivateRows(kept, joined, self.outcome, **people)
+        # Not as floats, in which IDs of signed and unsigned chunks would collide.
+        alike = len({ids.dtype for ids in persons}) < 2
+        ids = np.concatenate(persons, dtype=None if alike else object) if persons else None
+        return PrivateRows(kept, joined, self.outcome, **_people(ids))
 
     def release(self, model: Any, guarantee: PrivacyGuarantee) -> Release:
         """Return the release of what was learned from the rows."""
@@ -304,6 +313,13 @@ class PrivateRows:
     outcome: Outcome
     sizes: np.ndarray | None = None
     persons: frozenset = frozenset()
+
+    def __post_init__(self):
+        if len(self.X) > MAX_ROWS:  # before anything is charged
+            raise ValueError(
+                f"The 'X' parameter of DPStatisticsSource holds more than {MAX_ROWS:,} rows, "
+                "whose sums are not exact. Make releases of parts of the rows."
+            )
 
     @classmethod
     def of(cls, X, labels, outcome, groups=None):

@@ -570,7 +570,7 @@ def denoised_codes(noisy, labels, moments, n_directions, random_state, *, labels
 
 def _likely_mixtures(codes, labels, noise, variances, random_state):
     """Return mixtures if they explain held-out noisy rows better than one normal each."""
-    held = stratified_folds(labels, 10, random_state) == 0  # one of ten folds; rule of thumb
+    held = stratified_folds(labels, 10, random_state) == 0  # one of ten folds
     held &= np.bincount(labels)[labels] > 1
     if not held.any():
         return None

@@ -20,7 +20,7 @@ EFFECTS = {"weak": 0.65, "moderate": 0.75, "strong": 0.85}
 R2_EFFECTS = {"weak": 0.1, "moderate": 0.3, "strong": 0.5}
 # The same of the concordance where it is a time to an event.
 CONCORDANCE_EFFECTS = {"weak": 0.6, "moderate": 0.7, "strong": 0.8}
-# Number of rows that bring effects to an AUC (rule of thumb).
+# Number of rows that bring effects to an AUC, within .01.
 _SCALING_ROWS = 5_000
 
 

@@ -28,6 +28,7 @@ from skdp.tabular._mistakes import (
     MANY,
     are_dates,
     described,
+    entries_of,
     id_texts,
     is_known_after,
     is_record_number,
@@ -568,6 +569,13 @@ def _exit_findings(frame, outcome, name, time):
             "values of the columns and the last time and event."
         )
         findings.append(TableFinding(None, "people", text, True))
+    elif (entry := entries_of(frame, outcome.time)) is not None:
+        text = (
+            f"{entry!r:.100} seems to say when rows came under observation, but all count as "
+            "followed from 0, which understates the risk. If so, use the time since entry, and "
+            "the entry as a column."
+        )
+        findings.append(TableFinding(outcome.time, "events", text, False))
     competing = (outcome.codes(*cells) >= outcome.n_cells).sum() if outcome.competing else 0
     if competing:
         text = (

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -86,6 +86,9 @@ class Explanation:
     columns : tuple of ColumnEffect
         All columns, sorted by the size of their effects.
 
+    unit : str, default=""
+        What the number is, such as "log-hazard".
+
     See Also
     --------
     skdp.tabular.explain_prediction : Returns it.
@@ -104,6 +107,7 @@ class Explanation:
     runner_up: Any
     deviation: float
     columns: tuple[ColumnEffect, ...]
+    unit: str = field(default="", kw_only=True)
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table with one row per column.
@@ -129,9 +133,10 @@ class Explanation:
         if self.probability is not None:
             what = f"{self.prediction!r:.60}, with probability {self.probability:.2f}"
             return f"{what}. Log-odds against {self.runner_up!r:.60}:"
+        what = f"{self.unit} {self.prediction:.4g}".lstrip()
         if np.isnan(self.deviation):
-            return f"{self.prediction:.4g}"
-        return f"{self.prediction:.4g}, with a standard deviation of {self.deviation:.3g}"
+            return what
+        return f"{what}, with a standard deviation of {self.deviation:.3g}"
 
     def __str__(self) -> str:
         if self.probability is not None and self.runner_up is None:
@@ -157,6 +162,7 @@ def explain_prediction(
     schema: Schema | Mapping[str, Any] | str | os.PathLike[str] | None = None,
     names: ArrayLike | None = None,
     deviation: float = np.nan,
+    unit: str = "",
 ) -> Explanation:
     r"""Compute the contributions of the columns of a row to its prediction.
 
@@ -192,6 +198,9 @@ def explain_prediction(
 
     deviation : float, default=nan
         Standard deviation of the number about its prediction; it is passed on.
+
+    unit : str, default=""
+        What the number is, such as "log-hazard"; it is passed on.
 
     Returns
     -------
@@ -236,7 +245,9 @@ def explain_prediction(
 
     effects = [_effect(column, values, x) for column in columns]
     effects.sort(key=lambda column: -abs(column.effect))
-    return Explanation(prediction, probability, runner_up, float(deviation), tuple(effects))
+    return Explanation(
+        prediction, probability, runner_up, float(deviation), tuple(effects), unit=unit
+    )
 
 
 def _effect(column, predict, x):

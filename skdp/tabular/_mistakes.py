@@ -44,6 +44,8 @@ _AFTER = re.compile(
     r"|(?:time|days|months|years)(?:to|until|survived).*|(?:date|time|cause)(?:of|at)?death"
     r"|lengthofstay|discharge.*"
 )
+# Names of times at which rows came under observation.
+_ENTRY = re.compile(r"^(?:t?start|tstart|begin|enter|entry|entered|left)|entry|enrol|truncat")
 # Cells of rows that are not records.
 _TOTALS = {
     "total",
@@ -259,6 +261,20 @@ def start_of(frame, stop):
         starts = np.full(len(ends), np.nan) if name == stop else numbers(frame[name])
         joined = np.count_nonzero(starts[1:] == ends[:-1])
         if joined >= LEAST and joined > MANY * len(ends) and not (starts >= ends).any():
+            return name
+    return None
+
+
+def entries_of(frame, stop):
+    """Return the column that seems to say when rows came under observation, or None."""
+    ends = numbers(frame[stop])
+    for name in frame.columns:
+        if name == stop or not _ENTRY.search(letters(name)):
+            continue
+        starts = numbers(frame[name])
+        known = np.isfinite(starts) & np.isfinite(ends)
+        late = np.count_nonzero(starts[known] > 0)
+        if late >= LEAST and late > FEW * len(ends) and (starts <= ends)[known].all():
             return name
     return None
 

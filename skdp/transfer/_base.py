@@ -196,17 +196,17 @@ def _readable_columns(row, matching, names, limits):
     name_lists = [matching.names, names, *(release.feature_names for release in same)]
     name_lists += [[f"x{j}" for j in range(len(row))]]
     names = next(list(name_list) for name_list in name_lists if name_list is not None)
-    encoders = [release.encoder for release in same if release.encoder is not None]
+    encoders = [release.encoder for release in same if release.encoder]
     bounds = [release.bounds for release in same if release.bounds is not None]
     columns: tuple = ()
     low, width = np.zeros(len(row)), np.ones(len(row))
     extra = matching.extra_encoder
     parts = [
         (slice(0, n), encoders[0] if encoders else None, bounds[0] if bounds else limits[:, :n]),
-        (slice(n, len(row)), None if extra is None else extra.schema_, limits[:, n:]),
+        (slice(n, len(row)), extra and extra.schema_, limits[:, n:]),
     ]
     for part, schema, limits in parts:
-        if schema is not None:
+        if schema:
             columns += schema.columns
             continue
         numbers = bounded_columns(names[part], limits, row[part])
@@ -221,7 +221,7 @@ def _explainable(x, matching, limits, validated, names):
     x, n_columns = named_like(one_row(x), matching.names), limits.shape[1]
     columns = set(getattr(x, "columns", ()))
     encoded = matching.is_raw and not columns >= set(matching.names)
-    if encoded and matching.extra_encoder is None:
+    if encoded and not matching.extra_encoder:
         row = matching.releases[0].encode(x)[0]
     elif columns or not encoded:
         row = validated(x)[0]

@@ -41,7 +41,7 @@ _MOST_COEFFICIENTS = 800
 def class_beliefs(task, release=None):
     """Return the prior of the target's deviation from a release about classes."""
     level = OTHER_LEVEL
-    if release is not None and release.statistics is not None:
+    if release is not None and release.statistics:
         spread, n_others = release.linear.intercept_sd, release.statistics.n_sources - 1
         if spread is not None:
             squares = _N_SITES * level**2 + n_others * float(spread[0]) ** 2

@@ -74,11 +74,11 @@ def source_scorer(pair):
     # classes. If classes overlap, or there are indicators, densities would be overconfident.
     # Without moments they are errors of reconstruction.
     release, n = pair.release, pair.task.n_shared
-    if release.moments is None:
+    if not release.moments:
         score, maps = partial(_by_errors, release), (Embedding.of_means(pair).rows,)
         return Scorer(score, maps, pair.class_indices, n)
     maps = (map_to_source(pair),)
-    if release.linear is not None:
+    if release.linear:
         return Scorer(partial(at_another_site, release), maps, pair.class_indices, n)
     by_densities = calibrated_densities(pair)
     few = release.moments.effective_sizes.sum() < _ROWS_PER_COLUMN * release.n_features

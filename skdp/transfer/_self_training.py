@@ -375,7 +375,7 @@ class SelfTraining:
         # these change in a round, the last round comes next.
         n_unlabeled, last = int(np.count_nonzero(labels < 0)), len(self.rounds)
         history: dict[str, list[Any]] = {}
-        k, certainty, start = last, None, time.perf_counter()
+        k, start = last, time.perf_counter()
 
         def record(k, settings, changed, step):
             entry = {
@@ -411,18 +411,16 @@ class SelfTraining:
             changed = int(np.count_nonzero(guesses != labels))
             labels = guesses
             record(k, settings, changed, step)
-            if certainty is None:
-                certainty = step.certainty
-                if certainty < min_certainty:
-                    if self.verbose:
-                        print("[DPTransferClassifier] classes overlap: no further round")
-                    return None
+            if step.certainty < min_certainty and history["round"][:-1] in ([], [0]):
+                if self.verbose:
+                    print("[DPTransferClassifier] classes overlap: no further round")
+                return None
             if k == last:
                 break
             settled = self.tol > 0 and changed <= self.tol * n_unlabeled
             k = last if settled else k + 1
         model = rounds.finish(self.rounds[-1], labels)
-        return TransferResult(step.distributions, history, model, certainty, step.log_posteriors)
+        return TransferResult(step.distributions, history, model, step.log_posteriors)
 
 
 class ReconstructionScorer:

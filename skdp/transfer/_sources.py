@@ -47,7 +47,7 @@ def as_releases(source, strategy, *, kind="class"):
             f"strategy={strategy.name!r} takes one source, got {len(releases)}. Use "
             "strategy='noise_aware'."
         )
-    without = [k for k, release in enumerate(releases) if release.moments is None]
+    without = [k for k, release in enumerate(releases) if not release.moments]
     if len(releases) > 1 and without:
         raise ValueError(
             f"Several sources are weighted by their moments, and source {without[0]} has none. "
@@ -58,7 +58,7 @@ def as_releases(source, strategy, *, kind="class"):
 
 def _of_one_schema(releases, owner):
     """Return releases with the columns of all tables in the order of the first one."""
-    encoded = [k for k, release in enumerate(releases) if release.encoder is not None]
+    encoded = [k for k, release in enumerate(releases) if release.encoder]
     for k in encoded[1:]:
         # Only columns are compared here; classes are compared with those of the target.
         first, other = (Schema(releases[j].encoder.columns) for j in (encoded[0], k))
@@ -70,9 +70,7 @@ def _of_one_schema(releases, owner):
                 "these columns by Release.restrict, or use a Schema.common."
             )
     return [
-        release
-        if release.encoder is None
-        else release.restrict(releases[encoded[0]].encoder.names)
+        release if not release.encoder else release.restrict(releases[encoded[0]].encoder.names)
         for release in releases
     ]
 
@@ -117,7 +115,7 @@ def merged_groups(releases):
 
     A release so noisy that merging would lower the precision of the others stays separate.
     """
-    summed = [k for k, release in enumerate(releases) if release.statistics is not None]
+    summed = [k for k, release in enumerate(releases) if release.statistics]
     rest = [(releases[k], [k]) for k in range(len(releases)) if k not in summed]
     groups: list = []
     for k in sorted(summed, key=lambda k: -releases[k].statistics.effective_rows):
@@ -224,7 +222,7 @@ class Matching:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         of_sources = list(self.releases[0].encoder.names)
         rows = self.releases[0].encode(X[of_sources])
-        if self.extra_encoder is None:
+        if not self.extra_encoder:
             return rows
         others = self.extra_encoder.transform(X[names[len(of_sources) :]])
         return np.hstack([rows, np.asarray(others, dtype=rows.dtype)])
@@ -232,7 +230,7 @@ class Matching:
     def _fits_table(self, estimator, X):
         """Return whether X is the table of rows that were encoded when they were fitted."""
         return any(
-            release.encoder is not None
+            release.encoder
             and release.n_features == estimator.n_features_in_
             and set(release.encoder.names) <= set(X.columns)
             for release in self.releases[:1]
@@ -302,7 +300,7 @@ def _match_numbers(releases, X, columns, strategy):
     shared, extra = _split_columns(names, columns, strategy)
     complete = len(shared) == len(names)
     # A marginal needs moments; for tables it is taken over columns before encoding.
-    marginal = all(release.moments is not None and release.encoder is None for release in releases)
+    marginal = all(release.moments and not release.encoder for release in releases)
     if not shared or not (complete or marginal):
         all_named = all(isinstance(name, str) for name in columns)
         return Matching(releases, is_embedded=all_named and set(names).isdisjoint(columns))
@@ -357,13 +355,13 @@ def _restrict(releases, names, shared, extra):
     missing = [name for name in names if name not in shared]
     if missing:
         warn(
-            f"X lacks the columns {missing!r:.300} of the source, whose release is restricted to "
-            "the remaining ones.",
+            f"X lacks the columns {missing!r:.300} of the source. Its release predicts from the "
+            "others, which is less accurate. If they have other names in X, rename them.",
         )
     if extra:
         warn(
             f"The columns {extra!r:.300} of X are not among the source's: the target alone uses "
-            "them. Remove those that are no features, such as the outcome.",
+            "them. Remove columns that are not features, such as the outcome.",
         )
     return [release.restrict(shared) for release in releases] if missing else releases
 
@@ -424,17 +422,17 @@ def check_columns(estimator, matching, X, labels):
                 f"{names!r:.300} and {target_names!r:.300}. Equally many columns must be the same "
                 "columns: rename those of X, or pass an array in the same order."
             )
-        if release.alignment is None and release.moments is None:
+        if not release.alignment and not release.moments:
             _check_alignment(release, shared.shape[1], labeled)
         if not matching.is_raw:  # otherwise encoding has warned already
             release.encode(shared)
-        if release.moments is not None:
+        if release.moments:
             which = "the source" if len(matching.releases) == 1 else f"source {k}"
             _warn_of_far_columns(release, shared, which)
 
 
 def _check_alignment(release, n_columns, labeled):
-    if release.alignment is None:
+    if not release.alignment:
         names = getattr(release.encoder, "names", None)
         remedy = "Use the columns of the source, by their names, or ask for a release of DPSource."
         if names:
@@ -478,6 +476,6 @@ def _warn_of_far_columns(release, X, which):
 def _named(release, chosen):
     """Return the table's names of encoded columns; their numbers if there are no names."""
     names = np.arange(len(chosen)) if release.feature_names is None else release.feature_names
-    columns = () if release.encoder is None else release.encoder.columns
+    columns = release.encoder.columns if release.encoder else ()
     raw = {name: column.name for column in columns for name in column.encoded_names}
     return list(dict.fromkeys(raw.get(name, name) for name in names[chosen].tolist()))

@@ -10,7 +10,7 @@ from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.privacy import PrivacyGuarantee
-from skdp.release import concordance, cumulative_hazards, curves, followed_times
+from skdp.release import LOG_HAZARD, concordance, cumulative_hazards, curves, followed_times
 from skdp.tabular import EventOutcome, explain_prediction, missing_values, numbers
 from skdp.transfer._base import UNKNOWN, TransferEstimator, warn_of_contradiction
 from skdp.transfer._likelihoods import CoxLikelihood
@@ -348,7 +348,10 @@ class DPTransferSurvival(TransferEstimator):
 
     def _explained(self, row, schema, unscaled):
         return explain_prediction(
-            lambda Z: self.model_.log_hazards(unscaled(Z)), row, schema=schema
+            lambda Z: self.model_.log_hazards(unscaled(Z)),
+            row,
+            schema=schema,
+            unit=LOG_HAZARD,
         )
 
     def __sklearn_tags__(self) -> Tags:

@@ -69,7 +69,7 @@ def _unlabeled_classes_stay(releases, n_named, strategy):
         )
     if strategy.reconstructs_rows or not same:
         return False
-    if any(release.moments is None for release in releases):
+    if not all(release.moments for release in releases):
         return False
     return all(release.model.calibrated for release in releases) or n_named < 2
 

@@ -72,9 +72,9 @@ _LEVEL = 0.3
 # With 8, labels show too late that a target has less variance than the source; with 2.5, ten
 # labels with one far away among them cost .3 of R² on visits to a doctor.
 _FREEDOM = 4.0
-# Without a source, outcomes are scaled to unit variance. A prior that counts as one row expects
-# half of it to remain unexplained (rule of thumb).
-_UNEXPLAINED, _OWN_FREEDOM = 0.5, 3.0
+# Without a source, outcomes are scaled to unit variance, and half of it is expected to remain
+# unexplained (rule of thumb).
+_UNEXPLAINED = 0.5
 # Weight, in events, of the prior of the level of a baseline: the log level then has the standard
 # deviation .7, like the intercepts of sites. With fewer events, the release remains unchanged: the
 # partial likelihood of a single event is hardly informative.
@@ -436,14 +436,15 @@ class NumberModel(TargetModel):
     own_unit = float(np.sqrt(_UNEXPLAINED))
 
     def __init__(self, sources, rows, labeled, places, keeps_mean=False):
-        freedom = _OWN_FREEDOM if sources[0].is_alone else _FREEDOM
         if keeps_mean:
             sources = [
                 replace(s, stated=(s.stated[0], np.hypot(s.stated[1], _LEVEL))) for s in sources
             ]
         known = rows[labeled]
         likelihoods = [
-            GaussianLikelihood(s.design(known), within_reach(s, known, places), s.unit**2, freedom)
+            GaussianLikelihood(
+                s.design(known), within_reach(s, known, places), s.unit**2, _FREEDOM
+            )
             for s in sources
         ]
         super().__init__(sources, likelihoods, len(known), tells=len(known) > 0)

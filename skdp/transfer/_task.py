@@ -101,7 +101,7 @@ class Task:
             release, shared = pair.release, slice(None, self.n_shared)
             if release.n_features == len(widths[shared]):
                 bounds = release.bounds
-                encoded = release.encoder is not None
+                encoded = release.encoder
                 widths[shared] = (
                     1.0 if encoded else np.nan if bounds is None else np.ptp(bounds, 0)
                 )
@@ -115,7 +115,7 @@ class Task:
     @property
     def frequencies(self):
         """Class frequencies of the sources, on average; None if unknown."""
-        frequencies = [pair.moments.frequencies for pair in self.pairs if pair.moments is not None]
+        frequencies = [pair.moments.frequencies for pair in self.pairs if pair.moments]
         return np.mean(frequencies, axis=0) if frequencies else None
 
 
@@ -155,7 +155,7 @@ class PairedRelease:
     def moments(self) -> Moments | None:
         """Moments of the target's classes; None if the release has none."""
         moments = self.release.moments
-        return None if moments is None else moments.select(self.class_indices)
+        return moments.select(self.class_indices) if moments else None
 
     @property
     def same_columns(self):
@@ -178,9 +178,6 @@ class TransferResult:
     model : ClassModel or LeastErrorModel
         The fitted model.
 
-    certainty : float, default=nan
-        Of the first round of self-training, see :class:`Step`.
-
     log_posteriors : ndarray of shape (n_samples, n_classes) or None, default=None
         Of the last round of self-training, see :class:`Step`.
     """
@@ -188,7 +185,6 @@ class TransferResult:
     distributions: np.ndarray
     history: dict[str, list[Any]]
     model: Any
-    certainty: float = np.nan
     log_posteriors: np.ndarray | None = None
 
     @property

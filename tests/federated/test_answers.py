@@ -276,7 +276,26 @@ def test_a_public_bound_of_rows_limits_coefficients(answer, tmp_path):
     both = {"liar": altered(own, tmp_path, steep), "north": own}
     refused = collect_answers(both, disjoint=True, max_rows=400).refused
     assert set(refused) == {"liar"}
-    assert "'descent'" in refused["liar"]
+
+
+def small_bins(arrays):
+    """The score rises as before, within an interval that is a millionth as wide."""
+    arrays["descent/table/bins"] = arrays["descent/table/bins"] * [1e-6, 1e-6, 1.0, 1e-6]
+
+
+def shorter_scores(arrays):
+    arrays["descent/coefficients"] *= 1e-6
+
+
+def many_in_a_cell(arrays):
+    arrays["descent/table/counts"] += 1e6
+
+
+@pytest.mark.parametrize("change", [small_bins, shorter_scores, many_in_a_cell])
+def test_a_table_of_scores_cannot_multiply_coefficients(answer, tmp_path, change):
+    own = answer(owner(31, model="gradients", bounds=(0, 2)))
+    both = {"liar": altered(own, tmp_path, change), "north": own}
+    assert set(collect_answers(both, disjoint=True, max_rows=400).refused) == {"liar"}
 
 
 @pytest.mark.parametrize(

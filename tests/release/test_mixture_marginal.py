@@ -32,7 +32,12 @@ def known(rng):
         within.append((spread + (apart.T * WEIGHTS[here]) @ apart)[upper])
     counts = np.array([1e9, 1e9])
     moments = Moments(
-        counts, counts, np.array(own), np.array(within, dtype=np.float32), np.zeros(5)
+        counts,
+        counts,
+        np.array(own),
+        np.array(within, dtype=np.float32),
+        *np.zeros((1, 5)),
+        *np.zeros((2, 2, 5)),
     )
     return means, covariances, moments
 
@@ -81,7 +86,9 @@ def test_what_a_subspace_leaves_out_comes_from_the_moments(rng):
     means = np.array([-2.0, 2.0])[:, None] * axes[:, 0]
     counts = np.array([1e9, 1e9])
     packed = W[np.triu_indices(6)].astype(np.float32)[np.newaxis]
-    moments = Moments(counts, counts, means, packed, np.zeros(6))
+    moments = Moments(
+        counts, counts, means, packed, np.zeros(6), np.zeros((2, 6)), np.zeros((1, 6))
+    )
     subspace = Subspace.of_moments(moments, 3)
     V = subspace.components
     inside = np.array([subspace.scale**2 * V @ W @ V.T] * 2)

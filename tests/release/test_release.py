@@ -53,7 +53,7 @@ def test_nothing_in_it_can_be_changed(release):
         release.classes = np.array([0, 1])
     arrays = [release.classes, release.feature_names]
     arrays += [array for name in PARTS for array in arrays_of(getattr(release, name)).values()]
-    assert len(arrays) == 2 + 3 + 5 + 3 + 4
+    assert len(arrays) == 2 + 3 + 7 + 3 + 4
     for classifier in (release.classifier, release.row_classifier):
         for autoencoder in chain.from_iterable(classifier.autoencoders_by_class()):
             arrays += [autoencoder.components_, autoencoder.training_error_sums_]

@@ -10,7 +10,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from skdp import DPStatisticsSource, Release, Schema
 from skdp.release import Exits, StepFunction
-from skdp.release._exits import expected_residuals, unit_doubt
+from skdp.release._exits import unit_doubt
 from skdp.tabular import EventOutcome, outcome_from
 from skdp.utils._survival import concordance_index
 
@@ -97,7 +97,7 @@ class TestExits:
         steps = np.cumsum(leaves, axis=1)[groups]
         cells = (rng.random_sample((n, 1)) > steps / steps[:, -1:]).sum(axis=1)
         residuals = 2 * exits.places[cells] - 1
-        expected = expected_residuals([exits], [exits.places], log_hazards)
+        expected = exits.expected_residuals(exits.places, log_hazards)
         means = np.array([residuals[groups == g].mean() for g in range(16)])
         errors = np.array([residuals[groups == g].std() for g in range(16)]) / np.sqrt(n / 16)
         assert (np.abs(means - expected) < 4.5 * errors).all()

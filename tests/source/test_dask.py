@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from skdp import DPStatisticsSource, TabularEncoder
-from skdp.source._dask_rows import is_dask
+from skdp.source._dask_rows import announced_columns, is_dask
+from skdp.source._private_rows import announced_plan
 
 dask = pytest.importorskip("dask", reason="needs the extra dask")
 da = pytest.importorskip("dask.array", reason="needs the extra dask")
@@ -95,6 +96,18 @@ def test_models_of_several_passes_read_rows_of_a_temporary_file(by_group, rows, 
     assert file_of(seeded(**unit).fit(*given), tmp_path) == file_of(expected, tmp_path)
     wide = da.from_array(np.tile(X, 20), chunks=(64, 80))
     assert seeded(model="mixtures").fit(wide, given[1]).release_.mixtures is not None
+
+
+def test_people_of_signed_and_unsigned_chunks_stay_apart():
+    """IDs above 2^53 would collide as floats: then a person would change the rows of another."""
+    ids = [np.full(30, 2**60 + 1, dtype=np.int64), np.full(1, 2**60, dtype=np.uint64)]
+    groups = [da.from_delayed(dask.delayed(part), part.shape, dtype=np.int64) for part in ids]
+    X, y = da.from_array(np.ones((31, 2)), chunks=((30, 1), 2)), np.arange(31) % 2
+    source = seeded(privacy_unit="group", model="gradients", classes=[0, 1])
+    plan = announced_plan(source, *announced_columns(X))
+    rows = plan.gather(X, da.from_array(y, chunks=((30, 1),)), da.concatenate(groups))
+    assert set(rows.persons) == {2**60, 2**60 + 1}
+    assert rows.sizes.tolist() == [30] * 30 + [1]
 
 
 def test_rows_that_cannot_be_read_are_refused_before_a_charge(rows, tmp_path):

@@ -13,8 +13,8 @@ from skdp.source._problems import SeveralClasses
 
 RADIUS = 2.5
 CONSTANT = 0.4
-# Norm of the gradient of a row: .35 of that of a usual row with its constant.
-CLIP = 0.35 * np.hypot(0.8 / np.sqrt(3) * RADIUS, CONSTANT)
+# Norm of the gradient of a row: half of that of a usual row with its constant.
+CLIP = 0.5 * np.hypot(0.8 / np.sqrt(3) * RADIUS, CONSTANT)
 
 
 @pytest.fixture

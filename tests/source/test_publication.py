@@ -369,3 +369,13 @@ def test_noise_that_the_grid_does_not_hold_is_refused_before_the_charge(small):
     with pytest.raises(ValueError, match="epsilon is too small for the grid"):
         source.fit(small[0][:, :2], small[1])
     assert ledger.entries == []
+
+
+@pytest.mark.parametrize("model", ["linear", "gradients"])
+def test_more_rows_than_are_summed_exactly_are_refused_before_the_charge(model, monkeypatch):
+    monkeypatch.setattr("skdp.source._private_rows.MAX_ROWS", 9)
+    ledger = PrivacyLedger()
+    source = DPStatisticsSource(8.0, classes=[0, 1], model=model, ledger=ledger)
+    with pytest.raises(ValueError, match="more than 9 rows"):
+        source.fit(np.full((10, 2), 0.5), np.arange(10) % 2)
+    assert not ledger.entries

@@ -422,6 +422,14 @@ class TestTimes:
         few = self.findings(self.table(death=np.arange(N) < 12, days=np.arange(N) + 1))
         assert not few["death:events"].is_stop
 
+    def test_late_entry_is_remarked(self):
+        table = self.table()
+        late = table.assign(entry_days=np.where(np.arange(N) % 3, 0, table["days"] // 2))
+        finding = self.findings(late)["days:events"]
+        assert not finding.is_stop
+        assert "'entry_days' seems to say when rows came under observation" in finding.text
+        assert "days:events" not in self.findings(table.assign(entry_days=5000))
+
     def test_the_time_and_the_event_leak(self):
         table = self.table()
         for age in (20 + table["days"] / 40, 40 + 20 * table["death"]):

@@ -200,6 +200,7 @@ def test_texts():
         "dose\\n is 0.5: -1.25 compared with the mean over all values, which give 2 to 4.5"
     )
     assert lines[2] == "ward is missing: no effect"
+    assert str(Explanation(0.5, None, None, np.nan, (), unit="log-hazard")) == "log-hazard 0.5"
     assert lines[-1] == "and 2 more columns"
     of_class = str(Explanation("alive", 0.83, "dead", np.nan, (used,))).splitlines()
     assert of_class[0] == "'alive', with probability 0.83. Log-odds against 'dead':"

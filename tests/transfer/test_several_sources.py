@@ -1,6 +1,7 @@
 """Several releases at once: how they are weighed, and what they guarantee together."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -60,7 +61,9 @@ def test_a_person_in_both_is_told_the_sum(rng, target):
     X = target[0]
     releases = [statistics_of(rng, epsilon, 500) for epsilon in (1.0, 2.0)]
     model = DPTransferClassifier(releases, random_state=0).fit(X)
-    assert model.guarantee_ == releases[0].guarantee + releases[1].guarantee
+    added = releases[0].guarantee + releases[1].guarantee
+    # The text says why the sum is below 1 + 2.
+    assert replace(model.guarantee_, mechanism=added.mechanism) == added
     assert model.guarantee_.epsilon > 2
     others = [releases[0], statistics_of(rng, 1.0, 500, unit="group")]
     model = DPTransferClassifier(others, random_state=0).fit(X)

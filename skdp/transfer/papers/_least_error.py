@@ -39,16 +39,15 @@ class SourceSide:
     def update(self, labels):
         """Use the known and predicted classes of all target rows."""
 
-    def follow(self, X):
-        """Return a function that returns the scores of these rows in the current round."""
-        return lambda: np.full((1, 1), -np.inf, dtype=np.float32)
-
     def finish(self, labels):
         """Learn from the labels of the last round."""
 
     def scores(self, X):
         """Return the negative squared errors of the source for each row and class, at the end."""
         return np.full((1, 1), -np.inf, dtype=np.float32)
+
+    # The same in rounds.
+    current_scores = scores
 
 
 class LeastErrorRounds:
@@ -76,7 +75,6 @@ class LeastErrorRounds:
         n_unlabeled = np.count_nonzero(self._unlabeled)
         self._out_of_fold = n_unlabeled >= training.n_folds > 1
         self._folds = np.full(len(task.labels), -1)
-        self._source_scores = side.follow(task.X[self._unlabeled])
         self._target: Any = None
         self._source_share, self._n_components = 0.0, None
 
@@ -103,7 +101,8 @@ class LeastErrorRounds:
         self._source_share = 0.0
         if not self._unlabeled.any():
             return self._step(settings, labels, np.empty((0, 1)))
-        target, source = self._target_scores(settings, labels), self._source_scores()
+        target = self._target_scores(settings, labels)
+        source = self._side.current_scores(self._task.X[self._unlabeled])
         self._source_share = float(np.mean(source.max(axis=1) > target.max(axis=1)))
         return self._step(settings, labels, np.maximum(target, source))
 
@@ -221,31 +220,17 @@ class AlignmentSide(SourceSide):
         """Delete the target's rows."""
         del self._target_codes
 
-    def scores(self, X, class_indices=slice(None)):
+    def scores(self, X):
         """Return −‖f_c(y) − WD_sr,c(f_c(y))‖² for each row and class."""
-        shifts = self._shifts[class_indices].astype(self._dtype)
+        shifts = self._shifts.astype(self._dtype)
 
         def embed(Y):
             aligned = self._embedding.rows(Y)
             return (aligned + shift for shift in shifts)
 
-        chosen = np.arange(len(self._groups))[class_indices]
-        groups = [self._groups[c] for c in chosen]
-        return -group_errors(groups, X, dtype=self._dtype, n_jobs=self._n_jobs, embed=embed)
+        return -group_errors(self._groups, X, dtype=self._dtype, n_jobs=self._n_jobs, embed=embed)
 
-    def follow(self, X):
-        """Return a function that returns current scores of X, updated for changed classes."""
-        scores = np.empty((len(X), len(self._groups)), dtype=self._dtype)
-        scored = np.full((len(self._groups), self._V_sr.shape[1]), np.nan)
-
-        def current():
-            stale = np.any(scored != self._shifts, axis=1)
-            if stale.any():
-                scores[:, stale] = self.scores(X, stale)
-                scored[stale] = self._shifts[stale]
-            return scores
-
-        return current
+    current_scores = scores
 
 
 class MultiTaskSide(SourceSide):
