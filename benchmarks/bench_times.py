@@ -10,6 +10,13 @@ of the horizon. Of the package itself also the expected concordance; then releas
 share all rows, merged, beside one release of the same rows: with the same ε, and with as much
 noise as the owners' releases have together.
 
+simulated: times with known hazards, of a release and of Cox regression on the same rows, with
+usual follow-up, with 2% followed five times as long as the others, with competing events, and with
+late entry: as time since entry with the entry as a column, as the guide says, and as if all were
+followed from time 0. Test rows have their true times. Errors are those of the predicted
+probability of the event at a quarter, half and three quarters of the time at which the release's
+curves end; "bias" is their mean, "error" the root of their mean square.
+
 transfer: what do a release about a time and few outcomes give another site, compared with either?
 Tables are split by a column that is left out, or at random as a check; a release of one part is
 the source, and another part the target, with 0, 20, 60 and all outcomes (of half of its rows; the
@@ -28,6 +35,7 @@ from itertools import product
 
 import _bench
 import numpy as np
+import pandas as pd
 from _bench import cell_of, epsilon_of
 from _data import TIMES, times_of
 from _data import times as table_of
@@ -103,8 +111,10 @@ def of_release(release, rows):
 
     mean, low, high = map(float, release.model.hazards.concordance)
     expected = {"expected": mean, "expected_low": low, "expected_high": high}
-    horizon = schema.outcome.horizon
-    return worth(release.predict(X_test), survival, y, y_test, horizon) | expected
+    # Curves of a release end where few rows are followed.
+    end = float(release.unique_times_[-1])
+    found = worth(release.predict(X_test), survival, y, y_test, end)
+    return found | expected | {"end": end / schema.outcome.horizon}
 
 
 def measure(cells):
@@ -136,6 +146,110 @@ def peer(cell, epsilon, X, y, X_test, y_test, schema):
 
 def times(options):
     _bench.fill("times", plan(options.draws or 5), measure, again=options.again)
+
+
+SIMULATED = ("usual", "2% longer", "competing events", "late entry", "late entry ignored")
+SIZES, SIM_HORIZON, SHAPE = (1000, 5000), 10.0, 1.5
+EFFECTS = np.array([1.5, -1.0, 0.7, 0.0])
+
+
+def event_times(rng, risk, after=0.0):
+    """Return times of hazards that rise with time, if they are later than ``after``."""
+    scale = 8 * np.exp(-risk / SHAPE)
+    return scale * ((after / scale) ** SHAPE + rng.exponential(1, len(risk))) ** (1 / SHAPE)
+
+
+def probabilities_by(times, risk, after=0.0):
+    """Return the probability of an event by times since ``after``, (n_samples, n_times)."""
+    scale, after = 8 * np.exp(-risk / SHAPE)[:, None], np.reshape(after, (-1, 1))
+    return 1 - np.exp((after / scale) ** SHAPE - ((after + times) / scale) ** SHAPE)
+
+
+def simulate(case, n, rng):
+    """Return columns, codes of events, times as the source has them, log-hazards and entries."""
+    late = case.startswith("late entry")
+    X = rng.random((8 * n if late else n, len(EFFECTS)))
+    risk = X @ EFFECTS - EFFECTS.sum() / 2
+    entry = rng.uniform(0, 6, len(X)) if late else np.zeros(len(X))
+    times = event_times(rng, risk)
+    seen = np.flatnonzero(times > entry)[:n]
+    X, risk, entry, times = X[seen], risk[seen], entry[seen], times[seen]
+    other = np.full(n, np.inf)
+    if case == "competing events":
+        other = rng.exponential(12 * np.exp(-(X[:, 0] - 0.5)), n)
+    left = entry + rng.uniform(0, SIM_HORIZON, n)
+    if case == "2% longer":
+        left = np.where(rng.random(n) < 0.02, SIM_HORIZON, SIM_HORIZON / 5)
+    ends = np.minimum(np.minimum(times, other), left)
+    codes = np.where(ends == left, 0, np.where(ends == times, 1, 2))
+    return X, codes, ends, risk, entry
+
+
+def prepared(case, X, ends, entry):
+    """Return the columns and times that an owner gives."""
+    X = pd.DataFrame(X, columns=list("abcd"))
+    if case != "late entry":
+        return X, ends
+    return X.assign(entry=entry), ends - entry
+
+
+def simulated_rows(cells):
+    cell = cells[0]
+    case, n = cell["case"], int(cell["variant"].split()[0])
+    rng = np.random.default_rng([cell["draw"], n])
+    X, codes, ends, _, entry = simulate(case, n, rng)
+    X, times = prepared(case, X, ends, entry)
+    columns = {name: {"type": "numeric", "low": 0, "high": 1} for name in "abcd"}
+    if case == "late entry":
+        columns["entry"] = {"type": "numeric", "low": 0, "high": 6}
+    outcome = {"type": "event", "horizon": SIM_HORIZON, "event_value": 1, "competing": [2]}
+    schema = {"version": 1, "columns": columns, "outcome": outcome}
+    source = DPStatisticsSource(epsilon_of(cell["level"]), DELTA, encoder=schema)
+    release = source.fit(X, pd.DataFrame({"event": codes, "time": times})).release_
+    end = float(release.unique_times_[-1])
+    at = end * np.array([0.25, 0.5, 0.75])
+    # Test rows have their true times, and enter as the others do.
+    T, _, _, risk, entered = simulate(case, 4000, rng)
+    after = entered if case == "late entry" else 0.0
+    true, truth = event_times(rng, risk, after) - after, probabilities_by(at, risk, after)
+    asked, _ = prepared(case, T, true, entered)
+    y_test = np.rec.fromarrays([true <= end, np.minimum(true, end)], names="event,time")
+    y = np.rec.fromarrays([codes == 1, np.minimum(times, SIM_HORIZON)], names="event,time")
+    encode = release.encode
+    risks, survival = METHODS["Cox"][0](encode(X), y, encode(asked), None, 0)
+    sides = {
+        "skdp": (release.predict(asked), release.predict_proba_at(asked, at)),
+        "Cox": (risks, 1 - survival(at)),
+    }
+    found, exits = [], release.statistics
+    for each in cells:
+        ranks, p = sides[each["model"]]
+        happened = (true[:, None] <= at).astype(float)
+        figures = {
+            "c": concordance_index_censored(y_test["event"], y_test["time"], ranks)[0],
+            "brier": ((happened - p) ** 2).mean(),
+            "bias": (p - truth).mean(),
+            "error": np.sqrt(((p - truth) ** 2).mean()),
+            "end": end / SIM_HORIZON,
+            "left": float((times >= end).sum()),
+        }
+        for k, share in enumerate((0.25, 0.5, 0.75)):
+            figures[f"bias_{share}"] = (p - truth)[:, k].mean()
+        if case == "competing events":
+            figures["counted"] = float(exits.sums.competing.sum() - (codes == 2).sum())
+        if each["model"] == "skdp":
+            figures["expected"] = float(release.model.hazards.concordance[0])
+        found.append({**each, **{name: float(value) for name, value in figures.items()}})
+    return found
+
+
+def simulated(options):
+    cells = product(range(options.draws or 10), SIMULATED, SIZES, ("clear", *LEVELS))
+    groups = [
+        [cell_of(case, level, model, f"{n} rows", draw, None) for model in ("skdp", "Cox")]
+        for draw, case, n, level in cells
+    ]
+    _bench.fill("times_simulated", groups, simulated_rows, again=options.again)
 
 
 MOST_TEST, MOST_LABELS = 1500, 6000
@@ -268,4 +382,4 @@ def transfer(options):
 
 
 if __name__ == "__main__":
-    _bench.main(__doc__, times=times, transfer=transfer)
+    _bench.main(__doc__, times=times, simulated=simulated, transfer=transfer)

@@ -9,7 +9,7 @@ from scipy.special import log_softmax, softmax
 
 from skdp.release import Mixtures
 from skdp.transfer._class_model import ClassModel, release_sources
-from skdp.transfer._density_candidates import density_sources, trained_sources
+from skdp.transfer._density_candidates import density_sources, trained_source
 from skdp.transfer._likelihoods import SoftmaxLikelihood
 from skdp.transfer._priors_and_costs import warn_of_frequencies
 from skdp.transfer._scorers import Scorer, certainty, densities
@@ -64,10 +64,9 @@ def _learn(task, training):
     used = [s for s, _ in sources[:1]] + [s for s, _ in sources if "mixtures" in s.name]
     rounds = NoiseAwareRounds(task, training, used)
     trained = training.run(rounds, task.labels, _SEPARATED)
-    entered = list(trained_sources(trained, reference, calibrated)) if trained else []
-    if not entered:
+    if not trained:
         return model.result(task, {})
-    model = ClassModel(task, [*sources, *entered], terms)
+    model = ClassModel(task, [*sources, trained_source(trained, reference, calibrated)], terms)
     model.target_classifier = trained.model.target_classifier
     return model.result(task, trained.history)
 

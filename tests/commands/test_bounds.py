@@ -54,5 +54,5 @@ def test_bounds_for_a_release(rows, done):
 def test_people_and_classes(rows, done):
     asked = ("bounds", "rows.csv", "--numeric", "bmi", "--group", "person", "--epsilon", 1)
     out, _ = done(*asked, "--class", "died", "--class", "home", "-o", "noisy.json")
-    assert "per group" in out
+    assert "per person" in out
     assert Schema.read("noisy.json").classes == ("died", "home")

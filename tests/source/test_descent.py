@@ -13,8 +13,8 @@ from skdp.source._problems import SeveralClasses
 
 RADIUS = 2.5
 CONSTANT = 0.4
-# Norm of the gradient of a row: .35 of that of a usual row with its constant.
-CLIP = 0.35 * np.hypot(0.8 / np.sqrt(3) * RADIUS, CONSTANT)
+# Norm of the gradient of a row: half of that of a usual row with its constant.
+CLIP = 0.5 * np.hypot(0.8 / np.sqrt(3) * RADIUS, CONSTANT)
 
 
 @pytest.fixture
@@ -35,11 +35,11 @@ def gradient_of(whitened, weights, n_classes=3):
     return exact_gradient(EncodedRows(whitened, grid), problem.residuals, weights, grid.clip)
 
 
-def clipped_gradient(X, y, weights, clip=CLIP):
+def clipped_gradient(X, y, weights):
     """Return the sum of the gradients of rows, each clipped, by formulas of its own."""
     residuals = softmax(X @ weights, axis=1) - np.eye(weights.shape[1])[y]
     norms = np.linalg.norm(residuals, axis=1) * np.linalg.norm(X, axis=1)
-    residuals *= np.minimum(1, clip / np.maximum(norms, 1e-300))[:, np.newaxis]
+    residuals *= np.minimum(1, CLIP / np.maximum(norms, 1e-300))[:, np.newaxis]
     return X.T @ residuals
 
 
@@ -95,7 +95,7 @@ def test_without_noise_it_is_plain_gradient_descent(rng, whitened, make_queries,
     X = with_constant(whitened)
     weights, velocity, path = np.vstack([problem.first.T, problem.start / CONSTANT]), 0.0, []
     for _ in range(200):
-        gradient = clipped_gradient(X, whitened.class_indices, weights, problem.scale * CLIP)
+        gradient = clipped_gradient(X, whitened.class_indices, weights)
         velocity = 0.8 * velocity - 2 * problem.rate * gradient / 900
         weights = weights + velocity
         path.append(weights)

@@ -23,6 +23,7 @@ from skdp.source._gradient_model import (
     exact_gradient,
     number_of_steps,
     score_table,
+    tightness,
 )
 from skdp.source._integers import ROW, WEIGHT_GRID
 from skdp.source._linear_model import perturb_sums
@@ -233,6 +234,15 @@ class TestSteps:
             assert rate == np.clip(wanted / 200, 1, 2)
             chosen = chosen_grid(of, plan.grid, mu)
             assert chosen is plan.grid.descents[int(np.clip(np.log2(signal / 80), 0, 5))]
+
+    def test_noise_makes_the_norm_smaller_but_for_several_classes(self):
+        for kind, least in (("two classes", 0.7), ("four classes", 1.0)):
+            problem, grid = made(kind)[4], plan_of(kind).grid.descents[0]
+            found = [tightness(problem, grid, mu) for mu in (1e-3, 1e3, np.inf)]
+            assert found == [least, 1.0, 1.0]
+        problem, grid = made("two classes")[4], plan_of("two classes").grid.descents[0]
+        problem.n_rows = 80 * 1.5 * np.sqrt(10)
+        assert tightness(problem, grid, 1.0) == pytest.approx(0.7 * np.sqrt(1.5))
 
     def test_more_scores_need_more_rows(self):
         two, four = (copy(made(kind)[4]) for kind in ("two classes", "four classes"))
