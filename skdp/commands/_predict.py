@@ -21,7 +21,7 @@ from skdp.commands._tables import (
     spelled_otherwise,
     write_table,
 )
-from skdp.release import Release
+from skdp.release import INTERVAL, Release
 from skdp.tabular import (
     Vocabulary,
     missing_values,
@@ -51,7 +51,7 @@ example:
 Rows with an empty label are unlabeled; without --label all are. Several releases are merged if
 possible and otherwise weighted by your labels. Columns missing from the table are left out, with
 a warning. The output has one line per row: the --id, then the class and class probabilities; or
-the number and its standard deviation; or the risk, survival by times --at, and median time."""
+the mean of the number and its interval; or the risk, survival by times --at, and median time."""
 # Fractions of the horizon at which survival probabilities are written, and where curves end.
 _PLACES = (0.25, 0.5, 0.75)
 
@@ -76,6 +76,13 @@ def add_arguments(parser):
         metavar="CLASS=SHARE",
         action="append",
         help="known share of a class; once per class, one may be omitted",
+    )
+    parser.add_argument(
+        "--interval",
+        type=float,
+        default=INTERVAL,
+        metavar="SHARE",
+        help="share of numbers between low and high (default: 0.8)",
     )
     parser.add_argument(
         "--at",
@@ -136,8 +143,10 @@ def _classes(releases, columns, arguments, note):
 
 
 def _numbers(releases, columns, arguments, note):
-    """Return the predicted number of each row and its standard deviation."""
-    names = ("prediction", "deviation")
+    """Return the predicted mean of each row and the ends of its interval."""
+    names = ("prediction", "low", "high")
+    if not 0 < arguments.interval < 1:
+        raise ValueError(f"--interval must be between 0 and 1, got {arguments.interval:g}.")
     frame = read_rows(arguments, note)
     ids = _ids(frame, names, arguments)
     outcomes = known_outcomes(frame, arguments)
@@ -147,8 +156,8 @@ def _numbers(releases, columns, arguments, note):
     note(f"learning from {_named(releases)} and {len(rows):,} rows, {known}")
     sampling = "stratified" if arguments.label_sampling == "stratified" else "random"
     model = DPTransferRegressor(_source(releases), label_sampling=sampling).fit(rows, outcomes)
-    predicted = model.predict(rows, return_std=True)
-    return ids | dict(zip(names, map(_six_digits, predicted), strict=True))
+    mean, ends = model.predict(rows, return_interval=arguments.interval)
+    return ids | dict(zip(names, map(_six_digits, (mean, *ends.T)), strict=True))
 
 
 def _times(releases, columns, arguments, note):

@@ -40,7 +40,7 @@ from skdp.commands._tables import (
     read_table,
 )
 from skdp.displays import EvaluationDisplay
-from skdp.release import HALF_WIDTH, LEAST_ROWS, Release, StepFunction
+from skdp.release import LEAST_ROWS, Release, StepFunction
 from skdp.source import evaluate_privately
 from skdp.tabular import (
     ClassOutcome,
@@ -245,10 +245,11 @@ def _of_numbers(predictions, truth, values, columns, named, arguments):
             mean_absolute_error(y, middle),
         ),
     ]
-    if "deviation" in predictions.columns:
-        half = HALF_WIDTH * numbers(predictions["deviation"])[known]
-        inside = (np.abs(y - predicted) <= half).astype(float)
-        lines.append(_line("in intervals", np.mean, (inside,), "right", 0.8))
+    if {"low", "high"} <= set(predictions.columns):
+        low, high = (numbers(predictions[name])[known] for name in ("low", "high"))
+        inside = ((low <= y) & (y <= high)).astype(float)
+        lines.append(_line("in intervals", np.mean, (inside,), "right, unless --interval", 0.8))
+    lines.append(_line("mean", np.mean, (predicted,), "the outcomes", y.mean()))
     lines.append("rows of similar predictions, with 95% intervals of the mean outcome:")
     lines += _table({"prediction": predicted, "outcome": y}, _mean, _short)
     settings = {"kind": "actual_vs_predicted", "random_state": 0}
@@ -334,7 +335,7 @@ def _line(name, measure, columns, other, reference, rare="", n_rare=LEAST_ROWS):
         low, high = value + np.nanquantile(distances, [0.025, 0.975])
     if isnan(value):
         return f"  {name:<12}  unknown: all rows have the same outcome"
-    form = _short if name == "mean error" else "{:.3f}".format
+    form = _short if name.startswith("mean") else "{:.3f}".format
     interval = f" (95%: {form(low)} to {form(high)})" if n > 1 else ""
     if n_rare < LEAST_ROWS:
         interval = f" ({rare}: too few for an interval)"

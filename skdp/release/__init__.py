@@ -27,13 +27,14 @@ from skdp.release._frame import elements_per_record, elements_per_value, value_g
 from skdp.release._linear_discriminant import linear_scores
 from skdp.release._linear_scores import linear_discriminant
 from skdp.release._merging import merge_problem, merged_guarantee, rows_problem
+from skdp.release._number_distribution import NumberDistribution
 from skdp.release._number_evaluation import (
     CELL_SCALE,
     N_PLACES,
     SUM_SCALES,
     cell_of,
 )
-from skdp.release._numbers import HALF_WIDTH, in_units
+from skdp.release._numbers import HALF_WIDTH, INTERVAL, NumberForecast, in_units
 from skdp.release._posterior import positive_mean, reliability
 from skdp.release._score_posterior import LEAST_ROWS
 from skdp.release._score_table import (

@@ -19,6 +19,7 @@ from skdp.release._claims import (
 )
 from skdp.release._linear_regression import MOST_EXPLAINED, LinearRegression
 from skdp.release._linear_scores import LinearScores
+from skdp.release._number_distribution import NumberDistribution
 from skdp.release._numbers import HALF_WIDTH
 from skdp.release._parts import LARGEST_MEAN, Part, array, check_shape, part, require
 from skdp.release._score_table import ScoreTable, pair_frame, score_frame
@@ -49,9 +50,12 @@ class Descent(Part):
         Noisy rows by score and outcome, which calibrate the scores. None for the mean of several
         sources, whose scores are already calibrated.
 
-    value, deviation, weight : ndarray of shape (3,), (1,) and (1,), or None, default=None
-        Only for the mean of several sources: the claimed performance, the standard deviation of a
-        number about its prediction, and the effective number of rows.
+    value, weight : ndarray of shape (3,) and (1,), or None, default=None
+        Only for the mean of several sources: the claimed performance, and the effective number of
+        rows.
+
+    distribution : NumberDistribution or None, default=None
+        Only for the mean of several sources about a number: its distribution.
     """
 
     coefficients: np.ndarray = array("c f", "f", below=_LARGEST_COEFFICIENT)
@@ -59,8 +63,8 @@ class Descent(Part):
     basis: BasisFunctions = part(BasisFunctions)
     table: Any = part(ScoreTable, optional=True)
     value: Any = array("3", "f", below=_LARGEST_COEFFICIENT, optional=True)
-    deviation: Any = array("1", "f", least=0, below=10.0, optional=True)
     weight: Any = array("1", "f", least=0, below=LARGEST_MEAN, optional=True)
+    distribution: Any = part(NumberDistribution, optional=True)
 
     @classmethod
     def validate(cls, value: Any, name: str, release: Any, lengths: dict[str, int]) -> None:
@@ -72,15 +76,19 @@ class Descent(Part):
         one = release.statistics.kind != "class" or len(release.classes) == 2
         shape = 1 if one else len(release.classes), len(self.basis.column)
         check_shape(self.coefficients, shape, f"{name}.coefficients")
-        merged = [part is not None for part in (self.value, self.deviation, self.weight)]
+        merged = [part is not None for part in (self.value, self.weight)]
+        if release.statistics.kind == "number" or self.distribution is not None:
+            merged.append(self.distribution is not None)
         measured = (self.table is None and all(merged)) or (
             self.table is not None and not any(merged)
         )
-        require(measured, name, "must have a table, or a value, deviation and weight")
+        require(measured, name, "must have a table, or a value, weight and distribution")
         if self.table is not None:
             n = len(self.table.counts)
             require(
-                n == self._n_outcomes(release.statistics), f"{name}.table", "must fit outcomes"
+                n == self._n_outcomes(release.statistics) + release.outcome.zero,
+                f"{name}.table",
+                "must fit outcomes",
             )
             # Others would multiply the coefficients by any slope.
             same = self.table.score_bins.are_about(*self._frame(release.statistics))
@@ -105,7 +113,7 @@ class Descent(Part):
     def claims(self, statistics: Any) -> Claims:
         """Return the expected performance of the scores, by noisy sums over the same rows."""
         if self.table is None:
-            return Claims(1.0, 0.0, self.value, float(self.deviation[0]))
+            return Claims(1.0, 0.0, self.value, self.distribution)
         sums = statistics.sums
         counts, noise = sums.pooled_counts
         if statistics.kind == "event":
@@ -115,7 +123,7 @@ class Descent(Part):
         if statistics.kind == "number":
             mean, n = _mean_place(statistics), float(sums.row_counts.sum())
             mean_sd = 2 * noise / n * np.hypot(mean, 1 - mean)
-            bins = NumberBins.of(2 * mean - 1)
+            bins = NumberBins.of_sums(sums, len(self.table.counts) % 2 == 1)
             return number_claims(self.table, bins, float(mean_sd), n, float(np.sqrt(2) * noise))
         if len(counts) == 2:
             return class_claims(self.table, counts, noise)
@@ -133,7 +141,7 @@ class Descent(Part):
             intercepts=claims.slope * self.intercepts + intercept,
             table=None,
             value=claims.value,
-            deviation=np.array([claims.deviation / (1 if self.table is None else 2)]),
+            distribution=claims.distribution,
             weight=np.array([statistics.effective_rows]) if self.table else self.weight,
         )
 
@@ -173,7 +181,8 @@ class Descent(Part):
             of_sums,
             coefficients=self.coefficients[0],
             intercept=self.intercepts,
-            variance=self.deviation**2,
+            variance=np.array([self.distribution.deviation**2]),
+            distribution=self.distribution,
             coefficient_sd=np.array([min(spread, 1.0)]),
             r2=np.array([r2[0], min(r2[1], r2[0]), max(r2[2], r2[0])]),
             basis=self.basis,
@@ -196,11 +205,15 @@ class Descent(Part):
         coefficients = np.zeros((len(parts[0].coefficients), len(most.column)))
         for part_, weight in zip(parts, weights, strict=True):
             coefficients[:, part_.basis.places_in(most)] += weight * part_.coefficients
-        intercepts, value, deviation = (
+        intercepts, value = (
             weights @ np.array([getattr(part_, name) for part_ in parts])
-            for name in ("intercepts", "value", "deviation")
+            for name in ("intercepts", "value")
         )
-        return cls(coefficients, intercepts, most, None, value, deviation, total)
+        distribution = None
+        if parts[0].distribution is not None:
+            distributions = [part_.distribution for part_ in parts]
+            distribution = NumberDistribution.mean(distributions, weights)
+        return cls(coefficients, intercepts, most, None, value, total, distribution)
 
     def adds_to(self, other: Self) -> bool:
         """Return whether both use the same columns and one has all functions of the other."""

@@ -513,8 +513,9 @@ class PrivateEvaluation:
     def interval_coverage(self) -> Estimate:
         """Return the share of the numbers inside the 80% intervals of their predictions.
 
-        The intervals extend 1.28 standard deviations of ``predict(X, return_std=True)`` to either
-        side. The share is about 0.8 if the standard deviations are correct.
+        The intervals are those of ``predict(X, return_interval=0.8)``, or extend 1.28 standard
+        deviations of ``predict(X, return_std=True)`` to either side. The share is about 0.8 if
+        they are correct.
 
         Returns
         -------
@@ -523,12 +524,12 @@ class PrivateEvaluation:
         Raises
         ------
         ValueError
-            When the model predicts no standard deviations.
+            When the model predicts neither intervals nor standard deviations.
         """
         if self._errors and not self.has_intervals:
             raise ValueError(
-                "The model of this PrivateEvaluation has no intervals: its predict has no "
-                "return_std. Evaluate a Release, or a regressor that has it."
+                "The model of this PrivateEvaluation has no intervals: its predict has neither "
+                "return_interval nor return_std. Evaluate a Release, or a regressor with one."
             )
         return self._of_errors(NumberErrors.coverage)
 

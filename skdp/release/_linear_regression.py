@@ -22,6 +22,7 @@ from scipy.special import softmax
 from skdp.release._basis import BasisFunctions
 from skdp.release._clipping import clipping_effect
 from skdp.release._linear_discriminant import Population
+from skdp.release._number_distribution import NumberDistribution
 from skdp.release._numbers import INTERVAL
 from skdp.release._parts import LARGEST_COEFFICIENT, Part, array, check_shape, part, require
 from skdp.release._posterior import (
@@ -79,6 +80,9 @@ class LinearRegression(Part):
         80% interval.
 
     basis : BasisFunctions
+
+    distribution : NumberDistribution
+        Of the rescaled number about its prediction.
     """
 
     coefficients: np.ndarray = array("f", "f", below=LARGEST_COEFFICIENT)
@@ -88,13 +92,14 @@ class LinearRegression(Part):
     intercept_sd: np.ndarray = array("1", "f", least=0, below=LARGEST_COEFFICIENT)
     r2: np.ndarray = array("3", "f", least=0, below=1.0)
     basis: BasisFunctions = part(BasisFunctions)
+    distribution: NumberDistribution = part(NumberDistribution)
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Return the expected rescaled number of each row, possibly beyond the bounds."""
         return self.basis.encode(X) @ self.coefficients + self.intercept[0]
 
-    def deviation(self, places: np.ndarray, mean: float) -> np.ndarray:
-        """Return the standard deviation of rescaled numbers about their predictions.
+    def wider(self, places: np.ndarray, mean: float) -> np.ndarray:
+        """Return by how much errors of the model widen the distribution of each number.
 
         Parameters
         ----------
@@ -105,7 +110,7 @@ class LinearRegression(Part):
             Mean over all rows.
         """
         slope = (self.coefficient_sd[0] * (places - mean)) ** 2
-        return np.sqrt(self.variance[0] + self.intercept_sd[0] ** 2 + slope)
+        return np.sqrt(1 + (self.intercept_sd[0] ** 2 + slope) / max(self.variance[0], TINY))
 
     def check(self, name: str, release: Any) -> None:
         """Raise ValueError unless these are of functions of the columns of a release."""
@@ -137,16 +142,19 @@ def linear_regression(statistics, basis):
     totals, _ = likely_variances(*seen)
     posterior = _Explained.of(distances, size, totals, variances, prior)  # steps 7 and 8
     coefficients = posterior.slope * direction
+    explained, left = posterior.r2[0], min(posterior.unexplained, 1.0)
+    spread = np.sqrt(left * explained / (1 - explained))
     of_mean = (statistics.pooled_counts[1] / n) ** 2 * (mean**2 + (1 - mean) ** 2)
     return LinearRegression(
         # Rows to be predicted are not clipped, and longer.
         coefficients=coefficients * np.sqrt(shrinkage),
         intercept=np.array([mean - coefficients @ population.mean]),
-        variance=np.array([min(posterior.unexplained, 1.0)]),
+        variance=np.array([left]),
         coefficient_sd=np.array([posterior.slope_sd]),
         intercept_sd=np.array([np.sqrt(min(of_mean + posterior.unexplained / n, 1.0))]),
         r2=posterior.r2,
         basis=basis,
+        distribution=NumberDistribution.normal(mean, spread, np.sqrt(left)),
     )
 
 

@@ -40,9 +40,9 @@ class ClassPrediction:
     # Whether rows without a schema are drawn from the normal distributions of the classes.
     draws_normal_rows = True
 
-    def predict(self, release: Any, rows: np.ndarray, return_std: bool = False) -> Any:
+    def predict(self, release: Any, rows: np.ndarray, **asked: Any) -> Any:
         """Return the prediction for each encoded row."""
-        refuse_deviations(return_std)
+        refuse_numbers(asked)
         return release.classes[self.model.score(rows).argmax(axis=1)]
 
     def score(self, release: Any, y: Any, predicted: np.ndarray) -> float:
@@ -118,7 +118,8 @@ class ClassPrediction:
         return lines
 
 
-def refuse_deviations(return_std):
-    """Raise ValueError if standard deviations are requested but not available."""
-    if return_std:
-        raise ValueError("The 'return_std' parameter of Release.predict is for numbers only.")
+def refuse_numbers(asked):
+    """Raise ValueError if what only numbers have is asked for."""
+    for name, value in asked.items():
+        if value not in (None, False, "mean"):
+            raise ValueError(f"The {name!r} parameter of Release.predict is for numbers only.")

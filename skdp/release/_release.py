@@ -183,18 +183,35 @@ class Release:
         """Return :meth:`scores` of rows that are already encoded in this release's columns."""
         return self.model.score(rows)
 
-    def predict(self, X: Rows, return_std: bool = False) -> Any:
+    def predict(
+        self,
+        X: Rows,
+        return_std: bool = False,
+        *,
+        return_interval: float | None = None,
+        statistic: str = "mean",
+        quantile: float | None = None,
+    ) -> Any:
         """Predict the class label of each row by the source alone, see :meth:`scores`.
 
-        If the ``outcome`` is a number, predict the number; ``return_std`` also returns the
-        standard deviations of the numbers about their predictions. Predictions on a logarithmic
-        scale are medians rather than means. If the ``outcome`` is a time to an event, predict the
-        risk score: the log-hazard, relative to the baseline.
+        If the ``outcome`` is a number, predict its mean in its own unit, also on a logarithmic
+        scale; ``statistic="median"`` or a ``quantile`` such as 0.9 replaces the mean. Also returns
+        the standard deviations of the numbers with ``return_std``, and with ``return_interval``,
+        such as 0.8, intervals that contain this share of the numbers, (n_samples, 2). If the
+        ``outcome`` is a time to an event, predict the risk score: the log-hazard, relative to the
+        baseline.
 
         >>> release.predict(heart.data[:3]).shape
         (3,)
         """
-        return self.model.prediction.predict(self, self.encode(X), return_std)
+        return self.model.prediction.predict(
+            self,
+            self.encode(X),
+            return_std=return_std,
+            return_interval=return_interval,
+            statistic=statistic,
+            quantile=quantile,
+        )
 
     @available_if(_has_times)
     def predict_cumulative_hazard_function(self, X: Rows, return_array: bool = False) -> Any:

@@ -9,7 +9,7 @@ import pandas as pd
 from skdp.release._exits import Exits, unit_doubt
 from skdp.release._hazard_ratios import HazardRatios
 from skdp.release._numbers import NUMBER_ADVICE
-from skdp.release._prediction import ClassPrediction, refuse_deviations
+from skdp.release._prediction import ClassPrediction, refuse_numbers
 from skdp.release._score_posterior import LEAST_ROWS
 from skdp.tabular import numbers
 from skdp.utils._survival import StepFunction, concordance_index
@@ -116,9 +116,9 @@ class TimePrediction(ClassPrediction):
     advice = NUMBER_ADVICE
     draws_normal_rows = False
 
-    def predict(self, release: Any, rows: np.ndarray, return_std: bool = False) -> Any:
+    def predict(self, release: Any, rows: np.ndarray, **asked: Any) -> Any:
         """Return the risk of each row."""
-        refuse_deviations(return_std)
+        refuse_numbers(asked)
         return self.model.risks(rows)
 
     def score(self, release: Any, y: Any, predicted: np.ndarray) -> float:

@@ -17,6 +17,7 @@ from skdp.release import (
     CELL_SCALE,
     DEFAULT_TIMES,
     HALF_WIDTH,
+    INTERVAL,
     N_PLACES,
     N_STATES,
     SCORE_BINS,
@@ -77,10 +78,12 @@ def evaluate_privately(
       Gaussian noise is added to the counts. One row adds 1 to one count or, with K ≥ 3 classes, to
       one count for each class, so the sensitivity is :math:`\sqrt{K}`.
     - **Numbers.** Rows are counted by public cells of (prediction, outcome). If ``predict`` has
-      ``return_std``, rows whose outcome is inside the 80% interval of its prediction are counted
-      too. The absolute and squared errors, the outcomes and their squares are summed. Outcomes
-      and predictions are clipped to the public bounds. One row changes all these numbers, each
-      divided by its public scale, by at most 1 in Euclidean norm.
+      ``return_interval`` or ``return_std``, rows whose outcome is inside the 80% interval of its
+      prediction are counted too. The absolute and squared errors, the outcomes and their squares
+      are summed. Outcomes and predictions are clipped to the public bounds. On a logarithmic
+      scale medians are predicted, if ``predict`` has ``statistic``, and squares are of
+      logarithms. One row changes all these numbers, each divided by its public scale, by at most
+      1 in Euclidean norm.
     - **Times to an event.** For each of T public times, rows are counted by public bins of the
       log-odds of the event by then, and by their status: still observed, event, or censored
       before. One row adds 1 to one count for each time, so the sensitivity is :math:`\sqrt{T}`.
@@ -282,7 +285,7 @@ def _of_number(model, outcome, times):
     said = "counts and sums of errors", "predictions", "bounds, the cells"
 
     def more(sums):
-        return {"sums": sums, "has_intervals": _has_deviations(model)}
+        return {"sums": sums, "has_intervals": _asked_of(model) is not None}
 
     return _Kind(shape, count, 1.0, scales, *said, more)
 
@@ -368,34 +371,45 @@ def _readable(model, X):
     return X if hasattr(X, "shape") else np.array(X, dtype=object)
 
 
-def _has_deviations(model):
-    """Tell whether a model predicts the standard deviations of its errors."""
-    return "return_std" in signature(model.predict).parameters
+def _asked_of(model):
+    """Return the parameter by which a model predicts intervals or deviations, or None."""
+    offered = signature(model.predict).parameters
+    return next((name for name in ("return_interval", "return_std") if name in offered), None)
 
 
 def _number_counts(model, X, labels, weights, outcome):
     """Return exact weights by cell, and sums over rows, in one array: **private**."""
-    has_deviations = _has_deviations(model)
+    asked = _asked_of(model)
+    settings: dict[str, Any] = (
+        {} if asked is None else {asked: INTERVAL if asked == "return_interval" else True}
+    )
+    # R² and the curve are about logarithms, of which a median is the prediction.
+    if outcome.log and "statistic" in signature(model.predict).parameters:
+        settings["statistic"] = "median"
     middle = (outcome.low + outcome.high) / 2
 
     def predictions(rows):
-        found = model.predict(rows, return_std=True) if has_deviations else [model.predict(rows)]
-        if any(np.shape(values) != (len(rows),) for values in found):
+        found = model.predict(rows, **settings)
+        values, *errors = found if asked else [found]
+        wanted = (len(rows), 2) if asked == "return_interval" else (len(rows),)
+        if np.shape(values) != (len(rows),) or any(np.shape(e) != wanted for e in errors):
             raise ValueError("predict returned another shape")
-        values, *deviations = (np.asarray(values, dtype=np.float64) for values in found)
+        values, *errors = (np.asarray(part, dtype=np.float64) for part in (values, *errors))
         values = np.clip(np.nan_to_num(values, nan=middle), outcome.low, outcome.high)
-        # Without deviations, no outcome counts as inside an interval.
-        half = HALF_WIDTH * deviations[0] if deviations else np.full(len(rows), -1.0)
-        return np.column_stack([values, outcome.positions(values), half])
+        # Without errors, no outcome counts as inside an interval.
+        ends = errors[0] if errors else np.full((len(rows), 2), np.nan)
+        if asked == "return_std":
+            ends = values[:, np.newaxis] + HALF_WIDTH * ends[:, np.newaxis] * [-1, 1]
+        return np.column_stack([values, outcome.positions(values), ends])
 
     [labels] = labels
     places = outcome.positions(labels)
     known = ~np.isnan(places)
     places, weights = places[known], weights[known]
-    predicted, predicted_places, half = _row_by_row(predictions, X, 3)[known].T
+    predicted, predicted_places, low, high = _row_by_row(predictions, X, 4)[known].T
     truth = np.clip(numbers(labels)[known], outcome.low, outcome.high)
     distances = np.abs(truth - predicted)
-    inside = distances <= half
+    inside = (low <= truth) & (truth <= high)
     terms = (
         *(inside, ~inside, distances / (outcome.high - outcome.low)),
         *((places - predicted_places) ** 2, places - 0.5, (places - 0.5) ** 2),

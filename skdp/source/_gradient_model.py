@@ -134,7 +134,7 @@ class GradientModel(StatisticsModel):
     def start(self, sums, grid, queries):
         """Return noisy sums, and the problem that they pose; spends their shares."""
         statistics = Statistics(perturb_sums(sums, grid, queries), grid.basis)
-        return statistics, problem_of(statistics)
+        return statistics, problem_of(statistics, grid.zero)
 
     def descended(self, rows, grid, queries, statistics, problem):
         """Return the model by a descent from noisy sums; spends the other shares."""

@@ -173,12 +173,16 @@ class RowGrid:
 
     exits : EventOutcome or None, default=None
         Where the outcome is a time: rows are summed by the cell in which they leave.
+
+    zero : bool, default=False
+        Whether the outcome is a number of which zeros are counted.
     """
 
     basis: BasisFunctions
     center: np.ndarray
     radius: float
     exits: EventOutcome | None = field(default=None, kw_only=True)
+    zero: bool = field(default=False, kw_only=True)
 
     @property
     def step(self) -> float:

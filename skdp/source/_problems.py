@@ -159,7 +159,8 @@ class Number(Problem):
 
     rate, length, doubled = 0.5, 0.35, 20.0
 
-    def __init__(self, sums):
+    def __init__(self, sums, zero=False):
+        self._numbers = NumberBins.of_sums(sums, zero)
         n_rows = sums.row_counts.sum()
         self.mean = float(sums.row_counts[1] / n_rows)
         deviation = np.sqrt(max(float(sums.squares[0]) / n_rows, _LEAST_DEVIATION**2))
@@ -176,15 +177,13 @@ class Number(Problem):
     def bins(self, coefficients, intercepts, variances, deviation):
         """Return bins of the prediction between −1 and 1."""
         # In the table, numbers are rescaled to −1 to 1.
-        self._numbers = NumberBins.of(2 * self.mean - 1)
         self.n_outcomes = self._numbers.n
         return super().bins(2 * coefficients, 2 * intercepts - 1, variances, deviation)
 
     def cells(self, scores, codes):
-        """Return the prediction, rescaled to −1 to 1, and the bin of its residual."""
+        """Return the prediction, rescaled to −1 to 1, and the bin of the number."""
         predicted = 2 * scores - 1
-        left = 2 * _places(codes)[:, np.newaxis] - 1 - predicted
-        return predicted, self._numbers.index(left)
+        return predicted, self._numbers.index(2 * _places(codes)[:, np.newaxis] - 1, predicted)
 
 
 class Time(Problem):
@@ -227,12 +226,12 @@ class Time(Problem):
         return scores, cells[codes, np.newaxis]
 
 
-def problem_of(statistics):
+def problem_of(statistics, zero=False):
     """Return the problem of the kind of outcome, from noisy sums."""
     if statistics.kind == "event":
         return Time(statistics)
     if statistics.kind == "number":
-        return Number(statistics.sums)
+        return Number(statistics.sums, zero)
     if statistics.sums.counts.shape[1] == 2:
         return TwoClasses(statistics)
     return SeveralClasses(statistics.sums.row_counts)

@@ -34,6 +34,8 @@ class Outcome:
     groups: tuple[Any, ...] = ()
     # Whether sums over rows include squares of the numbers.
     has_squares: bool = False
+    # Whether zero is a class of its own, beside the other numbers.
+    zero: bool = False
     # Groups of sums of rows, in which exact sums count each row.
     n_sums: int = 2
     n_cells: int

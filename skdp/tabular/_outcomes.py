@@ -203,10 +203,14 @@ class NumberOutcome(Outcome):
     log, step, noisy : default=False, None and False
         As for a :class:`~skdp.tabular.NumericColumn`.
 
+    zero : bool, default=False
+        Whether zero is a class of its own, as for costs of people who mostly have none; ``low``
+        is then 0. A release measures how often numbers are zero, and how large the others are.
+
     Raises
     ------
     ValueError
-        If a numeric column could not have these bounds and steps.
+        If a numeric column could not have these bounds and steps, or zero is not the lower one.
 
     Examples
     --------
@@ -227,10 +231,16 @@ class NumberOutcome(Outcome):
     log: bool = False
     step: float | None = None
     noisy: bool = False
+    zero: bool = False
 
     def __post_init__(self) -> None:
         for name in ("low", "high", "step"):
             object.__setattr__(self, name, getattr(self.scale, name))
+        if self.zero not in (False, True) or (self.zero and self.low != 0):
+            raise ValueError(
+                f"The 'zero' of an outcome is {self.zero!r:.50}, with low = {self.low:g}. It must "
+                "be true or false, and 'low' 0 if it is true."
+            )
 
     @cached_property
     def scale(self) -> NumericColumn:
@@ -286,28 +296,33 @@ class NumberOutcome(Outcome):
     @property
     def details(self) -> str:
         """All that is public of it, as a text."""
-        return column_text(self.scale)
+        return column_text(self.scale) + ", zero is a class" * self.zero
 
     @property
     def contents(self) -> str:
         """What a release says is public of it."""
         scale = " on a logarithmic scale" if self.log else ""
+        scale += ", with zero as a class" * self.zero
         return f"the bounds of the outcome, a number from {self.text}{scale}"
 
     def common(self, outcomes: Mapping[str, Outcome]) -> Outcome:
         """Return the widest bounds of all owners, whose scales must be the same."""
-        require_alike(outcomes, lambda other: isinstance(other, NumberOutcome))
+        require_alike(
+            outcomes,
+            lambda other: isinstance(other, NumberOutcome) and other.zero == self.zero,
+        )
         columns = {owner: other.scale for owner, other in outcomes.items()}  # type: ignore[attr-defined]
-        return NumberOutcome.of_column(common_column(columns))
+        return NumberOutcome.of_column(common_column(columns), self.zero)
 
     @classmethod
-    def of_column(cls, column: NumericColumn) -> Self:
+    def of_column(cls, column: NumericColumn, zero: bool = False) -> Self:
         """Return the outcome with the bounds and the scale of a column."""
-        return cls(column.low, column.high, column.log, column.step, column.noisy)
+        return cls(column.low, column.high, column.log, column.step, column.noisy, zero)
 
     def description(self) -> dict[str, Any]:
         """Return its mapping under the key "outcome"."""
-        return {"outcome": description_of(self.scale) | {"type": "number"}}
+        zero = {"zero": True} if self.zero else {}
+        return {"outcome": description_of(self.scale) | zero | {"type": "number"}}
 
 
 @dataclass(frozen=True)
@@ -614,8 +629,9 @@ def outcome_from(description: Any) -> Outcome:
     given = dict(description) if isinstance(description, Mapping) else {}
     kind = given.pop("type", None)
     if kind == "number" and not given.get("missing"):
+        zero = given.pop("zero", False)
         column = column_from("outcome", {**given, "type": "numeric"})
-        return NumberOutcome.of_column(column)
+        return NumberOutcome.of_column(column, zero)
     if kind == "event" and "horizon" in given and set(given) <= {"horizon", *_EVENT_KEYS}:
         return EventOutcome(**given)
     if kind == "event" and "entry" in given:
@@ -625,8 +641,8 @@ def outcome_from(description: Any) -> Outcome:
         )
     raise ValueError(
         "The 'outcome' must be a mapping such as {'type': 'number', 'low': 0, 'high': 80}, "
-        "optionally with 'log' and 'step', or {'type': 'event', 'horizon': 365}, optionally with "
-        "columns 'event' and 'time', an 'event_value' and 'competing' values, got "
+        "optionally with 'log', 'step' and 'zero', or {'type': 'event', 'horizon': 365}, "
+        "optionally with columns 'event' and 'time', an 'event_value' and 'competing' values, got "
         f"{description!r:.200}."
     )
 

@@ -9,7 +9,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import check_consistent_length
 
 from skdp.privacy import PrivacyGuarantee
-from skdp.release import in_units
+from skdp.release import NumberForecast
 from skdp.tabular import MANY, NumberOutcome, explain_prediction, numbers
 from skdp.transfer._base import UNKNOWN, TransferEstimator, warn_of_contradiction
 from skdp.transfer._sources import common_outcome
@@ -98,6 +98,10 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
     - *own coefficients*: b has a standard deviation of σ, a of 0.3, and w such that the standard
       deviation of :math:`w^T φ(x)` is from 0.2σ to 20σ;
     - *target alone*, without a source: a = 0, and b and w likewise.
+
+    The distribution of t about its prediction has the shape that the release states: quantiles
+    of residuals by prediction. Known outcomes, each predicted from the others, add theirs (Duan,
+    1983); the release counts as 100 of them. Means and intervals follow from this distribution.
 
     σ² has an inverse gamma prior around the variance that the release expects. The posteriors and
     the evidence, a multivariate t density of the outcomes, have closed forms. The unchanged source
@@ -244,7 +248,15 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
             )
         return self.outcome_.positions(values)
 
-    def predict(self, X: ArrayLike | pd.DataFrame, return_std: bool = False) -> Any:
+    def predict(
+        self,
+        X: ArrayLike | pd.DataFrame,
+        return_std: bool = False,
+        *,
+        return_interval: float | None = None,
+        statistic: str = "mean",
+        quantile: float | None = None,
+    ) -> Any:
         """Predict the number of each row.
 
         Parameters
@@ -255,30 +267,47 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
         return_std : bool, default=False
             Whether to return standard deviations too.
 
+        return_interval : float or None, default=None
+            Share of the numbers that intervals contain, such as 0.8; None returns no intervals.
+
+        statistic : {"mean", "median"}, default="mean"
+            What is predicted of the distribution of each number. The sum of means is the expected
+            total.
+
+        quantile : float or None, default=None
+            Level of a quantile that is predicted instead, between 0 and 1.
+
         Returns
         -------
         y : ndarray of shape (n_samples,)
-            Predicted numbers, within the public bounds of the source's outcome. On a logarithmic
-            scale these are predictions of the logarithm, hence medians rather than means.
+            Predicted numbers in the unit of the outcome, within the public bounds of the source's
+            outcome.
 
         deviations : ndarray of shape (n_samples,)
             Standard deviations of the numbers about their predictions, including errors of the
             model. Only with ``return_std``.
 
+        intervals : ndarray of shape (n_samples, 2)
+            Lower and upper ends, within the bounds. Only with ``return_interval``.
+
         Raises
         ------
         ValueError
-            If the columns of X are not those of :meth:`fit`.
+            If the columns of X are not those of :meth:`fit`, or a parameter is out of range.
         """
-        return self._predict(self._rows(X), return_std)
+        return self._forecast(self._rows(X)).answer(
+            return_std, return_interval, statistic, quantile
+        )
 
-    def _predict(self, rows, return_std=False):
-        places, variances = self.model_.predict(rows, return_std)
-        deviations = np.sqrt(variances) if return_std else None
+    def _forecast(self, rows):
+        places, wider = self.model_.predict(rows)
         if self.outcome_ is not None:
-            return in_units(self.outcome_, places, deviations)
-        values = self._center + self._scale * places
-        return values if deviations is None else (values, self._scale * deviations)
+            return NumberForecast.of(self.outcome_, places, wider, self.model_.distribution)
+
+        def decode(places):
+            return self._center + self._scale * places
+
+        return NumberForecast(places, wider, self.model_.distribution, decode, decode, True)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return R² of :meth:`predict` on rows with outcomes.
@@ -305,10 +334,11 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
         return super().score(X, values, sample_weight)
 
     def _explained(self, row, schema, unscaled):
-        [deviation] = self._predict(unscaled(row[np.newaxis]), return_std=True)[1]
-        return explain_prediction(
-            lambda Z: self._predict(unscaled(Z)), row, schema=schema, deviation=deviation
-        )
+        def predict(Z, **asked):
+            return self._forecast(unscaled(Z)).answer(**asked)
+
+        [deviation] = predict(row[np.newaxis], return_std=True)[1]
+        return explain_prediction(predict, row, schema=schema, deviation=deviation)
 
 
 def _known_outcomes(y, n_rows):

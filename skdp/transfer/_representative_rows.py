@@ -88,7 +88,8 @@ def representative_rows(
     check_magnitude(X, "X")
     if n_rows > len(X):
         raise ValueError(
-            f"The 'n_rows' parameter of representative_rows is {n_rows}; choose {len(X)} at most."
+            f"The 'n_rows' parameter of representative_rows is {n_rows}, and X has {len(X)} rows. "
+            "Choose fewer."
         )
     if sample_weight is not None and not (np.asarray(sample_weight, dtype=float) >= 0).all():
         raise ValueError(

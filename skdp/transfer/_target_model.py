@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from skdp.release import LEAST_ROWS
+from skdp.release import LEAST_ROWS, NumberDistribution
 from skdp.transfer._likelihoods import CoxLikelihood, GaussianLikelihood, Posterior
 from skdp.utils._linalg import TINY
 
@@ -72,6 +72,10 @@ _LEVEL = 0.3
 # With 8, labels show too late that a target has less variance than the source; with 2.5, ten
 # labels with one far away among them cost .3 of R² on visits to a doctor.
 _FREEDOM = 4.0
+# Number of known outcomes that tell as much of the shape of residuals as a release does.
+_SHAPE_ROWS = 100.0
+# Least share of a residual that a known outcome leaves itself (rule of thumb).
+_LEAST_LEFT = 0.1
 # Without a source, outcomes are scaled to unit variance, and half of it is expected to remain
 # unexplained (rule of thumb).
 _UNEXPLAINED = 0.5
@@ -449,6 +453,7 @@ class NumberModel(TargetModel):
         ]
         super().__init__(sources, likelihoods, len(known), tells=len(known) > 0)
         self.offset = 0.0
+        self.distribution = self._distribution(known, places)
         if keeps_mean:
             means = [source.center + source.predicted(rows).mean() for source in sources]
             expected = np.average(means, weights=[source.probability for source in sources])
@@ -464,18 +469,40 @@ class NumberModel(TargetModel):
             "center": float(counts[1] / counts.sum()),
         }
 
-    def predict(self, rows, with_variance=False):
-        """Return the expected rescaled number of each row, and the variance about it or None."""
+    def _distribution(self, known, places):
+        """Return the distribution about predictions, by the sources and by known outcomes.
+
+        The latter are predicted by each candidate from the others.
+        """
+        parts = [(source, sum(w for _, w in kept)) for source, _, kept in self._kept()]
+        shares = np.array([share for _, share in parts]) / sum(share for _, share in parts)
+        self.unit = float(shares @ [source.unit for source, _ in parts])
+        if self.sources[0].predict is None:
+            prior = NumberDistribution.normal(0.0, 1.0, self.unit)
+        else:
+            releases = [source.release.regression.distribution for source, _ in parts]
+            prior = NumberDistribution.mean(releases, shares)
+        left = np.zeros(len(known))
+        for source, _, kept in self._kept():
+            X = source.design(known)
+            for posterior, weight in kept:
+                off = places - source.center - X @ posterior.coefficients
+                left += weight * off / np.maximum(1 - posterior.leverage(X), _LEAST_LEFT)
+        # Where zero is a class, it is no residual.
+        tells = (places > 0) | ~prior.zeros.any()
+        return prior.updated((left / self.predict(known)[1])[tells], _SHAPE_ROWS)
+
+    def predict(self, rows):
+        """Return the expected rescaled number of each row, and what widens its distribution."""
         mean, square = np.zeros(len(rows)), np.zeros(len(rows))
         for source, _, kept in self._kept():
             X = source.design(rows)
             for posterior, weight in kept:
                 places = source.center + X @ posterior.coefficients
                 mean += weight * places
-                if with_variance:
-                    square += weight * places**2
-                    square += weight * posterior.variance * (1 + posterior.leverage(X))
-        return mean + self.offset, np.maximum(square - mean**2, 0.0) if with_variance else None
+                square += weight * places**2
+                square += weight * posterior.variance * (1 + posterior.leverage(X))
+        return mean + self.offset, np.sqrt(np.maximum(square - mean**2, 0.0)) / self.unit
 
 
 def within_reach(source, rows, places):

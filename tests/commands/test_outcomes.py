@@ -369,15 +369,16 @@ def test_the_check_counts_the_outcome(numbers, done, failed):
     assert "--accept progression:clipped" in err
 
 
-def test_predictions_have_deviations(numbers, done):
+def test_predictions_have_intervals(numbers, done, failed):
     predict = ("predict", "first.skdp", "test.csv", "-o", "predictions.csv", "--force")
-    out, _ = done(*predict, "--id", "bmi")
-    assert "bmi, prediction, deviation; one line per row" in out
+    assert "--interval must be between 0 and 1" in failed(*predict, "--interval", 80)[1]
+    out, _ = done(*predict, "--id", "bmi", "--interval", 0.9)
+    assert "bmi, prediction, low, high; one line per row" in out
     found = pd.read_csv("predictions.csv")
     rows = pd.read_csv("test.csv")
-    expected, deviations = Release.load("first.skdp").predict(rows, return_std=True)
+    expected, ends = Release.load("first.skdp").predict(rows, return_interval=0.9)
     np.testing.assert_allclose(found["prediction"], expected, rtol=1e-5)
-    np.testing.assert_allclose(found["deviation"], deviations, rtol=1e-5)
+    np.testing.assert_allclose(found[["low", "high"]], ends, rtol=1e-5)
     rows.drop(columns=["s5", "progression"]).to_csv("fewer.csv", index=False)
     _, err = done("predict", "first.skdp", "fewer.csv", "-o", "fewer-out.csv", "--force")
     assert "s5" in err
@@ -406,7 +407,7 @@ def test_a_plan_tells_r2(numbers, done, failed):
     plan = ("plan", "schema.json", "--rows", 300, "--epsilon", 4)
     interval = ("--outcome-interval", 2, 12)
     out, _ = done(*plan, *interval, "--effects", 0.4, "--r2", 0.3)
-    assert "R² 0.4: R² without noise" in out
+    assert "assuming R² 0.4, 300 rows: R² 0." in out
     assert "An R² of 0.3 with effects 'R² 0.4' and 300 rows needs epsilon" in out
     for option, other in {
         ("--auc", 0.8): "another outcome than",

@@ -8,7 +8,6 @@ import pytest
 from scipy.stats import binomtest
 from sklearn.metrics import log_loss, mean_absolute_error, r2_score, roc_auc_score
 
-from skdp.release import HALF_WIDTH
 from skdp.utils._survival import concordance_index
 
 FREE = (
@@ -102,7 +101,8 @@ def test_numbers(here, done, failed):
     rng = np.random.RandomState(0)
     predicted = rng.uniform(10_000, 90_000, 200)
     y = predicted + rng.normal(0, 8_000, 200)
-    pd.DataFrame({"prediction": predicted, "deviation": 8_000.0}).to_csv("p.csv", index=False)
+    ends = {"low": predicted - 10_000, "high": predicted + 8_000}
+    pd.DataFrame({"prediction": predicted} | ends).to_csv("p.csv", index=False)
     pd.DataFrame({"value": [f"{v:,.2f}" for v in y]}).to_csv("t.csv", index=False)
     command = ("score", "p.csv", "t.csv", "--label", "value")
     _, err = failed(*command)
@@ -112,7 +112,8 @@ def test_numbers(here, done, failed):
     found = figures(out)
     assert found["R²"] == pytest.approx(r2_score(y, predicted), abs=6e-4)
     assert found["mean error"] == pytest.approx(mean_absolute_error(y, predicted), rel=1e-3)
-    covered = np.mean(np.abs(y - predicted) <= HALF_WIDTH * 8_000)
+    covered = np.mean((y - predicted >= -10_000) & (y - predicted <= 8_000))
+    assert found["mean"] == pytest.approx(predicted.mean(), rel=1e-3)
     assert found["in intervals"] == pytest.approx(covered, abs=6e-4)
     table = out.split("rows of similar predictions, with 95% intervals")[1].splitlines()
     assert table[1].split() == ["prediction", "outcome", "low", "high", "rows"]

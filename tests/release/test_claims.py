@@ -73,17 +73,22 @@ def test_without_noise_a_number_has_its_slope_r2_and_residuals(rng):
     for slope, intercept in ((1.0, 0.0), (0.6, 0.1)):
         u = np.clip(slope * scores + intercept + residuals, -1, 1)
         numbers = NumberBins.of(u.mean())
-        table = table_of(scores, numbers.index(u - scores), numbers.n, rng)
+        table = table_of(scores, numbers.index(u, scores), numbers.n, rng)
         claims = number_claims(table, numbers, 1e-3, MANY, 1.0)
         assert claims.slope == pytest.approx(slope, rel=0.03)
         predicted = claims.slope * scores + claims.intercept
         mean, low, high = claims.value
         assert mean == pytest.approx(r2_score(u, predicted), abs=0.01)
-        assert low <= mean <= high < low + 0.05
-        inside = np.abs(u - predicted) < norm.ppf(0.9) * claims.deviation
+        assert low <= mean <= high < low + 0.06
+        places, spread = (1 + predicted) / 2, claims.distribution
+        inside = np.abs(u - predicted) / 2 < norm.ppf(0.9) * spread.deviation
         assert inside.mean() == pytest.approx(0.8, abs=0.02)
-        expected = np.mean(np.exp(3 * (u - predicted)))
-        assert claims.mean_factor(3.0) == pytest.approx(expected, rel=0.02)
+        wanted = np.exp(3 * u).mean()
+        found = spread.moments(places, 1.0, lambda place: np.exp(3 * (2 * place - 1)))[0]
+        assert found.mean() == pytest.approx(wanted, rel=0.01)
+        for level in (0.1, 0.5, 0.9):
+            below = (1 + u) / 2 < spread.quantile(places, 1.0, level)
+            assert below.mean() == pytest.approx(level, abs=0.02)
 
 
 def ways_to_leave(log_hazards, rng, hazard=1.0, leaving=0.6):
@@ -237,7 +242,7 @@ def noise_claims(kind, rng):
         u = np.clip(0.2 * rng.standard_normal(n), -1, 1)
         numbers = NumberBins.of(u.mean())
         table = table_of(
-            0.2 * scores, numbers.index(u - 0.2 * scores), numbers.n, rng, deviation=deviation
+            0.2 * scores, numbers.index(u, 0.2 * scores), numbers.n, rng, deviation=deviation
         )
         return number_claims(table, numbers, 0.02, n, 10.0), 0.0
     ways, *_ = ways_to_leave(np.zeros(n), rng)
@@ -281,7 +286,7 @@ def test_what_was_fitted_to_the_same_rows_is_taken_off(rng):
     numbers = NumberBins.of(u.mean())
     claims = [
         number_claims(
-            table_of(scores, numbers.index(u - scores), numbers.n, rng, optimism=optimism),
+            table_of(scores, numbers.index(u, scores), numbers.n, rng, optimism=optimism),
             *(numbers, 1e-3, n, 1.0),
         )
         for optimism in (0.0, 0.2 * n)
