@@ -235,8 +235,10 @@ def test_result_files_say_how_each_row_was_made_and_have_it_once(load, path):
 # to make them again takes hours, or other packages, whose code here is the same since.
 MANY = {
     "defaults": "before and after the defaults changed",
+    "descent": "only the order of cells differs",
     "neural": "three runs of networks, 2.6 hours",
     "numbers": "peers of other environments",
+    "synthetic": "peers of other environments",
     "tables_peers": "peers of other environments",
     "times": "peers of other environments",
     **dict.fromkeys(

@@ -197,7 +197,7 @@ class NumberPrediction(ClassPrediction):
         return [
             f"{release.guarantee.counted} (noisy; may be shown): {n:,}; mean of the outcome: "
             f"{mean:.4g}",
-            f"expected R² on rows like these (0: the mean): {r2:.2f} (80 %: {low:.2f} to "
+            f"expected R² on rows like these (0: the mean): {r2:.2f} (80% likely: {low:.2f} to "
             f"{high:.2f}){other}",
         ]
 

@@ -530,11 +530,15 @@ def _outcome_findings(frame, outcome, label):
     else:
         at_ends = {outcome.low: int((places == 0).sum()), outcome.high: int((places == 1).sum())}
         bound, at_bound = max(at_ends.items(), key=lambda pair: pair[1])
-        if at_bound > MOST * len(places):
+        if at_bound > MOST * len(places) and not (outcome.zero and bound == 0):
+            remedy = "are the bounds too narrow, or is the outcome rather one of two classes?"
+            if bound == 0:
+                remedy = (
+                    'if they are real zeros, such as no costs, add "zero": true to the outcome.'
+                )
             text = (
                 f"{_of(at_bound, len(places), 'labels')} are at or beyond the bound {bound:g}. "
-                "Such rows cannot be distinguished: are the bounds too narrow, or is the outcome "
-                "rather one of two classes?"
+                f"Such rows cannot be distinguished: {remedy}"
             )
             findings.append(TableFinding(label, "bound", text, False))
     return (), [(label, count, int(unread.sum()), clipped)], findings

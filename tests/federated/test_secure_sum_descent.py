@@ -84,7 +84,7 @@ def test_anybody_who_has_all_messages_makes_the_same_release(tmp_path):
     assert owners.plan.combine(messages[: 3 * 5]) == requests[4]
 
 
-@pytest.mark.parametrize("rounds", [0, 1, 3, 6])
+@pytest.mark.parametrize("rounds", [0, 1, 3, 5])
 def test_an_owner_who_drops_out_ends_it_and_nothing_is_released(rounds):
     owners = Descent()
     request = owners.plan.combine(owners.join())
@@ -100,7 +100,7 @@ def test_an_owner_who_drops_out_ends_it_and_nothing_is_released(rounds):
     size = 8 * Transcript(owners.plan, [request]).next_round.size
     numbers = [np.frombuffer(answer[-64 - size : -64], "<u8") for answer in rest]
     left = np.sum(numbers, axis=0, dtype=np.uint64).view(np.int64)
-    assert (np.abs(left) > 2.0**59).mean() > 0.5
+    assert np.abs(left.astype(float)).max() > 2.0**50  # sums of 40 rows are below 2^36
     # A new process has neither its key nor its rounds.
     refused(Descent(identities=owners.identities), request, "another session", 2)
     owners.owners[2] = owners.owner(2)

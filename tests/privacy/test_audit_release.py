@@ -485,7 +485,7 @@ def test_what_is_learned_without_noise_is_found_out(model, monkeypatch):
     if model == "gradients":
         monkeypatch.setattr(_gradient_model, "MOST_STEPS", 3)
     settings = {"model": model, "n_rows": n_rows, "statistics": statistics}
-    assert not audit_source(10.0, 200, **settings).passed
+    assert not audit_source(10.0, 350, **settings).passed
 
 
 def test_noise_of_the_total_that_is_used_again_is_found_out(monkeypatch):

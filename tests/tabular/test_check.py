@@ -338,6 +338,7 @@ class TestNumbers:
         report = self.check(np.where(np.arange(N) < 250, 0, stays))
         assert report.remarks[0].name == "stay:bound"
         assert "are at or beyond the bound 0" in report.remarks[0].text
+        assert 'add "zero": true to the outcome' in report.remarks[0].text
 
     def test_another_unit_of_it_and_what_tells_its_zeros_leak(self, stays):
         for ages in (110 - 1.3 * stays, 20 + stays**0.5):
