@@ -25,7 +25,7 @@ names = sorted(set(hospital))
 
 # %%
 # **Each hospital** makes a release of its own rows. Patients without a heart rate are left out.
-# Predictions come with the standard deviation of the numbers around them.
+# Predictions come with intervals.
 
 
 def release_of(name):
@@ -35,8 +35,9 @@ def release_of(name):
 
 release = release_of("Cleveland")
 print(release)
-predicted, deviation = release.predict(X[hospital == "Budapest"], return_std=True)
-inside = np.abs(rate[hospital == "Budapest"] - predicted) < 1.2816 * deviation
+there = hospital == "Budapest"
+predicted, ends = release.predict(X[there], return_interval=0.8)
+inside = (ends[:, 0] <= rate[there]) & (rate[there] <= ends[:, 1])
 print(f"{inside.mean():.0%} of the numbers in Budapest are in their 80% interval")
 
 # %%
