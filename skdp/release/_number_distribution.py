@@ -148,12 +148,19 @@ class NumberDistribution(Part):
 
     @property
     def deviation(self) -> float:
-        """Standard deviation for which normal 80% intervals hold 80% of the numbers."""
-        away = np.abs(np.column_stack([self.residuals, self.predictions])).ravel()
-        others = np.outer(self.shares * (1 - self.zeros), _SHARES)
-        order, rows = np.argsort(away), np.column_stack([others, self.shares * self.zeros])
-        held = np.cumsum(rows.ravel()[order])
-        return float(np.interp(0.8 * held[-1], held, away[order]) / 1.2815515655446004)
+        """Standard deviation for which normal 80% intervals hold 80% of the numbers.
+
+        If zero is a class, the root mean square: the distribution has two modes.
+        """
+        total = self.shares.sum()
+        if self.zeros.any():
+            squares = (1 - self.zeros) * (self.residuals**2 @ _SHARES)
+            squares += self.zeros * self.predictions**2
+            return float(np.sqrt(self.shares @ squares / total))
+        away = np.abs(self.residuals).ravel()
+        order = np.argsort(away)
+        held = np.cumsum(np.outer(self.shares, _SHARES).ravel()[order])
+        return float(np.interp(0.8 * total, held, away[order]) / 1.2815515655446004)
 
     @property
     def spread(self) -> float:
@@ -162,7 +169,8 @@ class NumberDistribution(Part):
         apart = self.shares @ (self.predictions - center) ** 2 / self.shares.sum()
         return max(float(np.hypot(self.deviation, np.sqrt(apart))), TINY)
 
-    def _centers(self, places):
+    def centers(self, places: np.ndarray) -> np.ndarray:
+        """Return the mean of the numbers other than zero about each prediction."""
         return places + self._at(places, self.residuals @ _SHARES)
 
     def quantile(self, places: np.ndarray, wider: Any, level: Any) -> np.ndarray:
@@ -176,7 +184,7 @@ class NumberDistribution(Part):
         below = np.minimum(k.astype(int), len(LEVELS) - 2)
         residuals, rows = self._all(places), np.arange(len(places))
         low, high = residuals[below, rows], residuals[below + 1, rows]
-        centers = self._centers(places)
+        centers = self.centers(places)
         found = centers + wider * (places + low + (k - below) * (high - low) - centers)
         return np.where(levels <= zeros, 0.0, found)
 
@@ -208,7 +216,7 @@ class NumberDistribution(Part):
     def moments(self, places: np.ndarray, wider: Any, decode: Callable) -> tuple[Any, Any]:
         """Return mean and standard deviation of a function of the rescaled number."""
         mean, square = np.zeros((2, len(places)))
-        centers, zeros = self._centers(places), self._at(places, self.zeros)
+        centers, zeros = self.centers(places), self._at(places, self.zeros)
         for of_level, share in zip(self.residuals.T, _SHARES, strict=True):
             away = places + self._at(places, of_level) - centers
             values = decode(centers + wider * away)

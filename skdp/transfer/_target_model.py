@@ -490,7 +490,11 @@ class NumberModel(TargetModel):
                 left += weight * off / np.maximum(1 - posterior.leverage(X), _LEAST_LEFT)
         # Where zero is a class, it is no residual.
         tells = (places > 0) | ~prior.zeros.any()
-        return prior.updated((left / self.predict(known)[1])[tells], _SHAPE_ROWS)
+        predicted, wider = self.predict(known)
+        # Distributions are widened about their centers: where zero is a class, the other numbers
+        # lie far from the prediction on average.
+        away = prior.centers(predicted) - predicted
+        return prior.updated((away + (left - away) / wider)[tells], _SHAPE_ROWS)
 
     def predict(self, rows):
         """Return the expected rescaled number of each row, and what widens its distribution."""
