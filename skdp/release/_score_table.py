@@ -209,8 +209,11 @@ class OutcomeModel:
         """Return probabilities of outcomes by score, (n, n_outcomes · parts, n_scores)."""
         raise NotImplementedError
 
-    def optimism(self, t, rows):
-        """Return the increase of the effect for each degree of freedom."""
+    def effect_per_freedom(self, t, rows):
+        """Return by how much the effect is overestimated for each degree of freedom, (n_draws,).
+
+        ``t`` are parameters, (n_draws, n_parameters); ``rows`` expected rows by outcome.
+        """
         raise NotImplementedError
 
     def scores(self, t):
@@ -403,7 +406,7 @@ def posterior_rows(model):
     # The rows that the score was fitted to overestimate its effect.
     more = model.learned * random_state.uniform(*_OPTIMISM, _N_DRAWS) * model.table.optimism[0]
     weaker = drawn.copy()
-    weaker[:, EFFECT] -= more * model.optimism(drawn, rows)
+    weaker[:, EFFECT] -= more * model.effect_per_freedom(drawn, rows)
     weaker[:, EFFECT] = np.clip(weaker[:, EFFECT], *model.bounds)
     return weaker, model.rows(weaker) * _spread(ratio, model.parts)
 

@@ -50,20 +50,20 @@ class TableModel(Model):
     @cached_property
     def linear(self) -> LinearScores | None:
         """Linear scores of the classes."""
-        if self._scores is None or self.statistics.kind != "class":
+        if self._calibrated is None or self.statistics.kind != "class":
             return self.statistics.linear
-        return self._scores.linear(self.statistics)
+        return self._calibrated.linear(self.statistics)
 
     @cached_property
     def regression(self) -> Any:
         """Linear regression of a number, or of the residual of a time."""
         regression = self.statistics.regression
-        if self._scores is None or regression is None or self.statistics.kind == "event":
+        if self._calibrated is None or regression is None or self.statistics.kind == "event":
             return regression
-        return self._scores.regression(regression)
+        return self._calibrated.regression(regression)
 
     @cached_property
-    def _scores(self):
+    def _calibrated(self):
         """Calibrated scores of the coefficients, or None."""
         if self.descent is None:
             return None
@@ -78,8 +78,9 @@ class TableModel(Model):
     def hazards(self) -> RelativeHazards:
         """Log-hazards and their baseline, if the outcome is a time."""
         with np.errstate(all="ignore"):
-            if self._scores is not None:
-                return measured_hazards(self.statistics, self._index, self._scores.value)
+            if self._calibrated is not None:
+                concordance = self._calibrated.value
+                return measured_hazards(self.statistics, self._index, concordance)
             return relative_hazards(self.statistics, self._index)
 
     @property
@@ -89,7 +90,9 @@ class TableModel(Model):
 
     def _index(self, rows):
         """Return the linear score that log-hazards depend on."""
-        return self.places(rows) if self._scores is None else self._scores.scores(rows)[:, 0]
+        if self._calibrated is None:
+            return self.places(rows)
+        return self._calibrated.scores(rows)[:, 0]
 
     def risks(self, rows: np.ndarray) -> np.ndarray:
         """Return the log-hazard of each row, relative to the baseline."""
@@ -136,7 +139,7 @@ class TableModel(Model):
         descents = [model.descent for model in models]
         if any(descent is None for descent in descents):
             return cls(statistics)
-        return cls(statistics, Descent.mean([model._scores for model in models]))
+        return cls(statistics, Descent.mean([model._calibrated for model in models]))
 
     def contents(self) -> list[str]:
         """Return what this consists of, a line for each part."""

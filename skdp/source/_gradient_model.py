@@ -140,8 +140,8 @@ class GradientModel(StatisticsModel):
         """Return the model by a descent from noisy sums; spends the other shares."""
         descent = chosen_grid(problem, grid, queries.distance)
         encoded = rows.encoded(descent)
-        places = statistics.basis.places_in(descent.basis)
-        weights, freedom = descend(encoded, problem, queries, places)
+        indices = statistics.basis.places_in(descent.basis)
+        weights, freedom = descend(encoded, problem, queries, indices)
         table = score_table(encoded, problem, weights, freedom, queries)
         constant = descent.constant * descent.step
         found = Descent(weights[:-1].T, weights[-1] * constant, descent.basis, table)
@@ -155,8 +155,8 @@ def _fields(grid):
 def chosen_grid(problem, grid, distance):
     """Return the grid of gradients, with more functions for more rows."""
     # Even without noise, few rows cannot show many functions.
-    signal = _signal(problem, grid.descents[0], min(distance, _MOST_DISTANCE)) / problem.doubled
-    more = int(np.log2(max(signal, 1.0)))
+    signal = _signal(problem, grid.descents[0], min(distance, _MOST_DISTANCE))
+    more = int(np.log2(max(signal / problem.base_signal, 1.0)))
     return grid.descents[min(more, len(grid.descents) - 1)]
 
 
@@ -165,15 +165,15 @@ def number_of_steps(problem, grid, distance):
 
     If the limit on their number makes steps too few, they are up to twice as long.
     """
-    wanted = problem.length * _signal(problem, grid, distance)
-    return int(np.clip(wanted, _LEAST_STEPS, MOST_STEPS)), problem.rate * np.clip(
+    wanted = problem.steps_per_signal * _signal(problem, grid, distance)
+    return int(np.clip(wanted, _LEAST_STEPS, MOST_STEPS)), problem.step_length * np.clip(
         wanted / MOST_STEPS, 1, 2
     )
 
 
 def tightness(problem, grid, distance):
     """Return the factor of the norm to which gradients of rows are clipped."""
-    signal = _signal(problem, grid, distance) / problem.doubled
+    signal = _signal(problem, grid, distance) / problem.base_signal
     return float(np.clip(_TIGHT * np.sqrt(signal), problem.tightest, 1.0))
 
 
@@ -183,10 +183,12 @@ def _signal(problem, grid, distance):
     return problem.n_rows * distance / np.sqrt(n_numbers)
 
 
-def descend(encoded, problem, queries, places):
-    """Return coefficients after some steps, and their degrees of freedom; spends "gradients".
+def descend(encoded, problem, queries, indices):
+    """Return the mean coefficients of the last steps, and their degrees of freedom.
 
-    ``places`` are the indices of the sums' functions among those of the gradients.
+    Coefficients are (n_basis + 1, n_scores); the last row multiplies the constant. The descent
+    starts at ``problem.start`` and ``problem.first``, whose functions have these ``indices`` among
+    all functions. It has momentum, and spends the share "gradients".
     """
     grid = encoded.grid
     n_steps, rate = number_of_steps(problem, grid, queries.distance)
@@ -196,12 +198,13 @@ def descend(encoded, problem, queries, places):
     weights = np.zeros((grid.n_basis + 1, len(problem.start)))
     weights[-1] = problem.start / constant
     if problem.first is not None:
-        weights[places] = problem.first.T
+        weights[indices] = problem.first.T
     velocity, average = np.zeros_like(weights), np.zeros_like(weights)
     n_tail = max(int(_TAIL * n_steps), 1)
     for k in range(n_steps):
         exact = exact_gradient(encoded, problem.residuals, weights, clip)
         noisy = queries.add("gradients", exact, grid.sensitivity)
+        # A record adds at most ``clip`` to a gradient, which is ``grid.sensitivity`` steps.
         gradient = noisy * (clip / grid.sensitivity / problem.n_rows)
         velocity = MOMENTUM * velocity - rate * gradient
         weights = weights + velocity
@@ -217,7 +220,7 @@ class EncodedRows:
 
     def __init__(self, rows, grid):
         self._rows, self.grid = rows, grid
-        elements = len(rows.class_indices) * grid.n_basis
+        elements = len(rows.codes) * grid.n_basis
         self._kept = list(self._encoded()) if elements <= _MOST_KEPT else None
 
     def __iter__(self) -> Iterator[tuple[np.ndarray, ...]]:

@@ -227,7 +227,7 @@ class SummationPlan:
         return PrivateRows(X, np.zeros(0, dtype=np.int64), self.outcome)
 
     def label(self, X: np.ndarray, labels: Any, groups: ArrayLike | None, y: Any) -> Any:
-        """Return :class:`PrivateRows` of numbers and of labels, read from y."""
+        """Return :class:`PrivateRows` of encoded rows and of labels, the columns read from y."""
         check_unit(groups, self.by_group)
         persons = read_persons(groups, len(labels[0]), "DPStatisticsSource")
         check_outcome(y, labels, self.outcome)
@@ -241,11 +241,11 @@ class SummationPlan:
         check_unit(groups, self.by_group)
         dtype, codes, persons = self.columns.dtype, [], []
         with TemporaryFile() as file:
-            for chunk, labels, *people in chunks_in_turn(X, y, groups):
-                rows = read_rows(self.columns, chunk)
-                columns = read_outcome(labels, rows, self.outcome)
-                check_outcome(labels, columns, self.outcome)
-                codes.append(self.outcome.codes(*columns, steps=WEIGHT_GRID))
+            for X_chunk, y_chunk, *people in chunks_in_turn(X, y, groups):
+                rows = read_rows(self.columns, X_chunk)
+                labels = read_outcome(y_chunk, rows, self.outcome)
+                check_outcome(y_chunk, labels, self.outcome)
+                codes.append(self.outcome.codes(*labels, steps=WEIGHT_GRID))
                 persons += [read_persons(ids, len(rows), "DPStatisticsSource") for ids in people]
                 rows.astype(dtype, copy=False).tofile(file)
             file.flush()
@@ -295,7 +295,7 @@ class PrivateRows:
     X : ndarray of shape (n_samples, n_features)
         May be a memory map: no more than a chunk of it is copied.
 
-    class_indices : ndarray of shape (n_samples,)
+    codes : ndarray of shape (n_samples,)
         See :meth:`~skdp.tabular.Outcome.codes`; places of numbers are in steps of 2^-20. A row of
         −1 is left out.
 
@@ -309,7 +309,7 @@ class PrivateRows:
     """
 
     X: np.ndarray
-    class_indices: np.ndarray
+    codes: np.ndarray
     outcome: Outcome
     sizes: np.ndarray | None = None
     persons: frozenset = frozenset()
@@ -328,28 +328,26 @@ class PrivateRows:
 
     def chunks(self, grid):
         """Yield rows on a grid, their class indices, and their people's numbers of rows."""
-        for X, class_indices, sizes in self.blocks(
-            chunk_rows(grid.n_basis + self.outcome.n_codes)
-        ):
-            yield grid.quantise(X), class_indices, sizes
+        for X, codes, sizes in self.blocks(chunk_rows(grid.n_basis + self.outcome.n_codes)):
+            yield grid.quantise(X), codes, sizes
 
     def weighted_chunks(self, grid):
         """Yield the same with integer weights of rows in place of numbers of rows."""
-        for Q, class_indices, sizes in self.chunks(grid):
-            yield Q, class_indices, integer_weights(sizes, len(Q))
+        for Q, codes, sizes in self.chunks(grid):
+            yield Q, codes, integer_weights(sizes, len(Q))
 
     def blocks(self, n):
         """Yield some of n rows each, their class indices, and their people's numbers of rows."""
         for start in range(0, len(self.X), n):
-            indices = start + np.flatnonzero(self.class_indices[start : start + n] >= 0)
+            indices = start + np.flatnonzero(self.codes[start : start + n] >= 0)
             indices = as_slice(indices)
             sizes = None if self.sizes is None else self.sizes[indices]
-            yield self.X[indices], self.class_indices[indices], sizes
+            yield self.X[indices], self.codes[indices], sizes
 
     def none(self, grid):
         """Return no rows, for a rehearsal."""
-        X, class_indices = self.X[:0], self.class_indices[:0]
-        return PrivateRows(X, class_indices, self.outcome)
+        X, codes = self.X[:0], self.codes[:0]
+        return PrivateRows(X, codes, self.outcome)
 
     def sums(self, grid):
         """Return exact sums of the rows on a grid."""

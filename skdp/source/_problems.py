@@ -64,12 +64,13 @@ class Problem(ABC):
         Number of regressions with a single score that have as many free coefficients.
     """
 
-    # Length of a step; steps in units of N μ/√p; least factor of the norm to which gradients of
-    # rows are clipped; and the N μ/√p from which more cosines are used.
-    rate: ClassVar[float] = 1.0
-    length = 0.5
+    # The length of a step; the number of steps, in units of the signal N μ/√p; the least factor of
+    # the norm to which gradients of rows are clipped; and the signal of which each doubling adds
+    # an order of cosines.
+    step_length: ClassVar[float] = 1.0
+    steps_per_signal = 0.5
     tightest: ClassVar[float] = 0.7
-    doubled: ClassVar[float] = 80.0
+    base_signal: ClassVar[float] = 80.0
     scale, curvature, n_outcomes, n_fits = 1.0, 1.0, 2, 1.0
     first: np.ndarray | None = None
 
@@ -109,7 +110,7 @@ class TwoClasses(Problem):
         # Noise is relatively larger for rare classes than for balanced ones. With half of the
         # steps for balanced classes, the AUC of three rare classes (5 to 9%, ε = 1 and 4) is .006
         # higher.
-        self.length = float(np.sqrt(self.curvature))
+        self.steps_per_signal = float(np.sqrt(self.curvature))
 
     def residuals(self, scores, codes):
         """Return the probability of the second class, minus 1 for rows of this class."""
@@ -121,7 +122,7 @@ class SeveralClasses(Problem):
 
     # Residuals of several classes are longer. With .7, the log loss of three outcomes of adult is
     # .02 higher at 2,000 and 8,000 rows.
-    rate, n_outcomes, tightest = 3.0, 3, 1.0
+    step_length, n_outcomes, tightest = 3.0, 3, 1.0
 
     def __init__(self, counts):
         log_odds = np.log(counts)
@@ -157,7 +158,7 @@ class SeveralClasses(Problem):
 class Number(Problem):
     """A number, rescaled to 0–1 between its bounds."""
 
-    rate, length, doubled = 0.5, 0.35, 20.0
+    step_length, length, doubled = 0.5, 0.35, 20.0
 
     def __init__(self, sums, zero=False):
         self._numbers = NumberBins.of_sums(sums, zero)
@@ -189,7 +190,7 @@ class Number(Problem):
 class Time(Problem):
     """The log-hazard of a time to an event, relative to that of all rows."""
 
-    length = 0.25
+    steps_per_signal = 0.25
 
     def __init__(self, statistics):
         exits, of_sums = statistics.exits, TableModel(statistics)

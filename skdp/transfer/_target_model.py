@@ -351,7 +351,7 @@ class TargetModel:
 
     beliefs: Beliefs
     own_unit = 1.0
-    _around: Any  # a release's predictions, and settings of its Source
+    _prediction_of: Any  # a release's predictions, and settings of its Source
 
     def __init__(self, sources, likelihoods, n_labels, *, tells):
         self.sources, self.likelihoods = sources, likelihoods
@@ -379,7 +379,7 @@ class TargetModel:
         sources = []
         for name, release, probability in named:
             terms = Terms.of(release.statistics.basis, n_shared, rows)
-            predict, settings = cls._around(release)
+            predict, settings = cls._prediction_of(release)
             predict = partial(_of_first, predict, n_shared)
             sources.append(
                 Source(name, probability, predict, terms, cls.beliefs, release, **settings)
@@ -460,9 +460,10 @@ class NumberModel(TargetModel):
             self.offset = float(expected - self.predict(rows)[0].mean())
 
     @staticmethod
-    def _around(release):
-        """Return the rescaled numbers that a release expects, and their stated errors."""
+    def _prediction_of(release):
+        """Return the function that predicts rescaled numbers, and what the release states."""
         regression, counts = release.regression, release.statistics.sums.row_counts
+        # Numbers are divided between two classes, the bounds: the upper one's share is the mean.
         return release.model.places, {
             "stated": (regression.coefficient_sd[0], regression.intercept_sd[0]),
             "unit": float(np.sqrt(regression.variance[0])),
@@ -551,8 +552,8 @@ class TimeModel(TargetModel):
         self.baseline = self._baseline(rows, known, events, times, outcome)
 
     @staticmethod
-    def _around(release):
-        """Return the log-hazards of a release, and their stated errors."""
+    def _prediction_of(release):
+        """Return the function that predicts log-hazards, and their stated errors."""
         return release.model.risks, {"stated": (release.regression.coefficient_sd[0], 0.0)}
 
     @staticmethod

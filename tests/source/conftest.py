@@ -12,13 +12,13 @@ class Rows:
     """Rows in memory that are integers already, in chunks."""
 
     def __init__(self, Q, class_indices, sizes=None, n_rows=37):
-        self.Q, self.class_indices, self.sizes, self.n_rows = Q, class_indices, sizes, n_rows
+        self.Q, self.codes, self.sizes, self.n_rows = Q, class_indices, sizes, n_rows
 
     def chunks(self, grid):
         for start in range(0, len(self.Q), self.n_rows):
             here = slice(start, start + self.n_rows)
             sizes = None if self.sizes is None else self.sizes[here]
-            yield self.Q[here].astype(np.float64), self.class_indices[here], sizes
+            yield self.Q[here].astype(np.float64), self.codes[here], sizes
 
 
 class Recorder:

@@ -96,7 +96,7 @@ def test_without_noise_it_is_plain_gradient_descent(rng, whitened, make_queries,
     weights, velocity, path = np.vstack([problem.first.T, problem.start / CONSTANT]), 0.0, []
     for _ in range(200):
         gradient = clipped_gradient(X, whitened.class_indices, weights)
-        velocity = 0.8 * velocity - 2 * problem.rate * gradient / 900
+        velocity = 0.8 * velocity - 2 * problem.step_length * gradient / 900
         weights = weights + velocity
         path.append(weights)
     assert_allclose(found, np.mean(path[100:], axis=0), atol=2e-3)

@@ -246,7 +246,7 @@ class TestSteps:
 
     def test_more_scores_need_more_rows(self):
         two, four = (copy(made(kind)[4]) for kind in ("two classes", "four classes"))
-        two.length = four.length
+        two.steps_per_signal = four.steps_per_signal
         grid = plan_of("two classes").grid.descents[0]
         assert number_of_steps(four, grid, 1.0)[0] == int(
             number_of_steps(two, grid, 1.0)[0] / 2**0.5

@@ -120,7 +120,7 @@ def test_rows_of_no_class_are_left_out(rng):
 def test_labels_are_matched_by_value():
     labels = np.array([1.0, 0.0, 2.5, 1.0])
     rows = PrivateRows.of(np.zeros((4, 4)), [labels], ClassOutcome((0, 1)))
-    assert rows.class_indices.tolist() == [1, 0, -1, 1]
+    assert rows.codes.tolist() == [1, 0, -1, 1]
 
 
 def test_more_rows_than_64_bits_can_sum_are_refused():
