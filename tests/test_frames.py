@@ -350,6 +350,7 @@ CALLS |= {
     "PrivacyLedger.release": lambda t: PrivacyLedger(20.0).release(source(), t.mixed, t.y),
     "Release.score": lambda t: release().score(t.mixed, t.y),
     "Release.explain": lambda t: release_of_numbers().explain(t.first),
+    "Release.predict_proba_at": lambda t: time_release().predict_proba_at(t.mixed, [0.3]),
     **{
         f"Release.predict_{curve}_function": lambda t, curve=curve: getattr(
             time_release(), f"predict_{curve}_function"
@@ -372,6 +373,9 @@ CALLS |= {
         DPTransferSurvival().fit(t.numbers, t.times),
     ],
     "DPTransferSurvival.predict": lambda t: times_transfer().predict(t.mixed),
+    "DPTransferSurvival.predict_proba_at": lambda t: times_transfer().predict_proba_at(
+        t.mixed, [2.0]
+    ),
     "DPTransferSurvival.score": lambda t: times_transfer().score(t.mixed, t.all_times),
     "DPTransferRegressor.explain": lambda t: (
         DPTransferRegressor().fit(plain().numbers, plain().real).explain(t.first)

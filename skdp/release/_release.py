@@ -365,8 +365,9 @@ class Release:
     def summary(self) -> str:
         r"""Return readable text: what the release contains and what it guarantees.
 
-        >>> print("\n".join(release.summary().splitlines()[:3]))
-        Release(2 classes, 34 features, epsilon 8, delta 1e-05 per labeled record, add/remove)
+        >>> print("\n".join(release.summary().splitlines()[:4]))
+        Release(2 classes, 34 features, epsilon 8, delta 1e-05 per labeled record,
+        add/remove)
         <BLANKLINE>
         What is in the file
         """

@@ -387,7 +387,8 @@ def _known_outcomes(outcome, y, n_rows):
 
 def _unnamed_outcome(y):
     """Return the outcome of a target without a source, whose horizon is not known yet."""
-    names, usual = list(getattr(y, "columns", ())), EventOutcome(1.0)
+    names, usual = getattr(y, "columns", ()), EventOutcome(1.0)
+    names = [name for name in getattr(y, "column_names", names) if isinstance(name, str)]
     # A table of two other columns has them in the order of a structured array.
     ordered = len(names) == 2 and not set(names) & set(usual.columns)
     return EventOutcome(1.0, *names) if ordered else usual

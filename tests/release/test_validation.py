@@ -276,7 +276,7 @@ def test_a_target_of_another_scale_is_an_error_that_says_so_or_none(
     if problem is None:
         assert np.isfinite(model.decision_function(X)).all()
     else:
-        assert "Scale it as the source's rows were" in problem
+        assert "Scale it alike" in problem
 
 
 def test_a_sound_release_and_its_parts_are_accepted(sound, altered):

@@ -214,7 +214,7 @@ class TestWhereNobodyIsFollowed:
         assert table["brier_score"][0] == pytest.approx(brier, abs=0.005)
         assert table["event"][0] == pytest.approx(event, abs=0.01)
         said = found.summary()
-        assert said.count("n/a: too few rows are left, about 0 followed") == 2
+        assert said.count("n/a: too few rows are left, about 0 still followed") == 2
         assert said.count(", over 1 of 3 times") == 3
         assert found.roc_curve(1)["true_positives"].isna().all()
         assert found.calibration_curve(class_index=2)["frequency"].isna().all()
