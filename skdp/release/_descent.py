@@ -8,21 +8,13 @@ import numpy as np
 from scipy.special import ndtri
 
 from skdp.release._basis import BasisFunctions
-from skdp.release._claims import (
-    Claims,
-    NumberBins,
-    TimeCells,
-    class_claims,
-    number_claims,
-    pair_claims,
-    time_claims,
-)
 from skdp.release._linear_regression import MOST_EXPLAINED, LinearRegression
 from skdp.release._linear_scores import LinearScores
+from skdp.release._measured_scores import measured_scores
 from skdp.release._number_distribution import NumberDistribution
 from skdp.release._numbers import HALF_WIDTH
 from skdp.release._parts import LARGEST_MEAN, Part, array, check_shape, part, require
-from skdp.release._score_table import ScoreTable, pair_frame, score_frame
+from skdp.release._score_table import ScoreTable
 from skdp.utils._linalg import TINY
 
 # Largest magnitude of a coefficient in a release.
@@ -79,70 +71,30 @@ class Descent(Part):
         merged = [part is not None for part in (self.value, self.weight)]
         if release.statistics.kind == "number" or self.distribution is not None:
             merged.append(self.distribution is not None)
-        measured = (self.table is None and all(merged)) or (
-            self.table is not None and not any(merged)
-        )
-        require(measured, name, "must have a table, or a value, weight and distribution")
+        complete = all(merged) if self.table is None else not any(merged)
+        require(complete, name, "must have a table, or a value, weight and distribution")
         if self.table is not None:
-            n = len(self.table.counts)
-            require(
-                n == self._n_outcomes(release.statistics) + release.outcome.zero,
-                f"{name}.table",
-                "must fit outcomes",
-            )
+            measured = measured_scores(self, release.statistics)
+            n = measured.n_outcomes + release.outcome.zero
+            require(n == len(self.table.counts), f"{name}.table", "must fit outcomes")
             # Others would multiply the coefficients by any slope.
-            same = self.table.score_bins.are_about(*self._frame(release.statistics))
+            same = self.table.score_bins.are_about(*measured.frame())
             require(same, f"{name}.table.bins", "must be those of the coefficients")
-
-    def _frame(self, statistics):
-        """Return the expected center and deviation of the scores that a source counts."""
-        w, b, variances = self.coefficients, self.intercepts, self.basis.variances
-        if len(w) > 1:
-            return pair_frame(w, variances)
-        if statistics.kind == "number":  # rescaled to -1 to 1
-            return score_frame(2 * w[0], 2 * b[0] - 1, variances)
-        return score_frame(w[0], b[0], variances)
-
-    def _n_outcomes(self, statistics):
-        if statistics.kind == "event":
-            return TimeCells.of(statistics.exits, float(self.table.deviation[0])).n
-        if statistics.kind == "number":
-            return NumberBins.of(2 * _mean_place(statistics) - 1).n
-        return 2 if len(self.coefficients) == 1 else 3
-
-    def claims(self, statistics: Any) -> Claims:
-        """Return the expected performance of the scores, by noisy sums over the same rows."""
-        if self.table is None:
-            return Claims(1.0, 0.0, self.value, self.distribution)
-        sums = statistics.sums
-        counts, noise = sums.pooled_counts
-        if statistics.kind == "event":
-            deviation = float(sums.exit_sd[0])
-            times = TimeCells.of(statistics.exits, float(self.table.deviation[0]))
-            return time_claims(self.table, times, statistics.exits, deviation)
-        if statistics.kind == "number":
-            mean, n = _mean_place(statistics), float(sums.row_counts.sum())
-            mean_sd = 2 * noise / n * np.hypot(mean, 1 - mean)
-            bins = NumberBins.of_sums(sums, len(self.table.counts) % 2 == 1)
-            return number_claims(self.table, bins, float(mean_sd), n, float(np.sqrt(2) * noise))
-        if len(counts) == 2:
-            return class_claims(self.table, counts, noise)
-        return pair_claims(self.table, float(counts.sum()), noise * np.sqrt(len(counts)))
 
     def calibrated(self, statistics: Any) -> Self:
         """Return the scores with their measured slope and intercept applied, without a table."""
-        claims = self.claims(statistics)
-        intercept = claims.intercept
-        if statistics.kind == "number" and self.table is not None:
-            intercept = (intercept + 1 - claims.slope) / 2  # of places, not of −1 to 1
+        if self.table is None:
+            return self
+        measured = measured_scores(self, statistics)
+        claims = measured.claims()
         return replace(
             self,
             coefficients=claims.slope * self.coefficients,
-            intercepts=claims.slope * self.intercepts + intercept,
+            intercepts=claims.slope * self.intercepts + measured.intercept(claims),
             table=None,
             value=claims.value,
             distribution=claims.distribution,
-            weight=np.array([statistics.effective_rows]) if self.table else self.weight,
+            weight=np.array([statistics.effective_rows]),
         )
 
     def scores(self, X: np.ndarray) -> np.ndarray:
@@ -231,8 +183,3 @@ class Descent(Part):
         ends = np.maximum(np.abs(basis.low - basis.center), np.abs(basis.high - basis.center))
         values = np.abs(basis.scale) * np.where(basis.order == 1, ends, 1 + np.abs(basis.center))
         return float((np.abs(self.coefficients) * values).max())
-
-
-def _mean_place(statistics):
-    counts = statistics.sums.row_counts
-    return float(counts[1] / counts.sum())

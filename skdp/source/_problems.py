@@ -10,6 +10,7 @@ The residual of a row is bit for bit independent of other rows.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
@@ -158,7 +159,7 @@ class SeveralClasses(Problem):
 class Number(Problem):
     """A number, rescaled to 0–1 between its bounds."""
 
-    step_length, length, doubled = 0.5, 0.35, 20.0
+    step_length, steps_per_signal, base_signal = 0.5, 0.35, 20.0
 
     def __init__(self, sums, zero=False):
         self._numbers = NumberBins.of_sums(sums, zero)
@@ -229,13 +230,21 @@ class Time(Problem):
 
 def problem_of(statistics, zero=False):
     """Return the problem of the kind of outcome, from noisy sums."""
-    if statistics.kind == "event":
-        return Time(statistics)
-    if statistics.kind == "number":
-        return Number(statistics.sums, zero)
+    return _PROBLEMS[statistics.kind](statistics, zero)
+
+
+def _of_classes(statistics):
     if statistics.sums.counts.shape[1] == 2:
         return TwoClasses(statistics)
     return SeveralClasses(statistics.sums.row_counts)
+
+
+# From noisy sums, and whether zero is a class of numbers.
+_PROBLEMS: dict[str, Callable] = {
+    "class": lambda statistics, zero: _of_classes(statistics),
+    "number": lambda statistics, zero: Number(statistics.sums, zero),
+    "event": lambda statistics, zero: Time(statistics),
+}
 
 
 def _places(codes):
