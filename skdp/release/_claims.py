@@ -316,12 +316,14 @@ class _Numbers(OutcomeModel):
         super().__init__(table, n_rows, deviation, np.ones(len(table.counts)))
 
     def log_prior(self, effects, parameters):
-        # The prior is about correlations.
-        spread = self.spread(parameters) * self.bins.unit / self.numbers.unit
-        left = np.exp(parameters[:, EFFECT + 2])
-        whole = np.hypot(effects * spread, left)
-        change = np.log(left**2 / whole**2)
-        return _log_density(effects, spread / whole, *_OF_NUMBERS) + change
+        # The prior is about the correlation a s / √(a² s² + r²) of effect a, with standard
+        # deviations s of scores and r of residuals. ``_log_density`` has s / √(a² s² + r²) of
+        # its derivative by a, and the rest is r² / (a² s² + r²).
+        score_sd = self.spread(parameters) * self.bins.unit / self.numbers.unit
+        residual_sd = np.exp(parameters[:, EFFECT + 2])
+        total_sd = np.hypot(effects * score_sd, residual_sd)
+        rest = np.log(residual_sd**2 / total_sd**2)
+        return _log_density(effects, score_sd / total_sd, *_OF_NUMBERS) + rest
 
     def outcomes(self, t, x, density):
         columns = t[:, EFFECT:].T[..., np.newaxis]

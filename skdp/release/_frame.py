@@ -75,7 +75,8 @@ def check_model(release):
     """Raise ValueError unless the model fits the outcome and the guarantee."""
     require(isinstance(release.model, Model), "model", "must be a model of skdp.release")
     outcome = release.outcome
-    # Of classes, features, and ways to leave.
+    # Lengths by the letters in which parts declare their arrays: K classes or sums, p features,
+    # x cells of the outcome.
     lengths = {"K": outcome.n_sums, "p": release.n_features, "x": outcome.n_cells}
     type(release.model).validate(release.model, "", release, lengths)
     learned = release.model.prediction.kind
@@ -84,7 +85,9 @@ def check_model(release):
         covered = release.encoder.outcome.covers(outcome)
         require(covered, "outcome", "must be that of the encoder")
     in_rows = release.guarantee.unit in FEATURE_UNITS
-    fits = "must be per value where the noise is in rows, and per record or group elsewhere"
+    fits = (
+        "must be about features where the noise is in rows, and about records or groups elsewhere"
+    )
     require(in_rows == release.model.noise_in_rows, "guarantee", fits)
 
 

@@ -49,6 +49,8 @@ class NumberErrors:
         Rows by cell of the prediction and of the outcome.
 
     sums : ndarray of shape (6,)
+        Rows inside and outside of their intervals; and sums of abs(p - t) in widths of the public
+        bounds, (p - t)², t - ½ and (t - ½)², with predictions p and outcomes t.
 
     deviation : float
         Standard deviation of the noise in a cell.

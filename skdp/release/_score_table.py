@@ -232,7 +232,7 @@ class OutcomeModel:
         return np.exp(t[:, :1]) * np.maximum(np.diff(below), 1e-12)
 
     def spread(self, t):
-        """Return the standard deviation of scores in public units."""
+        """Return the standard deviation of scores, (n,), in units of the publicly expected one."""
         density, x = self.density(t), self.scores(t)
         density /= density.sum(axis=1, keepdims=True)
         mean = (density * x).sum(axis=1, keepdims=True)

@@ -247,13 +247,15 @@ class Separation:
 
     @property
     def slope(self):
-        """Return the slope of the log-odds in the score, by least squares.
+        """Return the slope of the log-odds in the score: E[D] / (E[T] - π(1 - π)E[D]²).
 
-        With the posterior means of distance D and total variance T, E[D] / (E[T] - π(1 - π)E[D]²).
+        D is the distance of the classes, T the total variance and π the frequency of the second
+        class. T is W + π(1 - π)D², with the variance W within classes; so the denominator is
+        E[W] + π(1 - π)(E[D²] - E[D]²).
         """
         between = self.frequency * (1 - self.frequency)
-        spread = self.distances**2 - self.mean_distance**2
-        return self.mean_distance / (self.mean_variance + between * self.probabilities @ spread)
+        excess = self.distances**2 - self.mean_distance**2
+        return self.mean_distance / (self.mean_variance + between * self.probabilities @ excess)
 
 
 def _log_prior(variances, guess):

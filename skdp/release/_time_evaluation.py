@@ -83,17 +83,22 @@ def _survival(rows, hazards, leaving):
 
 
 def _solved(rows, course, density):
-    """Return the solution S of n S = s + l S / m(S), with the mean m of S at times of leaving."""
+    """Return the solution S of n S = s + l S / m(S), with the mean m of S at times of leaving.
+
+    ``rows`` are (n_draws, 3, n_bins); ``course`` is the share of each interval in the cumulative
+    hazard, ``density`` the relative frequency of censoring in it.
+    """
     there, _, left = rows.transpose(1, 0, 2)
     n = np.maximum(rows.sum(axis=1), TINY)
     ends = np.cumsum(course)
     ahead = 1 - ((ends - course)[:, np.newaxis] + np.outer(course, _PLACES)).ravel()
     weights = np.repeat(density, len(_PLACES)) / (len(_PLACES) * density.sum())
-    # The distance from the solution is convex and not negative here: steps never pass it.
+    # Newton's method on n S − s − l S / m(S), which is convex, from a start where it is not
+    # negative: steps never pass the root.
     survival = np.clip((there + left) / n, NEGLIGIBLE, 1)
     for _ in range(_N_STEPS):
         powers = weights[:, np.newaxis, np.newaxis] * survival ** -ahead[:, np.newaxis, np.newaxis]
-        total = powers.sum(axis=0)
+        total = powers.sum(axis=0)  # m(S) / S
         slope = np.tensordot(ahead, powers, axes=1) / (survival * total**2)
         step = (n * survival - there - left / total) / np.maximum(n - left * slope, TINY)
         survival = np.clip(survival - step, NEGLIGIBLE, 1)

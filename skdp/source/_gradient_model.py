@@ -247,7 +247,10 @@ class EncodedRows:
 
 
 def exact_scores(grid, weights):
-    """Return a function of encoded rows: their scores, each bit for bit of its row alone."""
+    """Return a function from integer rows to scores, which do not depend on other rows.
+
+    Weights are rounded to integers times a power of two: sums of integers are exact in any order.
+    """
     units = grid.radius, grid.radius * grid.constant
     scores = IntegerMap.nearest(weights[:-1] * units[0], weights[-1] * units[1])
     scale = 2.0 ** -(scores.bits + GRID_BITS)

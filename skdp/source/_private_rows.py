@@ -227,7 +227,10 @@ class SummationPlan:
         return PrivateRows(X, np.zeros(0, dtype=np.int64), self.outcome)
 
     def label(self, X: np.ndarray, labels: Any, groups: ArrayLike | None, y: Any) -> Any:
-        """Return :class:`PrivateRows` of encoded rows and of labels, the columns read from y."""
+        """Return :class:`PrivateRows` of encoded rows and labels, see ``read_outcome``.
+
+        y itself is only checked for its type.
+        """
         check_unit(groups, self.by_group)
         persons = read_persons(groups, len(labels[0]), "DPStatisticsSource")
         check_outcome(y, labels, self.outcome)
@@ -534,7 +537,10 @@ def read_rows(columns, X):
 
 
 def read_table(columns, X, y, *, keep_all):
-    """Return a private table as numbers, and its labels."""
+    """Return a private table as numbers, and its labels, spelled like the schema's classes.
+
+    Rows of other labels are left out, except with ``keep_all``, for labels that get noise.
+    """
     rows = encode_table(columns.schema, X)
     labels = check_labels(y, rows)
     outcome = columns.schema.outcome

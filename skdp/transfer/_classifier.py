@@ -428,7 +428,8 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         how = self.n_jobs, random_state, self.label_sampling
         n_shared, is_embedded = self._matching.n_shared, self._matching.is_embedded
         task = Task(X, labels, len(self.classes_), sources, n_shared, *how, singles, is_embedded)
-        if self.class_prior is not None:  # frequencies are given, so no guess matters
+        # With given frequencies, labels that deviate from the source's need no warning.
+        if self.class_prior is not None:
             task = replace(task, label_sampling=task.sampling)
         prior = check_class_prior(self.class_prior, strategy, self.classes_, task.frequencies)
         weights = check_class_weight(self.class_weight, self.classes_)

@@ -230,7 +230,8 @@ class DPTransferSurvival(TransferEstimator):
         known, events, times = _known_outcomes(stated, y, len(rows))
         self.outcome_ = outcome = outcome or _own_outcome(stated, events, times)
         events, times = events & (times <= outcome.horizon), np.minimum(times, outcome.horizon)
-        sources = self._sources(TimeModel, rows, known & TimeModel.tells(events))
+        enough = TimeModel.tells(events)  # if not, as if no outcome were known
+        sources = self._sources(TimeModel, rows, known & enough)
         if releases and events.any():
             expected = sources[0].predicted(rows[known])[:, np.newaxis]
             deviations = CoxLikelihood.of(expected, events, times).score_test()

@@ -97,14 +97,14 @@ class Task:
     def widths(self):
         """Widths of columns between public bounds, NaN where there are none."""
         widths = np.full(self.X.shape[1], np.nan)
-        for pair in self.pairs[:1] if not self.is_embedded else ():
-            release, shared = pair.release, slice(None, self.n_shared)
-            if release.n_features == len(widths[shared]):
-                bounds = release.bounds
-                encoded = release.encoder
-                widths[shared] = (
-                    1.0 if encoded else np.nan if bounds is None else np.ptp(bounds, 0)
-                )
+        if self.is_embedded or not self.pairs:
+            return widths
+        release, shared = self.pairs[0].release, widths[: self.n_shared]
+        if release.n_features == len(shared):
+            if release.encoder is not None:
+                shared[:] = 1.0  # encoded to 0–1
+            elif release.bounds is not None:
+                shared[:] = np.ptp(release.bounds, 0)
         return widths
 
     @property
