@@ -105,7 +105,7 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
 
     σ² has an inverse gamma prior around the variance that the release expects. The posteriors and
     the evidence, a multivariate t density of the outcomes, have closed forms. The unchanged source
-    has a prior probability of 0.1; the prior probability of a candidate with w is inversely
+    has a prior probability of a third; the prior probability of a candidate with w is inversely
     proportional to the standard deviation of w. Predictions are averaged by evidence. If several
     sources were merged, the single sources together have half of the prior probability.
 
