@@ -469,8 +469,8 @@ def test_exact_scores_second_moments_and_sizes_are_found_out(monkeypatch):
 
 
 UNPROTECTED = {
-    "logistic": (lambda name: name != "gradients", 400, scores_alone),
     "gradients": (lambda name: name != "gradients", 400, coefficients_alone),
+    "logistic": (lambda name: name != "gradients", 400, scores_alone),
     "mixtures": (
         lambda name: not name.startswith(("class ", "step ", "component ")), 600, mixtures_alone,
     ),
