@@ -145,7 +145,7 @@ def test_fields_that_contradict_each_other_are_refused(
 def test_a_guarantee_is_of_the_side_where_the_noise_is(releases):
     for one, other in (("classes", "rows"), ("rows", "arrays")):
         guarantee = replace(releases[other].guarantee, n_features=releases[one].n_features)
-        with pytest.raises(ValueError, match="'guarantee' of a release must be about features where"):
+        with pytest.raises(ValueError, match="'guarantee' of a release must be about features"):
             replace(releases[one], guarantee=guarantee)
 
 
