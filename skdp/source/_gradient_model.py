@@ -60,6 +60,9 @@ _CONSTANT, _CLIP, _USUAL = 0.4, 0.5, 0.8
 # .006 lower on seven tables of two classes, and .003 on seven that did not choose. Smaller norms
 # cost .003 of adult's AUC at 4,000 and 16,000 rows.
 _TIGHT = 0.7
+# Largest product of the length of a step, the curvature of the loss, and the largest mean square
+# of rows along a direction: with momentum, a descent diverges from 3.6.
+_STABLE = 2.0
 # Rows in one matrix product, whose sums are exact, few enough for the processor's cache (60,000
 # rows of 400 take a quarter longer with 2^12); and the most elements of rows kept in memory.
 _ROWS, _MOST_KEPT = 2**9, 2**26
@@ -167,9 +170,9 @@ def number_of_steps(problem, grid, distance):
     If the limit on their number makes steps too few, they are up to twice as long.
     """
     wanted = problem.steps_per_signal * _signal(problem, grid, distance)
-    return int(np.clip(wanted, _LEAST_STEPS, MOST_STEPS)), problem.step_length * np.clip(
-        wanted / MOST_STEPS, 1, 2
-    )
+    length = problem.step_length * np.clip(wanted / MOST_STEPS, 1, 2)
+    stable = _STABLE / (problem.curvature * problem.largest_square)
+    return int(np.clip(wanted, _LEAST_STEPS, MOST_STEPS)), min(length, stable)
 
 
 def tightness(problem, grid, distance):
