@@ -426,8 +426,8 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
             for part in self._named(X, labels)
         )
         how = self.n_jobs, random_state, self.label_sampling
-        n_shared, is_embedded = self._matching.n_shared, self._matching.is_embedded
-        task = Task(X, labels, len(self.classes_), sources, n_shared, *how, singles, is_embedded)
+        shared = self._n_shared, *how, singles, self._matching.is_embedded
+        task = Task(X, labels, len(self.classes_), sources, *shared)
         # With given frequencies, labels that deviate from the source's need no warning.
         if self.class_prior is not None:
             task = replace(task, label_sampling=task.sampling)
