@@ -224,6 +224,23 @@ class Mechanism:
             self.cut + other.cut,
         )
 
+    def weaker(self, other: "Mechanism") -> "Mechanism":
+        """Return Gaussian noise that protects no more than either, at any δ.
+
+        Examples
+        --------
+        >>> from skdp.privacy import Mechanism
+        >>> strong, weak = Mechanism("gaussian", 1.0, 1e-5), Mechanism("gaussian", 2.0, 1e-5)
+        >>> strong.weaker(weak) == weak
+        True
+        """
+        fields = ("epsilon", "delta", "squared_distance", "slack", "cut")
+        most = {name: max(getattr(self, name), getattr(other, name)) for name in fields}
+        for mechanism in (self, other):
+            if all(getattr(mechanism, name) == value for name, value in most.items()):
+                return mechanism
+        return _gaussian(*most.values())
+
 
 def _gaussian(least_epsilon, delta, squared_distance, slack, cut):
     """Return Gaussian noise that states its ε at a δ, or a given least ε."""
