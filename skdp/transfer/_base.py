@@ -21,8 +21,7 @@ from skdp.transfer._sources import (
     named_sources,
     summed_guarantee,
 )
-from skdp.utils._frames import WholeTable, as_frame, one_row
-from skdp.utils._text import named_like
+from skdp.utils._frames import WholeTable, as_frame, named_like, one_row
 from skdp.utils._validation import check_array, check_magnitude, forget_fit, validate_data
 from skdp.utils._warnings import warn
 
