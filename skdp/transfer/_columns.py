@@ -15,8 +15,7 @@ from skdp.tabular import (
     schema_from,
 )
 from skdp.transfer._embedding import far_columns, unseen_columns
-from skdp.utils._frames import as_frame
-from skdp.utils._text import named_like
+from skdp.utils._frames import as_frame, named_like
 from skdp.utils._validation import validate_data
 from skdp.utils._warnings import warn
 

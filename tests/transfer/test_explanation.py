@@ -144,7 +144,7 @@ def test_only_one_row_of_the_columns_that_were_fitted_is_taken(fitted):
     X, _ = table(2, 3)
     with pytest.raises(ValueError, match="'x' parameter of explain must be one row, got 2"):
         fitted.explain(X)
-    with pytest.raises(ValueError, match="X is an array, .* was fitted to a table"):
+    with pytest.raises(ValueError, match=r"X is an array, .* was fitted to a table"):
         fitted.explain([0.5, 0.5])
     with pytest.raises(ValueError, match="feature names should match"):
         fitted.explain(X[:1].drop(columns="age"))
