@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from skdp.release import positive_mean
 from skdp.tabular import (
     Schema,
     TabularEncoder,
@@ -14,10 +15,21 @@ from skdp.tabular import (
     is_record_number,
     schema_from,
 )
-from skdp.transfer._embedding import far_columns, unseen_columns
 from skdp.utils._frames import as_frame, named_like
+from skdp.utils._linalg import TINY
 from skdp.utils._validation import validate_data
 from skdp.utils._warnings import warn
+
+# Root mean square of a column about the source's mean, in standard deviations of the source, from
+# which it is probably in other units. For the halves of a uniform column it is 3.6; for
+# standardized columns, if the source's are scaled to [0, 1], 5 or more.
+_FAR = 4.0
+# The same from which the source has no information on the target: men for a source of women; rule
+# of thumb.
+_UNSEEN = 10.0
+# Floor of the standard deviation of a source's column, relative to the median one: an almost
+# constant column of the source may have a few other values in the target; rule of thumb.
+_MIN_DEVIATION = 0.1
 
 
 @dataclass(frozen=True)
@@ -97,9 +109,11 @@ def _numbers(estimator, X, reset):
     except ValueError as error:
         if "could not convert" not in str(error):
             raise
+        columns = getattr(X, "columns", ())
+        text = [name for name in columns if any(isinstance(value, str) for value in X[name])]
         raise ValueError(
-            "X holds text. If the release has a schema, pass a DataFrame with its columns; "
-            "otherwise put a TabularEncoder(schema) before it in a pipeline."
+            f"The columns {text} of X hold text. If the release has a schema, pass a DataFrame "
+            "with its columns; otherwise put a TabularEncoder(schema) before it in a pipeline."
         ) from error
 
 
@@ -308,3 +322,24 @@ def _named(release, chosen):
     columns = release.encoder.columns if release.encoder else ()
     raw = {name: column.name for column in columns for name in column.encoded_names}
     return list(dict.fromkeys(raw.get(name, name) for name in compress(names, chosen)))
+
+
+def distances(moments, X):
+    """Return the distance of each column of a target to the rows of the source."""
+    # The root mean square of the target's values about the source's mean, in standard deviations
+    # of the source, corrected for noise if possible.
+    variances = moments.total_covariance().diagonal()
+    deviations = np.sqrt(positive_mean(variances, moments.variance_errors))
+    least = max(_MIN_DEVIATION * np.median(deviations), TINY)
+    away = np.sqrt(((X - moments.mean) ** 2).mean(axis=0, dtype=np.float64))
+    return away / np.maximum(deviations, least)
+
+
+def far_columns(moments, X):
+    """Return which columns of a target are probably in other units, see :func:`distances`."""
+    return distances(moments, X) > _FAR
+
+
+def unseen_columns(moments, X):
+    """Return which columns of a target lie where the source has no rows."""
+    return distances(moments, X) > _UNSEEN

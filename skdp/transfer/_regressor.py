@@ -229,7 +229,7 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
 
     def _places(self, values):
         """Return outcomes rescaled to the model's scale."""
-        if self.outcome_ is None:
+        if not self.outcome_:
             return (values - self._center) / self._scale
         low, high = self.outcome_.low, self.outcome_.high
         n_outside = int(((values < low) | (values > high)).sum())
@@ -294,7 +294,7 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
 
     def _forecast(self, rows):
         places, wider = self.model_.predict(rows)
-        if self.outcome_ is not None:
+        if self.outcome_:
             return NumberForecast.of(self.outcome_, places, wider, self.model_.distribution)
 
         def decode(places):

@@ -220,7 +220,7 @@ class DPTransferSurvival(TransferEstimator):
         """
         releases, rows = self._read(X, y)
         outcome = common_outcome(releases, type(self).__name__)
-        stated = _unnamed_outcome(y) if outcome is None else outcome
+        stated = outcome or _unnamed_outcome(y)
         known, events, times = _known_outcomes(stated, y, len(rows))
         self.outcome_ = outcome = outcome or _own_outcome(stated, events, times)
         events, times = events & (times <= outcome.horizon), np.minimum(times, outcome.horizon)

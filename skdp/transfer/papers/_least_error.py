@@ -10,13 +10,13 @@ import numpy as np
 
 from skdp.membership import MembershipMapping, group_errors
 from skdp.release import class_medians
-from skdp.transfer._embedding import Embedding, paired_subspaces
 from skdp.transfer._self_training import (
     SelfTrainingSchedule,
     Step,
     Strategy,
 )
 from skdp.transfer._target_model import Contribution
+from skdp.transfer._task import Embedding
 from skdp.utils._linalg import squared_distances
 from skdp.utils._parallel import map_rows, run_tasks
 
@@ -182,7 +182,7 @@ class AlignmentSide(SourceSide):
         self._groups = [groups[c] for c in pair.class_indices]
         self._dtype = np.result_type(pair.release.dtype, task.X.dtype)
         self._n_jobs = task.n_jobs
-        self._V_sr, V_tg = paired_subspaces(pair)
+        self._V_sr, V_tg = pair.paired_directions()
         self._embedding = Embedding((V_tg.T @ self._V_sr).astype(self._dtype))
         medians = pair.release.alignment.class_medians
         self._medians = medians[pair.class_indices][:, : len(V_tg)]
@@ -230,7 +230,7 @@ class MultiTaskSide(SourceSide):
         self._n_jobs, self._random_state = task.n_jobs, task.random_state
         self._embedding = Embedding()
         if not pair.same_columns:
-            V_sr, V_tg = paired_subspaces(pair)
+            V_sr, V_tg = pair.paired_directions()
             self._embedding = Embedding(V_tg.T @ V_sr)
         self._target_rows = self.rows(task.X)
 
