@@ -118,7 +118,7 @@ def _class_means(pair, reference):
     starts = [(seen.means, seen.uncertainty), (reference.T @ Z / np.maximum(sizes, TINY), 0.0)]
 
     def adapted(start, labels):
-        means = ClassMeans.adapt(Z, subspace.variances.mean(), *start, labels)
+        means = ClassMeans.adapt(Z, subspace.variances.mean(), start, labels)
         maps = carry, subspace.project
         return Scorer(means.log_posteriors, maps, n_columns=pair.task.n_shared)
 
@@ -180,10 +180,10 @@ class ClassMeans:
     frequencies: np.ndarray
 
     @classmethod
-    def adapt(cls, Z, variance, start, uncertainty, labels):
+    def adapt(cls, Z, variance, start, labels):
         """Return class means adapted to target rows in a subspace, with few or no labels.
 
-        ``start`` and ``uncertainty`` are the first means and their variances.
+        ``start`` has the first means and their variances.
         """
         # Expectation maximization, from an isotropic covariance of ``variance``, with a common
         # covariance of all classes, responsibilities tempered by 1/2, each initial mean counted as
@@ -191,11 +191,12 @@ class ClassMeans:
         # are half uniform. If classes are well separated, those of other people or devices are
         # found again; if they overlap, means move to unrelated clusters, which errs_as_claimed
         # detects.
-        K, (n, d) = len(start), Z.shape
+        (means, uncertainty), (n, d) = start, Z.shape
+        K = len(means)
         counts, is_labeled = np.ones((n, 1)), labels >= 0
         counts[is_labeled], certain = _Adaptation.label_rows, np.eye(K)[labels[is_labeled]]
         squares = (counts * Z).T @ Z
-        means, frequencies = start, np.full(K, 1 / K)
+        frequencies = np.full(K, 1 / K)
         covariance = np.eye(d) * variance
         for _ in range(_Adaptation.n_steps):
             model = cls(means, covariance, frequencies)
@@ -204,7 +205,7 @@ class ClassMeans:
             r *= counts
             sizes, sums = r.sum(axis=0), r.T @ Z
             held = 1 / (1 / _Adaptation.prior_rows + uncertainty / covariance.diagonal())
-            means = (held * start + sums) / (held + sizes[:, np.newaxis])
+            means = (held * start[0] + sums) / (held + sizes[:, np.newaxis])
             frequencies = _Adaptation.uniform / K + (1 - _Adaptation.uniform) * sizes / sizes.sum()
             cross = sums.T @ means
             covariance = (squares - cross - cross.T + (means.T * sizes) @ means) / sizes.sum()

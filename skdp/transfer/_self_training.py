@@ -184,7 +184,8 @@ class SelfTrainingSchedule(BaseEstimator):
         elif "n_components" in auto:
             # The sizes of the papers are for many rows, and so are their inducing points: a tenth
             # of a few dozen rows is less than the components need.
-            values |= {"n_components": ["auto"] * len(defaults.n_components), "n_inducing": 0.5}
+            n_rounds = len(_sequence(defaults.n_components))
+            values |= {"n_components": ["auto"] * n_rounds, "n_inducing": 0.5}
         resolved = given | {name: values[name] for name in auto}
         schedules = {name: _sequence(resolved[name]) for name in Round.__annotations__}
         n_rounds = len(schedules["n_components"])

@@ -130,7 +130,7 @@ def test_it_is_tempered_expectation_maximization(rng, labeled, guessed):
     else:
         seen = ClassModel.of_moments(moments, subspace.components, subspace.variances)
         start = seen.means, seen.uncertainty
-    model = ClassMeans.adapt(Z, variance, *start, labels)
+    model = ClassMeans.adapt(Z, variance, start, labels)
     means, S, frequencies = slow_adaptation(Z, *start, variance, labels)
     assert_allclose(model.means, means, rtol=1e-6, atol=1e-8)
     assert_allclose(model.covariance, S, rtol=1e-6, atol=1e-8)
