@@ -103,12 +103,11 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
     label_sampling : {"auto", "random", "stratified"}, default="auto"
         How the labeled rows were chosen among the target's rows ("noise_aware" only).
         ``"random"``: without regard to their class, so that their class frequencies estimate
-        the target's frequencies: by chance, or by :func:`representative_rows`. ``"stratified"``: a
-        fixed number of each class, so that label frequencies carry no information and the
-        frequencies that the source expects are kept. ``"auto"``: stratified if some rows are
-        unlabeled and all labeled classes have equally many labels, otherwise random; a few labels
-        of a single class count as random. :meth:`fit` warns if it has to guess and the result
-        depends on the guess.
+        the target's frequencies: by chance, or as typical rows. ``"stratified"``: a fixed number
+        of each class, so that label frequencies carry no information and the frequencies that the
+        source expects are kept. ``"auto"``: stratified if some rows are unlabeled and all labeled
+        classes have equally many labels, otherwise random; a few labels of a single class count as
+        random. :meth:`fit` warns if it has to guess and the result depends on the guess.
 
     class_prior : None, "source", array-like or mapping, default=None
         Class frequencies of the target, if known ("noise_aware" only). Probabilities are

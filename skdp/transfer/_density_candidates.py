@@ -152,12 +152,12 @@ def _mixtures(pair, reference):
 
 def mixtures_on_target(pair):
     """Return log-densities by a source's mixtures without noise, adapted to the target rows."""
-    release, embedding = pair.release, pair.embedding()
-    codes = release.subspace.encode(embedding.rows(pair.X))
+    release, embed = pair.release, pair.embedding()
+    codes = release.subspace.encode(embed(pair.X))
     noise = release.subspace.noise(pair.moments.noise)
     mixtures = release.mixtures.select(pair.class_indices)
     mixtures = mixtures.adapt(codes, pair.moments.effective_sizes, noise)
-    maps = embedding.rows, release.subspace.encode
+    maps = embed, release.subspace.encode
     return Scorer(densities(mixtures), maps, n_columns=pair.task.n_shared)
 
 

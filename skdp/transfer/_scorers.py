@@ -74,7 +74,7 @@ def source_scorer(pair):
     # Without moments they are errors of reconstruction.
     release, n = pair.release, pair.task.n_shared
     if not release.moments:
-        score, maps = partial(_by_errors, release), (pair.embedding().rows,)
+        score, maps = partial(_by_errors, release), (pair.embedding(),)
         return Scorer(score, maps, pair.class_indices, n)
     maps = (pair.to_source(),)
     if release.linear:

@@ -44,7 +44,7 @@ class SelfTrainingSchedule(BaseEstimator):
     Parameters
     ----------
     n_components : "auto", int or sequence of int, default="auto"
-        Size of the codes in each round, in non-decreasing order. ``"auto"``: 8 rounds with one
+        Size of the codes in each round. ``"auto"``: 8 rounds with one
         component for every 12 rows of a class, at most 20, and half of that in the first two
         rounds ("noise_aware"); 4 rounds, in each of which the rows of the classes, labeled and
         pseudo-labeled, decide as in :class:`CDMMAClassifier` ("alignment" and "multitask"). The
@@ -58,10 +58,10 @@ class SelfTrainingSchedule(BaseEstimator):
         its beginning to the number of rounds.
 
     n_layers : "auto", int or sequence of int, default="auto"
-        Number of layers in each round, in non-decreasing order; a single value is used in all
-        rounds. With "noise_aware", models that leave a fold out have a single layer, and the last
-        entry is that of the final model. ``"auto"``: (1, 1, 1, 5) for "alignment", adapted like
-        ``n_inducing``; 1 for the others.
+        Number of layers in each round; a single value is used in all rounds. With "noise_aware",
+        models that leave a fold out have a single layer, and the last entry is that of the final
+        model. ``"auto"``: (1, 1, 1, 5) for "alignment", adapted like ``n_inducing``; 1 for the
+        others.
 
     n_folds : int, default=4
         Number of folds, at least 2 ("noise_aware" only): in each round, pseudo-labels are
@@ -165,7 +165,7 @@ class SelfTrainingSchedule(BaseEstimator):
         Raises
         ------
         ValueError
-            If a parameter is invalid, or the schedules differ in length or decrease.
+            If a parameter is invalid, or the schedules differ in length.
 
         Examples
         --------
@@ -195,7 +195,7 @@ class SelfTrainingSchedule(BaseEstimator):
                 last = schedules[name][-n_rounds:]
                 schedules[name] = last[:1] * (n_rounds - len(last)) + last
         for name, values in schedules.items():
-            _check_rising(name, values)
+            _check_counts(name, values)
         if len(set(map(len, schedules.values()))) > 1:
             raise ValueError(
                 f"The schedules of SelfTrainingSchedule must be equally long, got {schedules}. "
@@ -221,21 +221,17 @@ def _sequence(value):
     return [value] if isinstance(value, Real) else list(value)
 
 
-def _check_rising(name, values):
-    """Raise ValueError unless these are positive numbers of one kind, in order."""
-    may_be_fractions = name == "n_inducing"
-    if values and not may_be_fractions and all(map(_is_auto, values)):
-        return
-    if values and all(isinstance(value, Real) for value in values):
-        kinds = {isinstance(value, Integral) for value in values}
-        fractions = may_be_fractions and kinds == {False} and max(values) <= 1
-        if (fractions or kinds == {True}) and min(values) > 0 and values == sorted(values):
-            return
-    allowed = "counts, or fractions in (0, 1]," if may_be_fractions else "counts"
-    raise ValueError(
-        f"The {name!r} parameter of SelfTrainingSchedule must be a non-empty sequence "
-        f"of positive {allowed} in non-decreasing order, got {values}."
-    )
+def _check_counts(name, values):
+    """Raise ValueError unless all of these are of one kind that the parameter takes."""
+    count, fraction = COUNT_OR_FRACTION
+    kinds = {"n_components": [count, StrOptions({"auto"})], "n_inducing": [count, fraction]}
+    kinds = kinds.get(name, [count])
+    if not values or not any(all(map(kind.is_satisfied_by, values)) for kind in kinds):
+        allowed = "counts, or fractions in (0, 1]," if fraction in kinds else "counts,"
+        raise ValueError(
+            f"The {name!r} parameter of SelfTrainingSchedule must be a non-empty sequence of "
+            f"positive {allowed} got {values}."
+        )
 
 
 @dataclass(frozen=True)

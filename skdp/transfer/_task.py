@@ -185,7 +185,10 @@ class PairedRelease:
         return V_sr[: len(V_tg)], (signs[:, np.newaxis] * V_tg).astype(X.dtype)
 
     def embedding(self):
-        """Return the map that maps the target's mean to the source's."""
+        r"""Return the map of target rows that maps their mean to the source's.
+
+        .. math:: y \mapsto s\,(y - a)\,B + b
+        """
         # If dimensions differ, principal directions are paired in the order of their variances,
         # and the target is scaled to the source.
         moments, basis, scale = self.moments, None, 1.0
@@ -196,14 +199,14 @@ class PairedRelease:
             if moments:
                 variance = np.trace(self.release.moments.total_covariance())
                 scale = float(np.sqrt(max(variance, 0) / self.subspace.variances.sum())) or 1.0
-        return Embedding(basis, self.subspace.mean, center, scale)
+        return partial(_embed, self.subspace.mean, basis, scale, center)
 
     def to_source(self):
         """Return the function that maps target rows to the columns of the source."""
         # Shared columns are not changed, unless the target is outside the range of the source:
         # such a column is replaced by the source's mean, as otherwise noise would decide.
         if not self.same_columns:
-            return self.embedding().rows
+            return self.embedding()
         moments = self.release.moments
         return partial(_replace_unseen, unseen_columns(moments, self.X), moments.mean)
 
@@ -212,38 +215,11 @@ def _replace_unseen(unseen, mean, X):
     return np.where(unseen, mean.astype(X.dtype), X) if unseen.any() else X
 
 
-@dataclass(frozen=True)
-class Embedding:
-    r"""The map of target rows y into the space of the source.
-
-    .. math:: y \mapsto s\,(y - a)\,B + b
-
-    Attributes
-    ----------
-    basis : ndarray of shape (n_target_features, n_source_features) or None
-        B, None for the identity.
-
-    target_center : ndarray of shape (n_target_features,), default=0
-        a.
-
-    source_center : ndarray of shape (n_source_features,), default=0
-        b.
-
-    scale : float
-        s.
-    """
-
-    basis: np.ndarray | None = None
-    target_center: np.ndarray | float = 0.0
-    source_center: np.ndarray | float = 0.0
-    scale: float = 1.0
-
-    def rows(self, X):
-        """Return target rows in the space of the source, in the dtype of X."""
-        rows = X - self.target_center
-        if self.basis is not None:
-            rows = rows @ self.basis
-        return (rows * self.scale + self.source_center).astype(X.dtype, copy=False)
+def _embed(center, basis, scale, source_center, X):
+    rows = X - center
+    if basis is not None:
+        rows = rows @ basis
+    return (rows * scale + source_center).astype(X.dtype, copy=False)
 
 
 @dataclass(frozen=True)

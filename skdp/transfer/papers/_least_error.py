@@ -16,7 +16,6 @@ from skdp.transfer._self_training import (
     Strategy,
 )
 from skdp.transfer._target_model import Contribution
-from skdp.transfer._task import Embedding
 from skdp.utils._linalg import squared_distances
 from skdp.utils._parallel import map_rows, run_tasks
 
@@ -183,7 +182,7 @@ class AlignmentSide(SourceSide):
         self._dtype = np.result_type(pair.release.dtype, task.X.dtype)
         self._n_jobs = task.n_jobs
         self._V_sr, V_tg = pair.paired_directions()
-        self._embedding = Embedding((V_tg.T @ self._V_sr).astype(self._dtype))
+        self._basis = (V_tg.T @ self._V_sr).astype(self._dtype)
         medians = pair.release.alignment.class_medians
         self._medians = medians[pair.class_indices][:, : len(V_tg)]
         self._target_codes = task.X @ V_tg.T
@@ -203,7 +202,7 @@ class AlignmentSide(SourceSide):
         shifts = self._shifts.astype(self._dtype)
 
         def embed(Y):
-            aligned = self._embedding.rows(Y)
+            aligned = (Y @ self._basis).astype(Y.dtype, copy=False)
             return (aligned + shift for shift in shifts)
 
         return -group_errors(self._groups, X, dtype=self._dtype, n_jobs=self._n_jobs, embed=embed)
@@ -228,15 +227,17 @@ class MultiTaskSide(SourceSide):
         self._autoencoders = [classes[c] for c in pair.class_indices]
         self._dtype = np.result_type(pair.release.dtype, task.X.dtype)
         self._n_jobs, self._random_state = task.n_jobs, task.random_state
-        self._embedding = Embedding()
+        self._bases = []
         if not pair.same_columns:
             V_sr, V_tg = pair.paired_directions()
-            self._embedding = Embedding(V_tg.T @ V_sr)
+            self._bases = [V_tg.T @ V_sr]
         self._target_rows = self.rows(task.X)
 
     def rows(self, X):
         """Return target rows in the space of the source."""
-        return self._embedding.rows(X)
+        for basis in self._bases:
+            X = (X @ basis).astype(X.dtype, copy=False)
+        return X
 
     def finish(self, labels):
         """Learn the mapping from (WD_sr,c(y), y) over all rows y and their classes c."""
