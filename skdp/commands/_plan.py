@@ -8,7 +8,7 @@ from textwrap import wrap
 from skdp.commands._arguments import add_plot, between, checked_plot, drawn, read_schema
 from skdp.commands._predict import class_shares
 from skdp.source import plan_release
-from skdp.utils._text import text_width
+from skdp.utils._frames import text_width
 
 NAME = "plan"
 HELP = """Estimate how accurate releases of a table will be, from its schema and size alone.

@@ -12,8 +12,7 @@ from skdp.tabular import (
     mostly_far_outside,
     numbers,
 )
-from skdp.utils._frames import as_frame
-from skdp.utils._text import named_like
+from skdp.utils._frames import as_frame, named_like
 from skdp.utils._validation import check_array, checked_subset
 from skdp.utils._warnings import warn
 

@@ -1,10 +1,11 @@
 """Whether releases may be merged, and their joint guarantee; ``_statistics.py`` adds the sums."""
 
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 
-from skdp.privacy import below_sum
+from skdp.privacy import Mechanism, below_sum
 from skdp.tabular import Schema
 from skdp.utils._warnings import warn
 
@@ -201,7 +202,8 @@ def merged_guarantee(guarantees, disjoint):
     distances = [guarantee.gaussian_distance for guarantee in guarantees]
     if None in distances:  # of which none need be the weakest at every δ
         return sum(guarantees[1:], start=guarantees[0])
-    weakest = guarantees[distances.index(max(distances))]
+    # The most distant noise may be sampled better than a less distant one.
+    weakest = reduce(Mechanism.weaker, (guarantee.mechanisms[0] for guarantee in guarantees))
     claim = (
         f"that nobody has rows in two of the {len(guarantees)} sources, which whoever merged them "
         "has claimed"
@@ -210,4 +212,6 @@ def merged_guarantee(guarantees, disjoint):
     excludes = "; ".join(dict.fromkeys([*(guarantee.excludes for guarantee in guarantees), claim]))
     covers = "; ".join(dict.fromkeys(guarantee.covers for guarantee in guarantees))
     assumes = "; ".join(dict.fromkeys(filter(None, (g.assumes for g in guarantees))))
-    return replace(weakest, excludes=excludes, covers=covers, assumes=assumes)
+    basis = guarantees[distances.index(max(distances))]
+    texts = {"excludes": excludes, "covers": covers, "assumes": assumes}
+    return replace(basis, mechanisms=(weakest,), **texts)

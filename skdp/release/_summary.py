@@ -9,7 +9,7 @@ from skdp.release._frame import (
     elements_per_value,
     value_guarantee,
 )
-from skdp.utils._text import text_width
+from skdp.utils._frames import text_width
 from skdp.utils._validation import inline
 from skdp.utils._warnings import warn
 

@@ -17,7 +17,7 @@ from skdp.source._integers import ROW
 from skdp.tabular import ClassOutcome, ambiguity, canonical, numbers, person_ids
 from skdp.utils._frames import as_elements
 from skdp.utils._labels import natural_labels
-from skdp.utils._private_data import validate_private_data
+from skdp.utils._validation import validate_private_data
 from skdp.utils._warnings import warn
 
 # Largest number of classes taken from numbers, or from text that hardly repeats: more are probably

@@ -5,8 +5,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from skdp.tabular import person_ids
-from skdp.utils._frames import as_elements
-from skdp.utils._text import matched
+from skdp.utils._frames import as_elements, matched
 from skdp.utils._validation import listed
 
 

@@ -21,8 +21,8 @@ from skdp.release import Release
 from skdp.source._simulated_tables import KINDS
 from skdp.source._statistics_source import DPStatisticsSource
 from skdp.tabular import Schema, TabularEncoder, as_schema
+from skdp.utils._frames import text_width
 from skdp.utils._html import grid
-from skdp.utils._text import text_width
 
 # Largest number of simulated rows; less noise represents more rows (the sampling
 # error of an AUC is then below .01).

@@ -28,8 +28,7 @@ from skdp.tabular import (
     refuse_other_types,
     rounded_bounds,
 )
-from skdp.utils._frames import as_frame
-from skdp.utils._text import composed
+from skdp.utils._frames import as_frame, composed
 from skdp.utils._warnings import warn
 
 # Magnitudes are distinguished by powers of two between 2^-30 and 2^60; smaller ones are zero.

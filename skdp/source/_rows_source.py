@@ -47,9 +47,8 @@ from skdp.tabular import ClassOutcome, Schema, TabularEncoder
 from skdp.utils._frames import as_frame
 from skdp.utils._kernel_regression import COUNT_OR_FRACTION
 from skdp.utils._labels import stratified_folds
-from skdp.utils._private_data import PrivateParametersMixin
 from skdp.utils._sklearn import HasMethods, Interval, StrOptions, fit_context
-from skdp.utils._validation import check_magnitude, forget_fit
+from skdp.utils._validation import PrivateParametersMixin, check_magnitude, forget_fit
 
 # Directions of the subspace for each component of the codes. Rule of thumb: 60 directions for
 # codes of 20, as many as the target's subspace has.

@@ -26,9 +26,8 @@ from skdp.source._private_rows import (
 )
 from skdp.source._publication import default_settings, kept_ledger, publish, whole_guarantee
 from skdp.tabular import Schema, TabularEncoder
-from skdp.utils._private_data import PrivateParametersMixin
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
-from skdp.utils._validation import forget_fit, listed
+from skdp.utils._validation import PrivateParametersMixin, forget_fit, listed
 
 
 class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):

@@ -13,6 +13,7 @@ from sklearn.metrics import log_loss
 
 from skdp import DPStatisticsSource, Release
 from skdp.privacy.audit import audit_release
+from skdp.release import merged_guarantee
 from skdp.utils._storage import load_arrays, save_arrays
 
 pytestmark = [
@@ -214,6 +215,24 @@ def test_the_weakest_guarantee_or_the_sum(sites):
     distances = [each.guarantee.gaussian_distance for each in (one, two, weak)]
     assert added.gaussian_distance == pytest.approx(np.linalg.norm(distances))
     assert "nobody has rows in two" not in added.excludes
+
+
+def test_no_source_is_promised_more_than_it_has_at_any_delta(sites):
+    """The noise of the smaller distance may be sampled less exactly, and protect less."""
+    exact = sites[1][0].guarantee
+    [mechanism] = exact.mechanisms
+    squared = 0.99 * mechanism.squared_distance
+    silent = replace(mechanism, epsilon=np.inf, squared_distance=squared, slack=0.1)
+    epsilon = replace(exact, mechanisms=(silent,)).epsilon_at(mechanism.delta)
+    coarse = replace(exact, mechanisms=(replace(silent, epsilon=epsilon),))
+    assert coarse.gaussian_distance < exact.gaussian_distance
+    deltas = (1e-9, 1e-7, 1e-5, 1e-3, 1e-2)
+    assert all(coarse.epsilon_at(delta) > exact.epsilon_at(delta) for delta in deltas)
+    for order in ([exact, coarse], [coarse, exact]):
+        merged = merged_guarantee(order, disjoint=True)
+        for delta in deltas:
+            assert merged.epsilon_at(delta) >= coarse.epsilon_at(delta)
+        assert coarse.epsilon <= merged.epsilon <= 1.01 * coarse.epsilon
 
 
 @cache

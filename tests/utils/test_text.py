@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 
 from skdp import DPStatisticsSource, DPTransferClassifier, Schema, quantile_bounds, schema_from
 from skdp.tabular import ClassOutcome, check_table
-from skdp.utils._text import matched, named_like
+from skdp.utils._frames import matched, named_like
 
 decomposed = partial(unicodedata.normalize, "NFD")
 SCHEMA = Schema.from_mapping(
