@@ -300,8 +300,7 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
     """
 
     _parameter_constraints: dict = {
-        "source": "no_validation",  # checked by as_release, whose errors name the remedy
-        "disjoint": ["boolean"],
+        **TransferEstimator._parameter_constraints,
         "strategy": [StrOptions(set(_STRATEGIES))],
         "self_training": [SelfTrainingSchedule, None],
         "unlabeled": [str, Real, None],
@@ -479,8 +478,7 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         >>> model.source_scores([[0.1, 0.5], [0.9, 0.5]]).argmax(axis=1)
         array([0, 1])
         """
-        X = self._rows(X)
-        return self.model_.source_scores(X)
+        return self.model_.source_scores(self._rows(X))
 
     def target_scores(self, X: ArrayLike) -> np.ndarray:
         """Return the scores of each class by the target's own models alone.
@@ -510,8 +508,7 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         >>> model.target_scores([[0.1, 0.5], [0.9, 0.5]]).round(6).tolist()
         [[0.0, 0.0], [0.0, 0.0]]
         """
-        X = self._rows(X)
-        return self.model_.target_scores(X)
+        return self.model_.target_scores(self._rows(X))
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Return the score of each class; larger is more likely.
@@ -539,8 +536,7 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         >>> (model.decision_function([[0.1, 0.5], [0.9, 0.5]]) > 0).tolist()
         [False, True]
         """
-        X = self._rows(X)
-        scores = self.model_.scores(X)
+        scores = self.model_.scores(self._rows(X))
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: ArrayLike) -> np.ndarray:
@@ -573,8 +569,8 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         >>> model.predict([[0.1, 0.5], [0.9, 0.5]])
         array([0, 1])
         """
-        X = self._rows(X)
-        return self.classes_[self.model_.weighted_scores(X, self.class_weight_).argmax(axis=1)]
+        scores = self.model_.weighted_scores(self._rows(X), self.class_weight_)
+        return self.classes_[scores.argmax(axis=1)]
 
     @available_if(_was_fitted_for_probabilities)
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
@@ -604,8 +600,7 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         >>> model.predict_proba([[0.1, 0.5], [0.9, 0.5]]).round(2).tolist()
         [[1.0, 0.0], [0.0, 1.0]]
         """
-        X = self._rows(X)
-        return self.model_.probabilities(X)
+        return self.model_.probabilities(self._rows(X))
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy on labeled rows."""

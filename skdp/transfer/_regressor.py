@@ -152,8 +152,7 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
     """
 
     _parameter_constraints: dict = {
-        "source": "no_validation",  # checked by as_releases, whose errors name the remedy
-        "disjoint": ["boolean"],
+        **TransferEstimator._parameter_constraints,
         "label_sampling": [StrOptions({"random", "stratified"})],
     }
 
