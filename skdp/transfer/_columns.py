@@ -92,10 +92,11 @@ class Matching:
 
     def _encoded(self, estimator, X):
         """Return rows, encoded if they are a table of which encoded rows were fitted."""
-        release = self.releases[0] if self.releases else None
-        fits = release and release.encoder and release.n_features == estimator.n_features_in_
-        if fits and set(release.encoder.names) <= set(getattr(X, "columns", ())):
-            return release.encode(X)
+        columns = set(getattr(X, "columns", ()))
+        for release in self.releases[:1]:
+            fits = release.encoder and release.n_features == estimator.n_features_in_
+            if fits and set(release.encoder.names) <= columns:
+                return release.encode(X)
         return X
 
 
