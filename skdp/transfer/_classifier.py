@@ -15,16 +15,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.tabular import canonical, explain_prediction, spelled_as
 from skdp.transfer._base import TransferEstimator
-from skdp.transfer._noise_aware import NOISE_AWARE
-from skdp.transfer._priors_and_costs import (
+from skdp.transfer._classes import (
     balanced_weights,
     check_class_prior,
     check_class_weight,
+    encode_labels,
+    match_classes,
     predicted_labels,
     with_prior,
 )
+from skdp.transfer._noise_aware import NOISE_AWARE
 from skdp.transfer._self_training import SelfTrainingSchedule
-from skdp.transfer._target_classes import encode_labels, match_classes
 from skdp.transfer._task import Task
 from skdp.transfer.papers import ALIGNMENT, MULTITASK
 from skdp.utils._labels import scorable_labels
