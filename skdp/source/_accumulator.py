@@ -10,9 +10,8 @@ from typing import Any, NoReturn
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from skdp.source._dask_rows import sum_dask
+from skdp.source._chunked_rows import parquet_batches, sum_dask
 from skdp.source._integers import ExactSums, refuse_shared_persons
-from skdp.source._parquet import parquet_batches
 from skdp.source._private_rows import SummationPlan
 
 

@@ -4,6 +4,7 @@ Sources, accumulators, bounds, evaluations and commands all use them. Wherever p
 depend on types rather than values. No message quotes a value.
 """
 
+import sys
 from math import inf
 from numbers import Real
 
@@ -25,6 +26,12 @@ from skdp.utils._warnings import warn
 _MOST_CLASSES = 50
 # Missing values in a column of objects, besides NaN.
 _MISSING = {type(None), type(pd.NA), type(pd.NaT)}
+
+
+def is_dask(X):
+    """Return whether X is a Dask array or DataFrame, or a column of one."""
+    dask = sys.modules.get("dask")  # it has been imported where such a collection exists
+    return dask is not None and dask.is_dask_collection(X) and hasattr(X, "to_delayed")
 
 
 def read_numbers(estimator, X, **settings):

@@ -14,12 +14,13 @@ from sklearn.base import BaseEstimator, clone
 
 from skdp.privacy import PrivacyGuarantee
 from skdp.release import BasisFunctions, Release
-from skdp.source._dask_rows import announced_columns, chunks_in_turn, is_dask, sum_dask
+from skdp.source._chunked_rows import announced_columns, chunks_in_turn, sum_dask
 from skdp.source._door import (
     check_labels,
     check_outcome,
     classes_of,
     group_sizes,
+    is_dask,
     listed_classes,
     read_numbers,
     read_outcome,
@@ -58,13 +59,8 @@ MODELS: dict[str, StatisticsModel] = {
     "mixtures": MixturesModel(),
     "logistic": LogisticModel(),
 }
-# Those of each kind of outcome.
-_NARROW = ("linear", "gradients")
-_MODELS_OF: dict[str, dict[str, StatisticsModel]] = {
-    "class": MODELS,
-    "number": {name: MODELS[name] for name in _NARROW},
-    "event": {name: MODELS[name] for name in _NARROW},
-}
+# Those of outcomes other than classes.
+_NARROW_MODELS = {name: MODELS[name] for name in ("linear", "gradients")}
 
 
 @dataclass(frozen=True)
@@ -104,18 +100,14 @@ class PublicColumns:
     ) -> Self:
         """Return numeric columns between public bounds; errors name the owner of the parameter."""
         try:
-            low, high = bounds
-            ends = [
-                np.broadcast_to(np.asarray(end, np.float64), n_features) for end in (low, high)
-            ]
+            low, high = (np.broadcast_to(np.asarray(b, np.float64), n_features) for b in bounds)
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"The 'bounds' parameter of {owner} must be a pair (low, high) of "
                 f"numbers, or of one number for each of {n_features} features. Say what is "
                 "publicly known of the columns, such as bounds=(0, 255)."
             ) from error
-        bounds = np.stack(ends)
-        widths = bounds[1] - bounds[0]
+        bounds, widths = np.stack([low, high]), high - low
         usual = widths.min() > SMALLEST and np.abs(bounds).max() < LARGEST
         if not (np.isfinite(bounds).all() and usual):
             raise ValueError(
@@ -133,16 +125,18 @@ class PublicColumns:
         return cls(np.zeros(n_features, dtype=np.int64), bounds, names, dtype)
 
     @classmethod
-    def of_encoder(cls, encoder: TabularEncoder) -> Self:
-        """Return the columns that a fitted :class:`TabularEncoder` makes."""
-        names = encoder.get_feature_names_out()
-        bounds = np.repeat([[0.0], [1.0]], len(names), axis=1)
-        return cls(encoder.column_kinds_, bounds, names, np.dtype(np.float64), encoder.schema_)
+    def of_encoder(cls, encoder: Any, X: Any = None) -> Self:
+        """Return the columns that an encoder makes of a table; without a schema X says how many.
 
-    @classmethod
-    def of_schema(cls, schema: Schema) -> Self:
-        """Return the columns that an encoder of this schema will make."""
-        return cls.of_encoder(fitted_encoder(schema))
+        The encoder may be a schema in any form.
+        """
+        if not isinstance(encoder, TabularEncoder):
+            encoder = TabularEncoder(encoder)
+        without = encoder.schema is None and X is not None
+        fitted = clone(encoder).fit(X) if without else fitted_encoder(encoder.schema)
+        names = fitted.get_feature_names_out()
+        bounds = np.repeat([[0.0], [1.0]], len(names), axis=1)
+        return cls(fitted.column_kinds_, bounds, names, np.dtype(np.float64), fitted.schema_)
 
     @property
     def n_inputs(self) -> int:
@@ -163,15 +157,6 @@ class PublicColumns:
         """Return public basis functions of the columns, with cosines of these orders."""
         low, high = self.bounds
         return BasisFunctions.of_columns(self.sizes, low, high, orders=orders)
-
-
-def encoded_columns(encoder, X=None):
-    """Return the columns that an encoder makes of a table."""
-    if not isinstance(encoder, TabularEncoder):
-        encoder = TabularEncoder(encoder)
-    if encoder.schema is None and X is not None:
-        return PublicColumns.of_encoder(clone(encoder).fit(X))
-    return PublicColumns.of_schema(encoder.schema)
 
 
 @dataclass(frozen=True, eq=False)
@@ -347,11 +332,6 @@ class PrivateRows:
             sizes = None if self.sizes is None else self.sizes[indices]
             yield self.X[indices], self.codes[indices], sizes
 
-    def none(self, grid):
-        """Return no rows, for a rehearsal."""
-        X, codes = self.X[:0], self.codes[:0]
-        return PrivateRows(X, codes, self.outcome)
-
     def sums(self, grid):
         """Return exact sums of the rows on a grid."""
         zero = ExactSums.zero(self.outcome, grid.n_basis)
@@ -385,10 +365,6 @@ class SummedRows:
     """
 
     exact: ExactSums
-
-    def none(self, grid):
-        """Return the sums of no rows, for a rehearsal."""
-        return SummedRows(self.exact.without_rows())
 
     def sums(self, grid):
         """Return the sums; the grid is that of the plan by which the rows were summed."""
@@ -446,7 +422,7 @@ def _plan(source, columns, outcome, labels=None, *, in_parts=False):
 
 def _model(source, columns, outcome, in_parts):
     """Return what is learned of an outcome; raise ValueError for what cannot be."""
-    known = _MODELS_OF[outcome.kind]
+    known = MODELS if outcome.groups else _NARROW_MODELS
     if source.model == "auto":
         wide = not is_narrow(columns) and "mixtures" in known
         return known["mixtures" if wide else "linear" if in_parts else "gradients"]
@@ -495,7 +471,7 @@ def _encoded_columns(source, X):
             f"The 'bounds' parameter of DPStatisticsSource is {source.bounds!r:.100} beside an "
             "'encoder', whose schema has the bounds of each column. Leave out 'bounds'."
         )
-    return encoded_columns(source.encoder, X)
+    return PublicColumns.of_encoder(source.encoder, X)
 
 
 def _announced_columns(source, n_features, names, dtype):

@@ -41,7 +41,7 @@ from skdp.source._perturbation import (
     public_stand_ins,
     warn_of_range,
 )
-from skdp.source._private_rows import PublicColumns, encoded_columns, read_table
+from skdp.source._private_rows import PublicColumns, read_table
 from skdp.source._publication import default_settings, kept_ledger, publish
 from skdp.tabular import ClassOutcome, Schema, TabularEncoder
 from skdp.utils._frames import as_frame
@@ -435,7 +435,7 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
                 return X, labels, None
             public = X.shape[1], self.bounds, self._names(), X.dtype, "DPSource"
             return X, labels, PublicColumns.of_array(*public)
-        columns = encoded_columns(self.encoder, X)
+        columns = PublicColumns.of_encoder(self.encoder, X)
         rows, labels = read_table(columns, X, y, keep_all=self.label_noise is not None)
         labels = class_labels(labels)
         self.n_features_in_, self.feature_names_in_ = columns.n_inputs, columns.input_names

@@ -15,7 +15,8 @@ from skdp.noise import GaussianQueries, PrivateRandomness, private_bits
 from skdp.privacy import PrivacyGuarantee, PrivacyLedger
 from skdp.release import Release, warn_of_doubt
 from skdp.source._accumulator import StatisticsAccumulator
-from skdp.source._dask_rows import announced_columns, is_dask
+from skdp.source._chunked_rows import announced_columns
+from skdp.source._door import is_dask
 from skdp.source._private_rows import (
     MODELS,
     SummedRows,
@@ -458,13 +459,12 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         def make(model, rows, queries):
             return plan.release(model.learn(rows, plan.grid, queries), guarantee)
 
-        nothing = rows.none(plan.grid)
         self.release_ = publish(
             "DPStatisticsSource.fit",
             guarantee,
             make,
             private=(plan.model, rows, queries),
-            rehearsals=[(plan.model, nothing, queries.rehearsal())],
+            rehearsals=[(plan.model, plan.no_rows(), queries.rehearsal())],
             ledger=self.ledger,
             name=type(self).__name__,
             doubt=warn_of_doubt,

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from skdp import DPStatisticsSource, TabularEncoder
-from skdp.source._parquet import parquet_batches
+from skdp.source._chunked_rows import parquet_batches
 
 pa = pytest.importorskip("pyarrow", reason="needs the extra parquet")
 pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra parquet")

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from skdp import DPStatisticsSource, TabularEncoder
-from skdp.source._dask_rows import announced_columns, is_dask
+from skdp.source._chunked_rows import announced_columns
+from skdp.source._door import is_dask
 from skdp.source._private_rows import announced_plan
 
 dask = pytest.importorskip("dask", reason="needs the extra dask")

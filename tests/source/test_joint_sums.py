@@ -327,7 +327,7 @@ def test_a_canary_is_seen_no_better_than_claimed_unless_noise_is_forgotten(
     factors, passes, noise, seeded_noise, monkeypatch
 ):
     # That of the schema takes most of a fit.
-    monkeypatch.setattr(_private_rows, "encoded_columns", cache(_private_rows.encoded_columns))
+    monkeypatch.setattr(_private_rows, "fitted_encoder", cache(_private_rows.fitted_encoder))
     monkeypatch.setattr(ViewOfColluders, "noise", noise)
     monkeypatch.setattr(ViewOfColluders, "factors", factors)
     X = pd.DataFrame(np.random.RandomState(0).rand(60, 2), columns=["a", "b"])
