@@ -28,7 +28,7 @@ NOISES = {
     "gaussian": GaussianDPNoise,
 }
 # Parameters of a source that its noise has too; None leaves them to the noise.
-BUDGET = ("epsilon", "delta", "sensitivity")
+BUDGET = ("epsilon", "delta", "sensitivity", "bounds")
 # No noise is larger than this many times the sensitivity over epsilon: that of Laplace is with a
 # probability of e^-50.
 _FARTHEST = 50
@@ -81,81 +81,50 @@ class NoisyLabels:
     guarantee: PrivacyGuarantee | None
 
 
-def make_noise(estimator):
-    """Return the noise transformer of a source, checked against the source's own budget."""
-    bounds = _public_bounds(estimator)
-    if isinstance(estimator.noise, type):
-        raise ValueError(
-            f"The 'noise' parameter of DPSource is the class {estimator.noise.__name__}. Make a "
-            f"transformer of it: noise={estimator.noise.__name__}()."
-        )
-    budget = {name: getattr(estimator, name) for name in BUDGET}
-    budget = {name: value for name, value in budget.items() if value is not None}
-    if isinstance(estimator.noise, str):
-        if bounds is None:
-            budget.setdefault("sensitivity", DEFAULT_SENSITIVITY)
-        return NOISES[estimator.noise](**budget, bounds=bounds)
-    theirs = estimator.noise.get_params(deep=False)
-    unstated = theirs.get("sensitivity", ...) is None and theirs.get("bounds") is None
-    for name, value in budget.items():
-        if theirs.get(name, value) != value and not (unstated and name == "sensitivity"):
+def make_noise(source):
+    """Return the noise transformer of a source, with the budget and bounds that both state."""
+    given = {name: getattr(source, name) for name in BUDGET}
+    if source.encoder is not None:
+        if source.bounds is not None:
             raise ValueError(
-                f"The {name!r} parameter of DPSource is {value!r}, but that of its noise is "
-                f"{theirs[name]!r}. Leave that of DPSource out, or give both the same value."
+                f"The 'bounds' parameter of DPSource is {source.bounds!r:.100} beside an "
+                "'encoder', whose schema has the bounds of each column. Leave out 'bounds'."
             )
-    if bounds is not None:
-        return _bounded(estimator.noise, theirs, bounds)
-    if unstated:
-        sensitivity = budget.get("sensitivity", DEFAULT_SENSITIVITY)
-        return _altered(estimator.noise, sensitivity=sensitivity)
-    return estimator.noise
-
-
-def _public_bounds(estimator):
-    """Return the bounds of the rows that get the noise, or None."""
-    if estimator.encoder is not None and estimator.bounds is not None:
+        given["bounds"] = (0, 1)
+    given = {name: value for name, value in given.items() if value is not None}
+    if "bounds" in given and "sensitivity" in given:
         raise ValueError(
-            f"The 'bounds' parameter of DPSource is {estimator.bounds!r:.100} beside an "
-            "'encoder', whose schema has the bounds of each column. Leave out 'bounds'."
+            f"The 'sensitivity' parameter of DPSource is {source.sensitivity!r} beside 'bounds' "
+            "or an 'encoder', which say how far a value can move. Leave out 'sensitivity'."
         )
-    bounds = estimator.bounds if estimator.encoder is None else (0, 1)
-    if bounds is not None and estimator.sensitivity is not None:
-        given = "bounds" if estimator.encoder is None else "encoder"
+    if isinstance(source.noise, type):
         raise ValueError(
-            f"The 'sensitivity' parameter of DPSource is {estimator.sensitivity!r} beside "
-            f"{given!r}, which says how far a value can move. Leave out 'sensitivity'."
+            f"The 'noise' parameter of DPSource is the class {source.noise.__name__}. Make a "
+            f"transformer of it: noise={source.noise.__name__}()."
         )
-    return bounds
-
-
-def _bounded(noise, theirs, bounds):
-    """Return a noise transformer with the bounds of the source."""
-    if "bounds" not in theirs or theirs["bounds"] is not None:
-        has = "none to set" if "bounds" not in theirs else "bounds of its own"
-        raise ValueError(
-            f"The 'noise' parameter of DPSource, {noise!r:.100}, has {has}, while DPSource has "
-            "'bounds' or an 'encoder'. Use a noise transformer of skdp without bounds."
-        )
-    return _altered(noise, bounds=bounds)
-
-
-def _altered(noise, **parameters):
-    """Return a noise transformer with other parameters."""
-    given = noise.get_params(deep=False)
-    noise = clone(noise).set_params(**parameters)
-    if "random_state" in given:  # a generator must go on, not be copied
-        noise.set_params(random_state=given["random_state"])
+    named = isinstance(source.noise, str)
+    theirs = {} if named else source.noise.get_params(deep=False)
+    stated = [known.get(name) for known in (given, theirs) for name in ("bounds", "sensitivity")]
+    if stated.count(None) == len(stated) and (named or "sensitivity" in theirs):
+        given["sensitivity"] = DEFAULT_SENSITIVITY
+        remedy = "a table's schema as 'encoder'; "
+        warn_of_unstated_range(type(source).__name__, remedy=remedy)
+    if named:
+        return NOISES[source.noise](**given)
+    for name, value in given.items():
+        its = theirs.get(name, "not a parameter" if name == "bounds" else value)
+        if its is not None and not np.array_equal(its, value):
+            raise ValueError(
+                f"The {name!r} parameter of DPSource is {value!r:.100}, but that of its noise is "
+                f"{its!r:.100}. Leave that of DPSource out, or give both the same value."
+            )
+    missing = {name: value for name, value in given.items() if theirs.get(name, value) is None}
+    if not missing:
+        return source.noise
+    noise = clone(source.noise).set_params(**missing)
+    if "random_state" in theirs:  # a generator must go on, not be copied
+        noise.set_params(random_state=theirs["random_state"])
     return noise
-
-
-def warn_of_range(estimator):
-    """Warn if neither a source nor its noise bounds the change of a value."""
-    stated = [estimator.bounds, estimator.encoder, estimator.sensitivity]
-    if not isinstance(estimator.noise, str):
-        theirs = estimator.noise.get_params(deep=False)
-        stated += [theirs.get("bounds"), theirs.get("sensitivity", ...)]
-    remedy = "a table's schema as 'encoder'; "
-    warn_of_unstated_range(type(estimator).__name__, *stated, remedy=remedy)
 
 
 def perturb_rows(noise, X, *, needs_variance, schema=None):
@@ -318,7 +287,7 @@ def public_stand_ins(noise, response, X, y, columns):
         clones["response"].set_params(classes=classes)
     sensitivity = noise.get_params(deep=False).get("sensitivity")
     low, high = 0.0, DEFAULT_SENSITIVITY if sensitivity is None else float(sensitivity)
-    if columns is not None:
+    if columns.bounds is not None:
         low, high = columns.bounds
     rows = np.empty((2 * len(classes), X.shape[1]), dtype=X.dtype)
     rows[::2], rows[1::2] = low, high

@@ -72,7 +72,7 @@ class PublicColumns:
     sizes : ndarray of shape (n_features,)
         0 for a numeric column, 1 for one of two values, k ≥ 2 for one of k indicators.
 
-    bounds : ndarray of shape (2, n_features)
+    bounds : ndarray of shape (2, n_features) or None
 
     names : ndarray of shape (n_features,) or None
 
@@ -84,7 +84,7 @@ class PublicColumns:
     """
 
     sizes: np.ndarray
-    bounds: np.ndarray
+    bounds: Any
     names: np.ndarray | None
     dtype: np.dtype
     schema: Schema | None = None
@@ -98,7 +98,10 @@ class PublicColumns:
         dtype: DTypeLike = np.float64,
         owner: str = "DPStatisticsSource",
     ) -> Self:
-        """Return numeric columns between public bounds; errors name the owner of the parameter."""
+        """Return numeric columns, between bounds if given; errors name the parameter's owner."""
+        sizes = np.zeros(n_features, dtype=np.int64)
+        if bounds is None:  # of noisy rows, which need none
+            return cls(sizes, None, names, np.dtype(dtype))
         try:
             low, high = (np.broadcast_to(np.asarray(b, np.float64), n_features) for b in bounds)
         except (TypeError, ValueError) as error:
@@ -122,7 +125,7 @@ class PublicColumns:
                 f"The 'dtype' parameter of DPStatisticsSource.accumulator must be float32 or "
                 f"float64, got {dtype}. Rows of other types become float64."
             )
-        return cls(np.zeros(n_features, dtype=np.int64), bounds, names, dtype)
+        return cls(sizes, bounds, names, dtype)
 
     @classmethod
     def of_encoder(cls, encoder: Any, X: Any = None) -> Self:

@@ -39,7 +39,6 @@ from skdp.source._perturbation import (
     perturb_labels,
     perturb_rows,
     public_stand_ins,
-    warn_of_range,
 )
 from skdp.source._private_rows import PublicColumns, read_table
 from skdp.source._publication import default_settings, kept_ledger, publish
@@ -357,13 +356,7 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
         forget_fit(self)  # whatever fails below, no old result is taken for a new one
         self._validate_params()  # even if scikit-learn is configured to skip it
         with default_settings():
-            noise = make_noise(self)
-            warn_of_range(self)
-            X, y, columns = self._read(X, y)
-            schema = None if columns is None else columns.schema
-            response = make_response(self.label_noise, schema)
-            check_scale(noise, X)
-            guarantee = _guarantee_before(noise, response, X, y, schema)
+            guarantee, noise, response, X, y, columns = self._prepared(X, y)
         # Without the generator of the noise, which a rehearsal must not advance, and small.
         small = {"n_components": 1, "n_layers": 1, "n_jobs": None, "verbose": 0}
         twin = clone(self).set_params(random_state=0, **small)
@@ -417,23 +410,26 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
         """
         self._validate_params()
         with default_settings():
-            noise = make_noise(self)
-            warn_of_range(self)
-            X, y, columns = clone(self)._read(X, y)
-            schema = None if columns is None else columns.schema
-            check_scale(noise, X)
-            return _guarantee_before(noise, make_response(self.label_noise, schema), X, y, schema)
+            return clone(self)._prepared(X, y)[0]
+
+    def _prepared(self, X, y):
+        """Return the guarantee of a fit, the mechanisms, rows, labels and columns; checked."""
+        noise = make_noise(self)
+        X, y, columns = self._read(X, y)
+        response = make_response(self.label_noise, columns.schema)
+        check_scale(noise, X)
+        guarantee = _guarantee_before(noise, response, X, y, columns.schema)
+        return guarantee, noise, response, X, y, columns
 
     def _read(self, X, y):
-        """Return rows as numbers, labels, and what is public about bounded columns, or None."""
+        """Return rows as numbers, labels, and what is public about the columns."""
         X = as_frame(X)
         if self.encoder is None:
             X = read_numbers(self, X)
             labels = class_labels(check_labels(y, X))
             refuse_measurements(labels, "DPSource")
-            if self.bounds is None:
-                return X, labels, None
-            public = X.shape[1], self.bounds, self._names(), X.dtype, "DPSource"
+            names = getattr(self, "feature_names_in_", None)
+            public = X.shape[1], self.bounds, names, X.dtype, "DPSource"
             return X, labels, PublicColumns.of_array(*public)
         columns = PublicColumns.of_encoder(self.encoder, X)
         rows, labels = read_table(columns, X, y, keep_all=self.label_noise is not None)
@@ -441,15 +437,11 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
         self.n_features_in_, self.feature_names_in_ = columns.n_inputs, columns.input_names
         return rows, labels, columns
 
-    def _names(self):
-        return getattr(self, "feature_names_in_", None)
-
     def _perturb_and_learn(self, noise, response, X, y, columns):
         """Return the release of rows and labels, from noisy copies alone."""
         labels = perturb_labels(response, y)
         learns_denoised = self.parts != "papers"
-        schema = None if columns is None else columns.schema
-        noisy = perturb_rows(noise, X, needs_variance=learns_denoised, schema=schema)
+        noisy = perturb_rows(noise, X, needs_variance=learns_denoised, schema=columns.schema)
         del X, y  # below there is only the noisy copy
         check_magnitude(noisy.rows, "X (with the noise of 'sensitivity' and 'epsilon')")
         model = self._learn_denoised(noisy, labels, columns) if learns_denoised else RowsModel()
@@ -459,16 +451,16 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
             dtype=noisy.rows.dtype,
             guarantee=noisy.guarantee,
             label_guarantee=labels.guarantee,
-            feature_names=self._names() if columns is None else columns.names,
-            bounds=None if columns is None else columns.bounds,
-            encoder=schema,
+            feature_names=columns.names,
+            bounds=columns.bounds,
+            encoder=columns.schema,
             model=self._with_papers(model, noisy, labels),
         )
 
     def _learn_denoised(self, noisy, labels, columns):
         """Return what is learned with a correction for the noise, whose distribution is public."""
         moments = Moments.measure(noisy.rows, labels.weights, noisy.variance)
-        if columns is not None and columns.schema is not None:
+        if columns.schema is not None:
             return RowsModel(moments, linear_discriminant(moments))
         if not noisy.variance.any():
             return RowsModel(moments)
