@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from skdp.privacy import PrivacyLeakWarning
 from skdp.source._integers import ROW
-from skdp.tabular import ClassOutcome, ambiguity, canonical, numbers, person_ids
+from skdp.tabular import ClassOutcome, canonical, class_fault, numbers, person_ids
 from skdp.utils._frames import as_elements
 from skdp.utils._labels import natural_labels
 from skdp.utils._validation import validate_private_data
@@ -137,30 +137,11 @@ def classes_of(labels):
 def listed_classes(given):
     """Return the list of the 'classes' parameter, sorted."""
     labels = list(given)
-    if not _alike(labels) or len(set(labels)) != len(labels):
-        raise ValueError(
-            f"The 'classes' parameter of DPStatisticsSource must list different labels, all "
-            f"numbers or all text, got {labels!r:.200}. None and NaN are no labels."
-        )
-    if len(labels) < 2:
-        raise ValueError(
-            f"The 'classes' parameter of DPStatisticsSource must list at least two labels, got "
-            f"{labels!r:.200}."
-        )
-    broken = [c for c in labels if not isinstance(c, str) and float(c) % 1]
-    if broken:
-        raise ValueError(
-            f"The 'classes' parameter of DPStatisticsSource lists {broken[0]!r}, a broken number, "
-            "which classifiers take for a measurement. Write such classes as text, in the list "
-            "and in y: '1.5'."
-        )
-    fault = ambiguity(labels)
+    classes = np.sort(np.array(labels if _alike(labels) else []))
+    fault = class_fault(tuple(classes.tolist()))
     if fault is not None:
-        raise ValueError(
-            f"The 'classes' parameter of DPStatisticsSource {fault}. Spell them differently in "
-            "the list and in y."
-        )
-    return np.sort(np.array(labels))
+        raise ValueError(f"The 'classes' parameter of DPStatisticsSource {fault}")
+    return classes
 
 
 def _alike(labels):

@@ -140,7 +140,7 @@ REFUSED = [
     (PLAN + "--class-prior dead=0.2", "--class-prior is given for ['dead']"),
     (PLAN + "--plot plan.txt", "--plot 'plan.txt' must end in .png"),
     ("plan none.json --rows 100", "'none.json' lists no classes"),
-    (BOUNDS, "name no column"),
+    (BOUNDS, "names no column"),
     (BOUNDS + "--numeric weight", "--numeric"),
     (BOUNDS + "--category color", "--category"),
     (BOUNDS + "--numeric age --schema one.json", "are in the public 'schema'"),

@@ -169,7 +169,7 @@ class TestModels:
         class Classifier(Known):
             classes_ = np.array([0, 1])
 
-        with pytest.raises(ValueError, match="is for regressors"):
+        with pytest.raises(ValueError, match="must be left out for a classifier"):
             exact(Classifier(), *rows(10, 0))
         with pytest.raises(ValueError, match="must be a mapping such as"):
             exact(Known(), *rows(10, 0), outcome={"low": 0, "high": 1})

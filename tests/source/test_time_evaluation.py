@@ -264,14 +264,14 @@ class TestWhereNobodyIsFollowed:
 class TestRefusals:
     def test_parameters_of_other_models(self):
         X, y = rows(20, 0)
-        with pytest.raises(ValueError, match=r"must be that of a model of times"):
+        with pytest.raises(ValueError, match="must be a public horizon"):
             exact(Known(), X, y, outcome={"type": "number", "low": 0, "high": 1})
 
         class Plain:
             def predict(self, X):
                 return np.asarray(X)[:, 0]
 
-        with pytest.raises(ValueError, match=r"must be that of a regressor"):
+        with pytest.raises(ValueError, match="must be public bounds"):
             exact(Plain(), X, y["time"])
         number = {"type": "number", "low": 0, "high": 1}
         with pytest.raises(ValueError, match=r"'times' parameter .* is for models of a time"):
