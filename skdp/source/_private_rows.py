@@ -396,8 +396,20 @@ def read_private_rows(source, X, y, groups):
 
 
 def announced_plan(source, n_features, names, dtype):
-    """Return the public plan for rows that arrive in parts."""
-    columns = _announced_columns(source, n_features, names, dtype)
+    """Return the public plan for rows that arrive in parts, before any of them is seen."""
+    if source.encoder is not None:
+        columns = _encoded_columns(source, None)
+    else:
+        names = None if names is None else np.array(list(names), dtype=object)
+        n_features = len(names) if n_features is None and names is not None else n_features
+        whole = isinstance(n_features, Integral) and int(n_features) > 0
+        if not whole or (names is not None and len(names) != n_features):
+            raise ValueError(
+                "The 'n_features' parameter of DPStatisticsSource.accumulator must be a whole "
+                "number above 0, that of 'feature_names' where these are given, got "
+                f"{n_features!r}: no row has been seen yet."
+            )
+        columns = PublicColumns.of_array(n_features, source.bounds, names, dtype)
     return _plan(source, columns, chosen_outcome(source, columns.schema), in_parts=True)
 
 
@@ -475,27 +487,6 @@ def _encoded_columns(source, X):
             "'encoder', whose schema has the bounds of each column. Leave out 'bounds'."
         )
     return PublicColumns.of_encoder(source.encoder, X)
-
-
-def _announced_columns(source, n_features, names, dtype):
-    """Return the public description of columns before any row is seen."""
-    if source.encoder is not None:
-        return _encoded_columns(source, None)
-    if names is None and n_features is None:
-        raise ValueError(
-            "The 'n_features' parameter of DPStatisticsSource.accumulator is needed, or "
-            "'feature_names': no row has been seen yet."
-        )
-    names = None if names is None else np.array(list(names), dtype=object)
-    n_features = len(names) if n_features is None else n_features
-    whole = isinstance(n_features, Integral) and int(n_features) > 0
-    if not whole or (names is not None and len(names) != n_features):
-        raise ValueError(
-            "The 'n_features' parameter of DPStatisticsSource.accumulator must be a whole "
-            "number above 0, that of 'feature_names' where these are given, got "
-            f"{n_features!r}."
-        )
-    return PublicColumns.of_array(n_features, source.bounds, names, dtype)
 
 
 def read_rows(columns, X):

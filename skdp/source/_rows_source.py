@@ -41,20 +41,20 @@ from skdp.source._perturbation import (
     public_stand_ins,
 )
 from skdp.source._private_rows import PublicColumns, read_table
-from skdp.source._publication import default_settings, kept_ledger, publish
+from skdp.source._publication import PublishingMixin, default_settings, publish
 from skdp.tabular import ClassOutcome, Schema, TabularEncoder
 from skdp.utils._frames import as_frame
 from skdp.utils._kernel_regression import COUNT_OR_FRACTION
 from skdp.utils._labels import stratified_folds
 from skdp.utils._sklearn import HasMethods, Interval, StrOptions, fit_context
-from skdp.utils._validation import PrivateParametersMixin, check_magnitude, forget_fit
+from skdp.utils._validation import check_magnitude, forget_fit
 
 # Directions of the subspace for each component of the codes. Rule of thumb: 60 directions for
 # codes of 20, as many as the target's subspace has.
 _DIRECTIONS_PER_COMPONENT = 3
 
 
-class DPSource(PrivateParametersMixin, BaseEstimator):
+class DPSource(PublishingMixin, BaseEstimator):
     r"""Make a release of a private source from a noisy copy of its rows.
 
     The owner of private labeled rows calls :meth:`fit` and publishes ``release_``, saved by
@@ -502,27 +502,17 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
         # Without seeds, which may come from the generator that made the noise.
         return frozen_classifier(classifier, copy=False)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "release_")
-
     def __getstate__(self) -> dict[str, Any]:
         # A pickle of a fitted source must not contain what made its noise: neither the noise nor
-        # a generator, which may have drawn the noise too; nor the ledger of the owner.
-        state = super().__getstate__().copy()
+        # a generator, which may have drawn the noise too.
+        state = super().__getstate__()
         if "release_" in state:
-            state["random_state"], state["ledger"] = None, kept_ledger(self.ledger)
+            state["random_state"] = None
             if self.label_noise is not None:  # None would mean that labels are public
                 state["label_noise"] = clone(self.label_noise).set_params(random_state=None)
             if not isinstance(self.noise, str):
                 state["noise"] = None
         return state
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = True
-        tags.target_tags.required = True
-        tags.input_tags.allow_nan = self.encoder is not None
-        return tags
 
 
 def _guarantee_before(noise, response, X, y, schema):

@@ -25,13 +25,13 @@ from skdp.source._private_rows import (
     one_pass_plan,
     read_private_rows,
 )
-from skdp.source._publication import default_settings, kept_ledger, publish, whole_guarantee
+from skdp.source._publication import PublishingMixin, default_settings, publish, whole_guarantee
 from skdp.tabular import Schema, TabularEncoder
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
-from skdp.utils._validation import PrivateParametersMixin, forget_fit, listed
+from skdp.utils._validation import forget_fit, listed
 
 
-class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
+class DPStatisticsSource(PublishingMixin, PrivateRandomness):
     r"""Make a release of a private source from noisy statistics, which protect whole records.
 
     :class:`DPSource` perturbs each row and protects one *element*. This class perturbs sums over
@@ -499,22 +499,6 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             covers="all features of the rows and their labels, and whether they are there at all",
             excludes=excludes,
         )
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "release_")
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
-        if "release_" in state:
-            state["ledger"] = kept_ledger(self.ledger)
-        return state
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = True
-        tags.target_tags.required = True
-        tags.input_tags.allow_nan = self.encoder is not None
-        return tags
 
 
 def _print_query(name):
