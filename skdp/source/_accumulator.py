@@ -254,8 +254,8 @@ class StatisticsAccumulator:
         """
         if not self.plan.is_same(sums.plan):
             raise ValueError(
-                "The 'sums' parameter is of an accumulator with other columns, classes, outcome, "
-                "radius or privacy unit. Make all accumulators by sources of the same parameters."
+                "The 'sums' parameter is of an accumulator with other columns, classes, outcome "
+                "or privacy unit. Make all accumulators by sources of the same parameters."
             )
         self._take(sums.sums)
 

@@ -430,7 +430,7 @@ def _plan(source, columns, outcome, labels=None, *, in_parts=False):
     if not outcome.is_complete:
         outcome = classes_of(labels)
     model = _model(source, columns, outcome, in_parts)
-    grid = replace(model.grid(columns, source.radius), exits=outcome.exits, zero=outcome.zero)
+    grid = replace(model.grid(columns), exits=outcome.exits, zero=outcome.zero)
     _warn_of_cost(grid.n_basis)
     return SummationPlan(columns, outcome, grid, source.privacy_unit == "group", model)
 

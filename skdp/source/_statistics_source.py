@@ -114,10 +114,6 @@ class DPStatisticsSource(PublishingMixin, PrivateRandomness):
         "mixtures" and "logistic" measure distances between rows. Use them for comparable columns
         such as pixels, not for tables. Arrays of more than 100 columns get no nonlinear functions.
 
-    radius : float or None, default=None
-        Public clipping norm R of a row for sums in one pass, in units of encoded columns. None:
-        computed from the number and kinds of the columns.
-
     ledger : PrivacyLedger, str, path-like or None, default=None
         The privacy ledger of these rows, or its file. Each fit enters what :meth:`guarantee_for`
         returns before any noise is drawn, or is refused with
@@ -192,7 +188,6 @@ class DPStatisticsSource(PublishingMixin, PrivateRandomness):
         "classes": ["array-like", None],
         "outcome": [Mapping, None],
         "model": [StrOptions({"auto", *MODELS})],
-        "radius": [Interval(Real, 0, None, closed="neither"), None],
         "ledger": [PrivacyLedger, str, os.PathLike, None],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
@@ -220,7 +215,6 @@ class DPStatisticsSource(PublishingMixin, PrivateRandomness):
         classes: ArrayLike | None = None,
         outcome: Mapping[str, Any] | None = None,
         model: str = "auto",
-        radius: float | None = None,
         ledger: PrivacyLedger | str | os.PathLike[str] | None = None,
         verbose: int = 0,
         random_state: int | np.random.RandomState | None = None,
@@ -233,7 +227,6 @@ class DPStatisticsSource(PublishingMixin, PrivateRandomness):
         self.classes = classes
         self.outcome = outcome
         self.model = model
-        self.radius = radius
         self.ledger = ledger
         self.verbose = verbose
         self.random_state = random_state

@@ -241,7 +241,6 @@ def test_a_person_in_two_chunks_is_refused_and_nothing_is_added(rows):
         {"classes": ["a", "b"]},
         {"bounds": (0, 2)},
         {"bounds": (-1e-9, 1)},
-        {"radius": 1.0},
         {"privacy_unit": "group"},
     ],
 )
@@ -251,9 +250,7 @@ def test_sums_of_other_parameters_are_refused(other):
         seeded(**other).fit_accumulated(accumulator)
     with pytest.raises(ValueError, match="source with other parameters"):
         seeded(**other).guarantee_for(accumulator)
-    with pytest.raises(
-        ValueError, match="other columns, classes, outcome, radius or privacy unit"
-    ):
+    with pytest.raises(ValueError, match="other columns, classes, outcome or privacy unit"):
         seeded(**other).accumulator(3).add_unprotected_sums(accumulator.unprotected_sums())
 
 
@@ -306,7 +303,7 @@ def test_a_failed_release_leaves_nothing_old_behind():
     source.fit_accumulated(_with_no_rows(source.accumulator(2), 2))
     assert hasattr(source, "release_")
     with pytest.raises(ValueError, match="other parameters"):
-        source.fit_accumulated(seeded(radius=2.0).accumulator(2))
+        source.fit_accumulated(seeded(bounds=(0, 2)).accumulator(2))
     assert not hasattr(source, "release_")
     forget_fit(source)
 

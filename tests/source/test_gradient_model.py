@@ -58,7 +58,7 @@ def plan_of(kind, by_group=False):
     model = GradientModel()
     classes = ClassOutcome(range(4 if kind == "four classes" else 2))
     outcome = {"number": NUMBER, "time": EVENT}.get(kind, classes)
-    grid = replace(model.grid(columns, None), exits=outcome.exits)
+    grid = replace(model.grid(columns), exits=outcome.exits)
     return SummationPlan(columns, outcome, grid, by_group, model)
 
 

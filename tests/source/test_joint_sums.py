@@ -280,11 +280,9 @@ def test_absurd_answers_of_a_liar_stop_nobody():
         assert len(sums.answer([absurd(3, 2**63)], rows, blank)) == sizes[1]
 
 
-@pytest.mark.parametrize(
-    "settings", [{"unit": "people"}, {"unit": None}, {"delta": 0.0}, {"radius": "1"}]
-)
+@pytest.mark.parametrize("settings", [{"unit": "people"}, {"unit": None}, {"delta": 0.0}])
 def test_parameters_that_a_source_refuses_are_refused(settings):
-    with pytest.raises(ValueError, match=r"'(privacy_unit|delta|radius)' parameter of DPStat"):
+    with pytest.raises(ValueError, match=r"'(privacy_unit|delta)' parameter of DPStat"):
         JointSums(source(1.0, **settings), 4, 1, disjoint=False)
 
 
