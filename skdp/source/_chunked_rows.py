@@ -112,7 +112,10 @@ def _blocks(collection):
         collection = collection.rechunk({1: -1})
     # Frames are optimized, each to read only its own columns of files; arrays are not, because
     # the common input of X and y would become part of both and be computed twice.
-    return list(np.ravel(collection.to_delayed(optimize_graph=not is_array)))
+    blocks = np.ravel(collection.to_delayed(optimize_graph=not is_array))
+    if len(blocks) != collection.npartitions:  # small files were joined, more of y than of X
+        blocks = np.ravel(collection.to_delayed(optimize_graph=False))
+    return list(blocks)
 
 
 def _chunk_sums(plan, *given):

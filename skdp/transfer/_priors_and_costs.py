@@ -67,8 +67,6 @@ def log_posteriors_of(result, task):
 
 def with_prior(result, task, prior):
     """Return a result whose mean probabilities over all rows are the expected frequencies."""
-    if prior is None:
-        return result
     model = copy(result.model)
     model.offsets = prior_offsets(log_posteriors_of(result, task), prior)
     moved = task.unlabeled[:, np.newaxis]
@@ -94,8 +92,6 @@ def predicted_labels(result, task, class_weight):
 
 def check_class_prior(class_prior, strategy, classes, frequencies):
     """Return the class frequencies to expect, see :class:`~skdp.DPTransferClassifier`."""
-    if class_prior is None:
-        return None
     what = "The 'class_prior' parameter of DPTransferClassifier"
     if strategy.reconstructs_rows:
         raise ValueError(
@@ -103,27 +99,13 @@ def check_class_prior(class_prior, strategy, classes, frequencies):
             "'noise_aware'."
         )
     if isinstance(class_prior, str):
-        if frequencies is None:
+        if not len(frequencies):
             raise ValueError(
                 f"{what} is {class_prior!r}, which needs the class frequencies of a source with "
                 "moments. Give the frequencies themselves."
             )
         return frequencies
-    labels = classes.tolist()
-    if isinstance(class_prior, Mapping):
-        given = _by_class(class_prior, classes, what)
-        if set(given) != set(labels):
-            raise ValueError(
-                f"{what} names {list(class_prior)!r:.200}, but the classes are {labels}. Give a "
-                "probability of each, and of no other."
-            )
-        class_prior = [given[label] for label in labels]
-    prior = _as_numbers(class_prior, what)
-    if prior.shape != (len(labels),):
-        raise ValueError(
-            f"{what} must have one probability for each of the classes {labels}, got shape "
-            f"{prior.shape}. Pass so many, or a mapping."
-        )
+    prior = _per_class(class_prior, classes, what, 0.0)
     if not ((prior > 0).all() and abs(prior.sum() - 1) <= MAX_ROUNDING):
         raise ValueError(
             f"{what} must be positive and add up to 1, got {prior.tolist()}. Divide by the sum."
@@ -131,39 +113,36 @@ def check_class_prior(class_prior, strategy, classes, frequencies):
     return prior / prior.sum()
 
 
-def _as_numbers(values, what):
-    """Return values as float64; ``what`` names the parameter in the error."""
+def _per_class(values, classes, what, others):
+    """Return a number for each class; a mapping stands for ``others`` where it lacks a class."""
+    labels = classes.tolist()
+    if isinstance(values, Mapping):
+        named = spelled_as(np.array(list(values), dtype=object), classes).tolist()
+        given = dict(zip(named, values.values(), strict=True))
+        if len(given) < len(named) or not set(given) <= set(labels):
+            raise ValueError(
+                f"{what} names {list(values)!r:.200}, but the classes are {labels}. Name no "
+                "other, and each in one spelling."
+            )
+        values = [given.get(label, others) for label in labels]
     try:
-        return np.asarray(values, dtype=np.float64)
+        values = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{what} must hold numbers, got {values!r:.200}.") from error
-
-
-def _by_class(mapping, classes, what):
-    """Return a mapping with its labels spelled as the classes."""
-    keys = spelled_as(np.array(list(mapping), dtype=object), classes).tolist()
-    if len(set(keys)) < len(keys):
+    if values.shape != (len(labels),):
         raise ValueError(
-            f"{what} contains a class in two spellings: {list(mapping)!r:.200}. Use one spelling."
+            f"{what} must have one number for each of the classes {labels}, got shape "
+            f"{values.shape}. Pass so many, or a mapping."
         )
-    return dict(zip(keys, mapping.values(), strict=True))
+    return values
 
 
 def check_class_weight(class_weight, classes):
-    """Return the weight of each class; None if it depends on predictions."""
-    labels = classes.tolist()
-    if class_weight is None:
-        return np.ones(len(labels))
-    if isinstance(class_weight, str):
-        return None
+    """Return the weight of each class; all are 1 for those that depend on predictions."""
+    if not isinstance(class_weight, Mapping):
+        return np.ones(len(classes))
     what = "The 'class_weight' parameter of DPTransferClassifier"
-    given = _by_class(class_weight, classes, what)
-    unknown = [label for label in given if label not in labels]
-    if unknown:
-        raise ValueError(
-            f"{what} contains {unknown!r:.200}, but the classes are {labels}. Spell them alike."
-        )
-    weights = _as_numbers([given.get(label, 1.0) for label in labels], what)
+    weights = _per_class(class_weight, classes, what, 1.0)
     if not ((weights > 0) & np.isfinite(weights)).all():
         raise ValueError(
             f"{what} must be positive and finite, got {weights.tolist()}. Use small weights to "
@@ -183,7 +162,7 @@ def sampling_of(labels, label_sampling, frequencies):
     classes, counts = np.unique(labels[labels >= 0], return_counts=True)
     if (labels >= 0).all() or (counts != counts[:1]).any():
         return "random"
-    if len(classes) == 1 and frequencies is not None:
+    if len(classes) == 1 and len(frequencies):
         likely = expit(logit(frequencies[classes[0]]) + OTHER_LEVEL)
         return "random" if likely ** counts[0] >= _SURPRISING else "stratified"
     return "stratified"

@@ -75,6 +75,20 @@ def test_frames_give_the_release_of_all_rows(encoded, rng, tmp_path):
     assert fitted.feature_names_in_.tolist() == expected.feature_names_in_.tolist()
 
 
+@pytest.mark.parametrize("model", ["linear", "gradients"])
+def test_small_parquet_files_give_the_release_of_all_rows(model, rng, tmp_path):
+    """Dask joins small files, more of one column than of many."""
+    frame = pd.DataFrame(rng.rand(300, 8), columns=list("abcdefgh"))
+    frame["y"] = rng.choice(CLASSES, 300)
+    for k in range(6):
+        frame[50 * k : 50 * (k + 1)].to_parquet(tmp_path / f"{k}.parquet")
+    stored = dd.read_parquet(tmp_path)
+    X = frame.drop(columns="y")
+    fitted = seeded(model=model).fit(stored[list(X.columns)], stored["y"])
+    expected = seeded(model=model).fit(X, frame["y"])
+    assert file_of(fitted, tmp_path) == file_of(expected, tmp_path)
+
+
 def test_persons_within_chunks_give_the_release_of_all_rows(rows, tmp_path):
     X, y, groups = rows
     expected = seeded(privacy_unit="group").fit(X, y, groups=groups)

@@ -65,11 +65,6 @@ def numbers(frame: pd.DataFrame, y: NDArray[Any], release: skdp.Release) -> NDAr
     return predicted
 
 
-def chosen(rows: NDArray[Any]) -> NDArray[Any]:
-    positions: NDArray[Any] = skdp.representative_rows(rows, 30, random_state=0)
-    return positions
-
-
 def times(frame: pd.DataFrame, y: NDArray[Any], release: skdp.Release) -> NDArray[Any]:
     model = skdp.DPTransferSurvival(release).fit(frame, y)
     print(model.score(frame, y), model.report(), model.unique_times_, model.outcome_.horizon)
