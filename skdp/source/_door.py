@@ -63,7 +63,7 @@ def check_labels(y, X):
 
 
 def read_outcome(y, X, outcome):
-    """Return the columns of y, of any type, each with one label per row."""
+    """Return the columns of y, each with one label per row, of types that fit the outcome."""
     try:
         columns = outcome.parts(y)
     except Exception:  # an error of y may quote private values
@@ -75,14 +75,11 @@ def read_outcome(y, X, outcome):
             "numpy.array([(True, 5.0)], dtype=[('event', bool), ('time', float)]), or a table "
             f"with the columns {names}, as the outcome is a time."
         )
-    return tuple(check_labels(column, X) for column in columns)
-
-
-def check_outcome(y, labels, outcome):
-    """Raise ValueError if the type of y, or of its columns, does not fit the outcome."""
-    refusal = outcome.refusal(y, *labels)
+    labels = tuple(check_labels(column, X) for column in columns)
+    refusal = outcome.refusal(y, *labels) if outcome.is_complete else None
     if refusal is not None:
         raise ValueError(refusal)
+    return labels
 
 
 def _column(y):

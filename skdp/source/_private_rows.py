@@ -17,7 +17,6 @@ from skdp.release import BasisFunctions, Release
 from skdp.source._chunked_rows import announced_columns, chunks_in_turn, sum_dask
 from skdp.source._door import (
     check_labels,
-    check_outcome,
     classes_of,
     group_sizes,
     is_dask,
@@ -207,21 +206,17 @@ class SummationPlan:
     def rows(self, X: Any, y: Any, groups: ArrayLike | None = None) -> Any:
         """Return :class:`PrivateRows` of a table, or a chunk of it."""
         X = read_rows(self.columns, X)
-        return self.label(X, read_outcome(y, X, self.outcome), groups, y)
+        return self.label(X, read_outcome(y, X, self.outcome), groups)
 
     def no_rows(self) -> Any:
         """Return :class:`PrivateRows` without rows."""
         X = np.zeros((0, self.columns.n_features), self.columns.dtype)
         return PrivateRows(X, np.zeros(0, dtype=np.int64), self.outcome)
 
-    def label(self, X: np.ndarray, labels: Any, groups: ArrayLike | None, y: Any) -> Any:
-        """Return :class:`PrivateRows` of encoded rows and labels, see ``read_outcome``.
-
-        y itself is only checked for its type.
-        """
+    def label(self, X: np.ndarray, labels: Any, groups: ArrayLike | None) -> Any:
+        """Return :class:`PrivateRows` of encoded rows and labels, see ``read_outcome``."""
         check_unit(groups, self.by_group)
         persons = read_persons(groups, len(labels[0]), "DPStatisticsSource")
-        check_outcome(y, labels, self.outcome)
         return PrivateRows.of(X, labels, self.outcome, persons)
 
     def gather(self, X: Any, y: Any, groups: Any) -> Any:
@@ -235,7 +230,7 @@ class SummationPlan:
             for X_chunk, y_chunk, *people in chunks_in_turn(X, y, groups):
                 rows = read_rows(self.columns, X_chunk)
                 labels = read_outcome(y_chunk, rows, self.outcome)
-                check_outcome(y_chunk, labels, self.outcome)
+
                 codes.append(self.outcome.codes(*labels, steps=WEIGHT_GRID))
                 persons += [read_persons(ids, len(rows), "DPStatisticsSource") for ids in people]
                 rows.astype(dtype, copy=False).tofile(file)
@@ -392,7 +387,7 @@ def read_private_rows(source, X, y, groups):
     outcome = chosen_outcome(source, columns.schema)
     labels = read_outcome(y, X, outcome)
     plan = _plan(source, columns, outcome, labels)
-    return plan, plan.label(X, labels, groups, y)
+    return plan, plan.label(X, labels, groups)
 
 
 def announced_plan(source, n_features, names, dtype):
@@ -512,11 +507,10 @@ def read_table(columns, X, y, *, keep_all):
     Rows of other labels are left out, except with ``keep_all``, for labels that get noise.
     """
     rows = encode_table(columns.schema, X)
-    labels = check_labels(y, rows)
     outcome = columns.schema.outcome
     if keep_all or not outcome.groups:
-        return rows, labels
-    check_outcome(y, [labels], outcome)
+        return rows, check_labels(y, rows)
+    [labels] = read_outcome(y, rows, outcome)
     classes, indices = np.array(outcome.classes), outcome.codes(labels)
     if not (indices >= 0).any():
         raise ValueError(

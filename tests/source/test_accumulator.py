@@ -176,7 +176,7 @@ def test_reprs_say_nothing_of_the_rows(rows):
     accumulator = seeded(privacy_unit="group").accumulator(5)
     accumulator.add(X, y, groups)
     sums = accumulator.unprotected_sums()
-    private = accumulator.plan.label(X, [y], groups, y)
+    private = accumulator.plan.label(X, [y], groups)
     for text in map(repr, (accumulator, sums, sums.sums, private)):
         assert "array" not in text
         assert "frozenset" not in text

@@ -63,7 +63,7 @@ def plan_of(kind, by_group=False):
 
 
 def rows_of(plan, X, y, groups=None):
-    return plan.label(X, read_outcome(y, X, plan.outcome), groups, y)
+    return plan.label(X, read_outcome(y, X, plan.outcome), groups)
 
 
 class Exact:
