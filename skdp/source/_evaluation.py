@@ -327,7 +327,7 @@ class NumberCounts(_Counts):
         names = ("return_interval", "return_std")
         self._asked = next((name for name in names if name in offered), None)
         interval = INTERVAL if self._asked == "return_interval" else True
-        self._settings = {self._asked: interval} if self._asked else {}
+        self._settings: dict[str, Any] = {self._asked: interval} if self._asked else {}
         # R² and the curve are about logarithms, of which a median is the prediction.
         if outcome.log and "statistic" in offered:
             self._settings["statistic"] = "median"

@@ -4,9 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn.base import clone
-from sklearn.utils.multiclass import check_classification_targets
 
 from skdp.noise import (
     DEFAULT_SENSITIVITY,
@@ -18,7 +16,7 @@ from skdp.noise import (
 )
 from skdp.privacy import PrivacyGuarantee
 from skdp.release import elements_per_value
-from skdp.utils._labels import is_missing
+from skdp.utils._labels import checked_labels, is_missing
 from skdp.utils._linalg import row_blocks
 from skdp.utils._validation import LARGEST, SMALLEST
 
@@ -32,8 +30,6 @@ BUDGET = ("epsilon", "delta", "sensitivity", "bounds")
 # No noise is larger than this many times the sensitivity over epsilon: that of Laplace is with a
 # probability of e^-50.
 _FARTHEST = 50
-# Types of labels in a column of objects.
-_LABELS = (bool, int, float, str, np.bool_, np.number, type(None))
 
 
 @dataclass(frozen=True)
@@ -195,28 +191,16 @@ def make_response(label_noise, schema):
 
 
 def class_labels(labels):
-    """Return labels that a classifier can learn, each of which a release can hold."""
+    """Return labels that a classifier can learn; whether a release can hold them is rehearsed."""
     if not len(labels):
         raise ValueError("The 'X' and 'y' parameters of DPSource.fit hold no rows.")
-    if labels.dtype.kind == "O":
-        listed = labels.tolist()
-        supported = all(isinstance(label, _LABELS) or label is pd.NA for label in listed)
-        if supported and any(is_missing(label) for label in listed):
-            raise ValueError(
-                "The 'y' parameter of DPSource.fit has rows without a label (None, NaN or NA). "
-                "Leave them out, or list the classes in the schema of an encoder: rows of no "
-                "class are left out, where labels are not private."
-            )
-        labels = np.array(listed) if supported else labels
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise ValueError("Input y contains NaN or infinity. Leave out rows without a label.")
-    if labels.dtype.kind not in "biufU" or labels.dtype == np.longdouble:
+    if any(is_missing(label) for label in labels.tolist()):
         raise ValueError(
-            "Unknown label type: the 'y' parameter of DPSource.fit must hold text, or "
-            "numbers of 64 bits at most."
+            "Input y contains NaN, or rows without a label (None or NA). Leave them out, or list "
+            "the classes in the schema of an encoder: rows of no class are left out, where labels "
+            "are not private."
         )
-    check_classification_targets(labels)
-    return labels
+    return checked_labels(labels, "DPSource.fit")
 
 
 def check_scale(noise, X):

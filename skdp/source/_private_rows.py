@@ -146,7 +146,7 @@ class PublicColumns:
         return self.n_features if self.schema is None else len(self.schema.columns)
 
     @property
-    def input_names(self) -> np.ndarray | None:
+    def input_names(self) -> Any:
         """Return the names of these, or None."""
         return self.names if self.schema is None else np.array(self.schema.names, dtype=object)
 

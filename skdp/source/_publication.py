@@ -124,7 +124,7 @@ class PublishingMixin(PrivateParametersMixin):
     def __getstate__(self) -> dict[str, Any]:
         # A pickle of a fitted source does not contain the owner's ledger. An invalid value
         # replaces it rather than None, so that a copy cannot be fitted without a charge.
-        state = super().__getstate__().copy()  # type: ignore[misc]
+        state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
         if "release_" in state and state["ledger"] is not None:
             state["ledger"] = False
         return state

@@ -216,7 +216,7 @@ class TimeTables(NumberTables):
     @staticmethod
     def checked_spread(schema, given):
         """Return the share of rows with the event."""
-        return float(given) if isinstance(given, Real) and 0.001 <= given <= 0.999 else None
+        return float(given) if isinstance(given, Real) and 0.001 <= float(given) <= 0.999 else None
 
     def _set_spread(self, share):
         # In units of the horizon, of a time of rate r comes first 1 − (1 − e^−r) / r.
