@@ -315,9 +315,7 @@ class ExactSums:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
-            "ExactSums are sums of private rows without noise, and cannot be pickled or copied. "
-            "Exchange StatisticsAccumulator.unprotected_sums() between processes of the rows' "
-            "owner."
+            "ExactSums are sums of private rows without noise, and cannot be pickled or copied."
         )
 
     def __add__(self, other: "ExactSums") -> "ExactSums":

@@ -417,7 +417,7 @@ class DPStatisticsSource(PublishingMixin, PrivateRandomness):
         with default_settings():
             plan = self._plan_of(accumulator)
             accumulator._refuse_untouched()
-        return self._publish(plan, SummedRows(accumulator.unprotected_sums().sums))
+        return self._publish(plan, SummedRows(accumulator._exact()))
 
     def _plan_of(self, accumulator):
         """Return the plan of an accumulator that was made for this source."""

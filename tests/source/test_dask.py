@@ -178,4 +178,4 @@ def test_errors_in_chunks_print_no_value_and_add_nothing(rows):
     with pytest.raises(ValueError, match="infinity") as error:
         accumulator.add_dask(da.from_array(X, chunks=(50, 4)), da.from_array(y, chunks=50))
     assert str(X[77, 0])[:6] not in str(error.value)
-    assert not accumulator.unprotected_sums().sums.counts.any()
+    assert not accumulator._exact().counts.any()

@@ -235,7 +235,7 @@ def test_one_unit_more_moves_the_sums_by_no_more_than_the_noise_is_made_for(unit
         for rows in (more, (frame, labels, people)):
             accumulator = accumulated(source(unit=unit), *rows)
             recorder = Recorder(np.array(counts) << 30)
-            perturb_sums(accumulator.unprotected_sums().sums, accumulator.plan.grid, recorder)
+            perturb_sums(accumulator._exact(), accumulator.plan.grid, recorder)
             answers.append(recorder.asked)
         moved = {}
         for name, (values, weights, sensitivity) in answers[0].items():
