@@ -301,7 +301,8 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
     """
 
     _parameter_constraints: dict = {
-        **TransferEstimator._parameter_constraints,
+        "source": "no_validation",  # checked by as_releases, whose errors name the remedy
+        "disjoint": ["boolean"],
         "strategy": [StrOptions(set(_STRATEGIES))],
         "self_training": [SelfTrainingSchedule, None],
         "unlabeled": [str, Real, None],
