@@ -480,7 +480,8 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         >>> model.source_scores([[0.1, 0.5], [0.9, 0.5]]).argmax(axis=1)
         array([0, 1])
         """
-        return self.model_.source_scores(self._rows(X))
+        X = self._rows(X)  # this first checks whether the estimator is fitted
+        return self.model_.source_scores(X)
 
     def target_scores(self, X: ArrayLike) -> np.ndarray:
         """Return the scores of each class by the target's own models alone.
@@ -510,7 +511,8 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         >>> model.target_scores([[0.1, 0.5], [0.9, 0.5]]).round(6).tolist()
         [[0.0, 0.0], [0.0, 0.0]]
         """
-        return self.model_.target_scores(self._rows(X))
+        X = self._rows(X)  # this first checks whether the estimator is fitted
+        return self.model_.target_scores(X)
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Return the score of each class; larger is more likely.
@@ -538,7 +540,8 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         >>> (model.decision_function([[0.1, 0.5], [0.9, 0.5]]) > 0).tolist()
         [False, True]
         """
-        scores = self.model_.scores(self._rows(X))
+        X = self._rows(X)
+        scores = self.model_.scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: ArrayLike) -> np.ndarray:
@@ -571,7 +574,8 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         >>> model.predict([[0.1, 0.5], [0.9, 0.5]])
         array([0, 1])
         """
-        scores = self.model_.weighted_scores(self._rows(X), self.class_weight_)
+        X = self._rows(X)
+        scores = self.model_.weighted_scores(X, self.class_weight_)
         return self.classes_[scores.argmax(axis=1)]
 
     @available_if(_was_fitted_for_probabilities)
@@ -602,7 +606,8 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         >>> model.predict_proba([[0.1, 0.5], [0.9, 0.5]]).round(2).tolist()
         [[1.0, 0.0], [0.0, 1.0]]
         """
-        return self.model_.probabilities(self._rows(X))
+        X = self._rows(X)  # this first checks whether the estimator is fitted
+        return self.model_.probabilities(X)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy on labeled rows."""
