@@ -7,8 +7,7 @@ import numpy as np
 from skdp.privacy import WHOLE, PrivacyGuarantee, pack_guarantee, unpack_guarantee
 from skdp.release._model import Model
 from skdp.release._parts import LARGEST, check_shape, largest_magnitude, require
-from skdp.release._principal_model import PrincipalModel
-from skdp.release._rows_model import RowsModel
+from skdp.release._principal_model import PrincipalModel, RowsModel
 from skdp.release._table_model import TableModel
 from skdp.tabular import Outcome, Schema, fitted_encoder, outcome_of
 

@@ -13,9 +13,8 @@ from sklearn.utils.metaestimators import available_if
 
 from skdp.displays import EffectsDisplay
 from skdp.privacy import WHOLE, PrivacyGuarantee, record_guarantee
-from skdp.release._column_table import describe_columns
+from skdp.release._column_table import column_effects, describe_columns, explained_row
 from skdp.release._columns import chosen_columns, encoded_rows
-from skdp.release._effects import column_effects, explained_row
 from skdp.release._frame import (
     KIND,
     check_frame,

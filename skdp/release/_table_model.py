@@ -8,17 +8,16 @@ from typing import Any, Self
 import numpy as np
 
 from skdp.release._descent import Descent
-from skdp.release._linear_scores import LinearScores
-from skdp.release._model import Model
-from skdp.release._moments import Moments
-from skdp.release._numbers import NumberPrediction
-from skdp.release._parts import part
-from skdp.release._prediction import ClassPrediction
-from skdp.release._relative_hazards import (
+from skdp.release._hazards import (
     RelativeHazards,
     measured_hazards,
     relative_hazards,
 )
+from skdp.release._linear_scores import LinearScores
+from skdp.release._model import ClassPrediction, Model
+from skdp.release._moments import Moments
+from skdp.release._numbers import NumberPrediction
+from skdp.release._parts import part
 from skdp.release._statistics import Statistics
 from skdp.release._synthetic_rows import SyntheticRows
 from skdp.release._times import TimePrediction
