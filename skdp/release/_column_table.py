@@ -1,4 +1,4 @@
-"""Tables of the columns of a release: means and shares by class, and effects on scores."""
+"""The descriptive table of a release: means and shares of each column by class."""
 
 from dataclasses import dataclass
 
@@ -7,16 +7,8 @@ import pandas as pd
 from scipy.stats import norm
 
 from skdp.release._basis import regression
-from skdp.release._columns import column_names, encoded_rows
 from skdp.release._unclipped import clipping_by_class, numeric_functions
-from skdp.tabular import (
-    CategoryColumn,
-    NumericColumn,
-    Schema,
-    bounded_columns,
-    explain_prediction,
-)
-from skdp.utils._frames import one_row
+from skdp.tabular import CategoryColumn, NumericColumn
 from skdp.utils._linalg import NEGLIGIBLE
 
 # Name of missing values where the schema does not use it.
@@ -27,8 +19,6 @@ _LEAST_VARIANCE = 1e-6
 # and of a class beyond that (measured on seven tables: 20% and 10%).
 _MODEL_ERROR = 0.04
 _CLASS_ERROR = 0.01
-# Number of places between its bounds at which a numeric column is evaluated.
-_N_PLACES = 33
 
 
 @dataclass(frozen=True)
@@ -389,64 +379,3 @@ def _units(column):
     else:  # of x + 1% of the upper bound, which is what the scale is the logarithm of
         ratio, names = 101.0, ("shifted geometric mean", "shifted geometric deviation")
     return decode, lambda d: float(ratio ** min(float(d), 0.5)), names
-
-
-def column_effects(release, positive=None):
-    """Return the contribution of each value to the log-odds, see ``Release.effects``."""
-    prediction = release.model.prediction
-    sign = prediction.contrast(release, positive)
-    lines: list = []
-    for name, start, labels, blocks in _values(release):
-        rows = np.zeros((len(blocks), release.n_features))
-        rows[:, start : start + blocks.shape[1]] = blocks
-        effect = prediction.terms(release, rows) @ sign
-        lines += zip([name] * len(labels), labels, effect - effect.mean(), strict=True)
-    return pd.DataFrame(lines, columns=["column", "value", "effect"])
-
-
-def explained_row(release, x):
-    """Return the explanation of the prediction of one row, see ``Release.explain``."""
-    row = encoded_rows(release, one_row(x))[0].astype(np.float64)
-    schema, low, width = release.encoder, np.zeros(1), np.ones(1)
-    if schema is None:
-        bounds = np.array([[0.0], [1.0]]) if release.bounds is None else release.bounds
-        columns = bounded_columns(column_names(release), bounds, row)
-        schema = Schema(columns)
-        low = np.array([column.low for column in columns])
-        width = np.array([column.high for column in columns]) - low
-    row = (row - low) / width
-
-    def unscaled(rows):
-        return low + rows * width
-
-    predict, facts = release.model.prediction.explanation(release, unscaled(row))
-    return explain_prediction(lambda rows: predict(unscaled(rows)), row, schema=schema, **facts)
-
-
-def _values(release):
-    """Yield name, first encoded column, values and their encoded blocks, of each column."""
-    places = np.linspace(0, 1, _N_PLACES)
-    if release.encoder is None:
-        names = range(release.n_features)
-        if release.feature_names is not None:
-            names = release.feature_names.tolist()
-        low, high = np.broadcast_arrays(*release.bounds)
-        for j, name in enumerate(names):
-            values = low[j] + places * (high[j] - low[j])
-            yield name, j, values.tolist(), values[:, np.newaxis]
-        return
-    schema = release.encoder
-    for column, block in zip(schema.columns, schema.encoded_slices, strict=True):
-        if isinstance(column, NumericColumn):
-            blocks = np.zeros((_N_PLACES, block.stop - block.start))
-            blocks[:, 0] = places
-            # In steps there are fewer values than places.
-            values = np.unique(column.decode(blocks)).tolist()
-            blocks = np.asarray(column.encode(pd.Series(values, dtype=object)))
-        else:
-            values = list(column.categories)
-            blocks = column.encode(pd.Series(values, dtype=object))
-        if column.missing:
-            values.append(None)
-            blocks = np.vstack([blocks, column.encode(pd.Series([None], dtype=object))])
-        yield column.name, block.start, values, np.asarray(blocks, dtype=np.float64)

@@ -6,7 +6,7 @@ these methods; no other file depends on the kind of the outcome.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -158,8 +158,8 @@ class Model(Part):
         """Return the parts of this model, and the estimates made from them, by name."""
         names = ("statistics", "moments", "linear", "regression")
         estimated = {name: getattr(self, name) for name in names}
-        contents = estimated | {inner.name: getattr(self, inner.name) for inner in fields(self)}
-        return {name: content for name, content in contents.items() if content is not None}
+        estimated = {name: part for name, part in estimated.items() if part is not None}
+        return estimated | self.present()
 
     @property
     def calibrated(self) -> bool:

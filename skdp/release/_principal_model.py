@@ -64,10 +64,11 @@ class PrincipalModel(Model):
 
     def check(self, name: str, release: Any) -> None:
         """Raise ValueError unless each part has the other parts that it needs."""
-        needs = self.subspace is None or self.moments is not None
-        require(needs, "subspace", "needs moments, but there are none")
-        needs = self.mixtures is None or self.subspace is not None
-        require(needs, "mixtures", "need a subspace, but there is none")
+        present = self.present().keys()
+        needs = {"subspace": "moments", "mixtures": "subspace", "code_classifier": "subspace"}
+        for key, needed in needs.items():
+            complete = key not in present or needed in present
+            require(complete, key, f"needs {needed}, but there is none")
         plain = self.linear is None or self.linear.basis is None
         require(plain, "linear.basis", "must be left out: scores are of the columns themselves")
 
@@ -135,11 +136,10 @@ class PrincipalModel(Model):
 
     def contents(self) -> list[str]:
         """Return what this consists of, a line for each part."""
-        lines = []
-        if self.moments is not None:
-            lines.append("counts, means and covariances of the classes")
-        lines += [part.contents() for part in (self.subspace, self.mixtures) if part is not None]
-        return lines if self.linear is None else [*lines, "linear scores of the classes"]
+        present = self.present()
+        lines = ["counts, means and covariances of the classes"] * ("moments" in present)
+        lines += [present[key].contents() for key in ("subspace", "mixtures") if key in present]
+        return lines + ["linear scores of the classes"] * ("linear" in present)
 
 
 def limited_scores(scores: np.ndarray, class_counts: np.ndarray) -> np.ndarray:
@@ -210,8 +210,7 @@ class RowsModel(PrincipalModel):
     @property
     def classifiers(self) -> dict[str, WideCDMMAClassifier]:
         """The available classifiers, by the names of their fields."""
-        both = {key: getattr(self, key) for key in _CLASSIFIERS}
-        return {key: classifier for key, classifier in both.items() if classifier is not None}
+        return {key: made for key, made in self.present().items() if key in _CLASSIFIERS}
 
     @property
     def classifier(self) -> WideCDMMAClassifier | None:
@@ -237,11 +236,10 @@ class RowsModel(PrincipalModel):
         super().check(name, release)
         some = self.moments is not None or self.row_classifier is not None
         require(some, "release", "has neither statistics, moments nor a classifier")
-        codes = self.code_classifier is None or self.subspace is not None
-        require(codes, "classifier", "needs a subspace, but there is none")
-        n_codes = 0 if self.subspace is None else len(self.subspace.variances)
-        _check_classifier(self.code_classifier, "classifier", release, n_codes)
-        _check_classifier(self.row_classifier, "row_classifier", release, release.n_features)
+        for key, classifier in self.classifiers.items():
+            coded = key == "code_classifier"
+            n_inputs = len(self.subspace.variances) if coded else release.n_features
+            _check_classifier(classifier, key, release, n_inputs)
 
     def freeze(self, copy: bool) -> Self:
         """Return this as if read from its file, with read-only arrays."""
@@ -316,11 +314,10 @@ class RowsModel(PrincipalModel):
 
 
 def _check_classifier(classifier, name, release, n_inputs):
-    """Raise ValueError unless this is a fitted classifier of as many features, or None."""
-    if classifier is not None:
-        fitted = isinstance(classifier, WideCDMMAClassifier) and hasattr(classifier, "classes_")
-        require(fitted, name, "must be a fitted WideCDMMAClassifier")
-        same = np.array_equal(classifier.classes_, release.outcome.groups)
-        require(same, name, "must have the same classes")
-        reads = classifier.n_features_in_ == n_inputs
-        require(reads, name, f"must read {n_inputs} features")
+    """Raise ValueError unless this is a fitted classifier of as many features."""
+    fitted = isinstance(classifier, WideCDMMAClassifier) and hasattr(classifier, "classes_")
+    require(fitted, name, "must be a fitted WideCDMMAClassifier")
+    same = np.array_equal(classifier.classes_, release.outcome.groups)
+    require(same, name, "must have the same classes")
+    reads = classifier.n_features_in_ == n_inputs
+    require(reads, name, f"must read {n_inputs} features")
