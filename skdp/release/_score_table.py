@@ -34,6 +34,11 @@ MOST_CELLS = 320
 PARTS = 6
 # Prior standard deviation of u, and the candidates for that of v.
 _OF_BINS, _OF_CELLS = 0.25, (0.1, 0.3, 0.6)
+# Error of the density's shares of bins, in shares of equal bins: where noise is smaller, the
+# measured shares count. Scores of few categories have few values. Without it, mean costs of three
+# categories (24,000 rows, ε = 100) are up to 5 times too high or all equal; on 41 cells of other
+# tables log loss and R² are equal within .001.
+_OF_SHARES = 0.05
 # Prior standard deviations of the score's location and log scale in expected units, its skewness
 # and its tails.
 _SCORES, _SCORE_SDS = (0.0, 0.15, 0.0, 0.0), (1.5, 0.3, 0.4, 0.25)
@@ -198,6 +203,11 @@ class OutcomeModel:
         self.total_variances = np.broadcast_to(np.square(total_sd), self.totals.shape)
         self.center = self.bins.low + (0 if self.folded else self.bins.n * self.bins.width / 2)
         n = max(float(self.totals.sum()), 30.0)
+        rows = np.maximum(table.counts.sum(axis=0), TINY)
+        self.shares = rows / rows.sum()
+        error = (_OF_SHARES * n / self.bins.n) ** 2
+        noise = len(table.counts) * float(table.deviation[0]) ** 2
+        self.reliability = error / (error + noise + _LEAST_VARIANCE)
         self.mean = np.array([np.log(n), *_SCORES, 0.0, *self.others[0]])
         self.sd = np.array([0.7, *_SCORE_SDS, self.widest, *self.others[1]])
 
@@ -229,7 +239,11 @@ class OutcomeModel:
         if self.folded:
             below = 2 * below - 1
         below[:, 0], below[:, -1] = 0, 1
-        return np.exp(t[:, :1]) * np.maximum(np.diff(below), 1e-12)
+        shares = np.maximum(np.diff(below), 1e-12)
+        within = shares.reshape(len(t), self.bins.n, PARTS)
+        measured = within * (self.shares / within.sum(axis=2))[..., np.newaxis]
+        shares += self.reliability * (measured.reshape(shares.shape) - shares)
+        return np.exp(t[:, :1]) * shares
 
     def spread(self, t):
         """Return the standard deviation of scores, (n,), in units of the publicly expected one."""

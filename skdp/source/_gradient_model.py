@@ -104,16 +104,13 @@ class GradientModel(StatisticsModel):
 
     _linear = LinearModel()
 
-    def grid(self, columns, radius):
-        sums = self._linear.grid(columns, radius)
-        # The radius parameter applies to sums only.
-        longer = 1.0 if radius is None else radius / self._linear.grid(columns, None).radius
+    def grid(self, columns):
         grids = []
         for last in _ORDERS if is_narrow(columns) else [1]:
             basis = columns.basis(range(2, last + 1))
-            expected = float(_RADIUS * np.sqrt(basis.variances.sum()))
-            grids.append(GradientGrid(basis, np.zeros(len(basis.column)), expected * longer))
-        return DescentGrid(**_fields(sums), descents=tuple(grids))
+            radius = float(_RADIUS * np.sqrt(basis.variances.sum()))
+            grids.append(GradientGrid(basis, np.zeros(len(basis.column)), radius))
+        return DescentGrid(**_fields(self._linear.grid(columns)), descents=tuple(grids))
 
     def shares(self, outcome, grid):
         sums = self._linear.shares(outcome, grid).items()

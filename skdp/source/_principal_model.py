@@ -55,13 +55,7 @@ class PrincipalDirectionsModel(StatisticsModel):
     # Of the budget, public, of each query.
     fractions: dict
 
-    def grid(self, columns, radius):
-        if radius is not None:
-            raise ValueError(
-                f"The 'radius' parameter of DPStatisticsSource is {radius!r}, but only "
-                "model='linear' takes one: the others find theirs by a noisy query. Leave it "
-                "out."
-            )
+    def grid(self, columns):
         return widest_grid(columns.basis(()))
 
     def shares(self, outcome, grid):

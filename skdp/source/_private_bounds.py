@@ -207,16 +207,18 @@ def quantile_bounds(
     >>> bounds.schema.columns[0].noisy
     True
     """
-    X = _frame(X)
-    numeric, categories = _names(X, "numeric", numeric), _names(X, "categories", categories)
+    X = as_frame(X)
+    if not isinstance(X, pd.DataFrame):
+        raise _wrong("X", f"must be a DataFrame, got one of type {type(X).__name__}.")
     public = None if schema is None else as_schema(schema)
-    _check(numeric, categories, public, quantiles)
+    numeric = _columns_of(X, "numeric", numeric, public)
+    categories = _columns_of(X, "categories", categories, public)
     check_budget("quantile_bounds", epsilon, delta)
     before = () if public is None else public.columns
     outcome = ClassOutcome() if public is None else public.outcome
     if classes is not None:
         outcome = ClassOutcome(tuple(classes))
-    _check_names((*numeric, *categories), outcome)
+    _check((*numeric, *categories), quantiles, outcome)
     persons = read_persons(groups, len(X), "quantile_bounds")
     weights = row_weights(persons, len(X))
     with sealed("quantile_bounds"):
@@ -271,64 +273,45 @@ def _warn_of_hidden(bounds):
         )
 
 
-def _frame(X):
-    """Return a table as a DataFrame, or raise ValueError."""
-    X = as_frame(X)
-    if not isinstance(X, pd.DataFrame):
-        raise ValueError(
-            "The 'X' parameter of quantile_bounds must be a DataFrame, got one of type "
-            f"{type(X).__name__}."
-        )
-    return X
+def _wrong(parameter, problem):
+    """Return the error of a parameter."""
+    return ValueError(f"The {parameter!r} parameter of quantile_bounds {problem}")
 
 
-def _names(X, argument, names):
-    """Return names of columns of a table as a tuple."""
+def _columns_of(X, argument, names, public):
+    """Return names of columns of a table as a tuple; raise ValueError if they are wrong."""
     if isinstance(names, str | Mapping):
-        raise ValueError(
-            f"The {argument!r} parameter of quantile_bounds must be a list of columns, got "
-            f"{names!r:.100}."
-        )
+        raise _wrong(argument, f"must be a list of columns, got {names!r:.100}.")
     names = tuple(names)
     unknown = [name for name in names if list(X.columns).count(name) != 1]
     if unknown:
-        raise ValueError(
-            f"The {argument!r} parameter of quantile_bounds names {unknown!r:.500}, which the "
-            "table does not have exactly once."
+        raise _wrong(
+            argument, f"names {unknown!r:.500}, which the table does not have exactly once."
         )
     refuse_other_types(X[list(names)])
+    stated = [name for name in names if public is not None and composed(name) in public.names]
+    if stated:
+        raise _wrong(
+            argument,
+            f"names {stated!r:.500}, which are in the public 'schema' already: this costs "
+            "nothing. Leave them out.",
+        )
     return names
 
 
-def _check(numeric, categories, public, quantiles):
+def _check(names, quantiles, outcome):
     """Raise ValueError for parameters that are wrong."""
-    both = (*numeric, *categories)
-    if not both:
-        raise ValueError(
-            "The 'numeric' and 'categories' parameters of quantile_bounds name no column."
+    if not names:
+        raise _wrong("numeric", "names no column, nor does 'categories'.")
+    if len(set(map(composed, names))) < len(names):
+        raise _wrong("numeric", "or 'categories' names a column twice.")
+    if not (np.shape(quantiles) == (2,) and 0 <= quantiles[0] < quantiles[1] <= 1):
+        raise _wrong(
+            "quantiles",
+            f"must be two shares, the smaller first, got {quantiles!r:.100}. (0.01, 0.99) clips "
+            "about 2 % of the values.",
         )
-    if len(set(map(composed, both))) < len(both):
-        raise ValueError(
-            "The 'numeric' and 'categories' parameters of quantile_bounds name a column twice."
-        )
-    described = () if public is None else public.names
-    stated = [name for name in both if composed(name) in described]
-    if stated:
-        raise ValueError(
-            f"The columns {stated!r:.500} are in the public 'schema' of quantile_bounds already, "
-            "which costs nothing. Leave them out of 'numeric' and 'categories'."
-        )
-    ordered = np.shape(quantiles) == (2,) and 0 <= quantiles[0] < quantiles[1] <= 1
-    if not ordered:
-        raise ValueError(
-            "The 'quantiles' parameter of quantile_bounds must be two shares, the smaller first, "
-            f"got {quantiles!r:.100}. (0.01, 0.99) clips about 2 % of the values."
-        )
-
-
-def _check_names(names, outcome):
-    """Raise ValueError for names or classes that are invalid in any schema."""
-    for name in names:
+    for name in names:  # which are invalid in any schema
         Schema((NumericColumn(name, 0.0, 1.0),), outcome)
 
 
@@ -336,16 +319,18 @@ def _check_values(values, counted):
     """Raise ValueError for a column without a number, or with too many categories."""
     for name, column in values.items():
         if len(column) and np.isnan(column).all():
-            raise ValueError(
-                f"The 'numeric' parameter of quantile_bounds names {name!r:.100}, a column "
-                "without any number. Name it in 'categories', or correct its spelling of numbers."
+            raise _wrong(
+                "numeric",
+                f"names {name!r:.100}, a column without any number. Name it in 'categories', or "
+                "correct its spelling of numbers.",
             )
     for name, (categories, _) in counted.items():
         if len(categories) > _MOST_CATEGORIES:
-            raise ValueError(
-                f"The 'categories' parameter of quantile_bounds names {name!r:.100}, a column of "
-                f"more than {_MOST_CATEGORIES:,} different values. Leave it out if these are "
-                "names or IDs, or name it in 'numeric' if they are numbers."
+            raise _wrong(
+                "categories",
+                f"names {name!r:.100}, a column of more than {_MOST_CATEGORIES:,} different "
+                "values. Leave it out if these are names or IDs, or name it in 'numeric' if they "
+                "are numbers.",
             )
 
 

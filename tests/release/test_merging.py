@@ -14,6 +14,7 @@ from sklearn.metrics import log_loss
 from skdp import DPStatisticsSource, Release
 from skdp.privacy.audit import audit_release
 from skdp.release import merged_guarantee
+from skdp.source._linear_model import LinearModel
 from skdp.utils._storage import load_arrays, save_arrays
 
 pytestmark = [
@@ -30,8 +31,6 @@ SCHEMA = {
     },
     "classes": ["home", "ill"],
 }
-# No row is clipped, so that sums of some columns are those of fits to these.
-LARGE = 50.0
 
 
 def people(rng, n, ill=0.4, shift=0.0):
@@ -138,13 +137,14 @@ def test_intercepts_spread_as_sites_do(rng):
     assert release_of(*people(rng, 500)).linear.intercept_sd is None
 
 
-def test_restricted_sums_are_those_of_a_fit_to_the_columns(rng):
+def test_restricted_sums_are_those_of_a_fit_to_the_columns(rng, monkeypatch):
+    monkeypatch.setattr(LinearModel, "_RADIUS", 20.0)  # so that no row is clipped
     table, y = people(rng, 2000)
     names = ["ward", "age"]
     fewer = {**SCHEMA, "columns": {name: SCHEMA["columns"][name] for name in names}}
-    restricted = release_of(table, y, np.inf, radius=LARGE).restrict(names)
-    fitted = release_of(table[names], y, np.inf, schema=fewer, radius=LARGE)
-    steps = LARGE / 2**16
+    restricted = release_of(table, y, np.inf).restrict(names)
+    fitted = release_of(table[names], y, np.inf, schema=fewer)
+    steps = sums_of(restricted).radius / 2**16
     for name in ("counts", "total", "contrast", "frequencies", "second"):
         own, other = (getattr(sums_of(release), name) for release in (restricted, fitted))
         assert_allclose(own, other, atol=2 * len(table) * steps)

@@ -58,12 +58,12 @@ def plan_of(kind, by_group=False):
     model = GradientModel()
     classes = ClassOutcome(range(4 if kind == "four classes" else 2))
     outcome = {"number": NUMBER, "time": EVENT}.get(kind, classes)
-    grid = replace(model.grid(columns, None), exits=outcome.exits)
+    grid = replace(model.grid(columns), exits=outcome.exits)
     return SummationPlan(columns, outcome, grid, by_group, model)
 
 
 def rows_of(plan, X, y, groups=None):
-    return plan.label(X, read_outcome(y, X, plan.outcome), groups, y)
+    return plan.label(X, read_outcome(y, X, plan.outcome), groups)
 
 
 class Exact:
