@@ -58,7 +58,7 @@ class PrincipalModel(Model):
 
     moments: Moments = part(Moments)
     linear: LinearScores | None = part(LinearScores, optional=True)
-    subspace: Subspace | None = part(Subspace, optional=True)
+    subspace: Any = part(Subspace, optional=True)
     mixtures: Mixtures | None = part(Mixtures, optional=True)
     confidence: np.ndarray | None = array("1", least=0, below=1.001, optional=True)
 

@@ -197,7 +197,7 @@ class NoisyStatistics(Part):
             added["of_all_columns"] = np.array([by_part[:, 0].sum(), shares[1]])
         return cls(**added)
 
-    def select(self, places: np.ndarray, **of_all_columns: np.ndarray) -> Self:
+    def select(self, places: np.ndarray, **of_all_columns: Any) -> Self:
         """Return the sums of the basis functions with these indices, perhaps of fewer columns."""
         return replace(
             self,

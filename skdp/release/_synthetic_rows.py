@@ -252,7 +252,7 @@ def _believed(means, sums, basis):
 
 def _columns(schema, means, distributions, covariance):
     """Yield the columns of a table, or of an array."""
-    blocks = [([j], [], False) for j in range(len(means))]
+    blocks: list[tuple[list, list, bool]] = [([j], [], False) for j in range(len(means))]
     if schema is not None:
         blocks = [
             (list(range(block.start, block.stop)), [], True)
