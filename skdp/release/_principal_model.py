@@ -213,7 +213,7 @@ class RowsModel(PrincipalModel):
         return {key: made for key, made in self.present().items() if key in _CLASSIFIERS}
 
     @property
-    def classifier(self) -> WideCDMMAClassifier | None:
+    def classifier(self) -> Any:
         """Classifier of the codes if the model has a subspace, otherwise of the noisy rows."""
         return self.row_classifier if self.subspace is None else self.code_classifier
 
@@ -221,6 +221,11 @@ class RowsModel(PrincipalModel):
     def calibrated(self) -> bool:
         """bool: whether scores are log-posteriors; errors of reconstruction are none."""
         return self.linear is not None
+
+    @property
+    def _reconstructs(self):
+        """Whether rows are scored by how well a classifier reconstructs them."""
+        return self.classifier is not None and not self.calibrated
 
     @property
     def structure(self) -> Mixtures | None:
@@ -252,13 +257,13 @@ class RowsModel(PrincipalModel):
 
     def score(self, rows: np.ndarray) -> np.ndarray:
         """Return log-posteriors, or minus the squared errors of the classifier."""
-        if self.linear is None and self.classifier is not None:
+        if self._reconstructs:
             return -self.classifier.reconstruction_errors(self.encode(rows))
         return super().score(rows)
 
     def probabilities(self, rows: np.ndarray) -> np.ndarray:
         """Return the probability of each class for each row."""
-        if self.linear is None and self.classifier is not None:
+        if self._reconstructs:
             return self.classifier.predict_proba(self.encode(rows))
         return super().probabilities(rows)
 

@@ -121,13 +121,13 @@ def warn_of_doubt(release, advice=""):
     if not advice and large_delta(release):
         warn(large_delta(release), PrivacyLeakWarning)
     doubt = release.model.doubt()
-    if doubt is not None:
+    if doubt:
         warn(f"{doubt} {advice or release.model.prediction.advice}")
 
 
 def trade_off(guarantee, noun=None):
     """Return the success of an attacker who knows everything else, in a few sentences."""
-    noun = f"the {guarantee.noun}" if noun is None else noun
+    noun = noun or f"the {guarantee.noun}"
     if guarantee.relation == "add/remove":
         which, rare = f"whether {noun} is in the data", f"{noun} is in the data"
     else:
