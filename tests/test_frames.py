@@ -265,7 +265,7 @@ def transfer():
 def add(t):
     accumulator = source().accumulator()
     accumulator.add(t.mixed, t.y)
-    return accumulator.unprotected_sums().sums
+    return accumulator._exact()
 
 
 AUTOENCODER = "transform reconstruct reconstruction_error"

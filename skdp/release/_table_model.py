@@ -139,7 +139,8 @@ class TableModel(Model):
         descents = [model.descent for model in models]
         if any(descent is None for descent in descents):
             return cls(statistics)
-        return cls(statistics, Descent.mean([model._calibrated for model in models]))
+        calibrated = [model._calibrated for model in models]
+        return cls(statistics, Descent.mean(calibrated, statistics))
 
     def contents(self) -> list[str]:
         """Return what this consists of, a line for each part."""

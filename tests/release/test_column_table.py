@@ -1,6 +1,7 @@
 """Means and shares of the columns of a release: exact limits, intervals, and what they cover."""
 
 import warnings
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from scipy.stats import norm
 from skdp import DPSource, DPStatisticsSource, Schema
 from skdp.release._column_table import _Group
 from skdp.release._unclipped import maximum_entropy
+from skdp.source._linear_model import LinearModel
 
 SCHEMA = Schema.from_mapping(
     {
@@ -90,8 +92,8 @@ def rows():
 
 @pytest.fixture(scope="module")
 def unclipped(rows):
-    with warnings.catch_warnings(action="ignore"):
-        return source(np.inf, radius=20.0).fit(*rows).release_
+    with warnings.catch_warnings(action="ignore"), patch.object(LinearModel, "_RADIUS", 20.0):
+        return source(np.inf).fit(*rows).release_
 
 
 @pytest.fixture(scope="module")
@@ -113,15 +115,12 @@ class TestWithoutNoise:
             else:
                 assert said[key].value == pytest.approx(value, rel=2e-3, abs=2e-3), key
 
-    def test_people_count_once(self, rows):
+    def test_people_count_once(self, rows, monkeypatch):
+        monkeypatch.setattr(LinearModel, "_RADIUS", 20.0)
         frame, labels = rows
         people = np.repeat(np.arange(500), np.arange(500) % 3 + 1)
         frame, labels = frame[: len(people)], labels[: len(people)]
-        release = (
-            source(np.inf, radius=20.0, privacy_unit="group")
-            .fit(frame, labels, groups=people)
-            .release_
-        )
+        release = source(np.inf, privacy_unit="group").fit(frame, labels, groups=people).release_
         weights = 1 / np.bincount(people)[people]
         said = keyed(release.describe_columns())
         expected = np.average(frame["age"], weights=weights)

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from skdp import DPStatisticsSource, TabularEncoder
-from skdp.source._dask_rows import announced_columns, is_dask
+from skdp.source._chunked_rows import announced_columns
+from skdp.source._door import is_dask
 from skdp.source._private_rows import announced_plan
 
 dask = pytest.importorskip("dask", reason="needs the extra dask")
@@ -177,4 +178,4 @@ def test_errors_in_chunks_print_no_value_and_add_nothing(rows):
     with pytest.raises(ValueError, match="infinity") as error:
         accumulator.add_dask(da.from_array(X, chunks=(50, 4)), da.from_array(y, chunks=50))
     assert str(X[77, 0])[:6] not in str(error.value)
-    assert not accumulator.unprotected_sums().sums.counts.any()
+    assert not accumulator._exact().counts.any()
