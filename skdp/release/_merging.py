@@ -6,6 +6,7 @@ from functools import reduce
 import numpy as np
 
 from skdp.privacy import Mechanism, below_sum
+from skdp.release._columns import UnboundedColumn, public_columns
 from skdp.tabular import Schema
 from skdp.utils._warnings import warn
 
@@ -181,15 +182,13 @@ def _column_differences(first, release):
 
 
 def _bounds(release):
-    """Return the public bounds of each feature, as a text, by its name or number."""
-    names = range(release.n_features)
-    if release.feature_names is not None:
-        names = release.feature_names.tolist()
-    bounds = release.bounds
-    texts = ["no bounds"] * release.n_features
-    if bounds is not None:
-        texts = [f"{low:.12g} to {high:.12g}" for low, high in bounds.T]
-    return dict(zip(names, texts, strict=True))
+    """Return the public bounds of each feature, as a text, by its name."""
+    return {
+        column.name: "no bounds"
+        if isinstance(column, UnboundedColumn)
+        else f"{column.low:.12g} to {column.high:.12g}"
+        for column, _ in public_columns(release)
+    }
 
 
 def merged_guarantee(guarantees, disjoint):

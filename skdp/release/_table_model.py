@@ -134,7 +134,8 @@ class TableModel(Model):
         statistics = Statistics.merge([model.statistics for model in models])
         if not all(model.is_learned for model in models):
             return cls(statistics)
-        return cls(statistics, Descent.mean([model._calibrated for model in models]))
+        calibrated = [model._calibrated for model in models]
+        return cls(statistics, Descent.mean(calibrated, statistics))
 
     def contents(self) -> list[str]:
         """Return what this consists of, a line for each part."""

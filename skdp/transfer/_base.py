@@ -24,6 +24,10 @@ class TransferEstimator(BaseEstimator):
     """Base class of a target's estimators, which learn from releases of one kind of outcome."""
 
     _kind: str
+    _parameter_constraints: dict = {
+        "source": "no_validation",  # checked by as_releases, whose errors name the remedy
+        "disjoint": ["boolean"],
+    }
 
     model_: Any
     guarantee_: PrivacyGuarantee | tuple[PrivacyGuarantee, ...] | None

@@ -15,16 +15,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.tabular import canonical, explain_prediction, spelled_as
 from skdp.transfer._base import TransferEstimator
-from skdp.transfer._noise_aware import NOISE_AWARE
-from skdp.transfer._priors_and_costs import (
+from skdp.transfer._classes import (
     balanced_weights,
     check_class_prior,
     check_class_weight,
+    encode_labels,
+    match_classes,
     predicted_labels,
     with_prior,
 )
+from skdp.transfer._noise_aware import NOISE_AWARE
 from skdp.transfer._self_training import SelfTrainingSchedule
-from skdp.transfer._target_classes import encode_labels, match_classes
 from skdp.transfer._task import Task
 from skdp.transfer.papers import ALIGNMENT, MULTITASK
 from skdp.utils._labels import scorable_labels
@@ -300,7 +301,7 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
     """
 
     _parameter_constraints: dict = {
-        "source": "no_validation",  # checked by as_release, whose errors name the remedy
+        "source": "no_validation",  # checked by as_releases, whose errors name the remedy
         "disjoint": ["boolean"],
         "strategy": [StrOptions(set(_STRATEGIES))],
         "self_training": [SelfTrainingSchedule, None],
@@ -479,7 +480,7 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         >>> model.source_scores([[0.1, 0.5], [0.9, 0.5]]).argmax(axis=1)
         array([0, 1])
         """
-        X = self._rows(X)
+        X = self._rows(X)  # this first checks whether the estimator is fitted
         return self.model_.source_scores(X)
 
     def target_scores(self, X: ArrayLike) -> np.ndarray:
@@ -510,7 +511,7 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         >>> model.target_scores([[0.1, 0.5], [0.9, 0.5]]).round(6).tolist()
         [[0.0, 0.0], [0.0, 0.0]]
         """
-        X = self._rows(X)
+        X = self._rows(X)  # this first checks whether the estimator is fitted
         return self.model_.target_scores(X)
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
@@ -574,7 +575,8 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         array([0, 1])
         """
         X = self._rows(X)
-        return self.classes_[self.model_.weighted_scores(X, self.class_weight_).argmax(axis=1)]
+        scores = self.model_.weighted_scores(X, self.class_weight_)
+        return self.classes_[scores.argmax(axis=1)]
 
     @available_if(_was_fitted_for_probabilities)
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
@@ -604,7 +606,7 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         >>> model.predict_proba([[0.1, 0.5], [0.9, 0.5]]).round(2).tolist()
         [[1.0, 0.0], [0.0, 1.0]]
         """
-        X = self._rows(X)
+        X = self._rows(X)  # this first checks whether the estimator is fitted
         return self.model_.probabilities(X)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

@@ -76,9 +76,7 @@ class Matching:
         if self.names and set(self.names) <= set(columns):
             X = X[list(self.names)]
         if not self.is_raw:
-            if columns and not reset and self._fits_table(estimator, columns):
-                X = self.releases[0].encode(X)
-            return _numbers(estimator, X, reset)
+            return _numbers(estimator, X if reset else self._encoded(estimator, X), reset)
         if not columns:
             raise ValueError(
                 f"X is an array, but {type(estimator).__name__} was fitted to a table. Pass a "
@@ -92,14 +90,14 @@ class Matching:
         others = self.extra_encoder.transform(X[self.names[len(of_sources) :]])
         return np.hstack([rows, np.asarray(others, dtype=rows.dtype)])
 
-    def _fits_table(self, estimator, columns):
-        """Return whether X is the table of rows that were encoded when they were fitted."""
-        return any(
-            release.encoder
-            and release.n_features == estimator.n_features_in_
-            and set(release.encoder.names) <= set(columns)
-            for release in self.releases[:1]
-        )
+    def _encoded(self, estimator, X):
+        """Return rows, encoded if they are a table of which encoded rows were fitted."""
+        columns = set(getattr(X, "columns", ()))
+        for release in self.releases[:1]:
+            fits = release.encoder and release.n_features == estimator.n_features_in_
+            if fits and set(release.encoder.names) <= columns:
+                return release.encode(X)
+        return X
 
 
 def _numbers(estimator, X, reset):
@@ -257,7 +255,11 @@ def check_columns(matching, rows, target_names, labels):
         if matching.embeds(release, shared.shape[1]):
             _check_alignment(release, shared.shape[1], labeled)
             if names:
-                _warn_of_embedding(names, target_names)
+                warn(
+                    f"The columns {target_names!r:.300} of X are embedded as other features than "
+                    f"the source's, {names!r:.300}. If they mean the same, give them the same "
+                    "names."
+                )
             continue
         if names and not matching.names and target_names != names:
             raise ValueError(
@@ -276,15 +278,11 @@ def check_columns(matching, rows, target_names, labels):
 
 def _check_alignment(release, n_columns, labeled):
     if not release.alignment:
-        names = getattr(release.encoder, "names", None)
-        remedy = "Use the columns of the source, by their names, or ask for a release of DPSource."
-        if names:
-            remedy = (
-                f"Its columns are {list(names)!r:.300}. Pass a DataFrame of these, not encoded."
-            )
+        names = list(getattr(release.encoder, "names", names_of(release)))
         raise ValueError(
             f"X has {n_columns} columns, and the release {release.n_features}, with no alignment. "
-            + remedy
+            f"Pass a DataFrame with those of the source, by their names {names!r:.300}, or ask "
+            "for a release of DPSource."
         )
     if not labeled:
         raise ValueError(
@@ -292,16 +290,6 @@ def _check_alignment(release, n_columns, labeled):
             f"align them with the {release.n_features} of the release. Label a row of each class, "
             "or use the columns of the source by their names."
         )
-
-
-def _warn_of_embedding(source_names, names):
-    """Warn of a target with other names than the source, which may merely be spelled otherwise."""
-    shares_none = set(names).isdisjoint(source_names)
-    have = "have no name in common with those" if shares_none else "do not have all the names"
-    warn(
-        f"The columns {names!r:.300} of X {have} of the source, {source_names!r:.300}, and are "
-        "embedded as other features. If they mean the same, give them the same names."
-    )
 
 
 def _warn_of_far_columns(release, X, which):

@@ -68,8 +68,6 @@ def density_sources(task, reference):
 
     ``reference`` has the posteriors of all rows by the releases.
     """
-    if task.has_indicators:  # which create clusters of their own
-        return
     for pair in task.pairs:
         if pair.release.moments:
             yield from _class_means(pair, reference)

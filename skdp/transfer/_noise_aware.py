@@ -9,9 +9,9 @@ from scipy.special import log_softmax, softmax
 
 from skdp.release import Mixtures
 from skdp.transfer._class_model import ClassModel, release_sources
+from skdp.transfer._classes import warn_of_frequencies
 from skdp.transfer._density_candidates import density_sources, trained_source
 from skdp.transfer._likelihoods import SoftmaxLikelihood
-from skdp.transfer._priors_and_costs import warn_of_frequencies
 from skdp.transfer._scorers import Scorer, certainty, densities
 from skdp.transfer._self_training import (
     SelfTrainingSchedule,
@@ -46,7 +46,8 @@ def _learn(task, training):
         if task.label_sampling == "auto" and 0 < task.unlabeled.mean() < 1:
             labels = task.labels[~task.unlabeled]
             warn_of_frequencies(labels, reference.mean(axis=0), task.sampling)
-        sources += density_sources(task, reference)
+        if not task.has_indicators:  # which create clusters of their own
+            sources += density_sources(task, reference)
     model = ClassModel(task, sources, terms)
     names = {source.name for source, _ in sources}
     adapted = "adapted mixtures" in names and "adapted class means" not in names

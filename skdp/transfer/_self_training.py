@@ -224,8 +224,9 @@ def _sequence(value):
 def _check_counts(name, values):
     """Raise ValueError unless all of these are of one kind that the parameter takes."""
     count, fraction = COUNT_OR_FRACTION
-    kinds = {"n_components": [count, StrOptions({"auto"})], "n_inducing": [count, fraction]}
-    kinds = kinds.get(name, [count])
+    others: dict[str, list[Any]]
+    others = {"n_components": [StrOptions({"auto"})], "n_inducing": [fraction]}
+    kinds = [count, *others.get(name, [])]
     if not values or not any(all(map(kind.is_satisfied_by, values)) for kind in kinds):
         allowed = "counts, or fractions in (0, 1]," if fraction in kinds else "counts,"
         raise ValueError(
@@ -271,8 +272,8 @@ class Step:
     distributions : ndarray of shape (n_samples, n_classes)
         Class probabilities of each row; 0 or 1 for labeled rows.
 
-    details : dict of str to float
-        Fractions for the history, by name.
+    details : dict
+        Entries of the history, by name.
 
     certainty : float, default=nan
         Fraction of the entropy of the classes that out-of-fold posteriors remove; NaN if scores
@@ -281,16 +282,12 @@ class Step:
     log_posteriors : ndarray of shape (n_samples, n_classes) or None, default=None
         Out-of-fold log-posteriors of all rows, labeled or not; None if scores are not
         log-posteriors.
-
-    n_components : int or None, default=None
-        Size of the codes; None if it is that of the settings.
     """
 
     distributions: np.ndarray
-    details: dict[str, float]
+    details: dict[str, Any]
     certainty: float = np.nan
     log_posteriors: np.ndarray | None = None
-    n_components: int | None = None
 
 
 @dataclass(frozen=True)
@@ -350,27 +347,17 @@ class SelfTraining:
         # In round 0 a model of the labeled rows alone predicts pseudo-labels. When hardly any of
         # these change in a round, the last round comes next.
         n_unlabeled, last = int(np.count_nonzero(labels < 0)), len(self.rounds)
-        history: dict[str, list[Any]] = {}
+        entries: list[dict[str, Any]] = []
         k, start = last, time.perf_counter()
 
         def record(k, settings, changed, step):
-            entry = {
-                "round": k,
-                "n_components": step.n_components or settings.n_components,
-                "n_inducing": settings.n_inducing,
-                "n_layers": settings.n_layers,
-                "changed": changed,
-                "agreement": 1 - changed / max(n_unlabeled, 1),
-                **step.details,
-            }
-            for name, value in entry.items():
-                history.setdefault(name, []).append(value)
+            agreement = 1 - changed / max(n_unlabeled, 1)
+            counts = {"changed": changed, "agreement": agreement}
+            entries.append({"round": k, **vars(settings), **counts, **step.details})
             if self.verbose:
-                fractions = "".join(f"{name} {part:.0%}, " for name, part in step.details.items())
                 print(
                     f"[DPTransferClassifier] round {k} of {last}: {changed} of {n_unlabeled} "
-                    f"pseudo-labels changed, {fractions}"
-                    f"{time.perf_counter() - start:.1f} s elapsed"
+                    f"pseudo-labels changed, {time.perf_counter() - start:.1f} s elapsed"
                 )
 
         if n_unlabeled:
@@ -387,7 +374,8 @@ class SelfTraining:
             changed = int(np.count_nonzero(guesses != labels))
             labels = guesses
             record(k, settings, changed, step)
-            if step.certainty < min_certainty and history["round"][:-1] in ([], [0]):
+            is_first = len(entries) <= 1 + bool(n_unlabeled)
+            if is_first and step.certainty < min_certainty:
                 if self.verbose:
                     print("[DPTransferClassifier] classes overlap: no further round")
                 return None
@@ -395,6 +383,7 @@ class SelfTraining:
                 break
             settled = self.schedule.tol > 0 and changed <= self.schedule.tol * n_unlabeled
             k = last if settled else k + 1
+        history = {name: [entry[name] for entry in entries] for name in entries[0]}
         model = rounds.finish(self.rounds[-1], labels)
         return TransferResult(step.distributions, history, model, step.log_posteriors)
 

@@ -163,11 +163,6 @@ class DPTransferSurvival(TransferEstimator):
     True
     """
 
-    _parameter_constraints: dict = {
-        "source": "no_validation",  # checked by as_releases, whose errors name the remedy
-        "disjoint": ["boolean"],
-    }
-
     _kind = "event"
 
     outcome_: EventOutcome

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from skdp.release import Moments, Release, Subspace, class_medians
+from skdp.transfer._classes import sampling_of
 from skdp.transfer._columns import unseen_columns
-from skdp.transfer._priors_and_costs import sampling_of
 from skdp.utils._linalg import principal_directions
 
 # Number of directions of the target's subspace and of discriminants, as in the source's default

@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, log_softmax, softmax
 
 from skdp.transfer._class_model import ClassModel
-from skdp.transfer._priors_and_costs import (
+from skdp.transfer._classes import (
     log_posteriors_of,
     prior_offsets,
     with_prior,

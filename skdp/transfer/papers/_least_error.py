@@ -105,8 +105,10 @@ class LeastErrorRounds:
         labels = labels.copy()
         labels[self._unlabeled] = scores.argmax(axis=1)
         distributions = np.eye(self._task.n_classes)[labels]
-        size = self._n_components if settings.n_components == "auto" else None
-        return Step(distributions, {"source_share": self._source_share}, n_components=size)
+        details: dict[str, Any] = {"source_share": self._source_share}
+        if settings.n_components == "auto":
+            details["n_components"] = self._n_components
+        return Step(distributions, details)
 
     def finish(self, settings, labels):
         """Return the model of all rows."""
