@@ -8,10 +8,9 @@ from skdp.release._linear_regression import LinearRegression
 from skdp.release._linear_scores import LinearScores
 from skdp.release._mixtures import ClassModel, Mixtures
 from skdp.release._moments import Moments
-from skdp.release._principal_model import PrincipalModel, tempered_scores
+from skdp.release._principal_model import PrincipalModel, RowsModel, tempered_scores
 from skdp.release._release import Release
 from skdp.release._report import ReportPage, report_page
-from skdp.release._rows_model import RowsModel
 from skdp.release._statistics import NoisyStatistics, Statistics
 from skdp.release._subspace import Alignment, Subspace
 from skdp.release._table_model import TableModel

@@ -7,6 +7,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from skdp.release._basis import regression
+from skdp.release._columns import UnboundedColumn, public_columns, public_scales
 from skdp.release._unclipped import clipping_by_class, numeric_functions
 from skdp.tabular import CategoryColumn, NumericColumn
 from skdp.utils._linalg import NEGLIGIBLE
@@ -117,9 +118,9 @@ def describe_columns(release, confidence=0.95):
         half = quantile * np.sqrt(group.count_noise) if has_statistics else np.nan
         ends = np.maximum([group.count, group.count - half, group.count + half], 0.0)
         lines.append((None, "rows", group.label, *ends.tolist()))
-    low, high = _scales(release)
-    ratios = release.model.prediction.hazard_ratios(high - low, confidence)
-    for column, numbers in _columns(release):
+    ratios = release.model.prediction.hazard_ratios(public_scales(release)[1], confidence)
+    for column, block in public_columns(release):
+        numbers = list(range(block.start, block.stop))
         for group in groups:
             for statistic, *interval in _statistics(group, numbers, column, confidence, ratios):
                 lines.append((column.name, statistic, group.label, *interval))
@@ -127,38 +128,6 @@ def describe_columns(release, confidence=0.95):
     # As objects: None would convert labels that are whole numbers to floats.
     frame = pd.DataFrame(lines, columns=pd.Index(names, dtype=object), dtype=object)
     return frame.astype(dict.fromkeys(names[3:], float))
-
-
-@dataclass(frozen=True)
-class _Unbounded:
-    """A column of numbers without known bounds."""
-
-    name: str
-
-
-def _columns(release):
-    """Yield the public description of each column, and the numbers of its encoded columns."""
-    schema = release.encoder
-    if schema is not None:
-        for column, block in zip(schema.columns, schema.encoded_slices, strict=True):
-            yield column, list(range(block.start, block.stop))
-        return
-    names = release.feature_names
-    low, high = _scales(release)
-    for j in range(release.n_features):
-        name = f"x{j}" if names is None else str(names[j])
-        bounded = release.bounds is not None or release.statistics is not None
-        yield NumericColumn(name, low[j], high[j]) if bounded else _Unbounded(name), [j]
-
-
-def _scales(release):
-    """Return low and high of each encoded column: u = (value − low) / (high − low)."""
-    if release.encoder is None and release.statistics is not None:
-        basis = release.statistics.basis
-        return basis.low[basis.linear], basis.high[basis.linear]
-    if release.encoder is None and release.bounds is not None:
-        return release.bounds
-    return np.zeros(release.n_features), np.ones(release.n_features)
 
 
 def _groups_of_sums(release):
@@ -182,9 +151,9 @@ def _groups_of_sums(release):
     unclipped = (clipped - counts[:, np.newaxis] * shifts) / factors[:, np.newaxis]
     systematic_variance = weights @ clipping.systematic_variance
     labels, linear = [*release.outcome.groups, None], basis.linear
-    low, high = _scales(release)
-    units = basis.scale[linear] * (high - low)
-    center = (basis.center[linear] - low) / (high - low)
+    low, width = public_scales(release)
+    units = basis.scale[linear] * width
+    center = (basis.center[linear] - low) / width
     spreads = _spreads(release, clipping, weights, counts, noise, systematic_variance)
     # The pseudo-classes of a number are not groups of rows.
     first = K + 1 - len(labels)
@@ -261,8 +230,7 @@ def _diagonals(moments):
 def _groups_of_moments(release):
     """Return the rows of each class by moments; all rows only where means are equally certain."""
     moments = release.moments
-    low, high = _scales(release)
-    width = high - low
+    low, width = public_scales(release)
     variances = np.maximum(_diagonals(moments) / width**2, NEGLIGIBLE)
     variances = np.broadcast_to(variances, (release.outcome.n_sums, len(width)))
     spread_noise = np.broadcast_to(moments.covariance_noise / width**4, variances.shape)
@@ -301,7 +269,7 @@ def _statistics(group, numbers, column, confidence, ratios):
     For times, this includes the hazard ratios of categories.
     """
     first, everyone = numbers[0], {None: 1.0}
-    missing = numbers[-1] if getattr(column, "missing", False) else None
+    missing = numbers[-1] if column.missing else None
     present = dict(everyone)
     if missing is not None:
         present = _difference(everyone, group.total(missing))
@@ -353,7 +321,7 @@ def _units(column):
 
     No distribution between the bounds has a deviation above 1/2.
     """
-    if isinstance(column, _Unbounded):
+    if isinstance(column, UnboundedColumn):
         return float, float, ("mean", "deviation")
     if isinstance(column, CategoryColumn):
         steps = len(column.categories) - 1

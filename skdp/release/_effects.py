@@ -3,7 +3,12 @@
 import numpy as np
 import pandas as pd
 
-from skdp.release._columns import column_names, encoded_rows
+from skdp.release._columns import (
+    column_names,
+    encoded_rows,
+    public_columns,
+    public_scales,
+)
 from skdp.tabular import (
     NumericColumn,
     Schema,
@@ -32,7 +37,7 @@ def column_effects(release, positive=None):
 def explained_row(release, x):
     """Return the explanation of the prediction of one row, see ``Release.explain``."""
     row = encoded_rows(release, one_row(x))[0].astype(np.float64)
-    schema, low, width = release.encoder, np.zeros(1), np.ones(1)
+    schema, (low, width) = release.encoder, public_scales(release)
     if schema is None:
         bounds = np.array([[0.0], [1.0]]) if release.bounds is None else release.bounds
         columns = bounded_columns(column_names(release), bounds, row)
@@ -50,21 +55,11 @@ def explained_row(release, x):
 
 def _columns(release):
     """Yield name, first encoded column, values and their encoded blocks, of each column."""
-    places = np.linspace(0, 1, _N_PLACES)
-    if release.encoder is None:
-        names = range(release.n_features)
-        if release.feature_names is not None:
-            names = release.feature_names.tolist()
-        low, high = np.broadcast_arrays(*release.bounds)
-        for j, name in enumerate(names):
-            values = low[j] + places * (high[j] - low[j])
-            yield name, j, values.tolist(), values[:, np.newaxis]
-        return
-    schema = release.encoder
-    for column, block in zip(schema.columns, schema.encoded_slices, strict=True):
+    low, width = public_scales(release)
+    for column, block in public_columns(release):
         if isinstance(column, NumericColumn):
             blocks = np.zeros((_N_PLACES, block.stop - block.start))
-            blocks[:, 0] = places
+            blocks[:, 0] = np.linspace(0, 1, _N_PLACES)
             # In steps there are fewer values than places.
             values = np.unique(column.decode(blocks)).tolist()
             blocks = np.asarray(column.encode(pd.Series(values, dtype=object)))
@@ -74,4 +69,5 @@ def _columns(release):
         if column.missing:
             values.append(None)
             blocks = np.vstack([blocks, column.encode(pd.Series([None], dtype=object))])
-        yield column.name, block.start, values, np.asarray(blocks, dtype=np.float64)
+        blocks = low[block] + np.asarray(blocks, dtype=np.float64) * width[block]
+        yield column.name, block.start, values, blocks

@@ -259,20 +259,17 @@ def public_stand_ins(noise, response, X, y, columns):
     """Return arguments for a rehearsal that depend on public values alone."""
     # Two rows of each class, at either end of the bounds, and the noise and the randomized
     # response with randomness of their own.
-    clones = {"noise": clone(noise)}
-    if response is not None:
-        clones["response"] = clone(response)
-    for mechanism in clones.values():
-        if "random_state" in mechanism.get_params(deep=False):
-            mechanism.set_params(random_state=None)
     classes = np.unique(y)
-    if "response" in clones:
+    if response is not None:
         classes = np.unique(classes if response.classes is None else np.asarray(response.classes))
-        clones["response"].set_params(classes=classes)
+        response = clone(response).set_params(classes=classes, random_state=None)
     sensitivity = noise.get_params(deep=False).get("sensitivity")
     low, high = 0.0, DEFAULT_SENSITIVITY if sensitivity is None else float(sensitivity)
     if columns.bounds is not None:
         low, high = columns.bounds
     rows = np.empty((2 * len(classes), X.shape[1]), dtype=X.dtype)
     rows[::2], rows[1::2] = low, high
-    return clones["noise"], clones.get("response"), rows, np.repeat(classes, 2)
+    noise = clone(noise)
+    if "random_state" in noise.get_params(deep=False):
+        noise.set_params(random_state=None)
+    return noise, response, rows, np.repeat(classes, 2)

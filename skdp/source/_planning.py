@@ -361,15 +361,15 @@ def plan_release(
             test = TabularEncoder(schema).fit_transform(frame), labels
             for n in sizes:
                 made = _merged_releases(world, n, [*levels, inf], n_owners, **source)
-                reached = {level: world.judged(release, *test) for level, release in made}
-                for level, release in made[:-1]:
+                *reached, exact = (world.judged(release, *test) for release in made)
+                for level, release, figures in zip(levels, made, reached, strict=False):
                     lines.append(
                         {
                             "effects": name,
                             "n_rows": n,
                             "epsilon": level,
-                            **reached[level],
-                            f"{figure}_without_noise": reached[inf][figure],
+                            **figures,
+                            f"{figure}_without_noise": exact[figure],
                             **_interval_widths(release),
                         }
                     )
@@ -383,39 +383,29 @@ def plan_release(
 
 
 def _merged_releases(world, n_rows, levels, n_owners, **source):
-    """Return each ε with a release of one owner, or with the merged release of several."""
-    owners = [
-        _releases(world.rows(min(n_rows, _MOST_ROWS)), n_rows, levels, **source)
-        for _ in range(n_owners)
-    ]
-    if n_owners == 1:
-        return owners[0]
-    with warnings.catch_warnings(action="ignore"):
-        return [
-            (level, Release.merge([made[k][1] for made in owners], disjoint=True))
-            for k, level in enumerate(levels)
-        ]
+    """Return a release for each ε, of one owner or merged of several."""
+    size = min(n_rows, _MOST_ROWS)
+    with warnings.catch_warnings(action="ignore"):  # warnings are for owners of private rows
+        owners = [_releases(world.rows(size), n_rows, levels, **source) for _ in range(n_owners)]
+        if n_owners == 1:
+            return owners[0]
+        return [Release.merge(list(made), disjoint=True) for made in zip(*owners, strict=True)]
 
 
 def _releases(rows, n_rows, levels, random_state, delta, **settings):
-    """Return each ε with a release of the rows, with noise as for a given number of rows."""
+    """Return a release of the rows for each ε, with noise as for a given number of rows."""
     made, accumulator = [], None
     for level in levels:
-        source = DPStatisticsSource(
-            _level_of(level, delta, n_rows / len(rows[0])),
-            delta,
-            random_state=random_state.randint(2**31),
-            **settings,
-        )
-        with warnings.catch_warnings(action="ignore"):  # warnings are for owners of private rows
-            if settings["model"] == "linear":  # whose sums serve all levels
-                if accumulator is None:
-                    accumulator = source.accumulator()
-                    accumulator.add(*rows)
-                release = source.fit_accumulated(accumulator).release_
-            else:
-                release = source.fit(*rows).release_
-        made.append((level, release))
+        level = _level_of(level, delta, n_rows / len(rows[0]))
+        seed = random_state.randint(2**31)
+        source = DPStatisticsSource(level, delta, random_state=seed, **settings)
+        if settings["model"] != "linear":
+            made.append(source.fit(*rows).release_)
+            continue
+        if accumulator is None:  # whose sums serve all levels
+            accumulator = source.accumulator()
+            accumulator.add(*rows)
+        made.append(source.fit_accumulated(accumulator).release_)
     return made
 
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from math import inf, sqrt
 from typing import Any
 
@@ -250,16 +251,16 @@ def quantile_bounds(
 
 def _schema(before, columns, outcome):
     """Return the schema of public and noisy columns, or None, and names of omitted columns."""
-    # A column is left out if its encoded names clash with another column: the names depend on
-    # noisy results, so an error would come after the charge.
+    # A column is left out if noise hides it, if it is invalid, such as one of a single category,
+    # or if its encoded names clash with another column: all this depends on noisy results, so an
+    # error would come after the charge.
     schema, left_out = (Schema(before, outcome) if before else None), []
     for name, column in columns.items():
         try:
             earlier = () if schema is None else schema.columns
-            schema = schema if column is None else Schema((*earlier, column), outcome)
+            schema = Schema((*earlier, column()), outcome)
         except ValueError:
-            column = None
-        left_out += [name] if column is None else []
+            left_out.append(name)
     return schema, tuple(left_out)
 
 
@@ -441,7 +442,7 @@ class _Noise:
         return self._queries.add(query, counts, self._shares[query].sensitivity) / ROW
 
     def numeric_columns(self, values, weights, quantiles):
-        """Return the numeric columns by name; None where noise hides all."""
+        """Return functions that make the numeric columns, by name; ValueError for hidden ones."""
         if not values:
             return {}
         bins = [coarse_bin(column) for column in values.values()]
@@ -452,16 +453,14 @@ class _Noise:
             _fine_bin(x, occupied) for x, occupied in zip(values.values(), ranges, strict=True)
         ]
         fine = self._answer("fine", _histograms(bins, weights, _N_FINE + 1))[:, 1:]
-        columns: dict = {}
+        columns = {}
         for name, occupied, counts, rough in zip(values, ranges, fine, coarse, strict=True):
-            columns[name] = None
-            if occupied is not None:
-                low, high = _between(counts, occupied, quantiles, self._deviation("fine"))
-                columns[name] = _numeric_column(name, low, high, bool(rough[0] > least))
+            bounds = occupied and _between(counts, occupied, quantiles, self._deviation("fine"))
+            columns[name] = partial(_numeric_column, name, bounds, bool(rough[0] > least))
         return columns
 
     def category_columns(self, counted):
-        """Return the columns of categories by name; None where noise hides all but one."""
+        """Return functions that make the columns of categories, by name."""
         if not counted:
             return {}
         exact = np.zeros((len(counted), _MOST_CATEGORIES + 1), dtype=np.int64)
@@ -472,7 +471,9 @@ class _Noise:
         columns = {}
         for (name, (categories, _)), counts in zip(counted.items(), noisy, strict=True):
             listed = [value for value, n in zip(categories, counts, strict=False) if n > least]
-            columns[name] = _category_column(name, listed, bool(counts[-1] > least))
+            listed = tuple(sorted(listed, key=lambda value: (isinstance(value, str), value)))
+            missing = bool(counts[-1] > least)
+            columns[name] = partial(CategoryColumn, name, listed, missing=missing, noisy=True)
         return columns
 
     def _threshold(self):
@@ -545,19 +546,8 @@ def _quantile(counts, edges, share, deviation, middle):
     return middle - (middle - quantile) * beyond
 
 
-def _numeric_column(name, low, high, missing):
-    """Return a column of numbers between rounded bounds, or None if they are invalid."""
-    try:
-        low, high = rounded_bounds(low, high)
-        return NumericColumn(name, low, high, missing=missing, noisy=True)
-    except ValueError:
-        return None
-
-
-def _category_column(name, listed, missing):
-    """Return a column of sorted categories, or None if they are invalid."""
-    listed = sorted(listed, key=lambda value: (isinstance(value, str), value))
-    try:
-        return CategoryColumn(name, tuple(listed), missing=missing, noisy=True)
-    except ValueError:  # fewer than two, or spellings that a schema refuses
-        return None
+def _numeric_column(name, bounds, missing):
+    """Return a column of numbers between rounded bounds; ValueError if noise hides them."""
+    if bounds is None:
+        raise ValueError("Noise hides all values.")
+    return NumericColumn(name, *rounded_bounds(*bounds), missing=missing, noisy=True)

@@ -55,6 +55,9 @@ class Problem(ABC):
     curvature : float
         Expected second derivative of the loss by the scores.
 
+    largest_square : float
+        Largest mean square of rows along a direction.
+
     n_outcomes : int
         Number of outcomes in the table of scores.
 
@@ -71,6 +74,7 @@ class Problem(ABC):
     base_signal: ClassVar[float] = 80.0
     scale, curvature, n_outcomes, n_fits = 1.0, 1.0, 2, 1.0
     first: np.ndarray | None = None
+    largest_square = 1.0
 
     def __init__(self, counts, start):
         self.n_rows, self.start = float(counts.sum()), start
@@ -226,7 +230,19 @@ class Time(Problem):
 
 def problem_of(statistics, zero=False):
     """Return the problem of the kind of outcome, from noisy sums."""
-    return _PROBLEMS[statistics.kind](statistics, zero)
+    problem = _PROBLEMS[statistics.kind](statistics, zero)
+    problem.largest_square = _largest_square(statistics.sums, problem.n_rows)
+    return problem
+
+
+def _largest_square(sums, n_rows):
+    """Return the largest eigenvalue of the second moments, estimated from noisy ones.
+
+    Noise makes it larger (Benaych-Georges and Nadakuditi, 2011), or hides it below ``noise``.
+    """
+    noisy = np.linalg.eigvalsh(sums.second)[-1] / n_rows
+    noise = float(np.max(sums.second_sd)) * np.sqrt(len(sums.second) / 2) / n_rows
+    return (max(noisy, 2 * noise) + np.sqrt(max(noisy**2 - 4 * noise**2, 0.0))) / 2
 
 
 def _of_classes(statistics):

@@ -153,8 +153,8 @@ class TestCategoriesOfOnePerson:
         passed = []
         for seed in range(12):
             noise = _Noise(1.0, 0.5, 0, 1, np.random.RandomState(seed))
-            [column] = noise.category_columns({"c": (values, counts)}).values()
-            passed.append(len(column.categories) / 1000)
+            [make] = noise.category_columns({"c": (values, counts)}).values()
+            passed.append(len(make().categories) / 1000)
         # δ/2, and neither 10 % more nor 10 % less.
         assert np.mean(passed) == pytest.approx(0.25, abs=3 * np.sqrt(0.25 * 0.75 / 12000))
 
