@@ -57,7 +57,7 @@ _SCORES, _SCORE_SDS = (0.0, 0.15, 0.0, 0.0), (1.5, 0.3, 0.4, 0.25)
 EFFECT = 5
 # Range of the uniform distribution of the optimism of a fit to the same rows, in units of what is
 # expected (rule of thumb); and the least mean curvature of its loss.
-_OPTIMISM, _LEAST_CURVATURE = (0.6, 1.4), 1e-3
+_OPTIMISM, _LEAST_CURVATURE = (0.6, 1.4), 1e-6
 # Prior probability that the score is uninformative.
 _NOTHING = 0.1
 # Least probability of an outcome or a bin, whose logarithm is finite.
