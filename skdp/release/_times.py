@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 
 from skdp.release._exits import Exits, unit_doubt
-from skdp.release._hazard_ratios import HazardRatios
+from skdp.release._hazards import HazardRatios
+from skdp.release._model import ClassPrediction, refuse_numbers
 from skdp.release._numbers import NUMBER_ADVICE
-from skdp.release._prediction import ClassPrediction, refuse_numbers
 from skdp.release._score_posterior import LEAST_ROWS
 from skdp.tabular import numbers
 from skdp.utils._survival import StepFunction, concordance_index

@@ -100,7 +100,7 @@ def used(release: skdp.Release, frame: pd.DataFrame, y: NDArray[Any]) -> NDArray
     print(release.summary(), release.effects(), release.describe_columns(), labels, accuracy)
     print(rows, len(classes))
     merged = skdp.Release.merge([release, release.restrict(["age"])], disjoint=True)
-    print(explain_prediction(merged.score_encoded, rows[0], release.classes, names=["age"]))
+    print(explain_prediction(merged.model.score, rows[0], release.classes, names=["age"]))
     evaluation: PrivateEvaluation = skdp.evaluate_privately(release, frame, y, epsilon=0.5)
     print(evaluation.auc().value, evaluation.summary(), transferability(release, frame))
     return probabilities
