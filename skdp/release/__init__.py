@@ -19,7 +19,7 @@ from skdp.utils._survival import StepFunction
 # isort: split
 # Shared within skdp, undocumented.
 from skdp.release._basis import COSINE_ORDERS
-from skdp.release._claims import CLAIMS_SHARE, NumberBins, TimeCells
+from skdp.release._claims import CLAIMS_SHARE, MOST_HAZARD, NumberBins, TimeCells
 from skdp.release._exits import Exits
 from skdp.release._figures import SCORE_BINS
 from skdp.release._frame import elements_per_record, elements_per_value, value_guarantee
@@ -41,7 +41,6 @@ from skdp.release._score_table import (
     MOST_CELLS,
     ScoreBins,
     ScoreTable,
-    degrees_of_freedom,
     pair_frame,
     score_frame,
 )

@@ -380,6 +380,17 @@ class Statistics(Part):
         noise = n_columns * (self.sums.contrast_sd / self.sums.radius) ** 2
         return float(n_rows / (1 + noise / n_rows))
 
+    @property
+    def variances(self) -> np.ndarray:
+        """Return variances of the basis functions, shrunk to their public guesses by the noise."""
+        sums, guesses = self.sums, self.basis.variances
+        n_rows = sums.row_counts.sum()
+        squares = sums.second.diagonal() - sums.class_sums.sum(axis=0) ** 2 / n_rows
+        n_whole = n_rows * clipping_effect(sums, self.basis)  # clipping shortens rows
+        measured = squares / n_whole
+        reliable = 1 / (1 + (sums.second_sd / n_whole / guesses) ** 2)
+        return np.maximum(guesses + reliable * (measured - guesses), 0.0)
+
     @cached_property
     def moments(self) -> Moments:
         """Moments of the columns, see ``measure_moments``."""

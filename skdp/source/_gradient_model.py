@@ -21,7 +21,6 @@ from skdp.release import (
     ScoreTable,
     Statistics,
     TableModel,
-    degrees_of_freedom,
 )
 from skdp.source._integers import (
     GRID,
@@ -142,8 +141,8 @@ class GradientModel(StatisticsModel):
         descent = chosen_grid(problem, grid, queries.distance)
         encoded = rows.encoded(descent)
         indices = statistics.basis.places_in(descent.basis)
-        weights, freedom = descend(encoded, problem, queries, indices)
-        table = score_table(encoded, problem, weights, freedom, queries)
+        weights, fit = descend(encoded, problem, queries, indices)
+        table = score_table(encoded, problem, weights, fit, queries)
         constant = descent.constant * descent.step
         found = Descent(weights[:-1].T, weights[-1] * constant, descent.basis, table)
         return TableModel(statistics, found)
@@ -185,11 +184,12 @@ def _signal(problem, grid, distance):
 
 
 def descend(encoded, problem, queries, indices):
-    """Return the mean coefficients of the last steps, and their degrees of freedom.
+    """Return the mean coefficients of the last steps, and how they are fitted to the rows.
 
-    Coefficients are (n_basis + 1, n_scores); the last row multiplies the constant. The descent
-    starts at ``problem.start`` and ``problem.first``, whose functions have these ``indices`` among
-    all functions. It has momentum, and spends the share "gradients".
+    The latter is ``fit`` of :class:`~skdp.release.ScoreTable`. Coefficients are
+    (n_basis + 1, n_scores); the last row multiplies the constant. The descent starts at
+    ``problem.start`` and ``problem.first``, whose functions have these ``indices`` among all
+    functions. It has momentum, and spends the share "gradients".
     """
     grid = encoded.grid
     n_steps, rate = number_of_steps(problem, grid, queries.distance)
@@ -211,9 +211,8 @@ def descend(encoded, problem, queries, indices):
         weights = weights + velocity
         if k >= n_steps - n_tail:
             average += weights / n_tail
-    variances = grid.basis.variances
-    freedom = degrees_of_freedom(variances, n_steps, rate, problem.curvature)
-    return average, problem.n_fits * freedom
+    usual = np.hypot(grid.radius / _RADIUS, _CONSTANT)
+    return average, np.array([n_steps, rate, clip / usual])
 
 
 class EncodedRows:
@@ -258,7 +257,7 @@ def exact_scores(grid, weights):
     return lambda Q: scores.scaled(Q) * scale
 
 
-def score_table(encoded, problem, weights, freedom, queries):
+def score_table(encoded, problem, weights, fit, queries):
     """Return noisy rows by outcome and bin of a fixed score; spends the share "claims"."""
     grid, deviation = encoded.grid, queries.deviation("claims", 1.0)
     constant = grid.constant * grid.step
@@ -277,7 +276,7 @@ def score_table(encoded, problem, weights, freedom, queries):
         counts=noisy.reshape(problem.n_outcomes, bins.n),
         deviation=np.array([deviation]),
         bins=bins.as_array(),
-        optimism=np.array([freedom]),
+        fit=fit,
     )
 
 

@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from skdp.release import (
+    MOST_HAZARD,
     NumberBins,
     ScoreBins,
     TableModel,
@@ -32,8 +33,6 @@ from skdp.source._integers import (
 
 # Scale of the residuals of numbers in their standard deviations, and the smallest deviation.
 _OF_NUMBERS, _LEAST_DEVIATION = 1.2, 0.01
-# Largest cumulative hazard in a residual.
-_MOST_HAZARD = 3.0
 
 
 class Problem(ABC):
@@ -60,9 +59,6 @@ class Problem(ABC):
 
     n_outcomes : int
         Number of outcomes in the table of scores.
-
-    n_fits : float
-        Number of regressions with a single score that have as many free coefficients.
     """
 
     # The length of a step; the number of steps, in units of the signal N μ/√p; the least factor of
@@ -72,7 +68,7 @@ class Problem(ABC):
     steps_per_signal = 0.5
     tightest: ClassVar[float] = 0.7
     base_signal: ClassVar[float] = 80.0
-    scale, curvature, n_outcomes, n_fits = 1.0, 1.0, 2, 1.0
+    scale, curvature, n_outcomes = 1.0, 1.0, 2
     first: np.ndarray | None = None
     largest_square = 1.0
 
@@ -131,7 +127,6 @@ class SeveralClasses(Problem):
         super().__init__(counts, log_odds - log_odds.mean())
         shares = counts / counts.sum()
         self.curvature = float((shares * (1 - shares)).mean())
-        self.n_fits = len(shares) / 4
 
     def residuals(self, scores, codes):
         """Return the probabilities, minus 1 for the row's class."""
@@ -219,7 +214,7 @@ class Time(Problem):
     def residuals(self, scores, codes):
         """Return the cumulative hazard of rows up to their exit, minus 1 for an event."""
         expected = self._hazards[codes, np.newaxis] * row_exponentials(scores)
-        return np.minimum(expected, _MOST_HAZARD) - self._events[codes, np.newaxis]
+        return np.minimum(expected, MOST_HAZARD) - self._events[codes, np.newaxis]
 
     def cells(self, scores, codes):
         """Return the log-hazard, and the group of exits."""

@@ -367,3 +367,26 @@ def test_merged_predictions_of_numbers_vary_more_than_the_mean_of_calibrated_one
     same = merged.regression.distribution.predictions
     assert same[0] < found.mean() < same[-1]
     assert np.mean((found - y) ** 2) < np.mean((mean - y) ** 2)
+
+
+@pytest.mark.parametrize("classes", [[0, 1], [0, 1, 2]])
+def test_merged_scores_of_classes_are_means_of_coefficients_and_of_what_sums_give(rng, classes):
+    X = rng.rand(600, 3)
+    y = np.clip((3 * X[:, 0] + 0.5 * rng.randn(600)).astype(int), 0, classes[-1])
+    releases = [
+        DPStatisticsSource(
+            2.0, model="gradients", classes=classes, random_state=np.random.RandomState(k)
+        )
+        .fit(X[k::3], y[k::3])
+        .release_
+        for k in range(3)
+    ]
+    merged = Release.merge(releases, disjoint=True)
+    weights = [release.statistics.effective_rows for release in releases]
+    mean = np.average([r.model.linear.scores(X) for r in releases], axis=0, weights=weights)
+    expected = 0.8 * mean + 0.2 * merged.statistics.linear.scores(X)
+    found = merged.model.linear.scores(X)
+    apart = (found - expected) - (found - expected).mean(axis=1, keepdims=True)
+    assert_allclose(apart, 0, atol=1e-8)
+    [alone] = [Release.merge(releases[:1], disjoint=True)]
+    assert_array_equal(alone.predict_proba(X), releases[0].predict_proba(X))

@@ -229,7 +229,7 @@ class TestSteps:
             of.n_rows = n_rows
             signal = n_rows * mu / np.sqrt(10)
             steps, rate = number_of_steps(of, few, mu)
-            wanted = np.sqrt(problem.curvature) * signal
+            wanted = problem.steps_per_signal * signal
             assert steps == min(int(wanted), 200)
             assert rate == np.clip(wanted / 200, 1, 2)
             chosen = chosen_grid(of, plan.grid, mu)
