@@ -167,7 +167,7 @@ def _match_numbers(releases, X, columns, strategy):
     names, *others = map(names_of, releases)
     if not names or any(set(other) != set(names) for other in others):
         return Matching(releases)
-    if any(other != names for other in others):  # in another order, of one encoder
+    if any(other != names for other in others):  # in another order
         releases = [release.restrict(names) for release in releases]
     shared, extra = _split_columns(names, columns, strategy)
     complete = len(shared) == len(names)

@@ -111,10 +111,8 @@ class NoiseAwareRounds:
         # Only the final model is deep.
         settings = replace(settings, n_layers=1)
         folds = stratified_folds(labels, self._training.schedule.n_folds, self._task.random_state)
-        data = (self._codes, labels, folds)
-        return self._combine(
-            [out_of_fold_scores(fit, settings, *data) for fit in self._target_fits]
-        )
+        data = settings, self._codes, labels, folds
+        return self._combine([out_of_fold_scores(fit, *data) for fit in self._target_fits])
 
     def finish(self, settings, labels):
         """Return the model of all rows, with the weights of the last round."""
