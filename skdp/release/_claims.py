@@ -56,6 +56,12 @@ _SHAPES = (0.2, 0.12)
 # ε = 1 (an interval of 80% holds 49%, R² .08 for .15); with .2, visits have R² .002 less.
 _TREND = 0.1
 _MOST_STEPS, _TOLERANCE = 50, 1e-9
+# Steps of Newton's method for the intercept that gives the mean probability.
+_SOLVED = 8
+# Variance of scores within bins, in squared widths, that is not known: a slope counts by the
+# variance between bins relative to it. With 0, mean probabilities are up to 5 times too high
+# where bounds are so wide that scores of almost all rows are in one bin.
+_WITHIN = 0.02
 
 
 @dataclass(frozen=True)
@@ -121,7 +127,7 @@ class _Classes(OutcomeModel):
         # The intercept that gives the mean probability.
         intercept = logit * np.sqrt(1 + np.pi / 8 * effect**2)  # of normal scores, to begin with
         shares = density / density.sum(axis=1, keepdims=True)
-        for _ in range(4):
+        for _ in range(_SOLVED):
             p = expit(intercept + away)
             excess = expit(logit) - (shares * p).sum(axis=1, keepdims=True)
             information = (shares * p * (1 - p)).sum(axis=1, keepdims=True)
@@ -157,13 +163,24 @@ def class_claims(table, variances, counts, deviation):
     below = np.cumsum(first, axis=1) - first / 2
     area = (second * below).sum(axis=1) / (first.sum(axis=1) * second.sum(axis=1))
     of_first, of_second = rows.mean(axis=0)
-    slope, intercept = _logistic(of_first, of_second, model.bins.scores)
+    slope, intercept = _logistic(of_first, of_second, model.bins)
     return Claims(slope, intercept, _interval(area, 0.0, 1.0))
 
 
-def _logistic(first, second, scores, fixed=False):
+def _resolved(rows, bins):
+    """Return the share of a slope that is known without the place of scores within bins.
+
+    It is 0 if all rows are in one bin: a slope would then change the mean of predictions.
+    """
+    of_bins, centers = rows.reshape(bins.n, PARTS).sum(axis=1), np.arange(bins.n)
+    center = of_bins @ centers / of_bins.sum()
+    variance = of_bins @ (centers - center) ** 2 / of_bins.sum()
+    return variance / (variance + _WITHIN)
+
+
+def _logistic(first, second, bins, fixed=False):
     """Return slope and intercept of the log-odds of the second; ``fixed``: without intercept."""
-    rows = first + second
+    rows, scores = first + second, bins.scores
     mean = 0.0 if fixed else (rows @ scores) / rows.sum()
     unit = np.sqrt(rows @ (scores - mean) ** 2 / rows.sum())
     columns = np.column_stack([(scores - mean) / unit, np.ones_like(scores)])
@@ -180,7 +197,10 @@ def _logistic(first, second, scores, fixed=False):
     if weights[0] <= 0:
         return 0.0, 0.0 if fixed else float(np.log(second.sum() / first.sum()))
     slope = float(weights[0] / unit)
-    return slope, 0.0 if fixed else float(weights[1] - slope * mean)
+    if fixed:
+        return slope, 0.0
+    slope *= _resolved(rows, bins)
+    return slope, float(weights[1] - slope * mean)
 
 
 class _Pairs(OutcomeModel):
@@ -237,7 +257,7 @@ def pair_claims(table, variances, n_classes, n_rows, deviation):
     _, rows = posterior_rows(model)
     shares = rows.sum(axis=2)
     wrong, *right = rows.mean(axis=0)
-    slope, _ = _logistic(wrong, sum(right), model.bins.scores, fixed=True)
+    slope, _ = _logistic(wrong, sum(right), model.bins, fixed=True)
     return Claims(slope, 0.0, _interval(shares[:, 2] / shares.sum(axis=1), 0.0, 1.0))
 
 
@@ -392,7 +412,7 @@ def number_claims(table, variances, numbers, mean_sd, n_rows, deviation):
     mean_x, mean_u = x.mean(), u.mean()
     # The slope of least expected squared error.
     slope = np.mean(xu + (x - mean_x) * (u - mean_u)) / np.mean(xx + (x - mean_x) ** 2)
-    slope = max(float(slope), 0.0)
+    slope = max(float(slope), 0.0) * _resolved(rows.sum(axis=(0, 1)), model.bins)
     off = u - mean_u - slope * (x - mean_x)
     left = uu - 2 * slope * xu + slope**2 * xx + off**2
     # The mean of the numbers was also measured by itself. The table knows it less well if many

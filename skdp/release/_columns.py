@@ -42,7 +42,7 @@ def public_columns(release):
         yield from zip(release.encoder.columns, release.encoder.encoded_slices, strict=True)
         return
     for j, name in enumerate(map(str, column_names(release))):
-        column = UnboundedColumn(name)
+        column: Any = UnboundedColumn(name)
         if release.bounds is not None:
             column = NumericColumn(name, *release.bounds[:, j].tolist())
         yield column, slice(j, j + 1)

@@ -160,10 +160,10 @@ class HazardRatios:
     def of(self, coefficients, n_rows):
         """Return the hazard ratio of rows whose indicator is a sum of columns, and its interval.
 
-        ``coefficients`` are by index of the column; None is the constant 1, whose residuals add up
-        to zero.
+        ``coefficients`` are by index of the column; a negative one is of the constant 1, whose
+        residuals add up to zero.
         """
-        columns = {key: weight for key, weight in coefficients.items() if key is not None}
+        columns = {key: weight for key, weight in coefficients.items() if key >= 0}
         numbers, weights = list(columns), np.array(list(columns.values()))
         if n_rows <= 1:
             return np.nan, 0.0, np.inf

@@ -101,9 +101,9 @@ class ClassPrediction:
 
         return log_probabilities, {"classes": release.classes}
 
-    def hazard_ratios(self, widths: np.ndarray, confidence: float) -> Any:
-        """Return the estimator of hazard ratios of categories; None except for times."""
-        return None
+    def ratios(self, widths: np.ndarray, confidence: float) -> dict[str, Any]:
+        """Return what a descriptive table says of categories besides shares, by name: nothing."""
+        return {}
 
     def result_lines(self, release: Any) -> list[str]:
         """Return lines of the summary about the results, which are noisy and may be shown."""

@@ -12,9 +12,8 @@ from sklearn.utils import InputTags, Tags, TargetTags
 from sklearn.utils.metaestimators import available_if
 
 from skdp.privacy import PrivacyGuarantee
-from skdp.release._column_table import describe_columns
+from skdp.release._column_table import column_effects, describe_columns, explained_row
 from skdp.release._columns import chosen_columns, encoded_rows
-from skdp.release._effects import column_effects, explained_row
 from skdp.release._frame import KIND, check, float_dtype, joint_guarantee, pack, unpack
 from skdp.release._merging import merged_release
 from skdp.release._model import Model

@@ -50,6 +50,9 @@ _OF_BINS, _OF_CELLS = 0.25, (0.1, 0.3, 0.6)
 # categories (24,000 rows, ε = 100) are up to 5 times too high or all equal; on 41 cells of other
 # tables log loss and R² are equal within .001.
 _OF_SHARES = 0.05
+# Rows of a bin that count in these shares, in standard deviations of noise: of bins without rows,
+# positive noise would make the distribution of scores too wide.
+_EVIDENT = 2.0
 # Prior standard deviations of the score's location and log scale in expected units, its skewness
 # and its tails.
 _SCORES, _SCORE_SDS = (0.0, 0.15, 0.0, 0.0), (1.5, 0.3, 0.4, 0.25)
@@ -57,7 +60,7 @@ _SCORES, _SCORE_SDS = (0.0, 0.15, 0.0, 0.0), (1.5, 0.3, 0.4, 0.25)
 EFFECT = 5
 # Range of the uniform distribution of the optimism of a fit to the same rows, in units of what is
 # expected (rule of thumb); and the least mean curvature of its loss.
-_OPTIMISM, _LEAST_CURVATURE = (0.6, 1.4), 1e-3
+_OPTIMISM, _LEAST_CURVATURE = (0.6, 1.4), 1e-6
 # Prior probability that the score is uninformative.
 _NOTHING = 0.1
 # Least probability of an outcome or a bin, whose logarithm is finite.
@@ -209,11 +212,11 @@ class OutcomeModel:
         self.total_variances = np.broadcast_to(np.square(total_sd), self.totals.shape)
         self.center = self.bins.low + (0 if self.folded else self.bins.n * self.bins.width / 2)
         n = max(float(self.totals.sum()), 30.0)
-        rows = np.maximum(table.counts.sum(axis=0), TINY)
+        rows, noise = table.counts.sum(axis=0), len(table.counts) * table.deviation[0] ** 2
+        rows = np.where(rows > _EVIDENT * np.sqrt(noise), rows, TINY)
         self.shares = rows / rows.sum()
         error = (_OF_SHARES * n / self.bins.n) ** 2
-        noise = len(table.counts) * float(table.deviation[0]) ** 2
-        self.reliability = error / (error + noise + _LEAST_VARIANCE)
+        self.reliability = float(error / (error + noise + _LEAST_VARIANCE))
         self.mean = np.array([np.log(n), *_SCORES, 0.0, *self.others[0]])
         self.sd = np.array([0.7, *_SCORE_SDS, self.widest, *self.others[1]])
 
@@ -259,8 +262,12 @@ class OutcomeModel:
         return added / max((rows * by_effect**2).sum(), TINY)
 
     def scores(self, t):
-        """Return scores in the subdivisions of bins minus their location, in public units."""
-        return (self.bins.scores - self.center) / self.bins.unit - t[:, 1:2]
+        """Return scores in the subdivisions of bins minus their mean, in public units."""
+        x = (self.bins.scores - self.center) / self.bins.unit
+        if self.folded:
+            return np.tile(x, (len(t), 1))
+        density = self.density(t)
+        return x - (density @ x / density.sum(axis=1))[:, np.newaxis]
 
     def density(self, t):
         """Return expected rows in the subdivisions of bins."""

@@ -470,8 +470,8 @@ class _Noise:
         least = self._threshold()
         columns = {}
         for (name, (categories, _)), counts in zip(counted.items(), noisy, strict=True):
-            listed = [value for value, n in zip(categories, counts, strict=False) if n > least]
-            listed = tuple(sorted(listed, key=lambda value: (isinstance(value, str), value)))
+            often = [value for value, n in zip(categories, counts, strict=False) if n > least]
+            listed = tuple(sorted(often, key=lambda value: (isinstance(value, str), value)))
             missing = bool(counts[-1] > least)
             columns[name] = partial(CategoryColumn, name, listed, missing=missing, noisy=True)
         return columns
@@ -550,4 +550,5 @@ def _numeric_column(name, bounds, missing):
     """Return a column of numbers between rounded bounds; ValueError if noise hides them."""
     if bounds is None:
         raise ValueError("Noise hides all values.")
-    return NumericColumn(name, *rounded_bounds(*bounds), missing=missing, noisy=True)
+    low, high = rounded_bounds(*bounds)
+    return NumericColumn(name, low, high, missing=missing, noisy=True)
