@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,11 +11,14 @@ import numpy as np
 import pandas as pd
 from _peers import Rows
 from scipy.ndimage import zoom
+from sklearn.cluster import KMeans
 from sklearn.datasets import load_diabetes
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import pairwise_distances_argmin
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Bunch
 
-from skdp import OrientedGradients, Schema, TabularEncoder, representative_rows
+from skdp import OrientedGradients, Schema, TabularEncoder
 from skdp.datasets import fetch_mnist, fetch_usps, hide_labels, load_heart_disease, two_sides
 from skdp.release import BasisFunctions
 
@@ -49,6 +53,21 @@ def transfer_task(table, case):
         return _office(*case.split(" to "))
     source, *data = _activity() if table == "activity" else _digits(*table.split("-"))
     return lambda draw: source, functools.partial(_target, *data)
+
+
+def representative_rows(X, n_rows, *, sample_weight=None, random_state=None):
+    """Return rows in the middle of so many clusters, those of large clusters first."""
+    rng = np.random.RandomState(random_state)
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+        clusters = KMeans(n_rows, random_state=rng).fit(X, sample_weight=sample_weight)
+    sizes, chosen = np.bincount(clusters.labels_, minlength=n_rows), []
+    for k in np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)]:
+        members = np.flatnonzero(clusters.labels_ == k)
+        middle = clusters.cluster_centers_[[k]]
+        chosen.append(members[pairwise_distances_argmin(middle, X[members])[0]])
+    # Where there are fewer distinct rows than clusters, some clusters are empty.
+    others = rng.permutation(np.setdiff1d(np.arange(len(X)), chosen))
+    return np.append(chosen, others[: n_rows - len(chosen)]).astype(int)
 
 
 def _target(X, y, X_test, y_test, draw, labels, choice=None):

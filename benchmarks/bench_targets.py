@@ -22,7 +22,7 @@ from itertools import product
 import _bench
 import numpy as np
 from _bench import cell_of
-from _data import LEAST, TARGETS, arrays_of, scenario, smoothed
+from _data import LEAST, TARGETS, arrays_of, representative_rows, scenario, smoothed
 from _fits import by_transfer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
@@ -36,7 +36,6 @@ from skdp import (
     DPTransferClassifier,
     Release,
     TabularEncoder,
-    representative_rows,
 )
 from skdp.datasets import load_heart_disease
 

@@ -33,7 +33,6 @@ from skdp.transfer import (
     LabeledScorer,
     LabeledSplit,
     SelfTrainingSchedule,
-    representative_rows,
 )
 
 __version__ = "0.1.0"
@@ -69,6 +68,5 @@ __all__ = [
     "evaluate_privately",
     "plan_release",
     "quantile_bounds",
-    "representative_rows",
     "schema_from",
 ]

@@ -85,7 +85,7 @@ def transfer(strategy, known):
     model = DPTransferClassifier(
         known,
         strategy=strategy,
-        self_training=SelfTrainingSchedule((2, 3), n_folds=2 if strategy == "noise_aware" else 1),
+        self_training=SelfTrainingSchedule((2, 3), n_folds=2),
         random_state=0,
     ).fit(rows, y)
     return np.c_[model.label_distributions_, model.decision_function(rows)]

@@ -67,7 +67,7 @@ PREDICTORS = [
     # them, make ties of 1 fit in 400.
     DeepFuzzyClassifier(random_state=0),
     DPTransferClassifier(self_training=SelfTrainingSchedule(n_components=(2, 3), n_folds=2)),
-    DPTransferClassifier(strategy="multitask", self_training=SelfTrainingSchedule(n_folds=2)),
+    DPTransferClassifier(strategy="multitask"),
     DPTransferRegressor(),
     *NETWORKS,
 ]

@@ -41,7 +41,6 @@ from skdp import (
     WideCDMMAClassifier,
     evaluate_privately,
     quantile_bounds,
-    representative_rows,
     schema_from,
 )
 from skdp.privacy import PrivacyLedger
@@ -266,7 +265,7 @@ def transfer():
 def add(t):
     accumulator = source().accumulator()
     accumulator.add(t.mixed, t.y)
-    return accumulator.unprotected_sums().sums
+    return accumulator._exact()
 
 
 AUTOENCODER = "transform reconstruct reconstruction_error"
@@ -324,7 +323,6 @@ CALLS |= {
     "DeepFuzzyAutoencoder.inverse_transform": lambda t: (
         DeepFuzzyAutoencoder(4, 5, random_state=0).fit(plain().numbers)
     ).inverse_transform(t.numbers),
-    "representative_rows": lambda t: representative_rows(t.numbers, 3, random_state=0),
     "WideCDMMA.partial_fit": lambda t: MAKERS["WideCDMMA"][0]().partial_fit(t.numbers),
     "WideCDMMAClassifier.partial_fit": lambda t: (
         MAKERS["WideCDMMAClassifier"][0]().partial_fit(t.numbers, t.y).partial_fit(t.numbers, t.y)

@@ -7,7 +7,7 @@ from math import floor, inf, isfinite, isinf, log10
 from skdp.commands._arguments import add_release
 from skdp.privacy import pack_guarantee
 from skdp.release import RARE, Release, statements
-from skdp.utils._text import text_width
+from skdp.utils._frames import text_width
 
 NAME = "describe"
 HELP = """Describe in plain words what a release guarantees, covers and excludes.

@@ -8,15 +8,15 @@ from textwrap import wrap
 from skdp.commands._arguments import add_plot, between, checked_plot, drawn, read_schema
 from skdp.commands._predict import class_shares
 from skdp.source import plan_release
-from skdp.utils._text import text_width
+from skdp.utils._frames import text_width
 
 NAME = "plan"
 HELP = """Estimate how accurate releases of a table will be, from its schema and size alone.
 
 example:
   skdp plan schema.json --rows 500 2000 --class-prior died=0.1 --class-prior home=0.9
-  skdp plan schema.json --rows 500 --class-prior died=0.1 --class-prior home=0.9 --auc 0.8
-  skdp plan stay.json --rows 5000 --outcome-interval 2 12 --r2 0.25 --effects 0.3
+  skdp plan schema.json --rows 500 --class-prior died=0.1 --class-prior home=0.9 --goal 0.8
+  skdp plan stay.json --rows 5000 --outcome-interval 2 12 --goal 0.25 --effects 0.3
   skdp plan followup.json --rows 300 --owners 4 --event-share 0.2 --plot plan.png
 
 No rows are read and no budget is spent: tables are simulated from the schema and released.
@@ -74,16 +74,10 @@ def add_arguments(parser):
         help="AUC, R², concordance or weak, moderate, strong (default: all three)",
     )
     parser.add_argument(
-        "--auc",
-        type=between(0.5, 1, "0.8 is one"),
+        "--goal",
+        type=between(0, 1, "0.8 is one"),
         metavar="NUMBER",
-        help="print the epsilon and rows needed for this AUC or concordance",
-    )
-    parser.add_argument(
-        "--r2",
-        type=between(0, 1, "0.3 is one"),
-        metavar="NUMBER",
-        help="print the epsilon and rows needed for this R²",
+        help="print the epsilon and rows needed for this AUC, R² or concordance",
     )
     add_plot(parser, "the plan")
 
@@ -123,25 +117,13 @@ def _effect(text):
         return text
 
 
-# Per kind of outcome: its measure, the option for it, and the option of the other kinds.
-_FIGURES = {
-    "class": ("An AUC", "auc", "r2"),
-    "number": ("An R²", "r2", "auc"),
-    "event": ("A concordance", "auc", "r2"),
-}
+_FIGURES = {"class": "an AUC", "number": "an R²", "event": "a concordance"}
 
 
 def run(arguments, note):
     """Simulate and return the expected accuracy."""
     target = checked_plot(arguments)
     schema = read_schema(arguments.schema, with_outcome=True)
-    name, option, other = _FIGURES[schema.outcome.kind]
-    wanted = getattr(arguments, option)
-    if getattr(arguments, other) is not None:
-        raise ValueError(
-            f"--{other} is for another outcome than {arguments.schema!r} has. Omit it or use "
-            f"--{option}."
-        )
     prior = arguments.class_prior
     if schema.outcome.groups:
         _require_prior(arguments, schema.classes)
@@ -163,8 +145,8 @@ def run(arguments, note):
     except ValueError as error:
         raise ValueError(_PARAMETER.sub(_option, str(error))) from None
     lines = plan.summary().split("\n")
-    if wanted is not None:
-        lines += _needed(plan, name, wanted)
+    if arguments.goal is not None:
+        lines += _needed(plan, _FIGURES[schema.outcome.kind], arguments.goal)
     lines += drawn(plan.plot, target, arguments)
     return "\n".join(part for line in lines for part in _wrapped(line))
 
@@ -193,24 +175,23 @@ def _option(match):
 
 def _needed(plan, name, wanted):
     """Return lines about what an AUC, R² or concordance needs."""
-    return (
-        [
-            f"{name} of {wanted:g} with effects {effects!r} and {n_rows:,} rows needs epsilon "
-            + ("above those planned" if isinf(epsilon) else f"{epsilon:.2g}, about")
-            + "."
-            for (effects, n_rows), epsilon in plan.epsilon_needed(wanted).items()
-        ]
-        + [
-            f"With epsilon {epsilon:g} and effects {effects!r} it needs {n_rows:,.0f} rows, about."
-            for (effects, epsilon), n_rows in plan.rows_needed(wanted).items()
-            if not isinf(n_rows) and plan.table["n_rows"].nunique() > 1
-        ]
-        + [
-            f"A release with effects {effects!r} and {n_rows:,} rows reaches it with probability"
-            + ",".join(
-                f" {100 * p:.0f}% at epsilon {e:g}" for e, p in chances.droplevel([0, 1]).items()
+    lines = []
+    for (effects, n_rows), epsilon in plan.epsilon_needed(wanted).items():
+        needed = "above those planned" if isinf(epsilon) else f"{epsilon:.2g}, about"
+        lines.append(
+            f"For {name} of {wanted:g} with effects {effects!r}, {n_rows:,} rows need epsilon "
+            f"{needed}."
+        )
+    for (effects, epsilon), n_rows in plan.rows_needed(wanted).items():
+        if not isinf(n_rows) and plan.table["n_rows"].nunique() > 1:
+            lines.append(
+                f"With epsilon {epsilon:g} and effects {effects!r} it needs {n_rows:,.0f} rows, "
+                "about."
             )
-            + "."
-            for (effects, n_rows), chances in plan.chance(wanted).groupby(level=[0, 1], sort=False)
-        ]
-    )
+    for (effects, n_rows), chances in plan.chance(wanted).groupby(level=[0, 1], sort=False):
+        at_levels = (f"{100 * p:.0f}% at epsilon {e:g}" for (*_, e), p in chances.items())
+        lines.append(
+            f"A release with effects {effects!r} and {n_rows:,} rows reaches it with probability "
+            f"{', '.join(at_levels)}."
+        )
+    return lines

@@ -36,7 +36,7 @@ from skdp.transfer import (
     DPTransferRegressor,
     DPTransferSurvival,
 )
-from skdp.utils._text import named_like
+from skdp.utils._frames import named_like
 from skdp.utils._validation import listed
 from skdp.utils._warnings import warn
 

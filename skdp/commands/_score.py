@@ -50,8 +50,8 @@ from skdp.tabular import (
     numbers,
     person_ids,
 )
+from skdp.utils._frames import text_width
 from skdp.utils._survival import concordance_index
-from skdp.utils._text import text_width
 
 NAME = "score"
 HELP = """Compare predictions with the outcomes of your own rows. No budget is spent.

@@ -26,7 +26,7 @@ from skdp.tabular import (
     same_spelling,
 )
 from skdp.utils._files import PRIVATE, write_whole
-from skdp.utils._text import composed
+from skdp.utils._frames import composed
 from skdp.utils._validation import listed
 
 # Formats to read and write.

@@ -214,7 +214,7 @@ class EffectsDisplay(Display):
 
     See Also
     --------
-    skdp.Release.plot_effects : Draws it.
+    skdp.Release.effects : The table that is drawn.
 
     Examples
     --------

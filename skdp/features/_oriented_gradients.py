@@ -13,9 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.utils._frames import as_frame
 from skdp.utils._parallel import map_rows
-from skdp.utils._private_data import check_table
 from skdp.utils._sklearn import Interval, check_feature_names_in, fit_context
-from skdp.utils._validation import validate_data
+from skdp.utils._validation import check_table, validate_data
 from skdp.utils._warnings import warn
 
 # Weights of a neighborhood extend over this many widths: beyond, they are below 4e-4 of the

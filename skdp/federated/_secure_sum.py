@@ -81,7 +81,7 @@ class SecureSum(Agreement):
         "record" it has no effect: each record is at one owner, as the guarantee says.
 
     radius : float
-        Largest norm of an encoded row, see :class:`~skdp.DPStatisticsSource`.
+        Largest norm of an encoded row.
 
     shares : dict of str to float
         Fractions of the budget of the queries.
@@ -207,7 +207,6 @@ class SecureSum(Agreement):
         n_colluding: int = 1,
         least_owners: int | None = None,
         disjoint: bool = False,
-        radius: float | None = None,
     ) -> Self:
         """Return a new plan.
 
@@ -221,9 +220,6 @@ class SecureSum(Agreement):
 
         least_owners : int or None, default=None
             How many owners must take part. None: all of them.
-
-        radius : float or None, default=None
-            Largest norm of an encoded row. None: by the number and kinds of the columns.
 
         Returns
         -------
@@ -244,7 +240,7 @@ class SecureSum(Agreement):
         <SecureSum of 3 owners, epsilon 2, delta 1e-05 per record, each at one owner, at most 1...
         """
         schema, members = as_schema(schema), list(owners)
-        source = _source(epsilon, delta, schema, model, privacy_unit, radius)
+        source = _source(epsilon, delta, schema, model, privacy_unit)
         sums = JointSums(source, 2, 1, disjoint=True)  # of any number; see what the plan checks
         least = len(members) if least_owners is None else least_owners
         return cls(
@@ -318,7 +314,7 @@ class SecureSum(Agreement):
         'linear'
         """
         settings = self.epsilon, self.delta, self.schema, self.model, self.privacy_unit
-        return _source(*settings, self.radius, random_state)
+        return _source(*settings, random_state)
 
     def accumulator(self) -> StatisticsAccumulator:
         """Return an empty accumulator for the rows of an owner, which must stay with it.
@@ -445,13 +441,12 @@ class SecureSum(Agreement):
         return transcript.sums.release(transcript.totals)
 
 
-def _source(epsilon, delta, schema, model, privacy_unit, radius, random_state=None):
+def _source(epsilon, delta, schema, model, privacy_unit, random_state=None):
     """Return the source with which a single owner would make the release of a plan."""
     return DPStatisticsSource(
         *(epsilon, delta),
         encoder=schema,
         model=model,
         privacy_unit=privacy_unit,
-        radius=radius,
         random_state=random_state,
     )

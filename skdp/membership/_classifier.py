@@ -15,9 +15,8 @@ from skdp.membership._errors import ErrorScales, fit_error_scales, group_tempera
 from skdp.membership._search import SearchCache
 from skdp.utils._frames import as_column
 from skdp.utils._labels import checked_labels, label_array
-from skdp.utils._private_data import validate_private_data
 from skdp.utils._sklearn import StrOptions, fit_context
-from skdp.utils._validation import validate_data, validate_queries
+from skdp.utils._validation import validate_data, validate_private_data, validate_queries
 from skdp.utils._warnings import warn
 
 

@@ -22,9 +22,13 @@ from skdp.privacy import PrivacyGuarantee, PrivacyLeakWarning
 from skdp.utils._frames import as_column
 from skdp.utils._labels import checked_labels
 from skdp.utils._parallel import draw_seeds
-from skdp.utils._private_data import PrivateParametersMixin, validate_private_data
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
-from skdp.utils._validation import forget_fit, validate_data
+from skdp.utils._validation import (
+    PrivateParametersMixin,
+    forget_fit,
+    validate_data,
+    validate_private_data,
+)
 from skdp.utils._warnings import warn
 
 KernelSize = int | Sequence[int | tuple[int, int]]

@@ -16,7 +16,6 @@ from skdp.noise._transformers import (
 
 # isort: split
 # Shared within skdp, undocumented.
-from skdp.noise._grid import Bounds, check_bounds
 from skdp.noise._queries import GaussianQueries, JointQueries, RoundEnd, Share
 from skdp.noise._randomness import (
     DEFAULT_SENSITIVITY,
@@ -27,6 +26,7 @@ from skdp.noise._randomness import (
     warn_of_unstated_range,
     warn_of_weak_privacy,
 )
+from skdp.noise._transformers import Bounds, check_bounds
 
 __all__ = [
     "DPNoiseRegressor",

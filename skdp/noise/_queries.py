@@ -6,8 +6,7 @@ from math import exp, floor, inf, log, sqrt
 
 import numpy as np
 
-from skdp.noise._distributions import GAUSSIAN_CUT, GaussianDistribution
-from skdp.noise._sampler import PRECISION
+from skdp.noise._distributions import GAUSSIAN_CUT, PRECISION, GaussianDistribution
 from skdp.privacy import Mechanism, gaussian_sigma
 
 # Rounding tolerance of the sum of the fractions of a budget.

@@ -14,9 +14,8 @@ from skdp.noise._randomness import without_seed
 from skdp.noise._transformers import DPNoise, perturb_training_rows
 from skdp.privacy import PrivacyGuarantee
 from skdp.utils._frames import as_column
-from skdp.utils._private_data import PrivateParametersMixin, validate_private_data
 from skdp.utils._sklearn import HasMethods
-from skdp.utils._validation import validate_queries
+from skdp.utils._validation import PrivateParametersMixin, validate_private_data, validate_queries
 
 
 class DPNoiseRegressor(PrivateParametersMixin, MetaEstimatorMixin, RegressorMixin, BaseEstimator):

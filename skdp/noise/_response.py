@@ -8,13 +8,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from skdp.noise._distributions import LEAST_EPSILON, PRECISION, AliasTable
 from skdp.noise._randomness import (
     PrivateRandomness,
     private_bits,
     warn_of_seeds,
     warn_of_weak_privacy,
 )
-from skdp.noise._sampler import LEAST_EPSILON, PRECISION, AliasTable
 from skdp.privacy import Mechanism, PrivacyGuarantee
 from skdp.utils._labels import checked_labels, label_array
 from skdp.utils._sklearn import Interval

@@ -7,9 +7,8 @@ from functools import lru_cache, partial, reduce
 from math import exp, expm1, inf, log, log1p
 from numbers import Real
 
-from skdp.privacy._composition import composed_delta, composed_epsilon
+from skdp.privacy._composition import composed_delta, composed_epsilon, information_bound_of
 from skdp.privacy._gaussian import MOST_EXPONENT
-from skdp.privacy._information import information_bound_of
 from skdp.privacy._mechanisms import (
     MOST_USES,
     Mechanism,

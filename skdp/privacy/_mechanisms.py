@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
-from math import exp, inf, isnan, log, sqrt
+from math import exp, expm1, inf, isnan, log, log1p, sqrt
 from numbers import Integral, Real
 
-from skdp.privacy._composition import any_of, composed_epsilon, one_of
+import numpy as np
+
+from skdp.privacy._composition import composed_epsilon
 from skdp.privacy._gaussian import MOST_EXPONENT, gaussian_delta, gaussian_sigma
 
 # Fields that only mechanisms of a kind may set; all have ``epsilon`` and ``delta``.
@@ -224,6 +226,23 @@ class Mechanism:
             self.cut + other.cut,
         )
 
+    def weaker(self, other: "Mechanism") -> "Mechanism":
+        """Return Gaussian noise that protects no more than either, at any δ.
+
+        Examples
+        --------
+        >>> from skdp.privacy import Mechanism
+        >>> strong, weak = Mechanism("gaussian", 1.0, 1e-5), Mechanism("gaussian", 2.0, 1e-5)
+        >>> strong.weaker(weak) == weak
+        True
+        """
+        fields = ("epsilon", "delta", "squared_distance", "slack", "cut")
+        most = {name: max(getattr(self, name), getattr(other, name)) for name in fields}
+        for mechanism in (self, other):
+            if all(getattr(mechanism, name) == value for name, value in most.items()):
+                return mechanism
+        return _gaussian(*most.values())
+
 
 def _gaussian(least_epsilon, delta, squared_distance, slack, cut):
     """Return Gaussian noise that states its ε at a δ, or a given least ε."""
@@ -288,3 +307,17 @@ def _short(value):
     except ValueError:  # Python refuses to print integers of thousands of digits
         return f"a very large {type(value).__name__}"
     return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+def any_of(k, probability):
+    """Return the probability that any of k independent events of equal probability occurs."""
+    if k == 1 or probability == 1:
+        return probability
+    return -expm1(k * log1p(-probability))
+
+
+def one_of(k, probability):
+    """Return the probability of each of k independent events, given the probability of any."""
+    if k == 1 or probability == 1:
+        return probability
+    return float(-np.expm1(np.log1p(-probability) / k))

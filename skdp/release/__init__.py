@@ -8,10 +8,9 @@ from skdp.release._linear_regression import LinearRegression
 from skdp.release._linear_scores import LinearScores
 from skdp.release._mixtures import ClassModel, Mixtures
 from skdp.release._moments import Moments
-from skdp.release._principal_model import PrincipalModel, tempered_scores
+from skdp.release._principal_model import PrincipalModel, RowsModel, tempered_scores
 from skdp.release._release import Release
 from skdp.release._report import ReportPage, report_page
-from skdp.release._rows_model import RowsModel
 from skdp.release._statistics import NoisyStatistics, Statistics
 from skdp.release._subspace import Alignment, Subspace
 from skdp.release._table_model import TableModel
@@ -20,7 +19,7 @@ from skdp.utils._survival import StepFunction
 # isort: split
 # Shared within skdp, undocumented.
 from skdp.release._basis import COSINE_ORDERS
-from skdp.release._claims import CLAIMS_SHARE, NumberBins, TimeCells
+from skdp.release._claims import CLAIMS_SHARE, MOST_HAZARD, NumberBins, TimeCells
 from skdp.release._exits import Exits
 from skdp.release._figures import SCORE_BINS
 from skdp.release._frame import elements_per_record, elements_per_value, value_guarantee
@@ -42,7 +41,6 @@ from skdp.release._score_table import (
     MOST_CELLS,
     ScoreBins,
     ScoreTable,
-    degrees_of_freedom,
     pair_frame,
     score_frame,
 )

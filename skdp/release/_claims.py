@@ -12,7 +12,7 @@ modeled as follows:
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, ndtr
+from scipy.special import expit, logsumexp, ndtr
 
 from skdp.release._exits import N, pairs_within
 from skdp.release._number_distribution import NumberDistribution
@@ -22,9 +22,9 @@ from skdp.utils._linalg import NEGLIGIBLE, TINY
 # Share of the budget of the table. With .08 the log loss of two classes at 250 to 16,000 rows is
 # .004 higher.
 CLAIMS_SHARE = 0.15
-# Quantiles of the 80% interval, the factor that widens it, and its half width without noise:
-# the models underestimate their errors (chosen on five tables of two classes, two of numbers).
-_ENDS, _WIDER, _LEAST_HALF = (0.1, 0.9), 1.05, 0.005
+# Quantiles of the 80% interval, and its half width without noise (chosen on five tables of two
+# classes, two of numbers).
+_ENDS, _LEAST_HALF = (0.1, 0.9), 0.005
 # Prior of effects: median, log spread, the probability that the score is useless or misleading,
 # and the standard deviation of effects in that case.
 _OF_CLASSES, _OF_NUMBERS, _OF_TIMES = (1.2, 1.0), (0.5, 0.6), (0.9, 0.8)
@@ -38,6 +38,8 @@ _FARTHEST = 3.0
 # deviation, on the scale from -1 to 1 and relative to the distance of the mean from the bounds.
 _EDGES = np.array([0.3, 0.7, 1.2, 1.9, 3.0, 5.0, 8.0])
 _NUMBER_UNIT, _OF_DISTANCE, _NUMBER_PARTS = 0.28, 1.2, 3
+# Largest cumulative hazard in a residual of a time.
+MOST_HAZARD = 3.0
 # Largest number of groups of intervals of a time.
 _MOST_GROUPS, _ROWS_OF_GROUP = 5, 4.0
 # The concordance, which is slow, is computed for one in so many draws.
@@ -54,6 +56,12 @@ _SHAPES = (0.2, 0.12)
 # ε = 1 (an interval of 80% holds 49%, R² .08 for .15); with .2, visits have R² .002 less.
 _TREND = 0.1
 _MOST_STEPS, _TOLERANCE = 50, 1e-9
+# Steps of Newton's method for the intercept that gives the mean probability.
+_SOLVED = 8
+# Variance of scores within bins, in squared widths, that is not known: a slope counts by the
+# variance between bins relative to it. With 0, mean probabilities are up to 5 times too high
+# where bounds are so wide that scores of almost all rows are in one bin.
+_WITHIN = 0.02
 
 
 @dataclass(frozen=True)
@@ -81,7 +89,7 @@ class Claims:
 def _interval(values, least, most):
     """Return the mean of draws and their interval, widened for errors of the model."""
     mean = values.mean()
-    away = _WIDER * (np.quantile(values, _ENDS) - mean)
+    away = np.quantile(values, _ENDS) - mean
     ends = mean + np.hypot(away, _LEAST_HALF) * [-1, 1]
     return np.clip(np.array([mean, *ends]), least, most)
 
@@ -110,34 +118,29 @@ class _Classes(OutcomeModel):
 
     def outcomes(self, t, x, density):
         effect, logit, square, cube = t[:, EFFECT:].T[..., np.newaxis]
-        near = np.clip(x, -_FARTHEST, _FARTHEST)
-        away = effect * x + square * (near**2 - 1) + cube * (near**3 - 3 * near)
+
+        def curve(x):
+            near = np.clip(x, -_FARTHEST, _FARTHEST)
+            return effect * x + square * (near**2 - 1) + cube * (near**3 - 3 * near)
+
+        away = curve(self.scores(t))
         # The intercept that gives the mean probability.
         intercept = logit * np.sqrt(1 + np.pi / 8 * effect**2)  # of normal scores, to begin with
         shares = density / density.sum(axis=1, keepdims=True)
-        for _ in range(4):
+        for _ in range(_SOLVED):
             p = expit(intercept + away)
             excess = expit(logit) - (shares * p).sum(axis=1, keepdims=True)
             information = (shares * p * (1 - p)).sum(axis=1, keepdims=True)
             intercept = intercept + np.clip(excess / np.maximum(information, 1e-3), -1.5, 1.5)
-        p = expit(intercept + away)
+        p = expit(intercept + curve(x))
         return np.stack([1 - p, p], axis=1)
 
-    def effect_per_freedom(self, t, rows):
-        # The Fisher information at effect 0, not at the fitted effect: well-separated classes have
-        # little information, and as many steps of descent learn little from them. With the
-        # latter, claims about breast cancer (98% right) had a log loss .17 above that of the
-        # best slope; with effect 0, .05.
-        none, some = rows.transpose(1, 0, 2)
-        both, x = none + some, self.scores(t)
-        n = both.sum(axis=1, keepdims=True)
-        apart = x - (both * x).sum(axis=1, keepdims=True) / n
-        uncertain = (none.sum(axis=1) / n[:, 0]) * (some.sum(axis=1) / n[:, 0])
-        information = uncertain * (both * apart**2).sum(axis=1)
-        return 1 / (self.bins.unit * np.maximum(information, TINY))
+    def residuals(self):
+        p = expit(self.bins.scores)
+        return np.stack([p, p - 1]), p * (1 - p)
 
 
-def class_claims(table, counts, deviation):
+def class_claims(table, variances, counts, deviation):
     """Return :class:`Claims` about the log-odds of the second of two classes, and its AUC.
 
     Parameters
@@ -145,25 +148,39 @@ def class_claims(table, counts, deviation):
     table : ScoreTable
         Rows of the first and second class by score.
 
+    variances : ndarray of shape (n_basis,)
+        Variances of the functions of columns that the score is linear in.
+
     counts : ndarray of shape (2,)
         Separately measured noisy numbers of rows of both classes.
 
     deviation : float
         Standard deviation of the noise in ``counts``.
     """
-    model = _Classes(table, counts, deviation, np.eye(2))
+    model = _Classes(table, variances, counts, deviation, np.eye(2))
     _, rows = posterior_rows(model)
     first, second = rows.transpose(1, 0, 2)
     below = np.cumsum(first, axis=1) - first / 2
     area = (second * below).sum(axis=1) / (first.sum(axis=1) * second.sum(axis=1))
     of_first, of_second = rows.mean(axis=0)
-    slope, intercept = _logistic(of_first, of_second, model.bins.scores)
+    slope, intercept = _logistic(of_first, of_second, model.bins)
     return Claims(slope, intercept, _interval(area, 0.0, 1.0))
 
 
-def _logistic(first, second, scores, fixed=False):
+def _resolved(rows, bins):
+    """Return the share of a slope that is known without the place of scores within bins.
+
+    It is 0 if all rows are in one bin: a slope would then change the mean of predictions.
+    """
+    of_bins, centers = rows.reshape(bins.n, PARTS).sum(axis=1), np.arange(bins.n)
+    center = of_bins @ centers / of_bins.sum()
+    variance = of_bins @ (centers - center) ** 2 / of_bins.sum()
+    return variance / (variance + _WITHIN)
+
+
+def _logistic(first, second, bins, fixed=False):
     """Return slope and intercept of the log-odds of the second; ``fixed``: without intercept."""
-    rows = first + second
+    rows, scores = first + second, bins.scores
     mean = 0.0 if fixed else (rows @ scores) / rows.sum()
     unit = np.sqrt(rows @ (scores - mean) ** 2 / rows.sum())
     columns = np.column_stack([(scores - mean) / unit, np.ones_like(scores)])
@@ -180,7 +197,10 @@ def _logistic(first, second, scores, fixed=False):
     if weights[0] <= 0:
         return 0.0, 0.0 if fixed else float(np.log(second.sum() / first.sum()))
     slope = float(weights[0] / unit)
-    return slope, 0.0 if fixed else float(weights[1] - slope * mean)
+    if fixed:
+        return slope, 0.0
+    slope *= _resolved(rows, bins)
+    return slope, float(weights[1] - slope * mean)
 
 
 class _Pairs(OutcomeModel):
@@ -209,15 +229,12 @@ class _Pairs(OutcomeModel):
         right, highest = expit(effect * x), expit(level + slope * np.minimum(effect * x, 5.0))
         return np.stack([1 - right, right * (1 - highest), right * highest], axis=1)
 
-    def effect_per_freedom(self, t, rows):
-        wrong, right, x = rows[:, 0], rows[:, 1:].sum(axis=1), self.scores(t)
-        information = (wrong * right / np.maximum(wrong + right, TINY) * x**2).sum(axis=1)
-        # At least a quarter of the information without an effect.
-        information = np.maximum(information, ((wrong + right) * x**2).sum(axis=1) / 16)
-        return 1 / (self.bins.unit * np.maximum(information, TINY))
+    def residuals(self):
+        right = expit(self.bins.scores)
+        return np.stack([right, right - 1, right - 1]), right * (1 - right)
 
 
-def pair_claims(table, n_rows, deviation):
+def pair_claims(table, variances, n_classes, n_rows, deviation):
     """Return :class:`Claims` about the scores of several classes, and their accuracy.
 
     Parameters
@@ -227,14 +244,20 @@ def pair_claims(table, n_rows, deviation):
         difference counts 1/(K − 1). Outcomes: the other class scores higher, the true class scores
         higher than the other but not highest, the true class scores highest.
 
+    variances : ndarray of shape (n_basis,)
+        As in :func:`class_claims`.
+
+    n_classes : int
+
     n_rows, deviation : float
         Separately measured noisy number of rows, and the standard deviation of its noise.
     """
-    model = _Pairs(table, n_rows, deviation, np.ones(3))
+    model = _Pairs(table, variances, n_rows, deviation, np.ones(3))
+    model.n_classes = n_classes
     _, rows = posterior_rows(model)
     shares = rows.sum(axis=2)
     wrong, *right = rows.mean(axis=0)
-    slope, _ = _logistic(wrong, sum(right), model.bins.scores, fixed=True)
+    slope, _ = _logistic(wrong, sum(right), model.bins, fixed=True)
     return Claims(slope, 0.0, _interval(shares[:, 2] / shares.sum(axis=1), 0.0, 1.0))
 
 
@@ -300,10 +323,10 @@ class _Numbers(OutcomeModel):
     not zero, and the line is of the other numbers.
     """
 
-    parts, learned = _NUMBER_PARTS, 0.8
+    parts, scale = _NUMBER_PARTS, 2.0
     widest, bounds, usual = 3.0, (-1.0, 8.0), np.geomspace(0.05, 4, 8)
 
-    def __init__(self, table, numbers, mean_sd, n_rows, deviation):
+    def __init__(self, table, variances, numbers, mean_sd, n_rows, deviation):
         self.numbers = numbers
         of_location = np.hypot(0.15, min(mean_sd / numbers.unit, 1.5))
         of_location = _OF_OTHERS if numbers.zero else of_location
@@ -312,8 +335,13 @@ class _Numbers(OutcomeModel):
         inside = np.diff(numbers.edges)[:, np.newaxis] * np.arange(self.parts) / self.parts
         inside = inside + numbers.edges[:-1, np.newaxis]
         self.edges = np.append(inside.ravel(), numbers.edges[-1])
-        self.residuals = (self.edges[:-1] + self.edges[1:]) / 2
-        super().__init__(table, n_rows, deviation, np.ones(len(table.counts)))
+        self.middles = (self.edges[:-1] + self.edges[1:]) / 2
+        super().__init__(table, variances, n_rows, deviation, np.ones(len(table.counts)))
+        starts = numbers.start(self.bins.scores)
+        self.numbers_of_cells = np.clip(np.add.outer(self.middles, starts), -1, 1)
+        if numbers.zero:
+            zeros = np.full((self.parts, len(starts)), -1.0)
+            self.numbers_of_cells = np.concatenate([self.numbers_of_cells, zeros])
 
     def log_prior(self, effects, parameters):
         # The prior is about the correlation a s / √(a² s² + r²) of effect a, with standard
@@ -333,7 +361,10 @@ class _Numbers(OutcomeModel):
         numbers = self.numbers
         middle = 2 * 0.5**numbers.power - 1 if numbers.zero else numbers.mean
         ahead = (middle - numbers.start(self.bins.scores)) / numbers.unit
-        ahead = ahead + location + effect * self.bins.unit / self.numbers.unit * x
+        # The location is that of all rows.
+        center = (density * self.scores(t)).sum(axis=1, keepdims=True)
+        center /= density.sum(axis=1, keepdims=True)
+        ahead = ahead + location + effect * self.bins.unit / self.numbers.unit * (x - center)
         edges = (self.edges / self.numbers.unit)[:, np.newaxis] - ahead[:, np.newaxis]
         away = np.exp(tails)[:, np.newaxis] * np.arcsinh(edges / np.exp(spread)[:, np.newaxis])
         below = ndtr(np.sinh(away - skewness[:, np.newaxis]))
@@ -345,18 +376,20 @@ class _Numbers(OutcomeModel):
         same = np.repeat(1 - others, self.parts, axis=1) / self.parts
         return np.concatenate([others * shares, same], axis=1)
 
-    def effect_per_freedom(self, t, rows):
-        left = self.numbers.unit**2 * np.exp(2 * t[:, EFFECT + 2])
-        return left / (np.square(self.bins.unit * self.spread(t)) * np.exp(t[:, 0]))
+    def residuals(self):
+        return self.bins.scores - self.numbers_of_cells, 1.0
 
 
-def number_claims(table, numbers, mean_sd, n_rows, deviation):
+def number_claims(table, variances, numbers, mean_sd, n_rows, deviation):
     """Return :class:`Claims` about predictions of a number between -1 and 1, and their R².
 
     Parameters
     ----------
     table : ScoreTable
         Rows by prediction and by the bin of their residual in ``numbers``.
+
+    variances : ndarray of shape (n_basis,)
+        As in :func:`class_claims`.
 
     numbers : NumberBins
 
@@ -366,14 +399,10 @@ def number_claims(table, numbers, mean_sd, n_rows, deviation):
     n_rows, deviation : float
         Separately measured noisy number of rows, and the standard deviation of its noise.
     """
-    model = _Numbers(table, numbers, mean_sd, n_rows, deviation)
+    model = _Numbers(table, variances, numbers, mean_sd, n_rows, deviation)
     _, rows = posterior_rows(model)
     scores = model.bins.scores
-    numbers_of_cells = np.clip(np.add.outer(model.residuals, numbers.start(scores)), -1, 1)
-    if numbers.zero:
-        zeros = np.full((model.parts, len(scores)), -1.0)
-        numbers_of_cells = np.concatenate([numbers_of_cells, zeros])
-    n = rows.sum(axis=(1, 2))
+    numbers_of_cells, n = model.numbers_of_cells, rows.sum(axis=(1, 2))
     x = rows.sum(axis=1) @ scores / n
     xx = rows.sum(axis=1) @ scores**2 / n - x**2
     flat, u_of_cells = rows.reshape(len(rows), -1), numbers_of_cells.ravel()
@@ -383,7 +412,7 @@ def number_claims(table, numbers, mean_sd, n_rows, deviation):
     mean_x, mean_u = x.mean(), u.mean()
     # The slope of least expected squared error.
     slope = np.mean(xu + (x - mean_x) * (u - mean_u)) / np.mean(xx + (x - mean_x) ** 2)
-    slope = max(float(slope), 0.0)
+    slope = max(float(slope), 0.0) * _resolved(rows.sum(axis=(0, 1)), model.bins)
     off = u - mean_u - slope * (x - mean_x)
     left = uu - 2 * slope * xu + slope**2 * xx + off**2
     # The mean of the numbers was also measured by itself. The table knows it less well if many
@@ -392,7 +421,7 @@ def number_claims(table, numbers, mean_sd, n_rows, deviation):
     known = unknown / max(unknown + mean_sd**2 + slope**2 * x.var(), TINY)
     shift = known * (numbers.mean - mean_u)
     intercept = float(mean_u + shift - slope * mean_x)
-    groups, mean_rows, n_others = (model.bins.n, PARTS), rows.mean(axis=0), len(model.residuals)
+    groups, mean_rows, n_others = (model.bins.n, PARTS), rows.mean(axis=0), len(model.middles)
     zeros = mean_rows[n_others:].reshape(-1, *groups).sum(axis=(0, 2))
     # Zeros are known to be zeros: the others are off.
     shift = shift / max(1 - zeros.sum() / mean_rows.sum(), _LEAST_OTHERS)
@@ -440,7 +469,7 @@ class _Times(OutcomeModel):
 
     widest, bounds, usual = 3.0, (-1.5, 4.0), np.geomspace(0.1, 3, 8)
 
-    def __init__(self, table, times, exits, deviation):
+    def __init__(self, table, variances, times, exits, deviation):
         cells, g = times.cells, times.n_groups
         summing = np.zeros((times.n, len(cells)))
         summing[cells, np.arange(len(cells))] = 1
@@ -451,7 +480,12 @@ class _Times(OutcomeModel):
         leaves = np.clip(totals[g:-1] / np.maximum(there - totals[:g], TINY), 1e-4, 1 - 1e-4)
         means = np.concatenate([[0.0], np.log(hazards), np.log(leaves / (1 - leaves))])
         self.others = tuple(means), (_BENDS[0], *[1.0] * (2 * g))
-        super().__init__(table, totals, deviation * np.sqrt(summing.sum(axis=1)), np.eye(times.n))
+        of_totals = deviation * np.sqrt(summing.sum(axis=1))
+        super().__init__(table, variances, totals, of_totals, np.eye(times.n))
+        cumulative = np.cumsum(exits.hazards)
+        middle = cumulative - exits.hazards / 2
+        of_exits = np.concatenate([middle, middle, cumulative[-1:]])
+        self.cumulative = summing @ (exits.rows * of_exits) / totals
         self.n_groups = g
 
     def log_prior(self, effects, parameters):
@@ -459,10 +493,16 @@ class _Times(OutcomeModel):
 
     def hazards(self, t, x):
         """Return hazards of scores in public units in each group."""
-        bend = np.clip(x, -_FARTHEST, _FARTHEST) ** 2 - 1
-        effect = t[:, EFFECT, np.newaxis] * x + t[:, EFFECT + 1, np.newaxis] * bend
-        of_groups = t[:, EFFECT + 2 : EFFECT + 2 + self.n_groups, np.newaxis]
-        return np.exp(np.clip(of_groups + effect[:, np.newaxis], -20.0, 5.0))
+        effect, bend = t[:, EFFECT, np.newaxis], t[:, EFFECT + 1, np.newaxis]
+
+        def log_ratios(x):
+            return effect * x + bend * (np.clip(x, -_FARTHEST, _FARTHEST) ** 2 - 1)
+
+        # Parameters are log-hazards of all rows, which noisy totals know best.
+        of_all = logsumexp(log_ratios(self.scores(t)), axis=1, b=self.density(t), keepdims=True)
+        of_groups = t[:, EFFECT + 2 : EFFECT + 2 + self.n_groups] + t[:, :1] - of_all
+        ratios = log_ratios(x)[:, np.newaxis]
+        return np.exp(np.clip(of_groups[:, :, np.newaxis] + ratios, -20.0, 5.0))
 
     def outcomes(self, t, x, density):
         leaves = expit(t[:, EFFECT + 2 + self.n_groups :, np.newaxis])
@@ -472,21 +512,22 @@ class _Times(OutcomeModel):
         ways = [before * (1 - stays), before * stays * leaves, there[:, -1:]]
         return np.maximum(np.concatenate(ways, axis=1), 1e-12)
 
-    def effect_per_freedom(self, t, rows):
-        events, x = rows[:, : self.n_groups].sum(axis=1), self.scores(t)
-        n = np.maximum(events.sum(axis=1), TINY)
-        apart = x - ((events * x).sum(axis=1) / n)[:, np.newaxis]
-        information = np.maximum((events * apart**2).sum(axis=1), TINY)
-        return 1 / (self.bins.unit * information)
+    def residuals(self):
+        expected = self.cumulative[:, np.newaxis] * np.exp(np.minimum(self.bins.scores, 20.0))
+        events = np.arange(len(expected))[:, np.newaxis] < self.n_groups
+        return np.minimum(expected, MOST_HAZARD) - events, expected * (expected < MOST_HAZARD)
 
 
-def time_claims(table, times, exits, deviation):
+def time_claims(table, variances, times, exits, deviation):
     """Return :class:`Claims` about log-hazards, and their concordance; the intercept is 0.
 
     Parameters
     ----------
     table : ScoreTable
         Rows by log-hazard and by their cell in ``times``.
+
+    variances : ndarray of shape (n_basis,)
+        As in :func:`class_claims`.
 
     times : TimeCells
 
@@ -496,7 +537,7 @@ def time_claims(table, times, exits, deviation):
     deviation : float
         Standard deviation of the noise in the number of rows of each kind of exit.
     """
-    model = _Times(table, times, exits, deviation)
+    model = _Times(table, variances, times, exits, deviation)
     parameters, rows = posterior_rows(model)
     hazards = model.hazards(parameters, model.scores(parameters))
     some = slice(None, None, _THINNED)

@@ -1,4 +1,4 @@
-"""The descriptive table of a release: means and shares of each column by class."""
+"""Tables of the columns of a release: means and shares by class, and effects on scores."""
 
 from dataclasses import dataclass
 
@@ -7,10 +7,26 @@ import pandas as pd
 from scipy.stats import norm
 
 from skdp.release._basis import regression
+from skdp.release._columns import (
+    UnboundedColumn,
+    column_names,
+    encoded_rows,
+    public_columns,
+    public_scales,
+)
 from skdp.release._unclipped import clipping_by_class, numeric_functions
-from skdp.tabular import CategoryColumn, NumericColumn
+from skdp.tabular import (
+    CategoryColumn,
+    NumericColumn,
+    Schema,
+    bounded_columns,
+    explain_prediction,
+)
+from skdp.utils._frames import one_row
 from skdp.utils._linalg import NEGLIGIBLE
 
+# Index of the number of rows, which is the last of the sums of a group.
+_COUNT = -1
 # Name of missing values where the schema does not use it.
 _MISSING = "missing"
 # Smallest variance within classes, in units of the squared range, for comparison with noise.
@@ -19,6 +35,8 @@ _LEAST_VARIANCE = 1e-6
 # and of a class beyond that (measured on seven tables: 20% and 10%).
 _MODEL_ERROR = 0.04
 _CLASS_ERROR = 0.01
+# Number of places between its bounds at which a numeric column is evaluated.
+_N_PLACES = 33
 
 
 @dataclass(frozen=True)
@@ -32,15 +50,12 @@ class _Group:
     label : object
         Label of the class; None for all rows.
 
-    count, count_noise : float
-        Number of rows, and the variance of its noise.
-
     center : ndarray of shape (n_features,)
 
-    sums, noise : ndarray of shape (n_features,)
-        Σ(u − center), and variances of the noise in it.
+    sums, noise : ndarray of shape (n_features + 1,)
+        Σ(u − center) and the number of rows, and variances of the noise in these.
 
-    systematic_variance : ndarray of shape (n_features,)
+    systematic_variance : ndarray of shape (n_features + 1,)
         Variances of systematic errors of the mean.
 
     spreads : dict of int to tuple
@@ -49,8 +64,6 @@ class _Group:
     """
 
     label: object
-    count: float
-    count_noise: float
     center: np.ndarray
     sums: np.ndarray
     noise: np.ndarray
@@ -58,8 +71,8 @@ class _Group:
     spreads: dict
 
     def total(self, column):
-        """Return the weights w with Σu = Σ w[k] · sums[k] + w[None] · count, for u of a column."""
-        return {column: 1.0, None: float(self.center[column])}
+        """Return the weights w with Σu = Σ w[k] · sums[k], for u of a column."""
+        return {column: 1.0, _COUNT: float(self.center[column])}
 
     def interval(self, numerator, denominator, confidence, *, variance=None):
         """Return a ratio of sums, and the bounds of its interval (Fieller, 1954)."""
@@ -71,10 +84,10 @@ class _Group:
         square = np.array([top * top, -2 * top * bottom, bottom * bottom])
         for key in {*numerator, *denominator}:
             a, b = numerator.get(key, 0.0), denominator.get(key, 0.0)
-            noise = self.count_noise if key is None else self.noise[key]
-            square -= quantile * noise * np.array([a * a, -2 * a * b, b * b])
-            if key is not None and a:
-                square[0] -= quantile * self.systematic_variance[key] * (a * self.count) ** 2
+            square -= quantile * self.noise[key] * np.array([a * a, -2 * a * b, b * b])
+            if a:
+                moved = a * self.sums[_COUNT]
+                square[0] -= quantile * self.systematic_variance[key] * moved**2
         rows = max(bottom, 0.0)
         if variance is None:
             square -= quantile * rows * np.array([0.0, 1.0, -1.0])
@@ -85,11 +98,8 @@ class _Group:
         return value, low, high
 
     def value(self, coefficients):
-        """Return a sum of sums and of the count."""
-        return sum(
-            weight * (self.count if key is None else self.sums[key])
-            for key, weight in coefficients.items()
-        )
+        """Return a weighted sum of sums."""
+        return sum(weight * self.sums[key] for key, weight in coefficients.items())
 
 
 def _roots(powers):
@@ -114,12 +124,12 @@ def describe_columns(release, confidence=0.95):
     quantile = norm.isf((1 - confidence) / 2)
     lines = []
     for group in groups:
-        half = quantile * np.sqrt(group.count_noise) if has_statistics else np.nan
-        ends = np.maximum([group.count, group.count - half, group.count + half], 0.0)
+        half = quantile * np.sqrt(group.noise[_COUNT]) if has_statistics else np.nan
+        ends = np.maximum(group.sums[_COUNT] + np.array([0.0, -half, half]), 0.0)
         lines.append((None, "rows", group.label, *ends.tolist()))
-    low, high = _scales(release)
-    ratios = release.model.prediction.hazard_ratios(high - low, confidence)
-    for column, numbers in _columns(release):
+    ratios = release.model.prediction.ratios(public_scales(release)[1], confidence)
+    for column, block in public_columns(release):
+        numbers = list(range(block.start, block.stop))
         for group in groups:
             for statistic, *interval in _statistics(group, numbers, column, confidence, ratios):
                 lines.append((column.name, statistic, group.label, *interval))
@@ -127,38 +137,6 @@ def describe_columns(release, confidence=0.95):
     # As objects: None would convert labels that are whole numbers to floats.
     frame = pd.DataFrame(lines, columns=pd.Index(names, dtype=object), dtype=object)
     return frame.astype(dict.fromkeys(names[3:], float))
-
-
-@dataclass(frozen=True)
-class _Unbounded:
-    """A column of numbers without known bounds."""
-
-    name: str
-
-
-def _columns(release):
-    """Yield the public description of each column, and the numbers of its encoded columns."""
-    schema = release.encoder
-    if schema is not None:
-        for column, block in zip(schema.columns, schema.encoded_slices, strict=True):
-            yield column, list(range(block.start, block.stop))
-        return
-    names = release.feature_names
-    low, high = _scales(release)
-    for j in range(release.n_features):
-        name = f"x{j}" if names is None else str(names[j])
-        bounded = release.bounds is not None or release.statistics is not None
-        yield NumericColumn(name, low[j], high[j]) if bounded else _Unbounded(name), [j]
-
-
-def _scales(release):
-    """Return low and high of each encoded column: u = (value − low) / (high − low)."""
-    if release.encoder is None and release.statistics is not None:
-        basis = release.statistics.basis
-        return basis.low[basis.linear], basis.high[basis.linear]
-    if release.encoder is None and release.bounds is not None:
-        return release.bounds
-    return np.zeros(release.n_features), np.ones(release.n_features)
 
 
 def _groups_of_sums(release):
@@ -182,21 +160,19 @@ def _groups_of_sums(release):
     unclipped = (clipped - counts[:, np.newaxis] * shifts) / factors[:, np.newaxis]
     systematic_variance = weights @ clipping.systematic_variance
     labels, linear = [*release.outcome.groups, None], basis.linear
-    low, high = _scales(release)
-    units = basis.scale[linear] * (high - low)
-    center = (basis.center[linear] - low) / (high - low)
+    low, width = public_scales(release)
+    units = basis.scale[linear] * width
+    center = (basis.center[linear] - low) / width
     spreads = _spreads(release, clipping, weights, counts, noise, systematic_variance)
     # The pseudo-classes of a number are not groups of rows.
     first = K + 1 - len(labels)
     return [
         _Group(
             label=labels[g - first],
-            count=counts[g],
-            count_noise=count_sd**2 * (1 if g < K else K),
             center=center,
-            sums=unclipped[g, linear] / units,
-            noise=noise[g] / units**2,
-            systematic_variance=systematic_variance[g, linear] / units**2,
+            sums=np.append(unclipped[g, linear] / units, counts[g]),
+            noise=np.append(noise[g] / units**2, count_sd**2 * (1 if g < K else K)),
+            systematic_variance=np.append(systematic_variance[g, linear] / units**2, 0.0),
             spreads=spreads[g],
         )
         for g in range(first, K + 1)
@@ -261,8 +237,7 @@ def _diagonals(moments):
 def _groups_of_moments(release):
     """Return the rows of each class by moments; all rows only where means are equally certain."""
     moments = release.moments
-    low, high = _scales(release)
-    width = high - low
+    low, width = public_scales(release)
     variances = np.maximum(_diagonals(moments) / width**2, NEGLIGIBLE)
     variances = np.broadcast_to(variances, (release.outcome.n_sums, len(width)))
     spread_noise = np.broadcast_to(moments.covariance_noise / width**4, variances.shape)
@@ -283,12 +258,10 @@ def _groups_of_moments(release):
         groups.append(
             _Group(
                 label=label,
-                count=n,
-                count_noise=0.0,
                 center=center[c],
-                sums=np.zeros(len(width)),
-                noise=(mean_noise[c] + sampling) * n**2,
-                systematic_variance=np.zeros(len(width)),
+                sums=np.append(np.zeros(len(width)), n),
+                noise=np.append((mean_noise[c] + sampling) * n**2, 0.0),
+                systematic_variance=np.zeros(len(width) + 1),
                 spreads=dict(enumerate(zip(variances[c], spread, strict=True))),
             )
         )
@@ -300,11 +273,10 @@ def _statistics(group, numbers, column, confidence, ratios):
 
     For times, this includes the hazard ratios of categories.
     """
-    first, everyone = numbers[0], {None: 1.0}
-    missing = numbers[-1] if getattr(column, "missing", False) else None
-    present = dict(everyone)
-    if missing is not None:
-        present = _difference(everyone, group.total(missing))
+    first, everyone, missing = numbers[0], {_COUNT: 1.0}, {}
+    if column.missing:
+        missing = group.total(numbers[-1])
+    present = _difference(everyone, missing)
     totals: dict = {}
     if isinstance(column, CategoryColumn) and column.is_one_hot:
         totals = dict(zip(column.categories, map(group.total, numbers), strict=False))
@@ -313,12 +285,13 @@ def _statistics(group, numbers, column, confidence, ratios):
         totals = {other: _difference(present, top), one: top}
     for category, total in totals.items():
         yield _share(f"share of {category}", group, total, present, confidence)
-    for category, total in totals.items() if ratios is not None else ():
-        yield f"hazard ratio of {category}", *ratios.of(total, group.value(total))
+    for name, of_category in ratios.items():
+        for category, total in totals.items():
+            yield f"{name} of {category}", *of_category(total, group.value(total))
     if not totals:
         yield from _numeric(group, first, missing, present, column, confidence)
-    if missing is not None:
-        yield _share(_MISSING, group, group.total(missing), everyone, confidence)
+    if missing:
+        yield _share(_MISSING, group, missing, everyone, confidence)
 
 
 def _difference(these, those, weight=1.0):
@@ -328,8 +301,7 @@ def _difference(these, those, weight=1.0):
 
 def _present_total(group, number, missing):
     """Return Σu of the nonmissing values; missing ones count 1/2 each."""
-    total = group.total(number)
-    return total if missing is None else _difference(total, group.total(missing), 0.5)
+    return _difference(group.total(number), missing, 0.5)
 
 
 def _share(name, group, top, bottom, confidence):
@@ -353,7 +325,7 @@ def _units(column):
 
     No distribution between the bounds has a deviation above 1/2.
     """
-    if isinstance(column, _Unbounded):
+    if isinstance(column, UnboundedColumn):
         return float, float, ("mean", "deviation")
     if isinstance(column, CategoryColumn):
         steps = len(column.categories) - 1
@@ -379,3 +351,55 @@ def _units(column):
     else:  # of x + 1% of the upper bound, which is what the scale is the logarithm of
         ratio, names = 101.0, ("shifted geometric mean", "shifted geometric deviation")
     return decode, lambda d: float(ratio ** min(float(d), 0.5)), names
+
+
+def column_effects(release, positive=None):
+    """Return the contribution of each value to the log-odds, see ``Release.effects``."""
+    prediction = release.model.prediction
+    sign = prediction.contrast(release, positive)
+    lines: list = []
+    for name, start, labels, blocks in _values(release):
+        rows = np.zeros((len(blocks), release.n_features))
+        rows[:, start : start + blocks.shape[1]] = blocks
+        effect = prediction.terms(release, rows) @ sign
+        lines += zip([name] * len(labels), labels, effect - effect.mean(), strict=True)
+    return pd.DataFrame(lines, columns=["column", "value", "effect"])
+
+
+def explained_row(release, x):
+    """Return the explanation of the prediction of one row, see ``Release.explain``."""
+    row = encoded_rows(release, one_row(x))[0].astype(np.float64)
+    schema, (low, width) = release.encoder, public_scales(release)
+    if schema is None:
+        bounds = np.array([[0.0], [1.0]]) if release.bounds is None else release.bounds
+        columns = bounded_columns(column_names(release), bounds, row)
+        schema = Schema(columns)
+        low = np.array([column.low for column in columns])
+        width = np.array([column.high for column in columns]) - low
+    row = (row - low) / width
+
+    def unscaled(rows):
+        return low + rows * width
+
+    predict, facts = release.model.prediction.explanation(release, unscaled(row))
+    return explain_prediction(lambda rows: predict(unscaled(rows)), row, schema=schema, **facts)
+
+
+def _values(release):
+    """Yield name, first encoded column, values and their encoded blocks, of each column."""
+    low, width = public_scales(release)
+    for column, block in public_columns(release):
+        if isinstance(column, NumericColumn):
+            blocks = np.zeros((_N_PLACES, block.stop - block.start))
+            blocks[:, 0] = np.linspace(0, 1, _N_PLACES)
+            # In steps there are fewer values than places.
+            values = np.unique(column.decode(blocks)).tolist()
+            blocks = np.asarray(column.encode(pd.Series(values, dtype=object)))
+        else:
+            values = list(column.categories)
+            blocks = column.encode(pd.Series(values, dtype=object))
+        if column.missing:
+            values.append(None)
+            blocks = np.vstack([blocks, column.encode(pd.Series([None], dtype=object))])
+        blocks = low[block] + np.asarray(blocks, dtype=np.float64) * width[block]
+        yield column.name, block.start, values, blocks

@@ -1,6 +1,7 @@
 """The columns of a release, and rows of others in these: names, values and units."""
 
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -12,8 +13,7 @@ from skdp.tabular import (
     mostly_far_outside,
     numbers,
 )
-from skdp.utils._frames import as_frame
-from skdp.utils._text import named_like
+from skdp.utils._frames import as_frame, named_like
 from skdp.utils._validation import check_array, checked_subset
 from skdp.utils._warnings import warn
 
@@ -21,11 +21,39 @@ from skdp.utils._warnings import warn
 _SHOWN = 5
 
 
+@dataclass(frozen=True)
+class UnboundedColumn:
+    """A column of numbers without public bounds."""
+
+    name: str
+    missing: ClassVar[bool] = False
+
+
 def column_names(release):
     """Return the names of the features, or x0, x1 and so on."""
     if release.feature_names is not None:
         return release.feature_names.tolist()
     return [f"x{i}" for i in range(release.n_features)]
+
+
+def public_columns(release):
+    """Yield the public description of each column, and the slice of its encoded columns."""
+    if release.encoder is not None:
+        yield from zip(release.encoder.columns, release.encoder.encoded_slices, strict=True)
+        return
+    for j, name in enumerate(map(str, column_names(release))):
+        column: Any = UnboundedColumn(name)
+        if release.bounds is not None:
+            column = NumericColumn(name, *release.bounds[:, j].tolist())
+        yield column, slice(j, j + 1)
+
+
+def public_scales(release):
+    """Return low and width of each encoded column; of 0 and 1 if it has no others."""
+    p = release.n_features
+    if release.encoder is not None or release.bounds is None:
+        return np.zeros(p), np.ones(p)
+    return release.bounds[0], np.ptp(release.bounds, axis=0)
 
 
 def chosen_columns(release, names):

@@ -19,6 +19,12 @@ from skdp.utils._linalg import TINY
 
 # Largest magnitude of a coefficient in a release.
 _LARGEST_COEFFICIENT = 1e30
+# Weight of linear scores by the sums of all sources in merged scores of classes: each source's
+# gradients start anew. AUC of four tables with 4 to 20 owners (ε = 1 and 4) is .002 higher than
+# with 0, .003 of four that did not choose (.852 to .868 at best, .004 lower at worst), and equal
+# on four hospitals; with .33 .002 and .003, .007 lower at worst. Log loss of 5 to 14 classes is
+# .02 lower.
+_OF_SUMS = 0.2
 # Largest AUC, so that its d' is finite.
 _LARGEST_AREA = 1 - 1e-6
 
@@ -146,11 +152,15 @@ class Descent(Part):
         return replace(self, coefficients=self.coefficients[:, places], basis=basis)
 
     @classmethod
-    def mean(cls, parts: Sequence[Self]) -> Self:
+    def mean(cls, parts: Sequence[Self], statistics: Any) -> Self:
         """Return the weighted mean of several calibrated scores of the same columns.
 
         A source with few rows may have fewer cosines: the missing coefficients are zero.
+        The noisy ``statistics`` of all sources add to scores of classes, and say about which mean
+        numbers are spread.
         """
+        if len(parts) == 1:
+            return parts[0]
         total = np.sum([part_.weight for part_ in parts], axis=0)
         weights = np.array([float(part_.weight[0]) for part_ in parts]) / max(total[0], TINY)
         most = max(parts, key=lambda part: len(part.basis.column)).basis
@@ -161,11 +171,46 @@ class Descent(Part):
             weights @ np.array([getattr(part_, name) for part_ in parts])
             for name in ("intercepts", "value")
         )
-        distribution = None
-        if parts[0].distribution is not None:
-            distributions = [part_.distribution for part_ in parts]
-            distribution = NumberDistribution.mean(distributions, weights)
-        return cls(coefficients, intercepts, most, None, value, total, distribution)
+        mean = cls(coefficients, intercepts, most, None, value, total)
+        if statistics.linear is not None:
+            return mean._with_sums(statistics)
+        if parts[0].distribution is None:
+            return mean
+        squares = [part_.coefficients[0] ** 2 @ part_.basis.variances for part_ in parts]
+        distributions = [part_.distribution for part_ in parts]
+        mean = replace(mean, distribution=NumberDistribution.mean(distributions, weights))
+        return mean._spread(weights @ squares, statistics)
+
+    def _with_sums(self, statistics):
+        """Return the weighted mean with the linear scores by the noisy sums of all sources."""
+        w, b = statistics.linear.coefficients, statistics.linear.intercepts
+        if len(self.coefficients) == 1:
+            w, b = np.diff(w, axis=0), np.diff(b)
+        share, coefficients = _OF_SUMS, (1 - _OF_SUMS) * self.coefficients
+        coefficients[:, statistics.basis.places_in(self.basis)] += share * w
+        intercepts = (1 - share) * self.intercepts + share * b
+        return replace(self, coefficients=coefficients, intercepts=intercepts)
+
+    def _spread(self, square, statistics):
+        """Return predictions that vary more about their mean, given the sources' mean square."""
+        # Errors of the sources' coefficients cancel out, so that a mean of calibrated predictions
+        # varies too little: by the ratio of squares if the sources differ by errors alone, by
+        # nothing if they differ in truth. Here it is halfway. R² of four tables of numbers with 3
+        # to 12 owners (ε = 1 and 4) is .019 higher than with nothing, .040 of three that did not
+        # choose, and in no cell lower; with the whole ratio in some.
+        of_mean = self.coefficients[0] ** 2 @ self.basis.variances
+        wider = max(float(np.sqrt(square / max(of_mean, TINY))), 1.0)
+        sums, places = statistics.sums, statistics.basis.places_in(self.basis)
+        middle = sums.total.sum(axis=0) / sums.row_counts.sum()
+        center = self.intercepts + self.coefficients[:, places] @ middle
+        predictions = center + wider * (self.distribution.predictions - center)
+        return replace(
+            self,
+            coefficients=wider * self.coefficients,
+            intercepts=center + wider * (self.intercepts - center),
+            value=wider * self.value,
+            distribution=replace(self.distribution, predictions=predictions),
+        )
 
     def adds_to(self, other: Self) -> bool:
         """Return whether both use the same columns and one has all functions of the other."""

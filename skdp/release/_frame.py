@@ -4,11 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from skdp.privacy import WHOLE, PrivacyGuarantee, pack_guarantee, unpack_guarantee
+from skdp.privacy import (
+    WHOLE,
+    PrivacyGuarantee,
+    pack_guarantee,
+    record_guarantee,
+    unpack_guarantee,
+)
 from skdp.release._model import Model
 from skdp.release._parts import LARGEST, check_shape, largest_magnitude, require
-from skdp.release._principal_model import PrincipalModel
-from skdp.release._rows_model import RowsModel
+from skdp.release._principal_model import PrincipalModel, RowsModel
 from skdp.release._table_model import TableModel
 from skdp.tabular import Outcome, Schema, fitted_encoder, outcome_of
 
@@ -37,7 +42,13 @@ def float_dtype(dtype):
     )
 
 
-def check_frame(release):
+def check(release):
+    """Raise ValueError, naming the part, unless a release is valid."""
+    _check_frame(release)
+    _check_model(release)
+
+
+def _check_frame(release):
     """Raise ValueError, naming the part, unless the public properties are valid."""
     outcome, p = release.outcome, release.n_features
     kinds = "must be a ClassOutcome, a NumberOutcome or an EventOutcome"
@@ -71,7 +82,7 @@ def check_frame(release):
         check_guarantee(release.label_guarantee, "label_guarantee", {"label"}, 1)
 
 
-def check_model(release):
+def _check_model(release):
     """Raise ValueError unless the model fits the outcome and the guarantee."""
     require(isinstance(release.model, Model), "model", "must be a model of skdp.release")
     outcome = release.outcome
@@ -120,6 +131,15 @@ def value_guarantee(guarantee, schema):
         return guarantee
     of_value = guarantee.to_value(elements_per_value(schema))
     return replace(of_value, covers="the values of the table that the source was fitted to")
+
+
+def joint_guarantee(release):
+    """Return the guarantee for a whole record with its label, see ``Release``."""
+    guarantee = release.guarantee
+    if guarantee.unit in WHOLE:
+        return guarantee
+    n_elements = elements_per_record(release.encoder, guarantee.n_features)
+    return record_guarantee(guarantee, release.label_guarantee, n_elements)
 
 
 def elements_per_value(schema):

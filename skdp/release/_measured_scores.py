@@ -34,6 +34,11 @@ class MeasuredScores:
         self.variances, self.table = descent.basis.variances, descent.table
         self.statistics = statistics
         self.counts, self.noise = statistics.sums.pooled_counts
+        # Variances of functions, measured where there are sums.
+        self.measured = self.variances.copy()
+        in_sums = descent.basis.places_in(statistics.basis)
+        places = np.sort(statistics.basis.places_in(descent.basis))
+        self.measured[places] = statistics.variances[in_sums]
 
     def frame(self) -> Any:
         """Return the expected center and deviation of the scores that a source counts."""
@@ -41,7 +46,7 @@ class MeasuredScores:
 
     def claims(self) -> Claims:
         """Return the expected performance of the scores."""
-        return class_claims(self.table, self.counts, self.noise)
+        return class_claims(self.table, self.measured, self.counts, self.noise)
 
     def intercept(self, claims: Claims) -> float:
         """Return what is added to the scores times the claimed slope."""
@@ -58,7 +63,9 @@ class _SeveralClasses(MeasuredScores):
 
     def claims(self):
         noise = self.noise * np.sqrt(len(self.counts))
-        return pair_claims(self.table, float(self.counts.sum()), noise)
+        return pair_claims(
+            self.table, self.measured, len(self.counts), float(self.counts.sum()), noise
+        )
 
 
 class _Number(MeasuredScores):
@@ -81,7 +88,7 @@ class _Number(MeasuredScores):
         mean_sd = 2 * self.noise / n * np.hypot(self._mean, 1 - self._mean)
         bins = NumberBins.of_sums(self.statistics.sums, len(self.table.counts) % 2 == 1)
         noise = float(np.sqrt(2) * self.noise)
-        return number_claims(self.table, bins, float(mean_sd), n, noise)
+        return number_claims(self.table, self.measured, bins, float(mean_sd), n, noise)
 
     def intercept(self, claims):
         return (claims.intercept + 1 - claims.slope) / 2
@@ -100,7 +107,9 @@ class _Time(MeasuredScores):
 
     def claims(self):
         deviation = float(self.statistics.sums.exit_sd[0])
-        return time_claims(self.table, self._cells, self.statistics.exits, deviation)
+        return time_claims(
+            self.table, self.measured, self._cells, self.statistics.exits, deviation
+        )
 
 
 def measured_scores(descent: Any, statistics: Any) -> MeasuredScores:

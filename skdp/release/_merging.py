@@ -1,10 +1,12 @@
 """Whether releases may be merged, and their joint guarantee; ``_statistics.py`` adds the sums."""
 
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 
-from skdp.privacy import below_sum
+from skdp.privacy import Mechanism, below_sum
+from skdp.release._columns import UnboundedColumn, public_columns
 from skdp.tabular import Schema
 from skdp.utils._warnings import warn
 
@@ -60,17 +62,17 @@ def merged_release(kind, releases, disjoint):
 
 
 def merge_problem(first, release, *, same=False):
-    """Return the reason why two releases cannot be merged, with the remedy, or None."""
-    if first.statistics is None or release.statistics is None:
+    """Return the reason why two releases cannot be merged, with the remedy, or ""."""
+    if None in (first.statistics, release.statistics):
         return (
             "one has no noisy sums to be added, which releases of DPStatisticsSource with "
             "model='linear' have. Pass them as a list, DPTransferClassifier([...]), which weighs "
             "them."
         )
     if same:
-        return None
+        return ""
     difference = _difference(first, release)
-    if difference is None and first.statistics.shares_noise(release.statistics):
+    if not difference and first.statistics.shares_noise(release.statistics):
         return (
             "they have the sums of the same source, with the same noise. Rows that are counted "
             "twice tell nothing more: leave one of them out."
@@ -79,7 +81,7 @@ def merge_problem(first, release, *, same=False):
 
 
 def rows_problem(release, max_rows):
-    """Return why a release cannot have at most so many rows, or None."""
+    """Return why a release cannot have at most so many rows, or ""."""
     # No more rows than that may be stated, all sums must be those that so many rows can have, up
     # to their noise, and none may have more noise than that. So no owner counts for more in a
     # merged release.
@@ -93,19 +95,21 @@ def rows_problem(release, max_rows):
         largest = size.sum(axis=0).max() if noise.ndim else size.max()
         if noise.max() > most or largest > most + _DEVIATIONS * noise.sum():
             return f"its {name!r} are more, or have more noise, than max_rows={max_rows} rows give"
-    table = None if release.descent is None else release.descent.table
-    if table is not None:
-        noise = float(table.deviation[0])
+    descent = release.descent
+    if descent is None:
+        return ""
+    if descent.table is not None:
+        table, noise = descent.table, float(descent.table.deviation[0])
         if noise > max_rows or np.abs(table.counts).max() > max_rows + _DEVIATIONS * noise:
             return f"its table of scores has more rows, or more noise, than max_rows={max_rows}"
     most = _EFFECTS * np.log(max_rows + 1)
-    if release.descent is not None and release.descent.largest_effect > most:
+    if descent.largest_effect > most:
         return f"its 'descent' has larger coefficients than max_rows={max_rows} rows give"
-    return None
+    return ""
 
 
 def _difference(first, release):
-    """Return a difference from the first release that prevents merging, or None."""
+    """Return a difference from the first release that prevents merging, or ""."""
     if mismatch := first.outcome.mismatch(release.outcome):
         return f"{mismatch}. {_ONE_SCHEMA}"
     for name in ("unit", "relation"):
@@ -129,7 +133,7 @@ def _difference(first, release):
     if first.feature_names is not None:
         release = release.restrict(names_to_restrict_by(first))
     sums, others = first.statistics.sums, release.statistics.sums
-    if (sums.of_all_columns is None) != (others.of_all_columns is None):
+    if sums.present().keys() != others.present().keys():
         return "one was restricted to some of its columns. Merge before you restrict."
     if sums.radius != others.radius:
         return (
@@ -141,7 +145,7 @@ def _difference(first, release):
     descents = first.descent, release.descent
     if None not in descents and not descents[0].adds_to(descents[1]):
         return "their coefficients are of other functions of the columns. Use one version of skdp."
-    return None
+    return ""
 
 
 def warn_of_noisiest(parts):
@@ -178,15 +182,13 @@ def _column_differences(first, release):
 
 
 def _bounds(release):
-    """Return the public bounds of each feature, as a text, by its name or number."""
-    names = range(release.n_features)
-    if release.feature_names is not None:
-        names = release.feature_names.tolist()
-    bounds = release.bounds
-    texts = ["no bounds"] * release.n_features
-    if bounds is not None:
-        texts = [f"{low:.12g} to {high:.12g}" for low, high in bounds.T]
-    return dict(zip(names, texts, strict=True))
+    """Return the public bounds of each feature, as a text, by its name."""
+    return {
+        column.name: "no bounds"
+        if isinstance(column, UnboundedColumn)
+        else f"{column.low:.12g} to {column.high:.12g}"
+        for column, _ in public_columns(release)
+    }
 
 
 def merged_guarantee(guarantees, disjoint):
@@ -201,7 +203,8 @@ def merged_guarantee(guarantees, disjoint):
     distances = [guarantee.gaussian_distance for guarantee in guarantees]
     if None in distances:  # of which none need be the weakest at every δ
         return sum(guarantees[1:], start=guarantees[0])
-    weakest = guarantees[distances.index(max(distances))]
+    # The most distant noise may be sampled better than a less distant one.
+    weakest = reduce(Mechanism.weaker, (guarantee.mechanisms[0] for guarantee in guarantees))
     claim = (
         f"that nobody has rows in two of the {len(guarantees)} sources, which whoever merged them "
         "has claimed"
@@ -210,4 +213,6 @@ def merged_guarantee(guarantees, disjoint):
     excludes = "; ".join(dict.fromkeys([*(guarantee.excludes for guarantee in guarantees), claim]))
     covers = "; ".join(dict.fromkeys(guarantee.covers for guarantee in guarantees))
     assumes = "; ".join(dict.fromkeys(filter(None, (g.assumes for g in guarantees))))
-    return replace(weakest, excludes=excludes, covers=covers, assumes=assumes)
+    basis = guarantees[distances.index(max(distances))]
+    texts = {"excludes": excludes, "covers": covers, "assumes": assumes}
+    return replace(basis, mechanisms=(weakest,), **texts)

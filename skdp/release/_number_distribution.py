@@ -24,6 +24,9 @@ _SHARES = np.diff(ndtr(_EDGES)) / np.diff(ndtr(_EDGES)).sum()
 _NODES, _OF_NODES = np.polynomial.hermite_e.hermegauss(9)
 # Largest share of zeros, so that other numbers have a distribution.
 _MOST_ZEROS = 0.999
+# Least share of rows, in equal shares, with which predictions have a distribution of their own:
+# where there are hardly any rows, it is that of a model.
+_LEAST_SHARE = 0.1
 # Number of predictions of a mean of distributions.
 _N_PREDICTIONS = 20
 
@@ -98,6 +101,10 @@ class NumberDistribution(Part):
             )
             zeros = zeros.sum(keepdims=True)
         shares = rows.sum(axis=(1, 2)) + zeros
+        some = shares >= _LEAST_SHARE * shares.mean()
+        predictions, numbers, rows, zeros, shares = (
+            a[some] for a in (predictions, numbers, rows, zeros, shares)
+        )
         residuals = (numbers - predictions[..., np.newaxis]).reshape(len(shares), -1)
         pairs = zip(residuals, rows.reshape(residuals.shape), strict=True)
         quantiles = np.array([weighted_quantiles(*pair) for pair in pairs])

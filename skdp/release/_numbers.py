@@ -14,7 +14,7 @@ from scipy.stats import norm
 from sklearn.metrics import r2_score
 from sklearn.utils import RegressorTags
 
-from skdp.release._prediction import ClassPrediction
+from skdp.release._model import ClassPrediction
 from skdp.tabular import numbers
 
 # Coverage of intervals of outcomes and of R², and the half width in standard deviations.

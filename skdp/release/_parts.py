@@ -79,10 +79,11 @@ class Part:
         ``lengths`` contains known lengths by name, and new lengths are added to it.
         """
         require(isinstance(value, cls), name, f"must be {cls.__name__} or None")
-        for inner, statement in _statements(cls):
-            content, optional = getattr(value, inner.name), inner.default is None
-            if content is None and optional:
+        present = value.present()
+        for inner, statement in declarations(cls):
+            if inner.name not in present and inner.default is None:  # an optional one
                 continue
+            content = getattr(value, inner.name)
             of_inner = f"{name}.{inner.name}" if name else inner.name
             of_inner = name if inner.metadata.get("inline") else of_inner
             if isinstance(statement, _Array):
@@ -94,13 +95,19 @@ class Part:
     def check(self, name: str, release: Any) -> None:
         """Raise ValueError if the arrays do not fit together."""
 
+    def present(self) -> dict[str, Any]:
+        """Return the fields by name, without optional ones that are None."""
+        values = {inner.name: getattr(self, inner.name) for inner in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}
+
     def pack(self, prefix: str = "") -> dict[str, np.ndarray]:
         """Return all arrays by their keys in the file, which start with the prefix."""
         arrays: dict[str, np.ndarray] = {}
-        for inner, statement in _statements(type(self)):
-            content, key = getattr(self, inner.name), _key(prefix, inner)
-            if content is None:
+        present = self.present()
+        for inner, statement in declarations(type(self)):
+            if inner.name not in present:
                 continue
+            content, key = present[inner.name], _key(prefix, inner)
             if not isinstance(statement, _Array):
                 arrays |= content.pack(key)
             elif statement.symmetric:
@@ -113,7 +120,7 @@ class Part:
     def unpack(cls, arrays: Mapping[str, np.ndarray], prefix: str = "") -> Self | None:
         """Return the part that :meth:`pack` packed, or None if a file lacks it."""
         contents: dict[str, Any] = {}
-        for inner, statement in _statements(cls):
+        for inner, statement in declarations(cls):
             key = _key(prefix, inner)
             if not isinstance(statement, _Array):
                 contents[inner.name] = statement.unpack(arrays, key)
@@ -124,22 +131,17 @@ class Part:
 
     def freeze(self, copy: bool) -> Self:
         """Return this with arrays that cannot be written to, see ``read_only``."""
-        frozen = {key: read_only(value, copy) for key, value in _field_values(self).items()}
-        same = all(frozen[key] is value for key, value in _field_values(self).items())
+        present = self.present()
+        frozen = {name: read_only(value, copy) for name, value in present.items()}
+        same = all(frozen[name] is value for name, value in present.items())
         return self if same else replace(self, **frozen)
 
 
-def _field_values(value):
-    """Return the fields of a part, without what was computed from them and kept."""
-    return {inner.name: getattr(value, inner.name) for inner in fields(value)}
-
-
-def _statements(cls):
+def declarations(cls):
     """Yield the fields of a part with their declarations: an array, or another part."""
     for inner in fields(cls):
-        statement = inner.metadata.get("array") or inner.metadata.get("part")
-        if statement is not None:
-            yield inner, statement
+        for kind in inner.metadata.keys() & {"array", "part"}:
+            yield inner, inner.metadata[kind]
 
 
 def _key(prefix, inner):

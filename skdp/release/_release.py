@@ -1,7 +1,7 @@
 """The release: the only file that the source's owner gives to the target's owner."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, NoReturn, Self, TypeAlias
 
@@ -11,28 +11,17 @@ from numpy.typing import ArrayLike
 from sklearn.utils import InputTags, Tags, TargetTags
 from sklearn.utils.metaestimators import available_if
 
-from skdp.displays import EffectsDisplay
-from skdp.privacy import WHOLE, PrivacyGuarantee, record_guarantee
-from skdp.release._column_table import describe_columns
+from skdp.privacy import PrivacyGuarantee
+from skdp.release._column_table import column_effects, describe_columns, explained_row
 from skdp.release._columns import chosen_columns, encoded_rows
-from skdp.release._effects import column_effects, explained_row
-from skdp.release._frame import (
-    KIND,
-    check_frame,
-    check_model,
-    elements_per_record,
-    float_dtype,
-    pack,
-    unpack,
-)
+from skdp.release._frame import KIND, check, float_dtype, joint_guarantee, pack, unpack
 from skdp.release._merging import merged_release
 from skdp.release._model import Model
 from skdp.release._parts import read_only
-from skdp.release._summary import as_text, statements
+from skdp.release._summary import as_html, as_text
 from skdp.release._synthetic_rows import drawn_rows
 from skdp.release._times import cumulative_hazards, curves, followed_times, survival_curve
 from skdp.tabular import Explanation, Outcome, Schema
-from skdp.utils._html import as_html, definitions
 from skdp.utils._storage import load_arrays, save_arrays, stored_labels, well_formed
 
 Rows: TypeAlias = "ArrayLike | pd.DataFrame"
@@ -56,12 +45,10 @@ class Release:
     """A differentially private file of noisy statistics, from which a target learns.
 
     :meth:`DPSource.fit` makes a release from noisy rows, :meth:`DPStatisticsSource.fit` from noisy
-    statistics. Its contents were computed after the noise was added, so its ``guarantee`` also
-    covers everything that is computed from it.
-
-    A release holds public properties and one learned model, but no seed and no generator. It is
-    immutable: copies, clones and parameter searches share it. It is validated when it is made or
-    loaded; a ValueError names the invalid part.
+    statistics: public properties and one learned model, without a seed or generator. As its
+    contents were computed after the noise was added, its ``guarantee`` also covers everything that
+    is computed from it. It is immutable: copies, clones and parameter searches share it. It is
+    validated when it is made or loaded; a ValueError names the invalid part.
 
     Parameters
     ----------
@@ -74,8 +61,8 @@ class Release:
     dtype : dtype
         float32 or float64, of the source's rows.
     guarantee : PrivacyGuarantee
-        Guarantee for the source's features; for statistics, for whole records with
-        their labels, or for people. After :meth:`restrict` it covers the omitted features too.
+        For the source's features; for statistics, for whole records with their labels, or for
+        people. After :meth:`restrict` it covers the omitted features too.
     model : TableModel, PrincipalModel or RowsModel
         The model learned from the rows.
     label_guarantee : PrivacyGuarantee or None, default=None
@@ -128,17 +115,15 @@ class Release:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", float_dtype(self.dtype))
-        check_frame(self)
-        check_model(self)
+        check(self)
         self._freeze()
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, mmap_mode: str | None = None) -> Self:
         """Read a release from a file that :meth:`save` wrote; no code in the file can run.
 
-        For large releases, ``mmap_mode="r"`` leaves the arrays in the file and shares them between
-        processes; do not truncate the file meanwhile. Raises ValueError if the file is truncated,
-        altered, of a newer version or not a release.
+        ``mmap_mode="r"`` leaves large arrays in the file and shares them between processes; do not
+        truncate it meanwhile. Raises ValueError if the file is truncated, altered or newer.
         """
         if mmap_mode not in (None, "r"):
             raise ValueError(
@@ -159,11 +144,10 @@ class Release:
     def encode(self, X: Rows) -> np.ndarray:
         """Return rows as numbers in the columns of the release, (n_samples, n_features).
 
-        The columns of a DataFrame are matched by name, in any order. With an ``encoder`` it has
-        the columns of the schema, or the encoded ones; without an encoder, the features. An array
-        has the encoded features in their order. Raises ValueError if columns are missing or
-        numbers are not finite. Warns if most values of a column are far outside their public
-        bounds (check the unit), if many do not fit the schema, or if columns are not needed.
+        The columns of a DataFrame are matched by name: those of the schema if there is an
+        ``encoder``, or the features. An array has the features in their order. Raises ValueError
+        if columns are missing or numbers are not finite. Warns if most values of a column are far
+        outside their public bounds, if many do not fit the schema, or if columns are not needed.
 
         >>> release.encode(heart.data[:5]).shape
         (5, 34)
@@ -177,11 +161,7 @@ class Release:
         error, any other the log-posterior up to a constant for each row. Raises ValueError if no
         part of the release can score rows.
         """
-        return self.score_encoded(self.encode(X))
-
-    def score_encoded(self, rows: np.ndarray) -> np.ndarray:
-        """Return :meth:`scores` of rows that are already encoded in this release's columns."""
-        return self.model.score(rows)
+        return self.model.score(self.encode(X))
 
     def predict(
         self,
@@ -218,8 +198,7 @@ class Release:
         """Predict the cumulative hazard of each row, by the source alone.
 
         Returns step functions, (n_samples,), or with ``return_array`` their values at
-        ``unique_times_``, (n_samples, n_times). Curves end at the last of these times: after it,
-        by the noisy counts of the release, too few rows are followed.
+        ``unique_times_``, (n_samples, n_times). Later, by noisy counts, too few rows are followed.
         """
         return curves(self.outcome, self.model.baseline, self.predict(X), return_array, False)
 
@@ -227,8 +206,8 @@ class Release:
     def predict_survival_function(self, X: Rows, return_array: bool = False) -> Any:
         """Predict for each row the probability of being without the event, over time.
 
-        Takes and returns the same shapes as :meth:`predict_cumulative_hazard_function`. The median
-        survival time is where a curve falls below 0.5.
+        Returns the shapes of :meth:`predict_cumulative_hazard_function`. The median survival time
+        is where a curve falls below 0.5.
         """
         return curves(self.outcome, self.model.baseline, self.predict(X), return_array, True)
 
@@ -283,11 +262,10 @@ class Release:
     ) -> tuple[Any, np.ndarray]:
         """Return synthetic labeled rows, covered by the guarantee of the release.
 
-        A release of noisy sums of a table draws rows that reproduce each class's frequencies of
-        categories and missing values and its correlations; numbers keep the steps of the schema,
-        and labels follow the probabilities that the release predicts. Other releases draw
-        classes by their frequencies, and rows from the normal distribution of their class,
-        clipped to the public bounds. Raises ValueError if the release has no moments.
+        A release of noisy sums of a table draws rows with the table's frequencies of categories
+        and missing values, correlations and steps, and labels by the probabilities that it
+        predicts. Other releases draw classes by their frequencies, and rows from the normal
+        distribution of their class, clipped to the bounds. Raises ValueError without moments.
 
         ``as_frame`` returns rows as a table, decoded to values that the schema allows if the
         release has an ``encoder``. Outcomes are class labels, numbers, or a structured array of
@@ -303,14 +281,12 @@ class Release:
     def effects(self, positive: Any = None) -> pd.DataFrame:
         """Return how much each value of each column adds to the log-odds of a class.
 
-        Scores are sums over the columns, so this table describes the model completely. Effects on
-        a number are in its unit, or in its logarithm; effects on times are log-hazards. By
-        default the class is the second of two. Raises ValueError if the class is unknown or the
-        release has no linear scores.
-
-        The table has a row for each ``column`` and ``value``, with the ``effect``, centered over
-        the rows of the column. A numeric column has 33 values between its bounds, or its steps if
-        these are fewer; a missing value is None.
+        Scores are sums over the columns, so this table describes the model completely. It has a
+        row for each ``column`` and ``value``, with the ``effect``, centered over the rows of the
+        column: in the unit of a number, or in its logarithm; for times, log-hazards. A numeric
+        column has 33 values between its bounds, or its steps if these are fewer; a missing value
+        is None. By default the class is the second of two. Raises ValueError if the class is
+        unknown or the release has no linear scores.
         """
         return column_effects(self, positive)
 
@@ -318,46 +294,38 @@ class Release:
         """Explain the prediction of one row by the source alone; for times, the log-hazard.
 
         Varies one column at a time over the values in the schema, or between the public bounds;
-        without either, over [0, 1] and the value in the row. The row is a DataFrame of one
-        row, a Series or an array; see :func:`~skdp.tabular.explain_prediction`.
+        without either, over [0, 1] and the value in the row, see
+        :func:`~skdp.tabular.explain_prediction`.
 
         >>> release.explain(heart.data.iloc[[0]]).to_frame().shape
         (13, 4)
         """
         return explained_row(self, x)
 
-    def plot_effects(self, columns: Sequence[str] | None = None, positive: Any = None) -> Any:
-        """Plot :meth:`effects` by :class:`~skdp.displays.EffectsDisplay`, return axes."""
-        display = EffectsDisplay.from_release(self, columns=columns, positive=positive)
-        return display.plot().axes_
-
     def describe_columns(self, confidence: float = 0.95) -> pd.DataFrame:
         """Return statistics of each column by class, in the units of the schema.
 
-        This is the descriptive table of a study. It is computed from the release alone and costs
-        no further privacy. It has a row for each ``column``, ``statistic`` and ``class`` (None:
-        all rows), with the ``value`` and its interval from ``low`` to ``high``. If noise hides a
-        statistic, its interval is infinite or spans the bounds. Intervals include noise, sampling
-        and the uncertainty from clipped rows; intervals of counts exclude sampling.
+        This descriptive table of a study costs no further privacy. It has a row for each
+        ``column``, ``statistic`` and ``class`` (None: all rows), with the ``value`` and its
+        interval from ``low`` to ``high``, which is infinite or spans the bounds if noise hides the
+        statistic. Intervals include noise, sampling (except those of counts) and the uncertainty
+        from clipped rows.
 
         The statistics are:
 
         - "rows", without a column: the number of rows;
-        - "mean" and "deviation" of a number, with values clipped to the bounds and missing values
-          ignored;
-        - "geometric mean" and "geometric deviation", a factor, of a number on a logarithmic
-          scale; if the scale begins at zero they are "shifted": computed from x plus a hundredth
-          of the upper bound;
+        - "mean" and "deviation" of a number, clipped to the bounds, without missing values;
+        - "geometric mean" and "geometric deviation", a factor, on a logarithmic scale; "shifted"
+          if it begins at zero: computed from x plus a hundredth of the upper bound;
         - "mean rank" of ordered categories, counted from 1;
         - "share of ..." for each category, among rows where the category is known;
         - "missing";
-        - for times, "hazard ratio of ..." for each category: the hazard of its rows relative to
-          all rows, not adjusted for other columns.
+        - for times, "hazard ratio of ..." for each category, relative to all rows, not adjusted
+          for other columns.
 
         If the release protects people, each person counts once, and deviations are those between
-        rows; the intervals of means are then too wide.
-
-        Intervals follow Fieller (1954), and for shares Wilson (1927) with added noise.
+        rows; the intervals of means are then too wide. Intervals follow Fieller (1954), and for
+        shares Wilson (1927) with added noise.
         """
         self._require_moments("from which columns are described")
         return describe_columns(self, confidence)
@@ -376,13 +344,12 @@ class Release:
     def restrict(self, names: Iterable[str]) -> Self:
         """Return the release marginalized to some of the columns, for rows that lack the others.
 
-        This costs no privacy. The guarantee remains the same and still covers all columns, because
-        noisy values of the omitted columns influenced the model. Linear scores replace omitted
-        columns by their expectation given the others, and mixtures are marginalized. A classifier
-        of all columns cannot be marginalized: mixtures, or the normal distributions of the
-        moments, score rows instead. Strategies from the papers cannot use the result, because the
-        alignment cannot be marginalized either. Give the names of the table's columns if the
-        release has an ``encoder``, otherwise ``feature_names``, in the new order.
+        This costs no privacy. The guarantee still covers all columns, because noisy values of the
+        omitted ones influenced the model. Linear scores replace omitted columns by their
+        expectation given the others, and mixtures are marginalized; where a classifier scored all
+        columns, mixtures or the normal distributions of the moments score rows instead. Strategies
+        from the papers cannot use the result. Give the names of the table's columns if the release
+        has an ``encoder``, otherwise ``feature_names``, in the new order.
 
         >>> release.restrict(["cp", "age"])
         Release(2 classes, 6 features, epsilon 8, delta 1e-05 per labeled record, add/remove)
@@ -399,17 +366,15 @@ class Release:
 
         Noisy sums and the variances of their noise are added, and the model is estimated from
         these totals; where all releases have coefficients from gradients, from their mean.
-        Differences between sources in class frequencies and means are removed, as far as the
-        noise allows, so classes are separated *within* sources. With two classes,
-        ``intercept_sd`` states how much the intercept varies between the sources, and hence how
-        uncertain it is at a new site.
+        Differences between sources in class frequencies and means are removed, as far as noise
+        allows, so classes are separated *within* sources. With two classes, ``intercept_sd``
+        states how much the intercept varies between sources: its uncertainty at a new site.
 
-        All releases must come from :class:`~skdp.DPStatisticsSource` with sums of a table, and
-        share columns (in any order), bounds, categories and classes; a ValueError names the
-        difference. Warns if a release is so noisy that the result is better without it.
-        Set ``disjoint`` only if you know that no person has rows in two of the sources; the
-        releases cannot show this. The guarantee is then the weakest of the sources' guarantees,
-        otherwise their sum.
+        All releases must have sums of a table, and share columns (in any order), bounds,
+        categories and classes; a ValueError names the difference. Warns if a release is so noisy
+        that the result is better without it. Set ``disjoint`` only if you know that no person has
+        rows in two of the sources, which releases cannot show. The guarantee is then the weakest
+        of the sources' guarantees, otherwise their sum.
 
         >>> parts = [source.fit(heart.data[k::2], heart.target[k::2]).release_ for k in range(2)]
         >>> Release.merge(parts, disjoint=True).statistics.n_sources
@@ -419,14 +384,8 @@ class Release:
 
     @property
     def record_guarantee(self) -> PrivacyGuarantee | None:
-        """PrivacyGuarantee or None: the guarantee for a whole record with its label.
-
-        None if labels are not protected, see :func:`~skdp.privacy.record_guarantee`.
-        """
-        if self.guarantee.unit in WHOLE:
-            return self.guarantee
-        n_elements = elements_per_record(self.encoder, self.guarantee.n_features)
-        return record_guarantee(self.guarantee, self.label_guarantee, n_elements)
+        """PrivacyGuarantee for a whole record with its label, or None for unprotected labels."""
+        return joint_guarantee(self)
 
     @property
     def classes(self) -> np.ndarray:
@@ -472,10 +431,7 @@ class Release:
         )
 
     def _repr_html_(self):
-        return (
-            f"<details open><summary><b>{as_html(repr(self))}</b></summary>"
-            f"{definitions(statements(self).items())}</details>"
-        )
+        return as_html(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Arrays from a pickle are writable, but nobody else holds them.

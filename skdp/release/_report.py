@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from skdp.privacy import PrivacyLedger
+from skdp.release._columns import UnboundedColumn, public_columns
 from skdp.release._frame import elements_per_record, value_guarantee
 from skdp.release._release import Release
 from skdp.release._summary import RARE, statements
@@ -306,25 +307,15 @@ def _at_most(share):
 
 def _columns(release):
     """Return a table of the public properties of the columns."""
-    head = ["column", "type", "values"]
-    if release.encoder is not None:
-        described = (
-            (column.name, *column_texts(column, _MOST_CATEGORIES))
-            for column in release.encoder.columns
-        )
-        return grid(
-            head, ((name, kind, values + notes) for name, kind, values, notes in described)
-        )
-    names = release.feature_names
-    p = release.n_features
-    names = [f"column {j}" for j in range(p)] if names is None else names.tolist()
-    if release.bounds is None:
-        bounds = (("", "no public bounds stated") for _ in names)
-    else:
-        bounds = (("numeric", f"{low:g} to {high:g}") for low, high in release.bounds.T)
-    rows = ((n, *b) for n, b in zip(names, bounds, strict=True))
+    p = release.n_features if release.encoder is None else 0
+    rows = []
+    for column, _ in islice(public_columns(release), _MOST_COLUMNS if p else None):
+        kind, values, notes = "", "no public bounds stated", ""
+        if not isinstance(column, UnboundedColumn):
+            kind, values, notes = column_texts(column, _MOST_CATEGORIES)
+        rows.append((column.name, kind, values + notes))
     more = f"<p>and {p - _MOST_COLUMNS:,} more</p>" if p > _MOST_COLUMNS else ""
-    return grid(head, islice(rows, _MOST_COLUMNS)) + more
+    return grid(["column", "type", "values"], rows) + more
 
 
 def _budget(release, ledger):

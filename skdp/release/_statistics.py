@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +14,15 @@ from skdp.release._linear_discriminant import linear_scores
 from skdp.release._linear_regression import LinearRegression, linear_regression
 from skdp.release._linear_scores import LinearScores
 from skdp.release._moments import Moments
-from skdp.release._parts import LARGEST_MEAN, Part, array, check_below, part, require
+from skdp.release._parts import (
+    LARGEST_MEAN,
+    Part,
+    array,
+    check_below,
+    declarations,
+    part,
+    require,
+)
 from skdp.release._posterior import positive_mean
 from skdp.utils._linalg import NEGLIGIBLE, TINY
 
@@ -31,6 +39,12 @@ _SUMS = {
     "squares": ("square_sd", 0),
     "exits": ("exit_sd", 0),
     "competing": ("exit_sd", 0),
+}
+# How sums of several sources are added that have no axis of sources.
+_ADDED = {
+    **dict.fromkeys(("contrast", "second", "squares"), partial(np.sum, axis=0)),
+    **dict.fromkeys(("contrast_sd", "second_sd"), lambda sds: float(np.linalg.norm(sds))),
+    "square_sd": partial(np.linalg.norm, axis=0),
 }
 # Smallest scale of a basis function; the widest bounds of a source have the scale 1e-12.
 _LEAST_SCALE = 1e-13
@@ -129,41 +143,37 @@ class NoisyStatistics(Part):
     total_sd: np.ndarray = array("S", "f", least=0, below=LARGEST_MEAN)
     contrast_sd: float = array("", "f", least=0, below=LARGEST_MEAN)
     second_sd: float = array("", "f", least=0, below=LARGEST_MEAN)
-    of_all_columns: np.ndarray | None = array("2", "f", below=LARGEST_MEAN, optional=True)
-    exits: np.ndarray | None = array("S x", "f", below=LARGEST_MEAN, optional=True)
-    exit_sd: np.ndarray | None = array("S", "f", least=0, below=LARGEST_MEAN, optional=True)
-    exit_places: np.ndarray | None = array("S x", "f", least=0, below=1.0, optional=True)
-    competing: np.ndarray | None = array("S", "f", below=LARGEST_MEAN, optional=True)
-    squares: np.ndarray | None = array("1", "f", below=LARGEST_MEAN, optional=True)
-    square_sd: np.ndarray | None = array("1", "f", least=0, below=LARGEST_MEAN, optional=True)
+    of_all_columns: Any = array("2", "f", below=LARGEST_MEAN, optional=True)
+    exits: Any = array("S x", "f", below=LARGEST_MEAN, optional=True)
+    exit_sd: Any = array("S", "f", least=0, below=LARGEST_MEAN, optional=True)
+    exit_places: Any = array("S x", "f", least=0, below=1.0, optional=True)
+    competing: Any = array("S", "f", below=LARGEST_MEAN, optional=True)
+    squares: Any = array("1", "f", below=LARGEST_MEAN, optional=True)
+    square_sd: Any = array("1", "f", least=0, below=LARGEST_MEAN, optional=True)
 
     def __post_init__(self) -> None:
-        by_source = {"counts": 2, "total": 2, "frequencies": 2, "count_sd": 1, "total_sd": 1}
-        if self.exits is not None:
-            by_source |= {"exits": 2, "exit_sd": 1, "exit_places": 2}
-        if self.competing is not None:
-            by_source |= {"competing": 1}
-        for name, dimensions in by_source.items():
-            array = np.asarray(getattr(self, name), dtype=np.float64)
-            array = array.reshape((1,) * (dimensions - array.ndim) + array.shape)
+        present = self.present()
+        for name in _by_source().keys() & present.keys():
+            array, axes = np.asarray(present[name], dtype=np.float64), _by_source()[name]
+            array = array.reshape((1,) * (axes - array.ndim) + array.shape)
             object.__setattr__(self, name, array)
 
     def check(self, name: str, release: Any) -> None:
         """Raise ValueError if sums are of too many rows, or shares are invalid."""
-        alone = self.competing is not None and self.exits is None
+        present = self.present().keys()
+        for group in {"exits", "exit_sd", "exit_places"}, {"squares", "square_sd"}:
+            whole = group <= present or not group & present
+            require(whole, f"{name}.{min(group)}", f"must have {' and '.join(sorted(group))}")
+        alone = "competing" in present and "exits" not in present
         require(not alone, f"{name}.competing", "must be there beside exits alone")
+        two = "squares" not in present or self.counts.shape[1] == 2
+        require(two, f"{name}.squares", "must have two classes")
         for key, content, noise, most in self.limits(_MOST_ROWS):
             for numbers in (content, noise):
                 check_below(numbers, most, f"{name}.{key}")
-        require(
-            (self.squares is None) == (self.square_sd is None)
-            and (self.squares is None or self.counts.shape[1] == 2),
-            f"{name}.squares",
-            "must have a square_sd, and two classes",
-        )
         whole = np.abs(self.frequencies.sum(axis=1) - 1).max() <= NEGLIGIBLE
         require(whole, f"{name}.frequencies", "must be positive and add up to 1")
-        if self.of_all_columns is not None:
+        if "of_all_columns" in present:
             in_range = NEGLIGIBLE <= self.of_all_columns[1] <= 1
             require(in_range, f"{name}.of_all_columns", "must be a bound and a share")
 
@@ -176,53 +186,25 @@ class NoisyStatistics(Part):
         parts : sequence of NoisyStatistics
             Sums of the same basis functions and radius; either all or none are of all columns.
         """
-        of_all_columns = None
-        if parts[0].of_all_columns is not None:
-            sizes = [s.row_counts.sum() for s in parts]
-            by_part = np.array([s.of_all_columns for s in parts])
-            of_all_columns = np.average(by_part, axis=0, weights=sizes)
-            of_all_columns[0] = by_part[:, 0].sum()
-        squares: dict = {}
-        if parts[0].squares is not None:
-            numbers: list[Any] = [(s.squares, s.square_sd) for s in parts]
-            squares["squares"] = np.sum([number for number, _ in numbers], axis=0)
-            squares["square_sd"] = np.linalg.norm([sd for _, sd in numbers], axis=0)
-        kept_apart = ["counts", "total", "frequencies", "count_sd", "total_sd"]
-        if parts[0].exits is not None:
-            kept_apart += ["exits", "exit_sd", "exit_places"]
-            kept_apart += ["competing"] * (parts[0].competing is not None)
-        together = {name: np.concatenate([getattr(s, name) for s in parts]) for name in kept_apart}
-        return cls(
-            **together,
-            contrast=np.sum([s.contrast for s in parts], axis=0),
-            second=np.sum([s.second for s in parts], axis=0),
-            radius=parts[0].radius,
-            contrast_sd=float(np.linalg.norm([s.contrast_sd for s in parts])),
-            second_sd=float(np.linalg.norm([s.second_sd for s in parts])),
-            of_all_columns=of_all_columns,
-            **squares,
-        )
+        added = parts[0].present()
+        rules = _ADDED | dict.fromkeys(_by_source(), np.concatenate)
+        for name in added.keys() & rules.keys():
+            added[name] = rules[name]([getattr(part, name) for part in parts])
+        if "of_all_columns" in added:
+            sizes = [part.row_counts.sum() for part in parts]
+            by_part = np.array([part.of_all_columns for part in parts])
+            shares = np.average(by_part, axis=0, weights=sizes)
+            added["of_all_columns"] = np.array([by_part[:, 0].sum(), shares[1]])
+        return cls(**added)
 
-    def select(self, places: np.ndarray, shrinkage: float | None) -> Self:
-        """Return the sums of some of the basis functions.
-
-        Parameters
-        ----------
-        places : ndarray of shape (n_chosen,)
-            Their indices.
-
-        shrinkage : float or None
-            The result of ``clipping_effect`` for all functions; None if all are selected.
-        """
-        of_all_columns = self.of_all_columns
-        if shrinkage is not None:
-            of_all_columns = np.array([self._least_rows, shrinkage])
+    def select(self, places: np.ndarray, **of_all_columns: Any) -> Self:
+        """Return the sums of the basis functions with these indices, perhaps of fewer columns."""
         return replace(
             self,
             total=self.total[:, places],
             contrast=self.contrast[:, places],
             second=self.second[np.ix_(places, places)],
-            of_all_columns=of_all_columns,
+            **of_all_columns,
         )
 
     def limits(self, n_rows: float) -> Iterator[tuple[str, np.ndarray, np.ndarray, float]]:
@@ -233,8 +215,9 @@ class NoisyStatistics(Part):
         n_rows : float
             Number of the rows, each of a norm up to the radius.
         """
+        present = self.present()
         for name, (noise, power) in _SUMS.items():
-            if getattr(self, name) is None:
+            if name not in present:
                 continue
             array, deviation = (np.asarray(getattr(self, key)) for key in (name, noise))
             yield name, array, deviation, n_rows * self.radius**power
@@ -263,8 +246,6 @@ class NoisyStatistics(Part):
     @property
     def pooled_exits(self) -> tuple[np.ndarray, float]:
         """Return rows by how they leave, and the deviation of their noise, of all sources."""
-        assert self.exits is not None  # as where the outcome is a time
-        assert self.exit_sd is not None
         return self.exits.sum(axis=0), float(np.linalg.norm(self.exit_sd))
 
     @property
@@ -289,6 +270,13 @@ class NoisyStatistics(Part):
             return float(self.of_all_columns[0])
         certain = self.second.trace() - 2 * self.second_sd * np.sqrt(len(self.second))
         return certain / self.radius**2
+
+
+@cache
+def _by_source():
+    """Return the names of arrays with an axis of sources, and the number of their axes."""
+    axes = {inner.name: statement.shape for inner, statement in declarations(NoisyStatistics)}
+    return {name: len(shape) for name, shape in axes.items() if "S" in shape}
 
 
 def positive_counts(counts, deviation):
@@ -377,9 +365,8 @@ class Statistics(Part):
     @property
     def kind(self) -> str:
         """Kind of the outcome that the sums are about: "class", "number" or "event"."""
-        if self.sums.exits is not None:
-            return "event"
-        return "class" if self.sums.squares is None else "number"
+        present = self.sums.present()
+        return "event" if "exits" in present else "number" if "squares" in present else "class"
 
     @property
     def effective_rows(self) -> float:
@@ -392,6 +379,17 @@ class Statistics(Part):
         n_columns = np.count_nonzero(self.basis.order == 1)
         noise = n_columns * (self.sums.contrast_sd / self.sums.radius) ** 2
         return float(n_rows / (1 + noise / n_rows))
+
+    @property
+    def variances(self) -> np.ndarray:
+        """Return variances of the basis functions, shrunk to their public guesses by the noise."""
+        sums, guesses = self.sums, self.basis.variances
+        n_rows = sums.row_counts.sum()
+        squares = sums.second.diagonal() - sums.class_sums.sum(axis=0) ** 2 / n_rows
+        n_whole = n_rows * clipping_effect(sums, self.basis)  # clipping shortens rows
+        measured = squares / n_whole
+        reliable = 1 / (1 + (sums.second_sd / n_whole / guesses) ** 2)
+        return np.maximum(guesses + reliable * (measured - guesses), 0.0)
 
     @cached_property
     def moments(self) -> Moments:
@@ -434,7 +432,7 @@ class Statistics(Part):
     def is_like(self, other: Self) -> bool:
         """Return whether the other has the same basis functions and radius, so that sums add."""
         alike = self.sums.radius == other.sums.radius
-        alike = alike and (self.sums.of_all_columns is None) == (other.sums.of_all_columns is None)
+        alike = alike and self.sums.present().keys() == other.sums.present().keys()
         mine, others = vars(self.basis), vars(other.basis)
         return alike and all(np.array_equal(mine[key], others[key]) for key in mine)
 
@@ -475,6 +473,8 @@ class Statistics(Part):
     def restrict(self, columns: np.ndarray) -> Self:
         """Return the unchanged sums of functions of some of the columns."""
         basis, places = self.basis.select(columns)
-        fewer = len(columns) < np.count_nonzero(self.basis.order == 1)
-        shrinkage = clipping_effect(self.sums, self.basis) if fewer else None
-        return type(self)(self.sums.select(places, shrinkage), basis)
+        known = {}
+        if len(columns) < np.count_nonzero(self.basis.order == 1):
+            shrinkage = clipping_effect(self.sums, self.basis)
+            known["of_all_columns"] = np.array([self.sums._least_rows, shrinkage])
+        return type(self)(self.sums.select(places, **known), basis)

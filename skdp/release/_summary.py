@@ -9,7 +9,9 @@ from skdp.release._frame import (
     elements_per_value,
     value_guarantee,
 )
-from skdp.utils._text import text_width
+from skdp.utils._frames import text_width
+from skdp.utils._html import as_html as escaped
+from skdp.utils._html import definitions
 from skdp.utils._validation import inline
 from skdp.utils._warnings import warn
 
@@ -36,6 +38,14 @@ def as_text(release):
             wrapped += wrap(line, width, subsequent_indent=hanging, break_on_hyphens=False)
         sections.append("\n  ".join(wrapped))
     return "\n\n".join(sections)
+
+
+def as_html(release):
+    """Return the statements about a release as a table that a notebook unfolds."""
+    return (
+        f"<details open><summary><b>{escaped(repr(release))}</b></summary>"
+        f"{definitions(statements(release).items())}</details>"
+    )
 
 
 def statements(release):
@@ -111,13 +121,13 @@ def warn_of_doubt(release, advice=""):
     if not advice and large_delta(release):
         warn(large_delta(release), PrivacyLeakWarning)
     doubt = release.model.doubt()
-    if doubt is not None:
+    if doubt:
         warn(f"{doubt} {advice or release.model.prediction.advice}")
 
 
 def trade_off(guarantee, noun=None):
     """Return the success of an attacker who knows everything else, in a few sentences."""
-    noun = f"the {guarantee.noun}" if noun is None else noun
+    noun = noun or f"the {guarantee.noun}"
     if guarantee.relation == "add/remove":
         which, rare = f"whether {noun} is in the data", f"{noun} is in the data"
     else:

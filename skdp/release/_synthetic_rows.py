@@ -23,7 +23,7 @@ from sklearn.utils import check_random_state
 from skdp.release._basis import PLACES
 from skdp.release._columns import column_names
 from skdp.release._posterior import shrunk_correlations
-from skdp.release._unclipped import NumericFunctions, clipping_by_class, numeric_functions
+from skdp.release._unclipped import clipping_by_class, numeric_functions
 from skdp.tabular import fitted_encoder
 
 # Smallest share of a category, used if noise makes a share negative.
@@ -55,28 +55,105 @@ def drawn_rows(release, n, random_state, as_frame):
 
 @dataclass(frozen=True)
 class _Column:
-    """A column of the table, as a function of a latent normal variable.
+    """A column of the table, as a function of a latent normal variable: one of two values.
 
     Attributes
     ----------
     numbers : list of int
-        Indices of its encoded columns: a number, ranks, one of two values, or indicators of
-        categories.
+        Indices of its encoded columns, without that of missing values.
 
-    missing : int or None
-        Index of the indicator of missing values; for categories, one of ``numbers``.
+    missing : list of int
+        Index of the indicator of missing values, if there is one.
 
-    functions : NumericFunctions or None
-        Basis functions of a numeric column.
-
-    order : ndarray of int
-        Of the categories along the normal variable.
+    means : ndarray of shape (n_features,)
+        Means of all encoded columns.
     """
 
     numbers: list
-    missing: int | None
-    functions: NumericFunctions | None
-    order: np.ndarray
+    missing: list
+    means: np.ndarray
+
+    def fill(self, rows, z, random_state):
+        """Write the values of the column into encoded rows, from its latent normal variable."""
+        rows[:, self.numbers[0]] = self._values(z, random_state)
+        for place in self.missing:
+            missing = random_state.random_sample(len(z)) < self.means[place]
+            rows[missing, self.numbers[0]] = 0.5
+            rows[:, place] = missing
+
+    def _values(self, z, random_state):
+        """Return the values of rows that lack none."""
+        missing = self._missing_share
+        share = np.clip((self.means[self.numbers[0]] - missing / 2) / (1 - missing), 0, 1)
+        return z > ndtri(1 - share)
+
+    def scores(self):
+        """Return weights that score the column by its encoded columns, and a correlation.
+
+        The correlation is between the score and the latent normal variable.
+        """
+        share = np.clip(self.means[self.numbers[0]], 0.01, 0.99)
+        correlation = norm.pdf(ndtri(share)) / np.sqrt(share * (1 - share))
+        return 1.0, correlation * self._attenuation((share < PLACES).astype(float))
+
+    @property
+    def _missing_share(self):
+        return np.clip(self.means[self.missing].sum(), 0, 0.99)
+
+    def _attenuation(self, values):
+        """Return the attenuation of a correlation by missing values in the middle."""
+        if not self.missing:
+            return 1.0
+        missing, variance = self._missing_share, values.var()
+        shown = (1 - missing) * (variance + missing * (values.mean() - 0.5) ** 2)
+        return (1 - missing) * np.sqrt(variance / max(shown, _LEAST_VARIANCE))
+
+
+@dataclass(frozen=True)
+class _NumericColumn(_Column):
+    """A number: a quantile of a distribution over values."""
+
+    values: np.ndarray
+    probabilities: np.ndarray
+
+    def _values(self, z, random_state):
+        cumulative = np.cumsum(self.probabilities)
+        places = np.searchsorted(cumulative, cumulative[-1] * ndtr(z))
+        chosen = self.values[np.minimum(places, len(self.values) - 1)]
+        if self.values is PLACES:  # anywhere between the places
+            return chosen + (random_state.random_sample(len(z)) - 0.5) / len(PLACES)
+        return chosen
+
+    def scores(self):
+        p = self.probabilities
+        places = np.searchsorted(np.cumsum(p) / p.sum(), PLACES)
+        u = self.values[np.minimum(places, len(self.values) - 1)]
+        if np.ptp(u) == 0:
+            return 1.0, 1.0
+        return 1.0, np.corrcoef(u, _NORMAL)[0, 1] * self._attenuation(u)
+
+
+@dataclass(frozen=True)
+class _CategoryColumn(_Column):
+    """One of several categories, in the order of the latent normal variable."""
+
+    @property
+    def _shares(self):
+        return np.maximum(self.means[self.numbers], _LEAST_SHARE)
+
+    def fill(self, rows, z, random_state):
+        shares = self._shares
+        cuts = ndtri(np.cumsum(shares)[:-1] / shares.sum())
+        chosen = np.array(self.numbers)[np.searchsorted(cuts, z)]
+        rows[np.arange(len(rows)), chosen] = 1.0
+
+    def scores(self):
+        shares = self._shares
+        shares /= shares.sum()
+        edges = np.concatenate([[0.0], norm.pdf(ndtri(np.cumsum(shares)[:-1])), [0.0]])
+        # The mean of the normal variable in each interval.
+        values = -np.diff(edges) / shares
+        return values, np.sqrt(max(shares @ values**2, _LEAST_VARIANCE))
 
 
 class SyntheticRows:
@@ -99,20 +176,18 @@ class SyntheticRows:
         means = _believed(sums.row_counts @ clipping.means / n_rows, sums, basis)
         # Means of the encoded columns between their bounds.
         center = (basis.center[linear] - self._low) / self._width
-        self._means = center + means[linear] / (basis.scale[linear] * self._width)
+        encoded_means = center + means[linear] / (basis.scale[linear] * self._width)
         covariance = sums.second / (n_rows * clipping.square_factors.mean())
         covariance -= np.outer(means, means)
         scale = basis.scale[linear] * self._width
         self._linear, self._scale = linear, scale
         covariance = covariance[np.ix_(linear, linear)] / np.outer(scale, scale)
         self._noise = sums.second_sd / n_rows / scale**2
-        functions = numeric_functions(basis, schema)
-        self._columns = list(_columns(schema, functions, len(linear), covariance))
-        self._distributions = {
-            id(column): column.functions.distributions(means[np.newaxis])[0][0]
-            for column in self._columns
-            if column.functions is not None
+        distributions = {
+            first: (functions.values, functions.distributions(means[np.newaxis])[0][0])
+            for first, functions in numeric_functions(basis, schema).items()
         }
+        self._columns = list(_columns(schema, encoded_means, distributions, covariance))
         self._root = np.eye(len(self._columns))
         self._fit_correlations(statistics)
 
@@ -121,33 +196,8 @@ class SyntheticRows:
         normal = random_state.standard_normal((n_samples, len(self._columns))) @ self._root.T
         rows = np.zeros((n_samples, len(self._low)))
         for column, z in zip(self._columns, normal.T, strict=True):
-            self._fill(rows, column, z, random_state)
+            column.fill(rows, z, random_state)
         return self._low + self._width * rows
-
-    def _fill(self, rows, column, z, random_state):
-        """Write the values of a column from its latent normal variable."""
-        means, first = self._means, column.numbers[0]
-        if column.functions is not None:
-            cumulative = np.cumsum(self._distributions[id(column)])
-            values = column.functions.values
-            place = np.searchsorted(cumulative, cumulative[-1] * ndtr(z))
-            rows[:, first] = values[np.minimum(place, len(values) - 1)]
-            if values is PLACES:  # anywhere between the places
-                rows[:, first] += (random_state.random_sample(len(z)) - 0.5) / len(PLACES)
-        elif len(column.numbers) == 1:
-            missing = 0.0 if column.missing is None else np.clip(means[column.missing], 0, 0.99)
-            share = np.clip((means[first] - missing / 2) / (1 - missing), 0, 1)
-            rows[:, first] = z > ndtri(1 - share)
-        else:
-            shares = np.maximum(means[column.numbers], _LEAST_SHARE)[column.order]
-            cuts = ndtri(np.cumsum(shares)[:-1] / shares.sum())
-            chosen = np.array(column.numbers)[column.order][np.searchsorted(cuts, z)]
-            rows[np.arange(len(rows)), chosen] = 1.0
-            return
-        if column.missing is not None:
-            missing = random_state.random_sample(len(z)) < means[column.missing]
-            rows[missing, first] = 0.5
-            rows[:, column.missing] = missing
 
     def _fit_correlations(self, statistics):
         """Find correlations with which clipped rows have the second moments of the sums.
@@ -186,45 +236,12 @@ class SyntheticRows:
         return scores @ (linear / np.outer(self._scale, self._scale)) @ scores.T
 
     def _scores(self):
-        """Return weights that score each column by its encoded columns, and correlations.
-
-        The correlations are between the scores and the latent normal variables.
-        """
+        """Return the weights of encoded columns in the score of each column, and correlations."""
         scores = np.zeros((len(self._columns), len(self._low)))
         attenuation = np.ones(len(self._columns))
         for k, column in enumerate(self._columns):
-            if column.functions is not None:
-                scores[k, column.numbers[0]] = 1.0
-                p = self._distributions[id(column)]
-                values = column.functions.values
-                place = np.searchsorted(np.cumsum(p) / p.sum(), PLACES)
-                u = values[np.minimum(place, len(values) - 1)]
-                if np.ptp(u) > 0:
-                    attenuation[k] = np.corrcoef(u, _NORMAL)[0, 1] * self._attenuation(column, u)
-            elif len(column.numbers) == 1:
-                scores[k, column.numbers[0]] = 1.0
-                share = np.clip(self._means[column.numbers[0]], 0.01, 0.99)
-                attenuation[k] = norm.pdf(ndtri(share)) / np.sqrt(share * (1 - share))
-                attenuation[k] *= self._attenuation(column, (share < PLACES).astype(float))
-            else:
-                order = np.array(column.numbers)[column.order]
-                shares = np.maximum(self._means[order], _LEAST_SHARE)
-                shares /= shares.sum()
-                edges = np.concatenate([[0.0], norm.pdf(ndtri(np.cumsum(shares)[:-1])), [0.0]])
-                # The mean of the normal variable in each interval.
-                values = -np.diff(edges) / shares
-                scores[k, order] = values
-                attenuation[k] = np.sqrt(max(shares @ values**2, _LEAST_VARIANCE))
+            scores[k, column.numbers], attenuation[k] = column.scores()
         return scores, attenuation
-
-    def _attenuation(self, column, values):
-        """Return the attenuation of a correlation by missing values in the middle."""
-        if column.missing is None:
-            return 1.0
-        missing = np.clip(self._means[column.missing], 0, 0.99)
-        variance = values.var()
-        shown = (1 - missing) * (variance + missing * (values.mean() - 0.5) ** 2)
-        return (1 - missing) * np.sqrt(variance / max(shown, _LEAST_VARIANCE))
 
 
 def _believed(means, sums, basis):
@@ -233,28 +250,31 @@ def _believed(means, sums, basis):
     return means * basis.variances / (basis.variances + noise)
 
 
-def _columns(schema, functions, n_features, covariance):
+def _columns(schema, means, distributions, covariance):
     """Yield the columns of a table, or of an array."""
-    if schema is None:
-        for j in range(n_features):
-            yield _Column([j], None, functions.get(j), np.zeros(1, dtype=int))
-        return
-    for column, block in zip(schema.columns, schema.encoded_slices, strict=True):
-        numbers = list(range(block.start, block.stop))
-        if column.is_one_hot:
-            yield _Column(numbers, None, None, _order(numbers, covariance))
+    blocks: list[tuple[list, list, bool]] = [([j], [], False) for j in range(len(means))]
+    if schema is not None:
+        blocks = [
+            (list(range(block.start, block.stop)), [], True)
+            if column.is_one_hot
+            else ([block.start], [block.start + 1] * column.missing, False)
+            for column, block in zip(schema.columns, schema.encoded_slices, strict=True)
+        ]
+    for numbers, missing, is_one_hot in blocks:
+        if is_one_hot:
+            yield _CategoryColumn(_ordered(numbers, covariance), missing, means)
+        elif numbers[0] in distributions:
+            yield _NumericColumn(numbers, missing, means, *distributions[numbers[0]])
         else:
-            missing = numbers[1] if column.missing else None
-            order = np.zeros(1, dtype=int)
-            yield _Column(numbers[:1], missing, functions.get(numbers[0]), order)
+            yield _Column(numbers, missing, means)
 
 
-def _order(numbers, covariance):
-    """Return the order of categories with the highest correlation with other columns."""
+def _ordered(numbers, covariance):
+    """Return categories in the order with the highest correlation with other columns."""
     others = np.delete(np.arange(len(covariance)), numbers)
     if not len(others):
-        return np.arange(len(numbers))
+        return numbers
     shares = np.maximum(covariance[numbers, numbers], _LEAST_VARIANCE)
     unit = 1 / np.sqrt(np.maximum(covariance[others, others], _LEAST_VARIANCE))
     left, _, _ = np.linalg.svd(covariance[np.ix_(numbers, others)] * unit, full_matrices=False)
-    return np.argsort(left[:, 0] / shares)
+    return np.array(numbers)[np.argsort(left[:, 0] / shares)].tolist()

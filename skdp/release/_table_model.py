@@ -8,17 +8,15 @@ from typing import Any, Self
 import numpy as np
 
 from skdp.release._descent import Descent
-from skdp.release._linear_scores import LinearScores
-from skdp.release._model import Model
-from skdp.release._moments import Moments
-from skdp.release._numbers import NumberPrediction
-from skdp.release._parts import part
-from skdp.release._prediction import ClassPrediction
-from skdp.release._relative_hazards import (
+from skdp.release._hazards import (
     RelativeHazards,
     measured_hazards,
     relative_hazards,
 )
+from skdp.release._model import ClassPrediction, Model
+from skdp.release._moments import Moments
+from skdp.release._numbers import NumberPrediction
+from skdp.release._parts import part
 from skdp.release._statistics import Statistics
 from skdp.release._synthetic_rows import SyntheticRows
 from skdp.release._times import TimePrediction
@@ -40,7 +38,7 @@ class TableModel(Model):
     kind = "table"
 
     statistics: Statistics = part(Statistics)
-    descent: Descent | None = part(Descent, optional=True)
+    descent: Any = part(Descent, optional=True)
 
     @property
     def moments(self) -> Moments:
@@ -48,25 +46,27 @@ class TableModel(Model):
         return self.statistics.moments
 
     @cached_property
-    def linear(self) -> LinearScores | None:
-        """Linear scores of the classes."""
-        if self._calibrated is None or self.statistics.kind != "class":
-            return self.statistics.linear
-        return self._calibrated.linear(self.statistics)
+    def linear(self) -> Any:
+        """LinearScores of the classes; None for a number or a time."""
+        if self.is_learned and self.statistics.kind == "class":
+            return self._calibrated.linear(self.statistics)
+        return self.statistics.linear
 
     @cached_property
     def regression(self) -> Any:
         """Linear regression of a number, or of the residual of a time."""
-        regression = self.statistics.regression
-        if self._calibrated is None or regression is None or self.statistics.kind == "event":
-            return regression
-        return self._calibrated.regression(regression)
+        if self.is_learned and self.statistics.kind == "number":
+            return self._calibrated.regression(self.statistics.regression)
+        return self.statistics.regression
+
+    @property
+    def is_learned(self) -> bool:
+        """Whether scores are those of learned coefficients instead of the sums."""
+        return self.descent is not None
 
     @cached_property
-    def _calibrated(self):
-        """Calibrated scores of the coefficients, or None."""
-        if self.descent is None:
-            return None
+    def _calibrated(self) -> Any:
+        """Calibrated scores of the coefficients, if they were learned."""
         with np.errstate(all="ignore"):
             return self.descent.calibrated(self.statistics)
 
@@ -78,7 +78,7 @@ class TableModel(Model):
     def hazards(self) -> RelativeHazards:
         """Log-hazards and their baseline, if the outcome is a time."""
         with np.errstate(all="ignore"):
-            if self._calibrated is not None:
+            if self.is_learned:
                 concordance = self._calibrated.value
                 return measured_hazards(self.statistics, self._index, concordance)
             return relative_hazards(self.statistics, self._index)
@@ -90,9 +90,7 @@ class TableModel(Model):
 
     def _index(self, rows):
         """Return the linear score that log-hazards depend on."""
-        if self._calibrated is None:
-            return self.places(rows)
-        return self._calibrated.scores(rows)[:, 0]
+        return self._calibrated.scores(rows)[:, 0] if self.is_learned else self.places(rows)
 
     def risks(self, rows: np.ndarray) -> np.ndarray:
         """Return the log-hazard of each row, relative to the baseline."""
@@ -109,7 +107,7 @@ class TableModel(Model):
 
     def score(self, rows: np.ndarray) -> np.ndarray:
         """Return log-posteriors up to a constant for each row."""
-        if self.linear is None:
+        if self.statistics.kind != "class":
             raise ValueError(
                 "This release is about a number or a time, which has no classes to score. Use "
                 "predict."
@@ -125,33 +123,30 @@ class TableModel(Model):
 
     def restrict(self, columns: np.ndarray, release: Any) -> Self:
         """Return the unchanged sums of functions of some of the columns."""
-        descent = self.descent
-        if descent is not None and len(columns) == release.n_features:
-            descent = descent.reordered(columns)
-        else:
-            descent = None  # only the sums can be marginalized to fewer columns
-        return type(self)(self.statistics.restrict(columns), descent)
+        statistics = self.statistics.restrict(columns)
+        if self.is_learned and len(columns) == release.n_features:
+            return type(self)(statistics, self.descent.reordered(columns))
+        return type(self)(statistics)  # only the sums can be marginalized to fewer columns
 
     @classmethod
     def merge(cls, models: Sequence[Self]) -> Self:
         """Return the sums of all rows, and mean coefficients if all models have coefficients."""
         statistics = Statistics.merge([model.statistics for model in models])
-        descents = [model.descent for model in models]
-        if any(descent is None for descent in descents):
+        if not all(model.is_learned for model in models):
             return cls(statistics)
-        return cls(statistics, Descent.mean([model._calibrated for model in models]))
+        calibrated = [model._calibrated for model in models]
+        return cls(statistics, Descent.mean(calibrated, statistics))
 
     def contents(self) -> list[str]:
         """Return what this consists of, a line for each part."""
         n = self.statistics.n_sources
         of = f" of {n} sources" if n > 1 else ""
         follow = self.prediction.learned
-        if self.descent is None:
-            return [
-                f"noisy counts, sums and second moments{of}; means, covariances, {follow} follow"
-            ]
+        sums = f"noisy counts, sums and second moments{of}; means"
+        if not self.is_learned:
+            return [f"{sums}, covariances, {follow} follow"]
         return [
-            f"noisy counts, sums and second moments{of}; means and covariances follow",
+            f"{sums} and covariances follow",
             f"coefficients by noisy gradients, from which {follow} follow",
         ]
 

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 
 from skdp.release._exits import Exits, unit_doubt
-from skdp.release._hazard_ratios import HazardRatios
+from skdp.release._hazards import HazardRatios
+from skdp.release._model import ClassPrediction, refuse_numbers
 from skdp.release._numbers import NUMBER_ADVICE
-from skdp.release._prediction import ClassPrediction, refuse_numbers
 from skdp.release._score_posterior import LEAST_ROWS
 from skdp.tabular import numbers
 from skdp.utils._survival import StepFunction, concordance_index
@@ -172,11 +172,11 @@ class TimePrediction(ClassPrediction):
         """Return the risk."""
         return self.model.risks, {"unit": LOG_HAZARD}
 
-    def hazard_ratios(self, widths: np.ndarray, confidence: float) -> HazardRatios:
-        """Return the reader of hazard ratios of categories, by the widths of the columns."""
+    def ratios(self, widths: np.ndarray, confidence: float) -> dict[str, Any]:
+        """Return the estimator of hazard ratios of categories, by the widths of the columns."""
         statistics = self.model.statistics
         units = statistics.basis.scale[statistics.basis.linear] * widths
-        return HazardRatios(statistics, units, confidence)
+        return {"hazard ratio": HazardRatios(statistics, units, confidence).of}
 
     def result_lines(self, release: Any) -> list[str]:
         """Return lines of the summary about a time; they are noisy and may be shown."""

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from numbers import Integral
 from threading import Lock
 from typing import Any, NoReturn
@@ -10,48 +10,22 @@ from typing import Any, NoReturn
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from skdp.source._dask_rows import sum_dask
-from skdp.source._integers import ExactSums, refuse_shared_persons
-from skdp.source._parquet import parquet_batches
+from skdp.source._chunked_rows import parquet_batches, sum_dask
+from skdp.source._integers import refuse_shared_persons
 from skdp.source._private_rows import SummationPlan
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class UnprotectedSums:
-    """Sums **without any noise**, with their plan; for other processes of the owner only.
-
-    Attributes
-    ----------
-    plan : SummationPlan
-
-    sums : ExactSums
-    """
-
-    plan: SummationPlan
-    sums: ExactSums
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        parts = [getattr(self.sums, field.name) for field in fields(ExactSums)]
-        return _unprotected, (self.plan, *parts)
-
-
-def _unprotected(plan, *parts):
-    return UnprotectedSums(plan, ExactSums(*parts))
 
 
 class StatisticsAccumulator:
     """Exact sums over private rows, **without any noise**: never give them to anybody else.
 
-    :meth:`DPStatisticsSource.accumulator` makes an accumulator. Add rows in chunks, here or in
-    other processes; rows are not stored, and neither their order nor the chunks change a bit of
-    the result. Memory does not grow with the number of rows, only with the number of people if
-    people are protected. Several threads may add chunks at the same time.
-    :meth:`DPStatisticsSource.fit_accumulated` makes a release of the sums and spends ε and δ. Rows
-    may be added afterwards; each further release spends ε and δ again.
+    :meth:`DPStatisticsSource.accumulator` makes an accumulator. Add rows in chunks; rows are not
+    stored, and neither their order nor the chunks change a bit of the result. Memory does not grow
+    with the number of rows, only with the number of people if people are protected. Several
+    threads may add chunks at the same time. :meth:`DPStatisticsSource.fit_accumulated` makes a
+    release of the sums and spends ε and δ. Rows may be added afterwards; each further release
+    spends ε and δ again.
 
     An accumulator cannot be pickled or copied, because the pickle would contain private sums.
-    Processes that work for the owner exchange sums by :meth:`unprotected_sums` and
-    :meth:`add_unprotected_sums`.
 
     Parameters
     ----------
@@ -183,7 +157,7 @@ class StatisticsAccumulator:
         columns = self.plan.columns
         for batch in parquet_batches(columns, path, labels, group, int(batch_size)):
             batches.add(*batch)
-        self.add_unprotected_sums(batches.unprotected_sums())
+        self._take(batches._exact())
 
     def add_dask(self, X: Any, y: Any, groups: Any = None) -> None:
         """Add the rows of Dask collections; each worker sums its own chunks.
@@ -215,50 +189,10 @@ class StatisticsAccumulator:
         """
         self._take(sum_dask(self.plan, X, y, groups))
 
-    def unprotected_sums(self) -> UnprotectedSums:
-        """Return the sums **without any noise**, for other processes of the same owner.
-
-        Returns
-        -------
-        sums : UnprotectedSums
-            For :meth:`add_unprotected_sums`. Never store them or send them to anybody else.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from skdp import DPStatisticsSource
-        >>> source = DPStatisticsSource(epsilon=8.0, classes=["ill", "well"])
-        >>> X = np.random.RandomState(0).rand(400, 2)
-        >>> y = np.where(X[:, 0] > 0.5, "ill", "well")
-        >>> accumulator = source.accumulator(n_features=2)
-        >>> elsewhere = source.accumulator(n_features=2)
-        >>> elsewhere.add(X, y)
-        >>> accumulator.add_unprotected_sums(elsewhere.unprotected_sums())
-        """
+    def _exact(self):
+        """Return the sums **without any noise**."""
         with self._lock:
-            sums = replace(self._sums, persons=frozenset(self._persons))
-        return UnprotectedSums(self.plan, sums)
-
-    def add_unprotected_sums(self, sums: UnprotectedSums) -> None:
-        """Add the sums of another accumulator of the same source, of other rows.
-
-        Parameters
-        ----------
-        sums : UnprotectedSums
-            From :meth:`unprotected_sums`. Do not add them twice: an error detects this only if
-            people are protected.
-
-        Raises
-        ------
-        ValueError
-            When columns or classes differ, or when a person already has rows in this accumulator.
-        """
-        if not self.plan.is_same(sums.plan):
-            raise ValueError(
-                "The 'sums' parameter is of an accumulator with other columns, classes, outcome, "
-                "radius or privacy unit. Make all accumulators by sources of the same parameters."
-            )
-        self._take(sums.sums)
+            return replace(self._sums, persons=frozenset(self._persons))
 
     def _take(self, sums):
         with self._lock:
@@ -282,8 +216,8 @@ class StatisticsAccumulator:
     def __reduce__(self) -> NoReturn:
         raise TypeError(
             "A StatisticsAccumulator holds sums of private rows without noise and cannot be "
-            "pickled or copied. Release it by DPStatisticsSource.fit_accumulated, or exchange "
-            "unprotected_sums() between processes of the rows' owner."
+            "pickled or copied. Release it by DPStatisticsSource.fit_accumulated. Several "
+            "processes sum chunks of Dask, see add_dask."
         )
 
     def __repr__(self) -> str:

@@ -4,6 +4,7 @@ Sources, accumulators, bounds, evaluations and commands all use them. Wherever p
 depend on types rather than values. No message quotes a value.
 """
 
+import sys
 from math import inf
 from numbers import Real
 
@@ -14,10 +15,10 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from skdp.privacy import PrivacyLeakWarning
 from skdp.source._integers import ROW
-from skdp.tabular import ClassOutcome, ambiguity, canonical, numbers, person_ids
+from skdp.tabular import ClassOutcome, canonical, class_fault, numbers, person_ids
 from skdp.utils._frames import as_elements
 from skdp.utils._labels import natural_labels
-from skdp.utils._private_data import validate_private_data
+from skdp.utils._validation import validate_private_data
 from skdp.utils._warnings import warn
 
 # Largest number of classes taken from numbers, or from text that hardly repeats: more are probably
@@ -25,6 +26,12 @@ from skdp.utils._warnings import warn
 _MOST_CLASSES = 50
 # Missing values in a column of objects, besides NaN.
 _MISSING = {type(None), type(pd.NA), type(pd.NaT)}
+
+
+def is_dask(X):
+    """Return whether X is a Dask array or DataFrame, or a column of one."""
+    dask = sys.modules.get("dask")  # it has been imported where such a collection exists
+    return dask is not None and dask.is_dask_collection(X) and hasattr(X, "to_delayed")
 
 
 def read_numbers(estimator, X, **settings):
@@ -56,7 +63,7 @@ def check_labels(y, X):
 
 
 def read_outcome(y, X, outcome):
-    """Return the columns of y, of any type, each with one label per row."""
+    """Return the columns of y, each with one label per row, of types that fit the outcome."""
     try:
         columns = outcome.parts(y)
     except Exception:  # an error of y may quote private values
@@ -68,14 +75,11 @@ def read_outcome(y, X, outcome):
             "numpy.array([(True, 5.0)], dtype=[('event', bool), ('time', float)]), or a table "
             f"with the columns {names}, as the outcome is a time."
         )
-    return tuple(check_labels(column, X) for column in columns)
-
-
-def check_outcome(y, labels, outcome):
-    """Raise ValueError if the type of y, or of its columns, does not fit the outcome."""
-    refusal = outcome.refusal(y, *labels)
+    labels = tuple(check_labels(column, X) for column in columns)
+    refusal = outcome.refusal(y, *labels) if outcome.is_complete else None
     if refusal is not None:
         raise ValueError(refusal)
+    return labels
 
 
 def _column(y):
@@ -130,30 +134,11 @@ def classes_of(labels):
 def listed_classes(given):
     """Return the list of the 'classes' parameter, sorted."""
     labels = list(given)
-    if not _alike(labels) or len(set(labels)) != len(labels):
-        raise ValueError(
-            f"The 'classes' parameter of DPStatisticsSource must list different labels, all "
-            f"numbers or all text, got {labels!r:.200}. None and NaN are no labels."
-        )
-    if len(labels) < 2:
-        raise ValueError(
-            f"The 'classes' parameter of DPStatisticsSource must list at least two labels, got "
-            f"{labels!r:.200}."
-        )
-    broken = [c for c in labels if not isinstance(c, str) and float(c) % 1]
-    if broken:
-        raise ValueError(
-            f"The 'classes' parameter of DPStatisticsSource lists {broken[0]!r}, a broken number, "
-            "which classifiers take for a measurement. Write such classes as text, in the list "
-            "and in y: '1.5'."
-        )
-    fault = ambiguity(labels)
+    classes = np.sort(np.array(labels if _alike(labels) else []))
+    fault = class_fault(tuple(classes.tolist()))
     if fault is not None:
-        raise ValueError(
-            f"The 'classes' parameter of DPStatisticsSource {fault}. Spell them differently in "
-            "the list and in y."
-        )
-    return np.sort(np.array(labels))
+        raise ValueError(f"The 'classes' parameter of DPStatisticsSource {fault}")
+    return classes
 
 
 def _alike(labels):

@@ -1,11 +1,11 @@
 """Private evaluation of a model: exact histograms of scores, and their noise."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from inspect import signature
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,7 +30,6 @@ from skdp.release import (
 )
 from skdp.source._door import (
     check_budget,
-    check_outcome,
     read_outcome,
     read_persons,
     row_weights,
@@ -40,17 +39,8 @@ from skdp.source._publication import default_settings, publish, sealed, whole_gu
 from skdp.tabular import ClassOutcome, Outcome, numbers, outcome_from
 from skdp.utils._frames import as_frame
 
-# By kind of outcome: the models that need an 'outcome' parameter, and an example.
-_STATED = {
-    "number": (
-        "a regressor: the public bounds of the number",
-        {"type": "number", "low": 0, "high": 80},
-    ),
-    "event": (
-        "a model of times: the public horizon",
-        {"type": "event", "horizon": 1825},
-    ),
-}
+# Attributes of models that predict classes.
+_OF_CLASSES = ("classes_", "predict_proba")
 # Largest number that is compared as one with those of other types.
 _LARGEST = 1e300
 
@@ -203,16 +193,16 @@ def evaluate_privately(
     >>> bool(found.at_times()["auc"].min() > 0.6)
     True
     """
-    judged = _outcome_of(model, outcome)
-    kind = _KINDS[judged.kind](model, judged, times)
+    judged, counts_of = _judged(model, outcome)
+    kind = counts_of(model, judged, times)
     check_budget("evaluate_privately", epsilon, delta)
     frame = as_frame(X)
     with default_settings():
         labels = read_outcome(y, frame, judged)
-        check_outcome(y, labels, judged)
+
         weights = row_weights(read_persons(groups, len(frame), "evaluate_privately"), len(frame))
     with sealed("evaluate_privately"):
-        counts = kind.count(model, _readable(model, frame), labels, weights).ravel()
+        counts = kind.count(_readable(model, frame), labels, weights).ravel()
     share = Share(1.0, counts.size, ROW * kind.sensitivity)
     bits = private_bits("evaluate_privately", random_state)
     queries = GaussianQueries(epsilon, delta, {"histograms": share}, bits)
@@ -229,11 +219,12 @@ def evaluate_privately(
 
     def make(counts, queries):
         noisy = queries.add("histograms", counts, share.sensitivity, kind.scales) / ROW
+        deviation = queries.deviation("histograms", kind.sensitivity) * kind.scales[0]
         n_cells = int(np.prod(kind.shape))
         return PrivateEvaluation(
             outcome=judged,
             histograms=noisy[:n_cells].reshape(kind.shape),
-            deviation=float(queries.deviation("histograms", kind.sensitivity) * kind.scales[0]),
+            deviation=float(deviation),
             guarantee=guarantee,
             **kind.more(noisy[n_cells:]),
         )
@@ -249,118 +240,212 @@ def evaluate_privately(
     )
 
 
-class _Kind(NamedTuple):
-    """The public properties of the counts for a kind of outcome."""
+class _Counts(ABC):
+    """How rows of a kind of outcome are counted; what is said of it is public.
 
-    shape: tuple
-    count: Callable
-    # Sensitivity: the norm of one row's change of all counts, each in units of its scale.
-    sensitivity: float
-    scales: np.ndarray
+    Attributes
+    ----------
+    shape : tuple
+        Of the histograms.
+
+    sensitivity : float
+        The norm of one row's change of all counts, each in units of its scale.
+    """
+
+    kind: str  # of the outcome
+    needs: str  # what 'outcome' must be
+    scales = np.ones(1)
     # Texts of the guarantee: the mechanism, what is covered, and what is public.
     noisy: str
     covered: str
     public: str
-    # Further fields of the evaluation, from noisy sums besides the histograms.
-    more: Callable
+    shape: tuple
+    sensitivity: float = 1.0
+
+    def __init__(self, model, outcome, times):
+        self._model, self._outcome = model, outcome
+        if times is not None:
+            raise ValueError(
+                "The 'times' parameter of evaluate_privately is for models of a time to an event. "
+                "Leave it out."
+            )
+
+    @abstractmethod
+    def count(self, X, labels, weights):
+        """Return exact weights by cell, and sums over rows, in one array: **private**."""
+
+    def more(self, sums):
+        """Return further fields of the evaluation, from noisy sums besides the histograms."""
+        return {}
 
 
-def _of_classes(model, outcome, times):
-    """Return how rows are counted by class and score."""
-    _refuse_times(times)
-    n_scores = 1 if outcome.n_cells == 2 else outcome.n_cells
-    # A row changes one bin of each histogram by 1: the norm is the root of their number.
-    shape, sensitivity = (n_scores, 2, SCORE_BINS.n), np.sqrt(n_scores)
-    said = "histograms of scores", "scores", "classes, the bins"
-    count = partial(_counts, outcome=outcome)
-    return _Kind(shape, count, sensitivity, np.ones(1), *said, lambda sums: {})
+class ClassCounts(_Counts):
+    """Rows by score, class and bin, of shape (n_scores, 2, n_bins)."""
+
+    kind, needs = "class", "left out for a classifier"
+    noisy, covered, public = "histograms of scores", "scores", "classes, the bins"
+
+    def __init__(self, model, outcome, times):
+        super().__init__(model, outcome, times)
+        K = outcome.n_cells
+        self._scored = [1] if K == 2 else list(range(K))
+        self.shape = (len(self._scored), 2, SCORE_BINS.n)
+        # A row changes one bin of each histogram by 1: the norm is the root of their number.
+        self.sensitivity = np.sqrt(len(self._scored))
+
+    def count(self, X, labels, weights):
+        def bins(rows):
+            probabilities = np.asarray(self._model.predict_proba(rows), dtype=np.float64)
+            if probabilities.shape != (len(rows), self._outcome.n_cells):
+                raise ValueError("predict_proba returned another shape")
+            return SCORE_BINS.of(probabilities[:, self._scored])
+
+        places = _row_by_row(bins, X, len(self._scored)).astype(np.int64)
+        codes = self._outcome.codes(*labels)
+        kept = codes >= 0
+        counts = np.zeros(self.shape, dtype=np.int64)
+        for k, c in enumerate(self._scored):
+            cells = (codes[kept] == c).astype(np.int64), places[kept, k]
+            np.add.at(counts[k], cells, weights[kept])
+        return counts
 
 
-def _of_number(model, outcome, times):
-    """Return how rows are counted by prediction and outcome, and how their errors are summed."""
-    _refuse_times(times)
-    shape, count = (1, N_PLACES, N_PLACES), partial(_number_counts, outcome=outcome)
+class NumberCounts(_Counts):
+    """Rows by prediction and outcome, and sums of their errors."""
+
+    kind = "number"
+    needs = "public bounds for a regressor, such as {'type': 'number', 'low': 0, 'high': 80}"
+    noisy, covered, public = "counts and sums of errors", "predictions", "bounds, the cells"
+    shape = (1, N_PLACES, N_PLACES)
     # One row moves all cells and sums, in units of these, by a vector of length 1.
     scales = np.append(np.full(N_PLACES**2, CELL_SCALE), SUM_SCALES)
-    said = "counts and sums of errors", "predictions", "bounds, the cells"
 
-    def more(sums):
-        return {"sums": sums, "has_intervals": _asked_of(model) is not None}
+    def __init__(self, model, outcome, times):
+        super().__init__(model, outcome, times)
+        # The parameter by which the model predicts intervals or deviations, or None.
+        offered = signature(model.predict).parameters
+        names = ("return_interval", "return_std")
+        self._asked = next((name for name in names if name in offered), None)
+        interval = INTERVAL if self._asked == "return_interval" else True
+        self._settings: dict[str, Any] = {self._asked: interval} if self._asked else {}
+        # R² and the curve are about logarithms, of which a median is the prediction.
+        if outcome.log and "statistic" in offered:
+            self._settings["statistic"] = "median"
 
-    return _Kind(shape, count, 1.0, scales, *said, more)
+    def more(self, sums):
+        return {"sums": sums, "has_intervals": self._asked is not None}
 
-
-def _refuse_times(times):
-    if times is not None:
-        raise ValueError(
-            "The 'times' parameter of evaluate_privately is for models of a time to an event. "
-            "Leave it out."
+    def count(self, X, labels, weights):
+        [labels], outcome = labels, self._outcome
+        places = outcome.positions(labels)
+        known = ~np.isnan(places)
+        places, weights = places[known], weights[known]
+        predicted, predicted_places, low, high = _row_by_row(self._predict, X, 4)[known].T
+        truth = np.clip(numbers(labels)[known], outcome.low, outcome.high)
+        distances = np.abs(truth - predicted)
+        inside = (low <= truth) & (truth <= high)
+        terms = (
+            *(inside, ~inside, distances / (outcome.high - outcome.low)),
+            *((places - predicted_places) ** 2, places - 0.5, (places - 0.5) ** 2),
         )
+        histogram = np.zeros((N_PLACES, N_PLACES), dtype=np.int64)
+        np.add.at(histogram, (cell_of(predicted_places), cell_of(places)), weights)
+        # Rounded toward zero, so that no row counts for more than its weight.
+        sums = [np.trunc(weights * np.clip(term, -1, 1)).astype(np.int64).sum() for term in terms]
+        return np.append(histogram, sums)
+
+    def _predict(self, rows):
+        """Return predictions, their positions between the bounds, and ends of intervals."""
+        found, outcome = self._model.predict(rows, **self._settings), self._outcome
+        values, *errors = found if self._asked else [found]
+        wanted = (len(rows), 2) if self._asked == "return_interval" else (len(rows),)
+        if np.shape(values) != (len(rows),) or any(np.shape(e) != wanted for e in errors):
+            raise ValueError("predict returned another shape")
+        values, *errors = (np.asarray(part, dtype=np.float64) for part in (values, *errors))
+        values = np.nan_to_num(values, nan=(outcome.low + outcome.high) / 2)
+        values = np.clip(values, outcome.low, outcome.high)
+        # Without errors, no outcome counts as inside an interval.
+        ends = errors[0] if errors else np.full((len(rows), 2), np.nan)
+        if self._asked == "return_std":
+            ends = values[:, np.newaxis] + HALF_WIDTH * ends[:, np.newaxis] * [-1, 1]
+        return np.column_stack([values, outcome.positions(values), ends])
 
 
-def _of_times(model, outcome, times):
-    """Return how rows are counted at each public time; raise ValueError for other times."""
-    own = getattr(model, "outcome", getattr(model, "outcome_", None))
-    # Curves of a release end where too few rows were followed.
-    end = float(model.unique_times_[-1]) if isinstance(own, Outcome) else outcome.horizon
-    end = min(end, outcome.horizon)
-    given = end * np.array(DEFAULT_TIMES) if times is None else times
-    try:
-        at = np.asarray(given, dtype=np.float64).ravel().tolist()
-        fault = times_fault(at, outcome)
-        if fault is None and max(at) > end:
-            fault = f"up to {end:g}, where the curves of the model end"
-    except (TypeError, ValueError, OverflowError):
-        fault = "numbers"
-    if fault is not None:
-        raise ValueError(
-            f"The 'times' parameter of evaluate_privately must be public times, {fault}, got "
-            f"{times!r:.100}."
-        )
-    # A row is in exactly one cell of the histogram of each time: the norm of its change is the
-    # root of the number of times.
-    shape, sensitivity = (len(at), N_STATES, TIME_BINS.n), np.sqrt(len(at))
-    count = partial(_time_counts, outcome=outcome, times=at)
-    said = "counts of events", "probabilities", "times and horizon, the bins"
-    return _Kind(shape, count, sensitivity, np.ones(1), *said, lambda sums: {"times": at})
+class TimeCounts(_Counts):
+    """Rows by public time, state and bin, of shape (n_times, 3, n_bins)."""
+
+    kind = "event"
+    needs = "a public horizon for a model of times, such as {'type': 'event', 'horizon': 1825}"
+    noisy, covered = "counts of events", "probabilities"
+    public = "times and horizon, the bins"
+
+    def __init__(self, model, outcome, times):
+        super().__init__(model, outcome, None)
+        own = getattr(model, "outcome", getattr(model, "outcome_", None))
+        # Curves of a release end where too few rows were followed.
+        end = float(model.unique_times_[-1]) if isinstance(own, Outcome) else outcome.horizon
+        end = min(end, outcome.horizon)
+        given = end * np.array(DEFAULT_TIMES) if times is None else times
+        try:
+            self._times = np.asarray(given, dtype=np.float64).ravel().tolist()
+            fault = times_fault(self._times, outcome)
+            if fault is None and max(self._times) > end:
+                fault = f"up to {end:g}, where the curves of the model end"
+        except (TypeError, ValueError, OverflowError):
+            fault = "numbers"
+        if fault is not None:
+            raise ValueError(
+                f"The 'times' parameter of evaluate_privately must be public times, {fault}, got "
+                f"{times!r:.100}."
+            )
+        self.shape = (len(self._times), N_STATES, TIME_BINS.n)
+        # A row is in exactly one cell of the histogram of each time: the norm of its change is
+        # the root of the number of times.
+        self.sensitivity = np.sqrt(len(self._times))
+
+    def more(self, sums):
+        return {"times": self._times}
+
+    def count(self, X, labels, weights):
+        def bins(rows):
+            functions = self._model.predict_survival_function(rows)
+            # A curve is constant beyond the last of its times.
+            curves = [curve(np.clip(self._times, *curve.domain)) for curve in functions]
+            probabilities = 1 - np.array(curves, dtype=np.float64)
+            if probabilities.shape != (len(rows), len(self._times)):
+                raise ValueError("predict_survival_function returned another shape")
+            return TIME_BINS.of(probabilities)
+
+        places = _row_by_row(bins, X, len(self._times)).astype(np.int64)
+        counts = np.zeros(self.shape, dtype=np.int64)
+        for k, state in enumerate(self._outcome.states(*labels, self._times)):
+            known = state >= 0
+            np.add.at(counts[k], (state[known], places[known, k]), weights[known])
+        return counts
 
 
-# By the kind of the outcome.
-_KINDS = {"class": _of_classes, "number": _of_number, "event": _of_times}
-
-
-def _outcome_of(model, given):
-    """Return the outcome of a model: its classes, the given outcome, or its ``outcome``."""
+def _judged(model, given):
+    """Return the outcome of a model, and how its rows are counted."""
     # Decided by the model's methods, because a model need not have tags.
-    classifies = hasattr(model, "classes_") or hasattr(model, "predict_proba")
-    kind = "class" if classifies or not hasattr(model, "predict") else "number"
-    kind = "event" if hasattr(model, "predict_survival_function") else kind
+    counts: type[_Counts] = NumberCounts
+    if hasattr(model, "predict_survival_function"):
+        counts = TimeCounts
+    elif any(hasattr(model, name) for name in _OF_CLASSES) or not hasattr(model, "predict"):
+        counts = ClassCounts
     if given is None:
         own = (getattr(model, name, None) for name in ("outcome", "outcome_"))
-        stated = [o for o in own if isinstance(o, Outcome) and o.kind == kind]
-        if stated:
-            return stated[0]
-    if kind not in _STATED:
-        if given is None:
-            return ClassOutcome(_checked_classes(model))
+        stated = (o for o in own if isinstance(o, Outcome) and o.kind == counts.kind)
+        outcome = next(stated, None)
+        if outcome is None and counts is ClassCounts:
+            outcome = ClassOutcome(_checked_classes(model))
+    else:
+        outcome = outcome_from(given)
+    if outcome is None or outcome.kind != counts.kind:
         raise ValueError(
-            "The 'outcome' parameter of evaluate_privately is for regressors, and models of "
-            "times. Leave it out, or pass a fitted regressor as the model, not one of type "
-            f"{type(model).__name__}."
+            f"The 'outcome' parameter of evaluate_privately must be {counts.needs}, got "
+            f"{given!r:.200}, for a model of type {type(model).__name__}."
         )
-    wanted, example = _STATED[kind]
-    if given is None:
-        raise ValueError(
-            f"The 'outcome' parameter of evaluate_privately is needed for {wanted}, such as "
-            f"outcome={example!r}."
-        )
-    outcome = outcome_from(given)
-    if outcome.kind != kind:
-        raise ValueError(
-            f"The 'outcome' parameter of evaluate_privately must be that of {wanted}, such as "
-            f"{example!r}, got {given!r:.200}."
-        )
-    return outcome
+    return outcome, counts
 
 
 def _readable(model, X):
@@ -369,56 +454,6 @@ def _readable(model, X):
         return model.encode(X)
     # A single text in a list would convert all its numbers to text.
     return X if hasattr(X, "shape") else np.array(X, dtype=object)
-
-
-def _asked_of(model):
-    """Return the parameter by which a model predicts intervals or deviations, or None."""
-    offered = signature(model.predict).parameters
-    return next((name for name in ("return_interval", "return_std") if name in offered), None)
-
-
-def _number_counts(model, X, labels, weights, outcome):
-    """Return exact weights by cell, and sums over rows, in one array: **private**."""
-    asked = _asked_of(model)
-    settings: dict[str, Any] = (
-        {} if asked is None else {asked: INTERVAL if asked == "return_interval" else True}
-    )
-    # R² and the curve are about logarithms, of which a median is the prediction.
-    if outcome.log and "statistic" in signature(model.predict).parameters:
-        settings["statistic"] = "median"
-    middle = (outcome.low + outcome.high) / 2
-
-    def predictions(rows):
-        found = model.predict(rows, **settings)
-        values, *errors = found if asked else [found]
-        wanted = (len(rows), 2) if asked == "return_interval" else (len(rows),)
-        if np.shape(values) != (len(rows),) or any(np.shape(e) != wanted for e in errors):
-            raise ValueError("predict returned another shape")
-        values, *errors = (np.asarray(part, dtype=np.float64) for part in (values, *errors))
-        values = np.clip(np.nan_to_num(values, nan=middle), outcome.low, outcome.high)
-        # Without errors, no outcome counts as inside an interval.
-        ends = errors[0] if errors else np.full((len(rows), 2), np.nan)
-        if asked == "return_std":
-            ends = values[:, np.newaxis] + HALF_WIDTH * ends[:, np.newaxis] * [-1, 1]
-        return np.column_stack([values, outcome.positions(values), ends])
-
-    [labels] = labels
-    places = outcome.positions(labels)
-    known = ~np.isnan(places)
-    places, weights = places[known], weights[known]
-    predicted, predicted_places, low, high = _row_by_row(predictions, X, 4)[known].T
-    truth = np.clip(numbers(labels)[known], outcome.low, outcome.high)
-    distances = np.abs(truth - predicted)
-    inside = (low <= truth) & (truth <= high)
-    terms = (
-        *(inside, ~inside, distances / (outcome.high - outcome.low)),
-        *((places - predicted_places) ** 2, places - 0.5, (places - 0.5) ** 2),
-    )
-    histogram = np.zeros((N_PLACES, N_PLACES), dtype=np.int64)
-    np.add.at(histogram, (cell_of(predicted_places), cell_of(places)), weights)
-    # Rounded toward zero, so that no row counts for more than its weight.
-    sums = [np.trunc(weights * np.clip(term, -1, 1)).astype(np.int64).sum() for term in terms]
-    return np.append(histogram, sums)
 
 
 def _checked_classes(model):
@@ -436,47 +471,6 @@ def _checked_classes(model):
             "The 'model' parameter of evaluate_privately must have two or more different classes."
         )
     return classes
-
-
-def _counts(model, X, labels, weights, outcome):
-    """Return exact weights by score, class and bin, (n_scores, 2, n_bins): **private**."""
-    K = outcome.n_cells
-    scored = [1] if K == 2 else list(range(K))
-
-    def bins(rows):
-        probabilities = np.asarray(model.predict_proba(rows), dtype=np.float64)
-        if probabilities.shape != (len(rows), K):
-            raise ValueError("predict_proba returned another shape")
-        return SCORE_BINS.of(probabilities[:, scored])
-
-    places = _row_by_row(bins, X, len(scored)).astype(np.int64)
-    codes = outcome.codes(*labels)
-    has_class = codes >= 0
-    counts = np.zeros((len(scored), 2, SCORE_BINS.n), dtype=np.int64)
-    for number, c in enumerate(scored):
-        cells = ((codes == c).astype(np.int64), places[:, number])
-        np.add.at(counts[number], tuple(index[has_class] for index in cells), weights[has_class])
-    return counts
-
-
-def _time_counts(model, X, labels, weights, outcome, times):
-    """Return exact weights by time, state and bin, (n_times, 3, n_bins): **private**."""
-
-    def bins(rows):
-        functions = model.predict_survival_function(rows)
-        # A curve is constant beyond the last of its times.
-        curves = [curve(np.clip(times, *curve.domain)) for curve in functions]
-        probabilities = 1 - np.array(curves, dtype=np.float64)
-        if probabilities.shape != (len(rows), len(times)):
-            raise ValueError("predict_survival_function returned another shape")
-        return TIME_BINS.of(probabilities)
-
-    places = _row_by_row(bins, X, len(times)).astype(np.int64)
-    counts = np.zeros((len(times), N_STATES, TIME_BINS.n), dtype=np.int64)
-    for k, state in enumerate(outcome.states(*labels, times)):
-        known = state >= 0
-        np.add.at(counts[k], (state[known], places[known, k]), weights[known])
-    return counts
 
 
 def _row_by_row(say, X, n_numbers):

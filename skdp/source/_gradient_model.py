@@ -21,7 +21,6 @@ from skdp.release import (
     ScoreTable,
     Statistics,
     TableModel,
-    degrees_of_freedom,
 )
 from skdp.source._integers import (
     GRID,
@@ -60,8 +59,12 @@ _CONSTANT, _CLIP, _USUAL = 0.4, 0.5, 0.8
 # .006 lower on seven tables of two classes, and .003 on seven that did not choose. Smaller norms
 # cost .003 of adult's AUC at 4,000 and 16,000 rows.
 _TIGHT = 0.7
-# Rows in one matrix product, whose sums are exact; and the most elements of rows kept in memory.
-_ROWS, _MOST_KEPT = 2**12, 2**26
+# Largest product of the length of a step, the curvature of the loss, and the largest mean square
+# of rows along a direction: with momentum, a descent diverges from 3.6.
+_STABLE = 2.0
+# Rows in one matrix product, whose sums are exact, few enough for the processor's cache (60,000
+# rows of 400 take a quarter longer with 2^12); and the most elements of rows kept in memory.
+_ROWS, _MOST_KEPT = 2**9, 2**26
 
 
 @dataclass(frozen=True)
@@ -104,16 +107,13 @@ class GradientModel(StatisticsModel):
 
     _linear = LinearModel()
 
-    def grid(self, columns, radius):
-        sums = self._linear.grid(columns, radius)
-        # The radius parameter applies to sums only.
-        longer = 1.0 if radius is None else radius / self._linear.grid(columns, None).radius
+    def grid(self, columns):
         grids = []
         for last in _ORDERS if is_narrow(columns) else [1]:
             basis = columns.basis(range(2, last + 1))
-            expected = float(_RADIUS * np.sqrt(basis.variances.sum()))
-            grids.append(GradientGrid(basis, np.zeros(len(basis.column)), expected * longer))
-        return DescentGrid(**_fields(sums), descents=tuple(grids))
+            radius = float(_RADIUS * np.sqrt(basis.variances.sum()))
+            grids.append(GradientGrid(basis, np.zeros(len(basis.column)), radius))
+        return DescentGrid(**_fields(self._linear.grid(columns)), descents=tuple(grids))
 
     def shares(self, outcome, grid):
         sums = self._linear.shares(outcome, grid).items()
@@ -141,8 +141,8 @@ class GradientModel(StatisticsModel):
         descent = chosen_grid(problem, grid, queries.distance)
         encoded = rows.encoded(descent)
         indices = statistics.basis.places_in(descent.basis)
-        weights, freedom = descend(encoded, problem, queries, indices)
-        table = score_table(encoded, problem, weights, freedom, queries)
+        weights, fit = descend(encoded, problem, queries, indices)
+        table = score_table(encoded, problem, weights, fit, queries)
         constant = descent.constant * descent.step
         found = Descent(weights[:-1].T, weights[-1] * constant, descent.basis, table)
         return TableModel(statistics, found)
@@ -165,10 +165,11 @@ def number_of_steps(problem, grid, distance):
 
     If the limit on their number makes steps too few, they are up to twice as long.
     """
+    most = int(problem.most_steps * MOST_STEPS)
     wanted = problem.steps_per_signal * _signal(problem, grid, distance)
-    return int(np.clip(wanted, _LEAST_STEPS, MOST_STEPS)), problem.step_length * np.clip(
-        wanted / MOST_STEPS, 1, 2
-    )
+    length = problem.step_length * np.clip(wanted / most, 1, 2)
+    stable = _STABLE / (problem.curvature * problem.largest_square)
+    return int(np.clip(wanted, _LEAST_STEPS, most)), min(length, stable)
 
 
 def tightness(problem, grid, distance):
@@ -184,11 +185,12 @@ def _signal(problem, grid, distance):
 
 
 def descend(encoded, problem, queries, indices):
-    """Return the mean coefficients of the last steps, and their degrees of freedom.
+    """Return the mean coefficients of the last steps, and how they are fitted to the rows.
 
-    Coefficients are (n_basis + 1, n_scores); the last row multiplies the constant. The descent
-    starts at ``problem.start`` and ``problem.first``, whose functions have these ``indices`` among
-    all functions. It has momentum, and spends the share "gradients".
+    The latter is ``fit`` of :class:`~skdp.release.ScoreTable`. Coefficients are
+    (n_basis + 1, n_scores); the last row multiplies the constant. The descent starts at
+    ``problem.start`` and ``problem.first``, whose functions have these ``indices`` among all
+    functions. It has momentum, and spends the share "gradients".
     """
     grid = encoded.grid
     n_steps, rate = number_of_steps(problem, grid, queries.distance)
@@ -210,9 +212,8 @@ def descend(encoded, problem, queries, indices):
         weights = weights + velocity
         if k >= n_steps - n_tail:
             average += weights / n_tail
-    variances = grid.basis.variances
-    freedom = degrees_of_freedom(variances, n_steps, rate, problem.curvature)
-    return average, problem.n_fits * freedom
+    usual = np.hypot(grid.radius / _RADIUS, _CONSTANT)
+    return average, np.array([n_steps, rate, clip / usual])
 
 
 class EncodedRows:
@@ -257,7 +258,7 @@ def exact_scores(grid, weights):
     return lambda Q: scores.scaled(Q) * scale
 
 
-def score_table(encoded, problem, weights, freedom, queries):
+def score_table(encoded, problem, weights, fit, queries):
     """Return noisy rows by outcome and bin of a fixed score; spends the share "claims"."""
     grid, deviation = encoded.grid, queries.deviation("claims", 1.0)
     constant = grid.constant * grid.step
@@ -276,20 +277,20 @@ def score_table(encoded, problem, weights, freedom, queries):
         counts=noisy.reshape(problem.n_outcomes, bins.n),
         deviation=np.array([deviation]),
         bins=bins.as_array(),
-        optimism=np.array([freedom]),
+        fit=fit,
     )
 
 
 def exact_gradient(encoded, residuals, weights, clip):
     """Return Σ r zᵀ of clipped residuals as an exact integer sum."""
     grid, constant = encoded.grid, encoded.grid.constant
-    gradient = np.zeros(weights.shape, dtype=np.int64)
+    gradient = np.zeros(weights.T.shape, dtype=np.int64)
     for Q, scores, outcomes, limits in encoded.scored(weights):
         of_rows = residuals(scores, outcomes)
         whole = integer_residuals(of_rows, clip / (constant * grid.step), *limits)
-        gradient[:-1] += (Q.T @ whole).astype(np.int64)
-        gradient[-1] += constant * whole.sum(axis=0).astype(np.int64)
-    return gradient
+        gradient[:, :-1] += (whole.T @ Q).astype(np.int64)
+        gradient[:, -1] += constant * whole.sum(axis=0).astype(np.int64)
+    return gradient.T
 
 
 def integer_residuals(residuals, unit, largest, weights):

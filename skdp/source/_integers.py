@@ -85,7 +85,8 @@ class IntegerMap:
 
     def scaled(self, rows):
         """Return ``2^bits`` times the rows before truncation, integers in float64."""
-        return rows.astype(np.float64, copy=False) @ self.matrix + self.offset
+        # By columns, of which there are few: a fifth faster.
+        return (self.matrix.T @ rows.astype(np.float64, copy=False).T).T + self.offset
 
     def __call__(self, rows):
         """Return the integer rows, in float64."""
@@ -236,10 +237,6 @@ class RowGrid:
         return 2.0 ** min(_MOST_FINE_BITS, (_EXACT_BITS + 1 - self.n_basis.bit_length()) // 2)
 
 
-# The arrays of sums.
-_SUMMED = ("counts", "sums", "second", "squares")
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class ExactSums:
     """Sums without noise: **private**, they must stay with the owner of the rows.
@@ -287,11 +284,6 @@ class ExactSums:
             squares=np.zeros(3 * outcome.has_squares, dtype=np.int64),
         )
 
-    def without_rows(self) -> Self:
-        """Return the sums of no rows, of the same outcome and columns."""
-        zeros = {name: np.zeros_like(getattr(self, name)) for name in _SUMMED}
-        return type(self)(**zeros)
-
     @classmethod
     def of_rows(
         cls,
@@ -301,44 +293,30 @@ class ExactSums:
         outcome: Outcome,
     ) -> Self:
         """Return the sums of rows, by the codes of their outcomes."""
-        if outcome.has_squares:
-            return cls.of_numbers(Q, codes, sizes)
         firsts, rows = divided(Q, sizes)
         seconds = _divided_by_root(Q, sizes)
-        indicators = np.zeros((len(Q), outcome.n_codes))
-        indicators[np.arange(len(Q)), codes] = 1.0
-        return cls(
-            _whole(indicators.T @ rows),
-            _whole(indicators.T @ firsts),
-            _whole(seconds.T @ seconds),
-        )
-
-    @classmethod
-    def of_numbers(
-        cls, Q: np.ndarray, places: np.ndarray, sizes: np.ndarray | None = None
-    ) -> Self:
-        """Return the sums of rows whose outcome is a number, in steps of 2^-20 of its range."""
-        firsts, rows = divided(Q, sizes)
-        seconds = _divided_by_root(Q, sizes)
-        # What is truncated at one end is in the other one, so that a row's parts are opposite
-        # about the mean, and no longer than the row of a class is.
-        shares = places * 2.0**-WEIGHT_BITS
+        second = _whole(seconds.T @ seconds)
+        if not outcome.has_squares:
+            indicators = np.zeros((len(Q), outcome.n_codes))
+            indicators[np.arange(len(Q)), codes] = 1.0
+            return cls(_whole(indicators.T @ rows), _whole(indicators.T @ firsts), second)
+        # Numbers, in steps of 2^-20 of their range. What is truncated at one end is in the other
+        # one, so that a row's parts are opposite about the mean, and no longer than the row of a
+        # class is.
+        shares = codes * 2.0**-WEIGHT_BITS
         high, high_rows = np.trunc(firsts * shares[:, np.newaxis]), np.trunc(rows * shares)
         weights = np.trunc(rows * (SQUARE_ROW / ROW))
-        coarse = (places >> (WEIGHT_BITS - SQUARE_BITS)).astype(np.float64)
-        ends = (firsts - high).sum(axis=0), high.sum(axis=0)
+        coarse = (codes >> (WEIGHT_BITS - SQUARE_BITS)).astype(np.float64)
         return cls(
             _whole(np.array([(rows - high_rows).sum(), high_rows.sum()])),
-            _whole(np.array(ends)),
-            _whole(seconds.T @ seconds),
+            _whole(np.array([(firsts - high).sum(axis=0), high.sum(axis=0)])),
+            second,
             squares=_whole(np.array([(weights * coarse**power).sum() for power in range(3)])),
         )
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
-            "ExactSums are sums of private rows without noise, and cannot be pickled or copied. "
-            "Exchange StatisticsAccumulator.unprotected_sums() between processes of the rows' "
-            "owner."
+            "ExactSums are sums of private rows without noise, and cannot be pickled or copied."
         )
 
     def __add__(self, other: "ExactSums") -> "ExactSums":

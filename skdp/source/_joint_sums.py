@@ -111,7 +111,7 @@ class JointSums:
         if self._plan.model.one_pass:
             self._source._plan_of(rows)
             rows._refuse_untouched()
-            exact: SummedRows | _KeptRows = SummedRows(rows.unprotected_sums().sums)
+            exact: SummedRows | _KeptRows = SummedRows(rows._exact())
         else:
             with default_settings():
                 exact = _KeptRows(self._plan.rows(*_unpacked(rows)))

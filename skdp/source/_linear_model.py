@@ -21,8 +21,7 @@ from skdp.tabular import N_INTERVALS, Outcome
 # Most columns of an array for which "auto" is "linear", and cosines are used: noise grows with
 # their number (rule of thumb).
 _MAX_LINEAR = 100
-# Largest ratio of a radius and the expected norm, either way: beyond it all is noise or zero.
-_MOST_RADII = 1e6
+
 # Steps of class frequencies in the contrast, small enough for sums of 64 bits.
 _FREQUENCY_STEPS = 2**14
 # Share of the budget of the squared deviations of a number from its mean, which are one number
@@ -44,7 +43,7 @@ class StatisticsModel(ABC):
     one_pass: bool = False
 
     @abstractmethod
-    def grid(self, columns: Any, radius: float | None) -> RowGrid:
+    def grid(self, columns: Any) -> RowGrid:
         """Return the public grid of the rows."""
 
     @abstractmethod
@@ -64,17 +63,10 @@ class LinearModel(StatisticsModel):
     # tables .7 to 1.0 do nearly as well.
     _RADIUS = 0.8
 
-    def grid(self, columns, radius):
+    def grid(self, columns):
         basis = columns.basis(COSINE_ORDERS if is_narrow(columns) else ())
         # Variances guessed from public bounds and categories; measured ones would reveal rows.
-        expected = np.sqrt(basis.variances.sum())
-        if radius is None:
-            radius = self._RADIUS * expected
-        elif not expected / _MOST_RADII < radius < expected * _MOST_RADII:
-            raise ValueError(
-                f"The 'radius' parameter of DPStatisticsSource is {radius!r}, for encoded rows of "
-                f"norms about {expected:.3g}. Leave it out, or choose it nearer to that."
-            )
+        radius = self._RADIUS * np.sqrt(basis.variances.sum())
         return RowGrid(basis, np.zeros(len(basis.column)), float(radius))
 
     def shares(self, outcome, grid):

@@ -4,9 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn.base import clone
-from sklearn.utils.multiclass import check_classification_targets
 
 from skdp.noise import (
     DEFAULT_SENSITIVITY,
@@ -18,7 +16,7 @@ from skdp.noise import (
 )
 from skdp.privacy import PrivacyGuarantee
 from skdp.release import elements_per_value
-from skdp.utils._labels import is_missing
+from skdp.utils._labels import checked_labels, is_missing
 from skdp.utils._linalg import row_blocks
 from skdp.utils._validation import LARGEST, SMALLEST
 
@@ -28,12 +26,10 @@ NOISES = {
     "gaussian": GaussianDPNoise,
 }
 # Parameters of a source that its noise has too; None leaves them to the noise.
-BUDGET = ("epsilon", "delta", "sensitivity")
+BUDGET = ("epsilon", "delta", "sensitivity", "bounds")
 # No noise is larger than this many times the sensitivity over epsilon: that of Laplace is with a
 # probability of e^-50.
 _FARTHEST = 50
-# Types of labels in a column of objects.
-_LABELS = (bool, int, float, str, np.bool_, np.number, type(None))
 
 
 @dataclass(frozen=True)
@@ -81,81 +77,50 @@ class NoisyLabels:
     guarantee: PrivacyGuarantee | None
 
 
-def make_noise(estimator):
-    """Return the noise transformer of a source, checked against the source's own budget."""
-    bounds = _public_bounds(estimator)
-    if isinstance(estimator.noise, type):
-        raise ValueError(
-            f"The 'noise' parameter of DPSource is the class {estimator.noise.__name__}. Make a "
-            f"transformer of it: noise={estimator.noise.__name__}()."
-        )
-    budget = {name: getattr(estimator, name) for name in BUDGET}
-    budget = {name: value for name, value in budget.items() if value is not None}
-    if isinstance(estimator.noise, str):
-        if bounds is None:
-            budget.setdefault("sensitivity", DEFAULT_SENSITIVITY)
-        return NOISES[estimator.noise](**budget, bounds=bounds)
-    theirs = estimator.noise.get_params(deep=False)
-    unstated = theirs.get("sensitivity", ...) is None and theirs.get("bounds") is None
-    for name, value in budget.items():
-        if theirs.get(name, value) != value and not (unstated and name == "sensitivity"):
+def make_noise(source):
+    """Return the noise transformer of a source, with the budget and bounds that both state."""
+    given = {name: getattr(source, name) for name in BUDGET}
+    if source.encoder is not None:
+        if source.bounds is not None:
             raise ValueError(
-                f"The {name!r} parameter of DPSource is {value!r}, but that of its noise is "
-                f"{theirs[name]!r}. Leave that of DPSource out, or give both the same value."
+                f"The 'bounds' parameter of DPSource is {source.bounds!r:.100} beside an "
+                "'encoder', whose schema has the bounds of each column. Leave out 'bounds'."
             )
-    if bounds is not None:
-        return _bounded(estimator.noise, theirs, bounds)
-    if unstated:
-        sensitivity = budget.get("sensitivity", DEFAULT_SENSITIVITY)
-        return _altered(estimator.noise, sensitivity=sensitivity)
-    return estimator.noise
-
-
-def _public_bounds(estimator):
-    """Return the bounds of the rows that get the noise, or None."""
-    if estimator.encoder is not None and estimator.bounds is not None:
+        given["bounds"] = (0, 1)
+    given = {name: value for name, value in given.items() if value is not None}
+    if "bounds" in given and "sensitivity" in given:
         raise ValueError(
-            f"The 'bounds' parameter of DPSource is {estimator.bounds!r:.100} beside an "
-            "'encoder', whose schema has the bounds of each column. Leave out 'bounds'."
+            f"The 'sensitivity' parameter of DPSource is {source.sensitivity!r} beside 'bounds' "
+            "or an 'encoder', which say how far a value can move. Leave out 'sensitivity'."
         )
-    bounds = estimator.bounds if estimator.encoder is None else (0, 1)
-    if bounds is not None and estimator.sensitivity is not None:
-        given = "bounds" if estimator.encoder is None else "encoder"
+    if isinstance(source.noise, type):
         raise ValueError(
-            f"The 'sensitivity' parameter of DPSource is {estimator.sensitivity!r} beside "
-            f"{given!r}, which says how far a value can move. Leave out 'sensitivity'."
+            f"The 'noise' parameter of DPSource is the class {source.noise.__name__}. Make a "
+            f"transformer of it: noise={source.noise.__name__}()."
         )
-    return bounds
-
-
-def _bounded(noise, theirs, bounds):
-    """Return a noise transformer with the bounds of the source."""
-    if "bounds" not in theirs or theirs["bounds"] is not None:
-        has = "none to set" if "bounds" not in theirs else "bounds of its own"
-        raise ValueError(
-            f"The 'noise' parameter of DPSource, {noise!r:.100}, has {has}, while DPSource has "
-            "'bounds' or an 'encoder'. Use a noise transformer of skdp without bounds."
-        )
-    return _altered(noise, bounds=bounds)
-
-
-def _altered(noise, **parameters):
-    """Return a noise transformer with other parameters."""
-    given = noise.get_params(deep=False)
-    noise = clone(noise).set_params(**parameters)
-    if "random_state" in given:  # a generator must go on, not be copied
-        noise.set_params(random_state=given["random_state"])
+    named = isinstance(source.noise, str)
+    theirs = {} if named else source.noise.get_params(deep=False)
+    stated = [known.get(name) for known in (given, theirs) for name in ("bounds", "sensitivity")]
+    if stated.count(None) == len(stated) and (named or "sensitivity" in theirs):
+        given["sensitivity"] = DEFAULT_SENSITIVITY
+        remedy = "a table's schema as 'encoder'; "
+        warn_of_unstated_range(type(source).__name__, remedy=remedy)
+    if named:
+        return NOISES[source.noise](**given)
+    for name, value in given.items():
+        its = theirs.get(name, "not a parameter" if name == "bounds" else value)
+        if its is not None and not np.array_equal(its, value):
+            raise ValueError(
+                f"The {name!r} parameter of DPSource is {value!r:.100}, but that of its noise is "
+                f"{its!r:.100}. Leave that of DPSource out, or give both the same value."
+            )
+    missing = {name: value for name, value in given.items() if theirs.get(name, value) is None}
+    if not missing:
+        return source.noise
+    noise = clone(source.noise).set_params(**missing)
+    if "random_state" in theirs:  # a generator must go on, not be copied
+        noise.set_params(random_state=theirs["random_state"])
     return noise
-
-
-def warn_of_range(estimator):
-    """Warn if neither a source nor its noise bounds the change of a value."""
-    stated = [estimator.bounds, estimator.encoder, estimator.sensitivity]
-    if not isinstance(estimator.noise, str):
-        theirs = estimator.noise.get_params(deep=False)
-        stated += [theirs.get("bounds"), theirs.get("sensitivity", ...)]
-    remedy = "a table's schema as 'encoder'; "
-    warn_of_unstated_range(type(estimator).__name__, *stated, remedy=remedy)
 
 
 def perturb_rows(noise, X, *, needs_variance, schema=None):
@@ -226,28 +191,16 @@ def make_response(label_noise, schema):
 
 
 def class_labels(labels):
-    """Return labels that a classifier can learn, each of which a release can hold."""
+    """Return labels that a classifier can learn; whether a release can hold them is rehearsed."""
     if not len(labels):
         raise ValueError("The 'X' and 'y' parameters of DPSource.fit hold no rows.")
-    if labels.dtype.kind == "O":
-        listed = labels.tolist()
-        supported = all(isinstance(label, _LABELS) or label is pd.NA for label in listed)
-        if supported and any(is_missing(label) for label in listed):
-            raise ValueError(
-                "The 'y' parameter of DPSource.fit has rows without a label (None, NaN or NA). "
-                "Leave them out, or list the classes in the schema of an encoder: rows of no "
-                "class are left out, where labels are not private."
-            )
-        labels = np.array(listed) if supported else labels
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise ValueError("Input y contains NaN or infinity. Leave out rows without a label.")
-    if labels.dtype.kind not in "biufU" or labels.dtype == np.longdouble:
+    if any(is_missing(label) for label in labels.tolist()):
         raise ValueError(
-            "Unknown label type: the 'y' parameter of DPSource.fit must hold text, or "
-            "numbers of 64 bits at most."
+            "Input y contains NaN, or rows without a label (None or NA). Leave them out, or list "
+            "the classes in the schema of an encoder: rows of no class are left out, where labels "
+            "are not private."
         )
-    check_classification_targets(labels)
-    return labels
+    return checked_labels(labels, "DPSource.fit")
 
 
 def check_scale(noise, X):
@@ -306,20 +259,17 @@ def public_stand_ins(noise, response, X, y, columns):
     """Return arguments for a rehearsal that depend on public values alone."""
     # Two rows of each class, at either end of the bounds, and the noise and the randomized
     # response with randomness of their own.
-    clones = {"noise": clone(noise)}
-    if response is not None:
-        clones["response"] = clone(response)
-    for mechanism in clones.values():
-        if "random_state" in mechanism.get_params(deep=False):
-            mechanism.set_params(random_state=None)
     classes = np.unique(y)
-    if "response" in clones:
+    if response is not None:
         classes = np.unique(classes if response.classes is None else np.asarray(response.classes))
-        clones["response"].set_params(classes=classes)
+        response = clone(response).set_params(classes=classes, random_state=None)
     sensitivity = noise.get_params(deep=False).get("sensitivity")
     low, high = 0.0, DEFAULT_SENSITIVITY if sensitivity is None else float(sensitivity)
-    if columns is not None:
+    if columns.bounds is not None:
         low, high = columns.bounds
     rows = np.empty((2 * len(classes), X.shape[1]), dtype=X.dtype)
     rows[::2], rows[1::2] = low, high
-    return clones["noise"], clones.get("response"), rows, np.repeat(classes, 2)
+    noise = clone(noise)
+    if "random_state" in noise.get_params(deep=False):
+        noise.set_params(random_state=None)
+    return noise, response, rows, np.repeat(classes, 2)

@@ -21,8 +21,8 @@ from skdp.release import Release
 from skdp.source._simulated_tables import KINDS
 from skdp.source._statistics_source import DPStatisticsSource
 from skdp.tabular import Schema, TabularEncoder, as_schema
+from skdp.utils._frames import text_width
 from skdp.utils._html import grid
-from skdp.utils._text import text_width
 
 # Largest number of simulated rows; less noise represents more rows (the sampling
 # error of an AUC is then below .01).
@@ -251,7 +251,7 @@ def plan_release(
     epsilon: float | Sequence[float] | np.ndarray = (0.1, 0.3, 1.0, 3.0, 10.0),
     *,
     delta: float = 1e-5,
-    effects: str | float | Mapping[str, float] | Sequence[Any] = ("weak", "moderate", "strong"),
+    effects: str | float | Sequence[Any] = ("weak", "moderate", "strong"),
     outcome_interval: tuple[float, float] | None = None,
     event_share: float | None = None,
     model: str = "linear",
@@ -283,18 +283,12 @@ def plan_release(
     delta : float, default=1e-5
         Slack δ of each release.
 
-    effects : str, float, mapping, or a sequence, default=("weak", "moderate", "strong")
+    effects : str, float, or a sequence, default=("weak", "moderate", "strong")
         How well the columns predict the outcome: the AUC that a linear model would reach without
         privacy and with many rows, for example in published models of the same outcome. "weak" is
-        0.65, "moderate" 0.75 and "strong" 0.85. Alternatively a mapping from columns to the
-        difference between the last class and the first in standard deviations (Cohen's d); for
-        categories, of their latent normal variable. Other columns have no effect.
-
-        For a number, give R² instead: "weak" is 0.1, "moderate" 0.3 and "strong" 0.5; differences
-        are for an increase of the outcome by one standard deviation. For a time to an event, give
-        Harrell's concordance: "weak" is 0.6, "moderate" 0.7 and "strong" 0.8; differences are for
-        an increase of the latent normal variable by one standard deviation, and positive
-        differences mean earlier events.
+        0.65, "moderate" 0.75 and "strong" 0.85. For a number, give R²: "weak" is 0.1, "moderate"
+        0.3 and "strong" 0.5. For a time to an event, give Harrell's concordance: "weak" is 0.6,
+        "moderate" 0.7 and "strong" 0.8.
 
     outcome_interval : pair of float or None, default=None
         Required for a number: a public guess of two numbers that contain about two thirds of the
@@ -350,10 +344,11 @@ def plan_release(
     """
     schema = as_schema(schema)
     kind = KINDS[schema.outcome.kind]
-    spread = _checked_spread(schema, class_prior, outcome_interval, event_share)
+    guesses = {"class_prior": class_prior, "outcome_interval": outcome_interval}
+    spread = _checked_spread(kind, schema, guesses | {"event_share": event_share})
     sizes = _checked_numbers("n_rows", n_rows, Integral, 20, "records, 20 or more")
     levels = _checked_numbers("epsilon", epsilon, Real, 0, "above 0")
-    wanted = _checked_effects(schema, effects)
+    wanted = _checked_effects(kind, effects)
     _checked_numbers("n_draws", n_draws, Integral, 1, "tables, 1 or more")
     _checked_numbers("n_owners", n_owners, Integral, 1, "owners, 1 or more")
     random_state = check_random_state(random_state)
@@ -366,16 +361,15 @@ def plan_release(
             test = TabularEncoder(schema).fit_transform(frame), labels
             for n in sizes:
                 made = _merged_releases(world, n, [*levels, inf], n_owners, **source)
-                reached = {level: world.judged(release, *test) for level, release in made}
-                for level, release in made[:-1]:
+                *reached, exact = (world.judged(release, *test) for release in made)
+                for level, release, figures in zip(levels, made, reached, strict=False):
                     lines.append(
                         {
                             "effects": name,
                             "n_rows": n,
                             "epsilon": level,
-                            **reached[level],
-                            f"{figure}_without_noise": reached[inf][figure],
-                            **world.base(),
+                            **figures,
+                            f"{figure}_without_noise": exact[figure],
                             **_interval_widths(release),
                         }
                     )
@@ -389,39 +383,29 @@ def plan_release(
 
 
 def _merged_releases(world, n_rows, levels, n_owners, **source):
-    """Return each ε with a release of one owner, or with the merged release of several."""
-    owners = [
-        _releases(world.rows(min(n_rows, _MOST_ROWS)), n_rows, levels, **source)
-        for _ in range(n_owners)
-    ]
-    if n_owners == 1:
-        return owners[0]
-    with warnings.catch_warnings(action="ignore"):
-        return [
-            (level, Release.merge([made[k][1] for made in owners], disjoint=True))
-            for k, level in enumerate(levels)
-        ]
+    """Return a release for each ε, of one owner or merged of several."""
+    size = min(n_rows, _MOST_ROWS)
+    with warnings.catch_warnings(action="ignore"):  # warnings are for owners of private rows
+        owners = [_releases(world.rows(size), n_rows, levels, **source) for _ in range(n_owners)]
+        if n_owners == 1:
+            return owners[0]
+        return [Release.merge(list(made), disjoint=True) for made in zip(*owners, strict=True)]
 
 
 def _releases(rows, n_rows, levels, random_state, delta, **settings):
-    """Return each ε with a release of the rows, with noise as for a given number of rows."""
+    """Return a release of the rows for each ε, with noise as for a given number of rows."""
     made, accumulator = [], None
     for level in levels:
-        source = DPStatisticsSource(
-            _level_of(level, delta, n_rows / len(rows[0])),
-            delta,
-            random_state=random_state.randint(2**31),
-            **settings,
-        )
-        with warnings.catch_warnings(action="ignore"):  # warnings are for owners of private rows
-            if settings["model"] == "linear":  # whose sums serve all levels
-                if accumulator is None:
-                    accumulator = source.accumulator()
-                    accumulator.add(*rows)
-                release = source.fit_accumulated(accumulator).release_
-            else:
-                release = source.fit(*rows).release_
-        made.append((level, release))
+        level = _level_of(level, delta, n_rows / len(rows[0]))
+        seed = random_state.randint(2**31)
+        source = DPStatisticsSource(level, delta, random_state=seed, **settings)
+        if settings["model"] != "linear":
+            made.append(source.fit(*rows).release_)
+            continue
+        if accumulator is None:  # whose sums serve all levels
+            accumulator = source.accumulator()
+            accumulator.add(*rows)
+        made.append(source.fit_accumulated(accumulator).release_)
     return made
 
 
@@ -450,91 +434,29 @@ def _interval_widths(release):
     }
 
 
-def _checked_spread(schema, class_prior, outcome_interval, event_share):
+def _checked_spread(kind, schema, given):
     """Return the class frequencies, outcome interval or event share that the outcome needs."""
-    given = {
-        "class_prior": class_prior,
-        "outcome_interval": outcome_interval,
-        "event_share": event_share,
-    }
-    needed, what, checked = _SPREADS[schema.outcome.kind]
     for name, value in given.items():
-        if name != needed and value is not None:
+        if name != kind.spread and value is not None:
             raise ValueError(
                 f"The {name!r} parameter of plan_release is for another outcome than that of the "
-                f"schema, which needs {needed!r}. Leave it out."
+                f"schema, which needs {kind.spread!r}. Leave it out."
             )
     if not schema.outcome.is_complete:
         raise ValueError(
             "The 'schema' parameter of plan_release lists no classes. Add them, as "
             "\"classes\": ['alive', 'dead'], or an outcome that is a number or a time."
         )
-    if given[needed] is None:
-        raise ValueError(
-            f"The {needed!r} parameter of plan_release is missing, and accuracy depends on it. "
-            f"Pass {what}, a public guess."
-        )
-    return checked(schema, given[needed])
-
-
-def _checked_frequencies(schema, given):
-    K = len(schema.classes)
     try:
-        if isinstance(given, Mapping):
-            given = [given[label] for label in schema.classes] if len(given) == K else given
-        frequencies = np.asarray(given, dtype=float)
-        proper = frequencies.shape == (K,) and (frequencies > 0).all()
-        proper = proper and abs(frequencies.sum() - 1) < 1e-6
+        spread = kind.checked_spread(schema, given[kind.spread])
     except (TypeError, ValueError, KeyError):
-        proper = False
-    if not proper:
+        spread = None
+    if spread is None:
         raise ValueError(
-            f"The 'class_prior' parameter of plan_release is {given!r:.100}. Pass {K} "
-            "positive shares that add up to 1, by label or in the order of "
-            f"{list(schema.classes)!r:.100}."
+            f"The {kind.spread!r} parameter of plan_release is {given[kind.spread]!r:.100}, and "
+            f"accuracy depends on it. Pass {kind.wanted(schema)}: a public guess."
         )
-    return frequencies / frequencies.sum()
-
-
-def _checked_interval(schema, given):
-    """Return two numbers in ascending order, within the bounds of the outcome."""
-    low, high = schema.outcome.low, schema.outcome.high
-    try:
-        first, last = map(float, given)
-        proper = low <= first < last <= high
-    except (TypeError, ValueError):
-        proper = False
-    if not proper:
-        raise ValueError(
-            f"The 'outcome_interval' parameter of plan_release is {given!r:.100}. Pass two "
-            f"numbers, the smaller one first, from {low:g} to {high:g}."
-        )
-    return np.array([first, last])
-
-
-def _checked_share(schema, given):
-    if not isinstance(given, Real) or not 0.001 <= float(given) <= 0.999:
-        raise ValueError(
-            f"The 'event_share' parameter of plan_release is {given!r:.100}. Pass the share of "
-            "rows with the event, such as 0.3."
-        )
-    return float(given)
-
-
-# By kind of outcome: the parameter that describes its distribution, an example, and its check.
-_SPREADS = {
-    "class": (
-        "class_prior",
-        "the share of each class, as {'alive': 0.9, 'dead': 0.1}",
-        _checked_frequencies,
-    ),
-    "number": (
-        "outcome_interval",
-        "two numbers between which two thirds of outcomes lie",
-        _checked_interval,
-    ),
-    "event": ("event_share", "the share of rows with the event, such as 0.3", _checked_share),
-}
+    return spread
 
 
 def _checked_numbers(name, given, kind, least, what):
@@ -559,31 +481,17 @@ def _checked_numbers(name, given, kind, least, what):
     return numbers
 
 
-def _checked_effects(schema, given):
-    """Return checked effects by name: a value, or differences by column."""
-    kind = KINDS[schema.outcome.kind]
-    figure, least, named = kind.name, kind.least, kind.effects
-    several = isinstance(given, list | tuple)
-    effects: dict = {}
-    for effect in given if several else [given]:
-        if isinstance(effect, Mapping):
-            unknown = [name for name in effect if name not in schema.names]
-            if unknown or not all(isinstance(d, Real) and isfinite(d) for d in effect.values()):
-                raise ValueError(
-                    f"The 'effects' parameter of plan_release is {effect!r:.200}. Give finite "
-                    f"numbers by names of columns, of {list(schema.names)!r:.200}."
-                )
-            effects[f"given {len(effects) + 1}" if several else "given"] = dict(effect)
-        elif isinstance(effect, str) and effect in named:
-            effects[effect] = named[effect]
-        elif isinstance(effect, Real) and least < float(effect) < 1:
-            effects[f"{figure} {effect:g}"] = float(effect)
+def _checked_effects(kind, given):
+    """Return the wanted values by name."""
+    effects = {}
+    for effect in given if isinstance(given, list | tuple) and given else [given]:
+        if isinstance(effect, str) and effect in kind.effects:
+            effects[effect] = kind.effects[effect]
+        elif isinstance(effect, Real) and kind.least < effect < 1:
+            effects[f"{kind.name} {effect:g}"] = float(effect)
         else:
             raise ValueError(
                 f"The 'effects' parameter of plan_release is {effect!r:.100}. Use 'weak', "
-                f"'moderate' or 'strong', a number between {least:g} and 1 ({figure}), or a "
-                "mapping of columns to differences of the classes in standard deviations."
+                f"'moderate' or 'strong', or a number between {kind.least:g} and 1 ({kind.name})."
             )
-    if not effects:
-        raise ValueError("The 'effects' parameter of plan_release is empty. Leave it out.")
     return effects

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from math import inf, sqrt
 from typing import Any
 
@@ -28,8 +29,7 @@ from skdp.tabular import (
     refuse_other_types,
     rounded_bounds,
 )
-from skdp.utils._frames import as_frame
-from skdp.utils._text import composed
+from skdp.utils._frames import as_frame, composed
 from skdp.utils._warnings import warn
 
 # Magnitudes are distinguished by powers of two between 2^-30 and 2^60; smaller ones are zero.
@@ -208,16 +208,18 @@ def quantile_bounds(
     >>> bounds.schema.columns[0].noisy
     True
     """
-    X = _frame(X)
-    numeric, categories = _names(X, "numeric", numeric), _names(X, "categories", categories)
+    X = as_frame(X)
+    if not isinstance(X, pd.DataFrame):
+        raise _wrong("X", f"must be a DataFrame, got one of type {type(X).__name__}.")
     public = None if schema is None else as_schema(schema)
-    _check(numeric, categories, public, quantiles)
+    numeric = _columns_of(X, "numeric", numeric, public)
+    categories = _columns_of(X, "categories", categories, public)
     check_budget("quantile_bounds", epsilon, delta)
     before = () if public is None else public.columns
     outcome = ClassOutcome() if public is None else public.outcome
     if classes is not None:
         outcome = ClassOutcome(tuple(classes))
-    _check_names((*numeric, *categories), outcome)
+    _check((*numeric, *categories), quantiles, outcome)
     persons = read_persons(groups, len(X), "quantile_bounds")
     weights = row_weights(persons, len(X))
     with sealed("quantile_bounds"):
@@ -249,16 +251,16 @@ def quantile_bounds(
 
 def _schema(before, columns, outcome):
     """Return the schema of public and noisy columns, or None, and names of omitted columns."""
-    # A column is left out if its encoded names clash with another column: the names depend on
-    # noisy results, so an error would come after the charge.
+    # A column is left out if noise hides it, if it is invalid, such as one of a single category,
+    # or if its encoded names clash with another column: all this depends on noisy results, so an
+    # error would come after the charge.
     schema, left_out = (Schema(before, outcome) if before else None), []
     for name, column in columns.items():
         try:
             earlier = () if schema is None else schema.columns
-            schema = schema if column is None else Schema((*earlier, column), outcome)
+            schema = Schema((*earlier, column()), outcome)
         except ValueError:
-            column = None
-        left_out += [name] if column is None else []
+            left_out.append(name)
     return schema, tuple(left_out)
 
 
@@ -272,64 +274,45 @@ def _warn_of_hidden(bounds):
         )
 
 
-def _frame(X):
-    """Return a table as a DataFrame, or raise ValueError."""
-    X = as_frame(X)
-    if not isinstance(X, pd.DataFrame):
-        raise ValueError(
-            "The 'X' parameter of quantile_bounds must be a DataFrame, got one of type "
-            f"{type(X).__name__}."
-        )
-    return X
+def _wrong(parameter, problem):
+    """Return the error of a parameter."""
+    return ValueError(f"The {parameter!r} parameter of quantile_bounds {problem}")
 
 
-def _names(X, argument, names):
-    """Return names of columns of a table as a tuple."""
+def _columns_of(X, argument, names, public):
+    """Return names of columns of a table as a tuple; raise ValueError if they are wrong."""
     if isinstance(names, str | Mapping):
-        raise ValueError(
-            f"The {argument!r} parameter of quantile_bounds must be a list of columns, got "
-            f"{names!r:.100}."
-        )
+        raise _wrong(argument, f"must be a list of columns, got {names!r:.100}.")
     names = tuple(names)
     unknown = [name for name in names if list(X.columns).count(name) != 1]
     if unknown:
-        raise ValueError(
-            f"The {argument!r} parameter of quantile_bounds names {unknown!r:.500}, which the "
-            "table does not have exactly once."
+        raise _wrong(
+            argument, f"names {unknown!r:.500}, which the table does not have exactly once."
         )
     refuse_other_types(X[list(names)])
+    stated = [name for name in names if public is not None and composed(name) in public.names]
+    if stated:
+        raise _wrong(
+            argument,
+            f"names {stated!r:.500}, which are in the public 'schema' already: this costs "
+            "nothing. Leave them out.",
+        )
     return names
 
 
-def _check(numeric, categories, public, quantiles):
+def _check(names, quantiles, outcome):
     """Raise ValueError for parameters that are wrong."""
-    both = (*numeric, *categories)
-    if not both:
-        raise ValueError(
-            "The 'numeric' and 'categories' parameters of quantile_bounds name no column."
+    if not names:
+        raise _wrong("numeric", "names no column, nor does 'categories'.")
+    if len(set(map(composed, names))) < len(names):
+        raise _wrong("numeric", "or 'categories' names a column twice.")
+    if not (np.shape(quantiles) == (2,) and 0 <= quantiles[0] < quantiles[1] <= 1):
+        raise _wrong(
+            "quantiles",
+            f"must be two shares, the smaller first, got {quantiles!r:.100}. (0.01, 0.99) clips "
+            "about 2 % of the values.",
         )
-    if len(set(map(composed, both))) < len(both):
-        raise ValueError(
-            "The 'numeric' and 'categories' parameters of quantile_bounds name a column twice."
-        )
-    described = () if public is None else public.names
-    stated = [name for name in both if composed(name) in described]
-    if stated:
-        raise ValueError(
-            f"The columns {stated!r:.500} are in the public 'schema' of quantile_bounds already, "
-            "which costs nothing. Leave them out of 'numeric' and 'categories'."
-        )
-    ordered = np.shape(quantiles) == (2,) and 0 <= quantiles[0] < quantiles[1] <= 1
-    if not ordered:
-        raise ValueError(
-            "The 'quantiles' parameter of quantile_bounds must be two shares, the smaller first, "
-            f"got {quantiles!r:.100}. (0.01, 0.99) clips about 2 % of the values."
-        )
-
-
-def _check_names(names, outcome):
-    """Raise ValueError for names or classes that are invalid in any schema."""
-    for name in names:
+    for name in names:  # which are invalid in any schema
         Schema((NumericColumn(name, 0.0, 1.0),), outcome)
 
 
@@ -337,16 +320,18 @@ def _check_values(values, counted):
     """Raise ValueError for a column without a number, or with too many categories."""
     for name, column in values.items():
         if len(column) and np.isnan(column).all():
-            raise ValueError(
-                f"The 'numeric' parameter of quantile_bounds names {name!r:.100}, a column "
-                "without any number. Name it in 'categories', or correct its spelling of numbers."
+            raise _wrong(
+                "numeric",
+                f"names {name!r:.100}, a column without any number. Name it in 'categories', or "
+                "correct its spelling of numbers.",
             )
     for name, (categories, _) in counted.items():
         if len(categories) > _MOST_CATEGORIES:
-            raise ValueError(
-                f"The 'categories' parameter of quantile_bounds names {name!r:.100}, a column of "
-                f"more than {_MOST_CATEGORIES:,} different values. Leave it out if these are "
-                "names or IDs, or name it in 'numeric' if they are numbers."
+            raise _wrong(
+                "categories",
+                f"names {name!r:.100}, a column of more than {_MOST_CATEGORIES:,} different "
+                "values. Leave it out if these are names or IDs, or name it in 'numeric' if they "
+                "are numbers.",
             )
 
 
@@ -457,7 +442,7 @@ class _Noise:
         return self._queries.add(query, counts, self._shares[query].sensitivity) / ROW
 
     def numeric_columns(self, values, weights, quantiles):
-        """Return the numeric columns by name; None where noise hides all."""
+        """Return functions that make the numeric columns, by name; ValueError for hidden ones."""
         if not values:
             return {}
         bins = [coarse_bin(column) for column in values.values()]
@@ -468,16 +453,14 @@ class _Noise:
             _fine_bin(x, occupied) for x, occupied in zip(values.values(), ranges, strict=True)
         ]
         fine = self._answer("fine", _histograms(bins, weights, _N_FINE + 1))[:, 1:]
-        columns: dict = {}
+        columns = {}
         for name, occupied, counts, rough in zip(values, ranges, fine, coarse, strict=True):
-            columns[name] = None
-            if occupied is not None:
-                low, high = _between(counts, occupied, quantiles, self._deviation("fine"))
-                columns[name] = _numeric_column(name, low, high, bool(rough[0] > least))
+            bounds = occupied and _between(counts, occupied, quantiles, self._deviation("fine"))
+            columns[name] = partial(_numeric_column, name, bounds, bool(rough[0] > least))
         return columns
 
     def category_columns(self, counted):
-        """Return the columns of categories by name; None where noise hides all but one."""
+        """Return functions that make the columns of categories, by name."""
         if not counted:
             return {}
         exact = np.zeros((len(counted), _MOST_CATEGORIES + 1), dtype=np.int64)
@@ -487,8 +470,10 @@ class _Noise:
         least = self._threshold()
         columns = {}
         for (name, (categories, _)), counts in zip(counted.items(), noisy, strict=True):
-            listed = [value for value, n in zip(categories, counts, strict=False) if n > least]
-            columns[name] = _category_column(name, listed, bool(counts[-1] > least))
+            often = [value for value, n in zip(categories, counts, strict=False) if n > least]
+            listed = tuple(sorted(often, key=lambda value: (isinstance(value, str), value)))
+            missing = bool(counts[-1] > least)
+            columns[name] = partial(CategoryColumn, name, listed, missing=missing, noisy=True)
         return columns
 
     def _threshold(self):
@@ -561,19 +546,9 @@ def _quantile(counts, edges, share, deviation, middle):
     return middle - (middle - quantile) * beyond
 
 
-def _numeric_column(name, low, high, missing):
-    """Return a column of numbers between rounded bounds, or None if they are invalid."""
-    try:
-        low, high = rounded_bounds(low, high)
-        return NumericColumn(name, low, high, missing=missing, noisy=True)
-    except ValueError:
-        return None
-
-
-def _category_column(name, listed, missing):
-    """Return a column of sorted categories, or None if they are invalid."""
-    listed = sorted(listed, key=lambda value: (isinstance(value, str), value))
-    try:
-        return CategoryColumn(name, tuple(listed), missing=missing, noisy=True)
-    except ValueError:  # fewer than two, or spellings that a schema refuses
-        return None
+def _numeric_column(name, bounds, missing):
+    """Return a column of numbers between rounded bounds; ValueError if noise hides them."""
+    if bounds is None:
+        raise ValueError("Noise hides all values.")
+    low, high = rounded_bounds(*bounds)
+    return NumericColumn(name, low, high, missing=missing, noisy=True)

@@ -14,12 +14,12 @@ from sklearn.base import BaseEstimator, clone
 
 from skdp.privacy import PrivacyGuarantee
 from skdp.release import BasisFunctions, Release
-from skdp.source._dask_rows import announced_columns, chunks_in_turn, is_dask, sum_dask
+from skdp.source._chunked_rows import announced_columns, chunks_in_turn, sum_dask
 from skdp.source._door import (
     check_labels,
-    check_outcome,
     classes_of,
     group_sizes,
+    is_dask,
     listed_classes,
     read_numbers,
     read_outcome,
@@ -58,13 +58,8 @@ MODELS: dict[str, StatisticsModel] = {
     "mixtures": MixturesModel(),
     "logistic": LogisticModel(),
 }
-# Those of each kind of outcome.
-_NARROW = ("linear", "gradients")
-_MODELS_OF: dict[str, dict[str, StatisticsModel]] = {
-    "class": MODELS,
-    "number": {name: MODELS[name] for name in _NARROW},
-    "event": {name: MODELS[name] for name in _NARROW},
-}
+# Those of outcomes other than classes.
+_NARROW_MODELS = {name: MODELS[name] for name in ("linear", "gradients")}
 
 
 @dataclass(frozen=True)
@@ -76,7 +71,7 @@ class PublicColumns:
     sizes : ndarray of shape (n_features,)
         0 for a numeric column, 1 for one of two values, k ≥ 2 for one of k indicators.
 
-    bounds : ndarray of shape (2, n_features)
+    bounds : ndarray of shape (2, n_features) or None
 
     names : ndarray of shape (n_features,) or None
 
@@ -88,7 +83,7 @@ class PublicColumns:
     """
 
     sizes: np.ndarray
-    bounds: np.ndarray
+    bounds: Any
     names: np.ndarray | None
     dtype: np.dtype
     schema: Schema | None = None
@@ -102,20 +97,19 @@ class PublicColumns:
         dtype: DTypeLike = np.float64,
         owner: str = "DPStatisticsSource",
     ) -> Self:
-        """Return numeric columns between public bounds; errors name the owner of the parameter."""
+        """Return numeric columns, between bounds if given; errors name the parameter's owner."""
+        sizes = np.zeros(n_features, dtype=np.int64)
+        if bounds is None:  # of noisy rows, which need none
+            return cls(sizes, None, names, np.dtype(dtype))
         try:
-            low, high = bounds
-            ends = [
-                np.broadcast_to(np.asarray(end, np.float64), n_features) for end in (low, high)
-            ]
+            low, high = (np.broadcast_to(np.asarray(b, np.float64), n_features) for b in bounds)
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"The 'bounds' parameter of {owner} must be a pair (low, high) of "
                 f"numbers, or of one number for each of {n_features} features. Say what is "
                 "publicly known of the columns, such as bounds=(0, 255)."
             ) from error
-        bounds = np.stack(ends)
-        widths = bounds[1] - bounds[0]
+        bounds, widths = np.stack([low, high]), high - low
         usual = widths.min() > SMALLEST and np.abs(bounds).max() < LARGEST
         if not (np.isfinite(bounds).all() and usual):
             raise ValueError(
@@ -130,19 +124,21 @@ class PublicColumns:
                 f"The 'dtype' parameter of DPStatisticsSource.accumulator must be float32 or "
                 f"float64, got {dtype}. Rows of other types become float64."
             )
-        return cls(np.zeros(n_features, dtype=np.int64), bounds, names, dtype)
+        return cls(sizes, bounds, names, dtype)
 
     @classmethod
-    def of_encoder(cls, encoder: TabularEncoder) -> Self:
-        """Return the columns that a fitted :class:`TabularEncoder` makes."""
-        names = encoder.get_feature_names_out()
+    def of_encoder(cls, encoder: Any, X: Any = None) -> Self:
+        """Return the columns that an encoder makes of a table; without a schema X says how many.
+
+        The encoder may be a schema in any form.
+        """
+        if not isinstance(encoder, TabularEncoder):
+            encoder = TabularEncoder(encoder)
+        without = encoder.schema is None and X is not None
+        fitted = clone(encoder).fit(X) if without else fitted_encoder(encoder.schema)
+        names = fitted.get_feature_names_out()
         bounds = np.repeat([[0.0], [1.0]], len(names), axis=1)
-        return cls(encoder.column_kinds_, bounds, names, np.dtype(np.float64), encoder.schema_)
-
-    @classmethod
-    def of_schema(cls, schema: Schema) -> Self:
-        """Return the columns that an encoder of this schema will make."""
-        return cls.of_encoder(fitted_encoder(schema))
+        return cls(fitted.column_kinds_, bounds, names, np.dtype(np.float64), fitted.schema_)
 
     @property
     def n_inputs(self) -> int:
@@ -150,7 +146,7 @@ class PublicColumns:
         return self.n_features if self.schema is None else len(self.schema.columns)
 
     @property
-    def input_names(self) -> np.ndarray | None:
+    def input_names(self) -> Any:
         """Return the names of these, or None."""
         return self.names if self.schema is None else np.array(self.schema.names, dtype=object)
 
@@ -163,15 +159,6 @@ class PublicColumns:
         """Return public basis functions of the columns, with cosines of these orders."""
         low, high = self.bounds
         return BasisFunctions.of_columns(self.sizes, low, high, orders=orders)
-
-
-def encoded_columns(encoder, X=None):
-    """Return the columns that an encoder makes of a table."""
-    if not isinstance(encoder, TabularEncoder):
-        encoder = TabularEncoder(encoder)
-    if encoder.schema is None and X is not None:
-        return PublicColumns.of_encoder(clone(encoder).fit(X))
-    return PublicColumns.of_schema(encoder.schema)
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,21 +206,17 @@ class SummationPlan:
     def rows(self, X: Any, y: Any, groups: ArrayLike | None = None) -> Any:
         """Return :class:`PrivateRows` of a table, or a chunk of it."""
         X = read_rows(self.columns, X)
-        return self.label(X, read_outcome(y, X, self.outcome), groups, y)
+        return self.label(X, read_outcome(y, X, self.outcome), groups)
 
     def no_rows(self) -> Any:
         """Return :class:`PrivateRows` without rows."""
         X = np.zeros((0, self.columns.n_features), self.columns.dtype)
         return PrivateRows(X, np.zeros(0, dtype=np.int64), self.outcome)
 
-    def label(self, X: np.ndarray, labels: Any, groups: ArrayLike | None, y: Any) -> Any:
-        """Return :class:`PrivateRows` of encoded rows and labels, see ``read_outcome``.
-
-        y itself is only checked for its type.
-        """
+    def label(self, X: np.ndarray, labels: Any, groups: ArrayLike | None) -> Any:
+        """Return :class:`PrivateRows` of encoded rows and labels, see ``read_outcome``."""
         check_unit(groups, self.by_group)
         persons = read_persons(groups, len(labels[0]), "DPStatisticsSource")
-        check_outcome(y, labels, self.outcome)
         return PrivateRows.of(X, labels, self.outcome, persons)
 
     def gather(self, X: Any, y: Any, groups: Any) -> Any:
@@ -247,7 +230,7 @@ class SummationPlan:
             for X_chunk, y_chunk, *people in chunks_in_turn(X, y, groups):
                 rows = read_rows(self.columns, X_chunk)
                 labels = read_outcome(y_chunk, rows, self.outcome)
-                check_outcome(y_chunk, labels, self.outcome)
+
                 codes.append(self.outcome.codes(*labels, steps=WEIGHT_GRID))
                 persons += [read_persons(ids, len(rows), "DPStatisticsSource") for ids in people]
                 rows.astype(dtype, copy=False).tofile(file)
@@ -347,11 +330,6 @@ class PrivateRows:
             sizes = None if self.sizes is None else self.sizes[indices]
             yield self.X[indices], self.codes[indices], sizes
 
-    def none(self, grid):
-        """Return no rows, for a rehearsal."""
-        X, codes = self.X[:0], self.codes[:0]
-        return PrivateRows(X, codes, self.outcome)
-
     def sums(self, grid):
         """Return exact sums of the rows on a grid."""
         zero = ExactSums.zero(self.outcome, grid.n_basis)
@@ -386,10 +364,6 @@ class SummedRows:
 
     exact: ExactSums
 
-    def none(self, grid):
-        """Return the sums of no rows, for a rehearsal."""
-        return SummedRows(self.exact.without_rows())
-
     def sums(self, grid):
         """Return the sums; the grid is that of the plan by which the rows were summed."""
         return self.exact
@@ -413,12 +387,24 @@ def read_private_rows(source, X, y, groups):
     outcome = chosen_outcome(source, columns.schema)
     labels = read_outcome(y, X, outcome)
     plan = _plan(source, columns, outcome, labels)
-    return plan, plan.label(X, labels, groups, y)
+    return plan, plan.label(X, labels, groups)
 
 
 def announced_plan(source, n_features, names, dtype):
-    """Return the public plan for rows that arrive in parts."""
-    columns = _announced_columns(source, n_features, names, dtype)
+    """Return the public plan for rows that arrive in parts, before any of them is seen."""
+    if source.encoder is not None:
+        columns = _encoded_columns(source, None)
+    else:
+        names = None if names is None else np.array(list(names), dtype=object)
+        n_features = len(names) if n_features is None and names is not None else n_features
+        whole = isinstance(n_features, Integral) and int(n_features) > 0
+        if not whole or (names is not None and len(names) != n_features):
+            raise ValueError(
+                "The 'n_features' parameter of DPStatisticsSource.accumulator must be a whole "
+                "number above 0, that of 'feature_names' where these are given, got "
+                f"{n_features!r}: no row has been seen yet."
+            )
+        columns = PublicColumns.of_array(n_features, source.bounds, names, dtype)
     return _plan(source, columns, chosen_outcome(source, columns.schema), in_parts=True)
 
 
@@ -439,14 +425,14 @@ def _plan(source, columns, outcome, labels=None, *, in_parts=False):
     if not outcome.is_complete:
         outcome = classes_of(labels)
     model = _model(source, columns, outcome, in_parts)
-    grid = replace(model.grid(columns, source.radius), exits=outcome.exits, zero=outcome.zero)
+    grid = replace(model.grid(columns), exits=outcome.exits, zero=outcome.zero)
     _warn_of_cost(grid.n_basis)
     return SummationPlan(columns, outcome, grid, source.privacy_unit == "group", model)
 
 
 def _model(source, columns, outcome, in_parts):
     """Return what is learned of an outcome; raise ValueError for what cannot be."""
-    known = _MODELS_OF[outcome.kind]
+    known = MODELS if outcome.groups else _NARROW_MODELS
     if source.model == "auto":
         wide = not is_narrow(columns) and "mixtures" in known
         return known["mixtures" if wide else "linear" if in_parts else "gradients"]
@@ -495,28 +481,7 @@ def _encoded_columns(source, X):
             f"The 'bounds' parameter of DPStatisticsSource is {source.bounds!r:.100} beside an "
             "'encoder', whose schema has the bounds of each column. Leave out 'bounds'."
         )
-    return encoded_columns(source.encoder, X)
-
-
-def _announced_columns(source, n_features, names, dtype):
-    """Return the public description of columns before any row is seen."""
-    if source.encoder is not None:
-        return _encoded_columns(source, None)
-    if names is None and n_features is None:
-        raise ValueError(
-            "The 'n_features' parameter of DPStatisticsSource.accumulator is needed, or "
-            "'feature_names': no row has been seen yet."
-        )
-    names = None if names is None else np.array(list(names), dtype=object)
-    n_features = len(names) if n_features is None else n_features
-    whole = isinstance(n_features, Integral) and int(n_features) > 0
-    if not whole or (names is not None and len(names) != n_features):
-        raise ValueError(
-            "The 'n_features' parameter of DPStatisticsSource.accumulator must be a whole "
-            "number above 0, that of 'feature_names' where these are given, got "
-            f"{n_features!r}."
-        )
-    return PublicColumns.of_array(n_features, source.bounds, names, dtype)
+    return PublicColumns.of_encoder(source.encoder, X)
 
 
 def read_rows(columns, X):
@@ -542,11 +507,10 @@ def read_table(columns, X, y, *, keep_all):
     Rows of other labels are left out, except with ``keep_all``, for labels that get noise.
     """
     rows = encode_table(columns.schema, X)
-    labels = check_labels(y, rows)
     outcome = columns.schema.outcome
     if keep_all or not outcome.groups:
-        return rows, labels
-    check_outcome(y, [labels], outcome)
+        return rows, check_labels(y, rows)
+    [labels] = read_outcome(y, rows, outcome)
     classes, indices = np.array(outcome.classes), outcome.codes(labels)
     if not (indices >= 0).any():
         raise ValueError(

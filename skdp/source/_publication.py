@@ -15,12 +15,14 @@ Read this file to decide whether you trust skdp. Each result is made in the same
 
 import traceback
 from contextlib import contextmanager, suppress
+from typing import Any
 
 import numpy as np
 from sklearn import config_context
 
 from skdp.noise import warn_of_weak_privacy
 from skdp.privacy import UNITS, PrivacyGuarantee, PrivacyLeakWarning, PrivacyLedger
+from skdp.utils._validation import PrivateParametersMixin
 from skdp.utils._warnings import recorded_warnings, show_warnings
 
 # Settings of scikit-learn for computations with private rows, independent of those of the process:
@@ -42,7 +44,8 @@ def publish(what, guarantee, make, private, rehearsals, *, ledger=None, name="",
     ``rehearsals`` has arguments of the same kind that are independent of private rows.
     ``doubt(result)`` may warn.
     """
-    account = opened_ledger(ledger)
+    given = ledger is None or isinstance(ledger, PrivacyLedger)
+    account = ledger if given else PrivacyLedger.open(ledger)
     warn_of_weak_privacy(what.partition(".")[0], guarantee.epsilon, guarantee.delta)
     _rehearse(what, make, rehearsals)
     if account is not None:
@@ -112,16 +115,23 @@ def whole_guarantee(mechanism, mechanisms, n_features, *, by_group, covers, excl
     )
 
 
-def opened_ledger(ledger):
-    """Return the given ledger, the ledger in an existing file, or None."""
-    if ledger is None or isinstance(ledger, PrivacyLedger):
-        return ledger
-    return PrivacyLedger.open(ledger)
+class PublishingMixin(PrivateParametersMixin):
+    """An estimator that publishes a release of private rows, charged to its ledger."""
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "release_")
 
-def kept_ledger(ledger):
-    """Return the replacement of the owner's ledger in a pickle of a fitted source.
+    def __getstate__(self) -> dict[str, Any]:
+        # A pickle of a fitted source does not contain the owner's ledger. An invalid value
+        # replaces it rather than None, so that a copy cannot be fitted without a charge.
+        state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
+        if "release_" in state and state["ledger"] is not None:
+            state["ledger"] = False
+        return state
 
-    It is an invalid value rather than None, so that a copy cannot be fitted without a charge.
-    """
-    return None if ledger is None else False
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.non_deterministic = True
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = self.encoder is not None  # type: ignore[attr-defined]
+        return tags

@@ -39,15 +39,13 @@ from skdp.source._perturbation import (
     perturb_labels,
     perturb_rows,
     public_stand_ins,
-    warn_of_range,
 )
-from skdp.source._private_rows import PublicColumns, encoded_columns, read_table
-from skdp.source._publication import default_settings, kept_ledger, publish
+from skdp.source._private_rows import PublicColumns, read_table
+from skdp.source._publication import PublishingMixin, default_settings, publish
 from skdp.tabular import ClassOutcome, Schema, TabularEncoder
 from skdp.utils._frames import as_frame
 from skdp.utils._kernel_regression import COUNT_OR_FRACTION
 from skdp.utils._labels import stratified_folds
-from skdp.utils._private_data import PrivateParametersMixin
 from skdp.utils._sklearn import HasMethods, Interval, StrOptions, fit_context
 from skdp.utils._validation import check_magnitude, forget_fit
 
@@ -56,7 +54,7 @@ from skdp.utils._validation import check_magnitude, forget_fit
 _DIRECTIONS_PER_COMPONENT = 3
 
 
-class DPSource(PrivateParametersMixin, BaseEstimator):
+class DPSource(PublishingMixin, BaseEstimator):
     r"""Make a release of a private source from a noisy copy of its rows.
 
     The owner of private labeled rows calls :meth:`fit` and publishes ``release_``, saved by
@@ -358,13 +356,7 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
         forget_fit(self)  # whatever fails below, no old result is taken for a new one
         self._validate_params()  # even if scikit-learn is configured to skip it
         with default_settings():
-            noise = make_noise(self)
-            warn_of_range(self)
-            X, y, columns = self._read(X, y)
-            schema = None if columns is None else columns.schema
-            response = make_response(self.label_noise, schema)
-            check_scale(noise, X)
-            guarantee = _guarantee_before(noise, response, X, y, schema)
+            guarantee, noise, response, X, y, columns = self._prepared(X, y)
         # Without the generator of the noise, which a rehearsal must not advance, and small.
         small = {"n_components": 1, "n_layers": 1, "n_jobs": None, "verbose": 0}
         twin = clone(self).set_params(random_state=0, **small)
@@ -418,39 +410,38 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
         """
         self._validate_params()
         with default_settings():
-            noise = make_noise(self)
-            warn_of_range(self)
-            X, y, columns = clone(self)._read(X, y)
-            schema = None if columns is None else columns.schema
-            check_scale(noise, X)
-            return _guarantee_before(noise, make_response(self.label_noise, schema), X, y, schema)
+            return clone(self)._prepared(X, y)[0]
+
+    def _prepared(self, X, y):
+        """Return the guarantee of a fit, the mechanisms, rows, labels and columns; checked."""
+        noise = make_noise(self)
+        X, y, columns = self._read(X, y)
+        response = make_response(self.label_noise, columns.schema)
+        check_scale(noise, X)
+        guarantee = _guarantee_before(noise, response, X, y, columns.schema)
+        return guarantee, noise, response, X, y, columns
 
     def _read(self, X, y):
-        """Return rows as numbers, labels, and what is public about bounded columns, or None."""
+        """Return rows as numbers, labels, and what is public about the columns."""
         X = as_frame(X)
         if self.encoder is None:
             X = read_numbers(self, X)
             labels = class_labels(check_labels(y, X))
             refuse_measurements(labels, "DPSource")
-            if self.bounds is None:
-                return X, labels, None
-            public = X.shape[1], self.bounds, self._names(), X.dtype, "DPSource"
+            names = getattr(self, "feature_names_in_", None)
+            public = X.shape[1], self.bounds, names, X.dtype, "DPSource"
             return X, labels, PublicColumns.of_array(*public)
-        columns = encoded_columns(self.encoder, X)
+        columns = PublicColumns.of_encoder(self.encoder, X)
         rows, labels = read_table(columns, X, y, keep_all=self.label_noise is not None)
         labels = class_labels(labels)
         self.n_features_in_, self.feature_names_in_ = columns.n_inputs, columns.input_names
         return rows, labels, columns
 
-    def _names(self):
-        return getattr(self, "feature_names_in_", None)
-
     def _perturb_and_learn(self, noise, response, X, y, columns):
         """Return the release of rows and labels, from noisy copies alone."""
         labels = perturb_labels(response, y)
         learns_denoised = self.parts != "papers"
-        schema = None if columns is None else columns.schema
-        noisy = perturb_rows(noise, X, needs_variance=learns_denoised, schema=schema)
+        noisy = perturb_rows(noise, X, needs_variance=learns_denoised, schema=columns.schema)
         del X, y  # below there is only the noisy copy
         check_magnitude(noisy.rows, "X (with the noise of 'sensitivity' and 'epsilon')")
         model = self._learn_denoised(noisy, labels, columns) if learns_denoised else RowsModel()
@@ -460,16 +451,16 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
             dtype=noisy.rows.dtype,
             guarantee=noisy.guarantee,
             label_guarantee=labels.guarantee,
-            feature_names=self._names() if columns is None else columns.names,
-            bounds=None if columns is None else columns.bounds,
-            encoder=schema,
+            feature_names=columns.names,
+            bounds=columns.bounds,
+            encoder=columns.schema,
             model=self._with_papers(model, noisy, labels),
         )
 
     def _learn_denoised(self, noisy, labels, columns):
         """Return what is learned with a correction for the noise, whose distribution is public."""
         moments = Moments.measure(noisy.rows, labels.weights, noisy.variance)
-        if columns is not None and columns.schema is not None:
+        if columns.schema is not None:
             return RowsModel(moments, linear_discriminant(moments))
         if not noisy.variance.any():
             return RowsModel(moments)
@@ -511,27 +502,17 @@ class DPSource(PrivateParametersMixin, BaseEstimator):
         # Without seeds, which may come from the generator that made the noise.
         return frozen_classifier(classifier, copy=False)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "release_")
-
     def __getstate__(self) -> dict[str, Any]:
         # A pickle of a fitted source must not contain what made its noise: neither the noise nor
-        # a generator, which may have drawn the noise too; nor the ledger of the owner.
-        state = super().__getstate__().copy()
+        # a generator, which may have drawn the noise too.
+        state = super().__getstate__()
         if "release_" in state:
-            state["random_state"], state["ledger"] = None, kept_ledger(self.ledger)
+            state["random_state"] = None
             if self.label_noise is not None:  # None would mean that labels are public
                 state["label_noise"] = clone(self.label_noise).set_params(random_state=None)
             if not isinstance(self.noise, str):
                 state["noise"] = None
         return state
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = True
-        tags.target_tags.required = True
-        tags.input_tags.allow_nan = self.encoder is not None
-        return tags
 
 
 def _guarantee_before(noise, response, X, y, schema):

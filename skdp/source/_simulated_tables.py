@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 import pandas as pd
@@ -14,12 +15,6 @@ from sklearn.metrics import log_loss, r2_score, roc_auc_score
 from skdp.tabular import NumericColumn
 from skdp.utils._survival import concordance_index
 
-# Areas under the ROC curve that are reached with many rows and without noise, by name.
-EFFECTS = {"weak": 0.65, "moderate": 0.75, "strong": 0.85}
-# The same of R² where the outcome is a number.
-R2_EFFECTS = {"weak": 0.1, "moderate": 0.3, "strong": 0.5}
-# The same of the concordance where it is a time to an event.
-CONCORDANCE_EFFECTS = {"weak": 0.6, "moderate": 0.7, "strong": 0.8}
 # Number of rows that bring effects to an AUC, within .01.
 _SCALING_ROWS = 5_000
 
@@ -52,30 +47,48 @@ class ClassTables:
     bounds. A category corresponds to an interval of its variable.
     """
 
-    figure, name, effects, least = "auc", "AUC", EFFECTS, 0.5
-    # What is known without a release.
-    known = "the class frequencies alone"
+    figure, name, least = "auc", "AUC", 0.5
+    # Areas under the ROC curve that are reached with many rows and without noise, by name.
+    effects = {"weak": 0.65, "moderate": 0.75, "strong": 0.85}
+    # What is known without a release, and the parameter of a plan that says it.
+    known, spread = "the class frequencies alone", "class_prior"
     # Number of rows that releases are evaluated on.
     n_test = 10_000
 
-    def __init__(self, schema, frequencies, effect, random_state):
-        self._schema, self._frequencies, self._random = schema, frequencies, random_state
+    def __init__(self, schema, spread, effect, random_state):
+        self._schema, self._random = schema, random_state
+        self._set_spread(spread)
         p = len(schema.columns)
         signs = random_state.choice([-1.0, 1.0], p)
         self._loadings = signs * random_state.uniform(0, _TABLES.largest_loading, p)
         self._shapes = [_Shape(column, random_state) for column in schema.columns]
-        if isinstance(effect, Mapping):
-            distances = np.array([float(effect.get(name, 0.0)) for name in schema.names])
-            self._means = self._given_means(distances)
-            return
         # Columns that have much in common with the others separate the classes most, as in
         # hospitals.
         sizes = random_state.uniform(*_TABLES.sizes, p) * np.abs(self._loadings)
         self._means = self._random_means(sizes / sizes.max(), signs)
         self._means *= self._scale(effect)
 
-    def _given_means(self, distances):
-        return np.linspace(0, 1, len(self._frequencies))[:, np.newaxis] * distances
+    @staticmethod
+    def wanted(schema):
+        """Return a description of the spread, for errors."""
+        return (
+            f"{len(schema.classes)} positive shares that add up to 1, by label or in the order of "
+            f"{list(schema.classes)!r:.100}"
+        )
+
+    @staticmethod
+    def checked_spread(schema, given):
+        """Return class frequencies; None, or any error, if they are invalid."""
+        K = len(schema.classes)
+        if isinstance(given, Mapping) and len(given) == K:
+            given = [given[label] for label in schema.classes]
+        frequencies = np.asarray(given, dtype=float)
+        proper = frequencies.shape == (K,) and (frequencies > 0).all()
+        total = frequencies.sum()
+        return frequencies / total if proper and abs(total - 1) < 1e-6 else None
+
+    def _set_spread(self, frequencies):
+        self._frequencies = frequencies
 
     def _random_means(self, sizes, signs):
         K, p = len(self._frequencies), len(sizes)
@@ -95,15 +108,14 @@ class ClassTables:
         model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=1e-3).fit(X, outcomes)
         return _auc(truth, model.predict_proba(test), len(self._frequencies))
 
-    def base(self):
-        """Return the baseline without a release: the log loss of the class frequencies."""
-        return {"base_log_loss": float(-self._frequencies @ np.log(self._frequencies))}
-
     def judged(self, release, rows, labels):
-        """Return the AUC and the log loss of a release on encoded rows."""
+        """Return the AUC and log loss of a release on encoded rows, and that of frequencies."""
         codes, p = np.searchsorted(release.classes, labels), release.predict_proba(rows)
-        area = _auc(codes, p, len(release.classes))
-        return {"auc": area, "log_loss": log_loss(codes, p, labels=range(p.shape[1]))}
+        return {
+            "auc": _auc(codes, p, len(release.classes)),
+            "log_loss": log_loss(codes, p, labels=range(p.shape[1])),
+            "base_log_loss": float(-self._frequencies @ np.log(self._frequencies)),
+        }
 
     def _scale(self, wanted):
         """Return the factor of effects with which a linear model reaches the wanted value."""
@@ -139,21 +151,30 @@ class ClassTables:
 class NumberTables(ClassTables):
     """Tables whose outcome is a number: a linear function of a normal variable, clipped."""
 
-    figure, name, effects, least = "r2", "R²", R2_EFFECTS, 0.0
-    known = "the mean alone"
+    figure, name, least = "r2", "R²", 0.0
+    effects = {"weak": 0.1, "moderate": 0.3, "strong": 0.5}
+    known, spread = "the mean alone", "outcome_interval"
 
-    def __init__(self, schema, interval, effect, random_state):
-        self._outcome = _Shape(schema.outcome.scale, random_state)
-        low, high = schema.outcome.positions(interval)
+    @staticmethod
+    def wanted(schema):
+        """Return a description of the spread, for errors."""
+        low, high = schema.outcome.low, schema.outcome.high
+        return (
+            f"two numbers from {low:g} to {high:g}, the smaller one first, between which two "
+            "thirds of outcomes lie"
+        )
+
+    @staticmethod
+    def checked_spread(schema, given):
+        """Return two numbers in ascending order, within the bounds of the outcome."""
+        low, high = map(float, given)
+        proper = schema.outcome.low <= low < high <= schema.outcome.high
+        return np.array([low, high]) if proper else None
+
+    def _set_spread(self, interval):
+        self._outcome = _Shape(self._schema.outcome.scale, self._random)
+        low, high = self._schema.outcome.positions(interval)
         self._outcome.center, self._outcome.spread = (low + high) / 2, (high - low) / 2
-        super().__init__(schema, None, effect, random_state)
-
-    def base(self):
-        """Return nothing: the baseline R², of the mean, is 0."""
-        return {}
-
-    def _given_means(self, distances):
-        return distances
 
     def _random_means(self, sizes, signs):
         return sizes * signs
@@ -181,15 +202,25 @@ class TimeTables(NumberTables):
     Rows leave without the event evenly up to the horizon.
     """
 
-    figure, name, effects, least = "concordance", "concordance", CONCORDANCE_EFFECTS, 0.5
-    known = "no model"
+    figure, name, least = "concordance", "concordance", 0.5
+    effects = {"weak": 0.6, "moderate": 0.7, "strong": 0.8}
+    known, spread = "no model", "event_share"
     # Pairs of them are compared.
     n_test = 3_000
 
-    def __init__(self, schema, share, effect, random_state):
+    @staticmethod
+    def wanted(schema):
+        """Return a description of the spread, for errors."""
+        return "the share of rows with the event, such as 0.3"
+
+    @staticmethod
+    def checked_spread(schema, given):
+        """Return the share of rows with the event."""
+        return float(given) if isinstance(given, Real) and 0.001 <= float(given) <= 0.999 else None
+
+    def _set_spread(self, share):
         # In units of the horizon, of a time of rate r comes first 1 − (1 − e^−r) / r.
         self._rate = brentq(lambda r: 1 + np.expm1(-r) / r - share, 1e-6, 1e6)
-        ClassTables.__init__(self, schema, None, effect, random_state)
 
     def _outcomes(self, n):
         normal = self._random.standard_normal(n)

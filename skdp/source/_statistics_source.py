@@ -15,7 +15,8 @@ from skdp.noise import GaussianQueries, PrivateRandomness, private_bits
 from skdp.privacy import PrivacyGuarantee, PrivacyLedger
 from skdp.release import Release, warn_of_doubt
 from skdp.source._accumulator import StatisticsAccumulator
-from skdp.source._dask_rows import announced_columns, is_dask
+from skdp.source._chunked_rows import announced_columns
+from skdp.source._door import is_dask
 from skdp.source._private_rows import (
     MODELS,
     SummedRows,
@@ -24,14 +25,13 @@ from skdp.source._private_rows import (
     one_pass_plan,
     read_private_rows,
 )
-from skdp.source._publication import default_settings, kept_ledger, publish, whole_guarantee
+from skdp.source._publication import PublishingMixin, default_settings, publish, whole_guarantee
 from skdp.tabular import Schema, TabularEncoder
-from skdp.utils._private_data import PrivateParametersMixin
 from skdp.utils._sklearn import Interval, StrOptions, fit_context
 from skdp.utils._validation import forget_fit, listed
 
 
-class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
+class DPStatisticsSource(PublishingMixin, PrivateRandomness):
     r"""Make a release of a private source from noisy statistics, which protect whole records.
 
     :class:`DPSource` perturbs each row and protects one *element*. This class perturbs sums over
@@ -114,10 +114,6 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         "mixtures" and "logistic" measure distances between rows. Use them for comparable columns
         such as pixels, not for tables. Arrays of more than 100 columns get no nonlinear functions.
 
-    radius : float or None, default=None
-        Public clipping norm R of a row for sums in one pass, in units of encoded columns. None:
-        computed from the number and kinds of the columns.
-
     ledger : PrivacyLedger, str, path-like or None, default=None
         The privacy ledger of these rows, or its file. Each fit enters what :meth:`guarantee_for`
         returns before any noise is drawn, or is refused with
@@ -192,7 +188,6 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         "classes": ["array-like", None],
         "outcome": [Mapping, None],
         "model": [StrOptions({"auto", *MODELS})],
-        "radius": [Interval(Real, 0, None, closed="neither"), None],
         "ledger": [PrivacyLedger, str, os.PathLike, None],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
@@ -220,7 +215,6 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         classes: ArrayLike | None = None,
         outcome: Mapping[str, Any] | None = None,
         model: str = "auto",
-        radius: float | None = None,
         ledger: PrivacyLedger | str | os.PathLike[str] | None = None,
         verbose: int = 0,
         random_state: int | np.random.RandomState | None = None,
@@ -233,7 +227,6 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         self.classes = classes
         self.outcome = outcome
         self.model = model
-        self.radius = radius
         self.ledger = ledger
         self.verbose = verbose
         self.random_state = random_state
@@ -424,7 +417,7 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         with default_settings():
             plan = self._plan_of(accumulator)
             accumulator._refuse_untouched()
-        return self._publish(plan, SummedRows(accumulator.unprotected_sums().sums))
+        return self._publish(plan, SummedRows(accumulator._exact()))
 
     def _plan_of(self, accumulator):
         """Return the plan of an accumulator that was made for this source."""
@@ -459,13 +452,12 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
         def make(model, rows, queries):
             return plan.release(model.learn(rows, plan.grid, queries), guarantee)
 
-        nothing = rows.none(plan.grid)
         self.release_ = publish(
             "DPStatisticsSource.fit",
             guarantee,
             make,
             private=(plan.model, rows, queries),
-            rehearsals=[(plan.model, nothing, queries.rehearsal())],
+            rehearsals=[(plan.model, plan.no_rows(), queries.rehearsal())],
             ledger=self.ledger,
             name=type(self).__name__,
             doubt=warn_of_doubt,
@@ -500,22 +492,6 @@ class DPStatisticsSource(PrivateParametersMixin, PrivateRandomness):
             covers="all features of the rows and their labels, and whether they are there at all",
             excludes=excludes,
         )
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "release_")
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
-        if "release_" in state:
-            state["ledger"] = kept_ledger(self.ledger)
-        return state
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = True
-        tags.target_tags.required = True
-        tags.input_tags.allow_nan = self.encoder is not None
-        return tags
 
 
 def _print_query(name):

@@ -49,10 +49,9 @@ from skdp.tabular._outcomes import (
     outcome_from,
     outcome_of,
 )
-from skdp.tabular._schema import Schema, as_schema
+from skdp.tabular._schema import Schema, as_schema, class_fault
 from skdp.tabular._values import (
     Vocabulary,
-    ambiguity,
     canonical,
     missing_values,
     numbers,

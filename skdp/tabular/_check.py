@@ -44,8 +44,7 @@ from skdp.tabular._mistakes import (
 )
 from skdp.tabular._schema import Schema, as_schema
 from skdp.tabular._values import canonical, missing_values, numbers
-from skdp.utils._frames import as_elements, as_frame
-from skdp.utils._text import named_like, text_width
+from skdp.utils._frames import as_elements, as_frame, named_like, text_width
 from skdp.utils._validation import listed
 
 # Kinds of findings by which stops are accepted: of a column, and of the whole table.

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skdp.tabular._values import Vocabulary, ambiguity, as_number, missing_values, numbers
-from skdp.utils._frames import as_elements
-from skdp.utils._text import composed
+from skdp.utils._frames import as_elements, composed
 
 # A value of 1% of the upper bound is about half way up a logarithmic scale that starts at zero.
 # Of 30 to 10,000, 30 and 100 gave the best logistic regressions of the logarithmic columns of four

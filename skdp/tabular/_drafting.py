@@ -18,8 +18,7 @@ from skdp.tabular._mistakes import (
 from skdp.tabular._outcomes import ClassOutcome, EventOutcome, NumberOutcome, Outcome
 from skdp.tabular._schema import Schema
 from skdp.tabular._values import canonical, missing_values, numbers
-from skdp.utils._frames import as_frame
-from skdp.utils._text import composed
+from skdp.utils._frames import as_frame, composed
 from skdp.utils._warnings import warn
 
 # Largest number of decimals for which a step is drafted, as more are hardly rounded by hand; and

@@ -13,11 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.tabular._columns import NumericColumn
 from skdp.tabular._schema import Schema, as_schema
-from skdp.utils._frames import as_frame
-from skdp.utils._private_data import check_table
+from skdp.utils._frames import as_frame, named_like
 from skdp.utils._sklearn import check_feature_names_in, fit_context
-from skdp.utils._text import named_like
-from skdp.utils._validation import check_array, listed, validate_data
+from skdp.utils._validation import check_array, check_table, listed, validate_data
 from skdp.utils._warnings import warn
 
 

@@ -32,8 +32,7 @@ from skdp.tabular._values import (
     numbers,
     truths,
 )
-from skdp.utils._frames import as_elements, as_frame
-from skdp.utils._text import composed
+from skdp.utils._frames import as_elements, as_frame, composed
 from skdp.utils._validation import inline
 
 # Number of intervals up to the horizon, and the power of their index at which they end: events are

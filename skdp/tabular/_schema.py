@@ -571,26 +571,27 @@ def _check_columns(columns):
 
 
 def _check_classes(classes):
-    if classes is None:
-        return
+    fault = None if classes is None else class_fault(classes)
+    if fault is not None:
+        raise ValueError(f"The schema {fault}")
+
+
+def class_fault(classes):
+    """Return why a public list of classes cannot be used, with a remedy, or None."""
     kinds = (str, bool, int, float)
     proper = isinstance(classes, tuple) and all(type(c) in kinds for c in classes)
     proper = proper and len({type(c) for c in classes}) == 1 and len(classes) <= _MAX_CATEGORIES
-    proper = proper and all(not isinstance(c, str) or is_text(c) for c in classes)
-    proper = proper and all(not isinstance(c, float) or np.isfinite(c) for c in classes)
+    proper = proper and all(is_text(c) if isinstance(c, str) else np.isfinite(c) for c in classes)
     if not proper or not len(classes) == len(set(classes)) >= 2:
-        raise ValueError(
-            "The 'classes' of the schema must be two or more different labels, all text or all "
-            "finite numbers of one type; list each class once."
+        return (
+            "must list two or more different 'classes', all text or all finite numbers of one "
+            "type, each once."
         )
-    broken = [c for c in classes if isinstance(c, float) and c % 1]
-    if broken:
-        raise ValueError(
-            f"The schema lists the fraction {broken[0]!r} as one of the 'classes', which "
-            "classifiers take for a measurement; write such classes as text."
+    fractions = [c for c in classes if isinstance(c, float) and c % 1]
+    if fractions:
+        return (
+            f"lists the fraction {fractions[0]!r} as one of the 'classes', which classifiers take "
+            "for a measurement; write such classes as text, here and in the table."
         )
     fault = ambiguity(classes)
-    if fault is not None:
-        raise ValueError(
-            f"The schema {fault}, as 'classes'; spell them differently in schema and table."
-        )
+    return fault and f"{fault}, as 'classes'; spell them differently here and in the table."

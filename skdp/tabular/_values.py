@@ -26,8 +26,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-from skdp.utils._frames import as_elements
-from skdp.utils._text import composed
+from skdp.utils._frames import as_elements, composed
 
 # Marks of missing values in CSV files that pandas and Arrow know, and their text forms.
 _MISSING = frozenset(

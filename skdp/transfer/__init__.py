@@ -1,11 +1,10 @@
 """The target's side: learning from a release, and nothing else, of a private source."""
 
+from skdp.transfer._classes import MAX_ROUNDING
 from skdp.transfer._classifier import DPTransferClassifier
 from skdp.transfer._labeled_split import LabeledScorer, LabeledSplit
 from skdp.transfer._likelihoods import SoftmaxLikelihood
-from skdp.transfer._priors_and_costs import MAX_ROUNDING
 from skdp.transfer._regressor import DPTransferRegressor
-from skdp.transfer._representative_rows import representative_rows
 from skdp.transfer._self_training import SelfTrainingSchedule
 from skdp.transfer._survival import DPTransferSurvival
 
@@ -16,5 +15,4 @@ __all__ = [
     "LabeledScorer",
     "LabeledSplit",
     "SelfTrainingSchedule",
-    "representative_rows",
 ]

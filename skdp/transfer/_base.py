@@ -1,6 +1,5 @@
 """The base of a target's three estimators: sources, columns, report, explanation."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,61 +11,56 @@ from sklearn.utils.validation import check_is_fitted
 from skdp.privacy import PrivacyGuarantee
 from skdp.release import TARGET_ADVICE, warn_of_doubt
 from skdp.tabular import Explanation, Schema, bounded_columns
+from skdp.transfer._columns import check_columns, match_columns, names_of
 from skdp.transfer._noise_aware import NOISE_AWARE
 from skdp.transfer._scorers import CONTRADICTION
-from skdp.transfer._sources import (
-    as_releases,
-    check_columns,
-    match_columns,
-    named_sources,
-    summed_guarantee,
-)
+from skdp.transfer._sources import as_releases, named_sources, summed_guarantee
 from skdp.utils._frames import WholeTable, as_frame, one_row
-from skdp.utils._text import named_like
-from skdp.utils._validation import check_array, check_magnitude, forget_fit, validate_data
+from skdp.utils._validation import check_magnitude, forget_fit, validate_data
 from skdp.utils._warnings import warn
-
-# Of scores: estimator, number of unknown outcomes and of rows.
-UNKNOWN = (
-    "The 'y' parameter of {}.score marks {} of {} outcomes as unknown. Score rows with outcomes; "
-    "in cross-validation, use cv=LabeledSplit() and scoring=LabeledScorer()."
-)
 
 
 class TransferEstimator(BaseEstimator):
     """Base class of a target's estimators, which learn from releases of one kind of outcome."""
 
     _kind: str
+    _parameter_constraints: dict = {
+        "source": "no_validation",  # checked by as_releases, whose errors name the remedy
+        "disjoint": ["boolean"],
+    }
 
     model_: Any
     guarantee_: PrivacyGuarantee | tuple[PrivacyGuarantee, ...] | None
+    source_weight_: float
     label_sampling_: str | None = None
+    n_features_in_: int
+    feature_names_in_: np.ndarray
 
     def _read(self, X, y, strategy=NOISE_AWARE):
         """Return the releases, matched with the columns of X, and rows as numbers."""
         forget_fit(self)  # no attribute of an earlier fit remains if this one fails
-        releases = as_releases(self.source, strategy, kind=self._kind)
+        releases = as_releases(self.source, strategy, self._kind)
         X = as_frame(X)
         if y is None and not releases:
             validate_data(self, X, y)  # raises, as all of scikit-learn does
         self._matching = match_columns(releases, X, strategy)
         rows = self._matching.rows(self, X, reset=True)
         check_magnitude(rows, "X")
-        if self._matching.n_shared is None:
-            self._matching = replace(self._matching, n_shared=rows.shape[1])
+        self._n_shared = self._matching.n_shared(rows)
         return releases, rows
 
     def _sources(self, model, rows, is_labeled):
         """Return the sources of a model of numbers or times, after checks."""
         together, singles = self._named(rows, np.where(is_labeled, 0, -1))
         settings = {"any_label": bool(is_labeled.any())}
-        return model.sources_of(together + singles, self._matching.n_shared, rows, **settings)
+        return model.sources_of(together + singles, self._n_shared, rows, **settings)
 
     def _named(self, rows, labels):
         """Return sources together and single ones, after checks; see :func:`named_sources`."""
-        check_columns(self, self._matching, rows, labels)
+        target_names = list(getattr(self, "feature_names_in_", ()))
+        check_columns(self._matching, rows, target_names, labels)
         any_label = bool((labels >= 0).any())
-        together, singles = named_sources(self._matching.releases, with_singles=any_label)
+        together, singles = named_sources(self._matching.releases, any_label=any_label)
         for name, release, _ in together:
             which = name if len(together) > 1 else "the source"
             warn_of_doubt(release, TARGET_ADVICE.format(which=which))
@@ -78,9 +72,17 @@ class TransferEstimator(BaseEstimator):
         self.source_weight_ = model.source_weight
         self.label_sampling_ = sampling if n_labels else None
         self._limits = np.array([rows.min(axis=0), rows.max(axis=0)])
-        guarantees = [release.guarantee for release in releases]
-        self.guarantee_ = summed_guarantee(guarantees, self.disjoint)
+        self.guarantee_ = summed_guarantee(releases, self.disjoint)
         return self
+
+    def _check_known(self, known):
+        """Raise ValueError if some of the outcomes to score are unknown."""
+        if not known.all():
+            raise ValueError(
+                f"The 'y' parameter of {type(self).__name__}.score marks {(~known).sum()} of "
+                f"{len(known)} outcomes as unknown. Score rows with outcomes; in "
+                "cross-validation, use cv=LabeledSplit() and scoring=LabeledScorer()."
+            )
 
     def _rows(self, X):
         """Return rows as numbers, of the fitted columns."""
@@ -124,7 +126,10 @@ class TransferEstimator(BaseEstimator):
         return WholeTable(frame)
 
     def _explained(self, row, schema, unscaled):
-        """Return the explanation of a row between bounds; see :func:`_explainable`."""
+        """Return the explanation of a row between bounds.
+
+        ``unscaled`` returns the rows that such rows stand for.
+        """
         raise NotImplementedError
 
     def explain(self, x: ArrayLike | pd.DataFrame | pd.Series) -> Explanation:
@@ -142,8 +147,7 @@ class TransferEstimator(BaseEstimator):
         Parameters
         ----------
         x : DataFrame of one row, Series, or array-like of shape (n_features,)
-            The row, such as X.iloc[[0]] or X.iloc[0]. If the release has a schema, it may be a row
-            of the table or an encoded row.
+            The row, such as X.iloc[[0]] or X.iloc[0], with the columns that :meth:`predict` takes.
 
         Returns
         -------
@@ -166,8 +170,37 @@ class TransferEstimator(BaseEstimator):
         Name: effect, dtype: float64
         """
         check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        return self._explained(*_explainable(x, self._matching, self._limits, self._rows, names))
+        row = self._rows(one_row(x))[0]
+        schema, low, width = self._readable_columns(row)
+        return self._explained((row - low) / width, schema, lambda Z: low + Z * width)
+
+    def _readable_columns(self, row):
+        """Return a schema of the columns of a row, with the offset and width of each.
+
+        Columns without bounds in a schema or release are bounded by the rows of :meth:`fit`.
+        """
+        n, matching = self._n_shared, self._matching
+        releases = [r for r in matching.releases if not matching.embeds(r, n)]
+        named = list(getattr(self, "feature_names_in_", ())), *map(names_of, releases)
+        names = next(filter(None, named), [f"x{j}" for j in range(len(row))])
+        encoders = [release.encoder for release in releases if release.encoder]
+        bounds = [release.bounds for release in releases if release.bounds is not None]
+        extra = matching.extra_encoder
+        parts = [
+            (slice(0, n), encoders, [*bounds, self._limits[:, :n]][0]),
+            (slice(n, len(row)), [extra.schema_] if extra else [], self._limits[:, n:]),
+        ]
+        columns: tuple = ()
+        low, width = np.zeros(len(row)), np.ones(len(row))
+        for part, schemas, limits in parts:
+            if schemas:
+                columns += schemas[0].columns
+                continue
+            numbers = bounded_columns(names[part], limits, row[part])
+            low[part] = [column.low for column in numbers]
+            width[part] = [column.high - column.low for column in numbers]
+            columns += numbers
+        return Schema(columns), low, width
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "guarantee_")
@@ -184,53 +217,3 @@ def warn_of_contradiction(deviations, finding):
             "errors from no relation). Check columns, units and the outcome, see report(), or use "
             "source=None."
         )
-
-
-def _readable_columns(row, matching, names, limits):
-    """Return a schema of the columns of a row, with the offset and width of each.
-
-    Columns without bounds in a schema or release are bounded by ``limits``.
-    """
-    n = matching.n_shared
-    same = [release for release in matching.releases if not matching.embeds(release, n)]
-    name_lists = [matching.names, names, *(release.feature_names for release in same)]
-    name_lists += [[f"x{j}" for j in range(len(row))]]
-    names = next(list(name_list) for name_list in name_lists if name_list is not None)
-    encoders = [release.encoder for release in same if release.encoder]
-    bounds = [release.bounds for release in same if release.bounds is not None]
-    columns: tuple = ()
-    low, width = np.zeros(len(row)), np.ones(len(row))
-    extra = matching.extra_encoder
-    parts = [
-        (slice(0, n), encoders[0] if encoders else None, bounds[0] if bounds else limits[:, :n]),
-        (slice(n, len(row)), extra and extra.schema_, limits[:, n:]),
-    ]
-    for part, schema, limits in parts:
-        if schema:
-            columns += schema.columns
-            continue
-        numbers = bounded_columns(names[part], limits, row[part])
-        low[part] = [column.low for column in numbers]
-        width[part] = [column.high - column.low for column in numbers]
-        columns += numbers
-    return Schema(columns), low, width
-
-
-def _explainable(x, matching, limits, validated, names):
-    """Return one row between bounds, their schema, and a function that undoes that scaling."""
-    x, n_columns = named_like(one_row(x), matching.names), limits.shape[1]
-    columns = set(getattr(x, "columns", ()))
-    encoded = matching.is_raw and not columns >= set(matching.names)
-    if encoded and not matching.extra_encoder:
-        row = matching.releases[0].encode(x)[0]
-    elif columns or not encoded:
-        row = validated(x)[0]
-    elif x.shape[1] == n_columns:
-        row = check_array(x)[0]
-    else:
-        raise ValueError(
-            f"The 'x' parameter of explain has {x.shape[1]} values, not {n_columns}. Pass a row "
-            "of the table as a DataFrame."
-        )
-    schema, low, width = _readable_columns(row, matching, names, limits)
-    return (row - low) / width, schema, lambda Z: low + Z * width

@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 from scipy.special import log_softmax, logsumexp, softmax
 
+from skdp.transfer._classes import OTHER_LEVEL, sampling_offsets
 from skdp.transfer._likelihoods import SoftmaxLikelihood
-from skdp.transfer._priors_and_costs import OTHER_LEVEL, sampling_offsets
 from skdp.transfer._scorers import contradicts, source_scorer
 from skdp.transfer._target_model import (
     CHANGED,

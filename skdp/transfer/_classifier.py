@@ -15,16 +15,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp.tabular import canonical, explain_prediction, spelled_as
 from skdp.transfer._base import TransferEstimator
-from skdp.transfer._noise_aware import NOISE_AWARE
-from skdp.transfer._priors_and_costs import (
+from skdp.transfer._classes import (
     balanced_weights,
     check_class_prior,
     check_class_weight,
+    encode_labels,
+    match_classes,
     predicted_labels,
     with_prior,
 )
+from skdp.transfer._noise_aware import NOISE_AWARE
 from skdp.transfer._self_training import SelfTrainingSchedule
-from skdp.transfer._target_classes import encode_labels, match_classes
 from skdp.transfer._task import Task
 from skdp.transfer.papers import ALIGNMENT, MULTITASK
 from skdp.utils._labels import scorable_labels
@@ -36,17 +37,15 @@ _STRATEGIES = {strategy.name: strategy for strategy in (NOISE_AWARE, ALIGNMENT, 
 
 
 def _was_fitted_with_a_source(estimator):
-    model = getattr(estimator, "model_", None)
-    return estimator.source is not None if model is None else estimator.guarantee_ is not None
+    return getattr(estimator, "guarantee_", estimator.source) is not None
 
 
 def _was_fitted_for_probabilities(estimator):
     # The strategy that was fitted decides: set_params after fit changes no model.
-    model = getattr(estimator, "model_", None)
-    if model is not None:
-        return hasattr(model, "probabilities")
+    if hasattr(estimator, "model_"):
+        return hasattr(estimator.model_, "probabilities")
     strategy = _STRATEGIES.get(estimator.strategy)
-    return strategy is not None and not strategy.reconstructs_rows
+    return not getattr(strategy, "reconstructs_rows", True)
 
 
 class DPTransferClassifier(ClassifierMixin, TransferEstimator):
@@ -105,12 +104,11 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
     label_sampling : {"auto", "random", "stratified"}, default="auto"
         How the labeled rows were chosen among the target's rows ("noise_aware" only).
         ``"random"``: without regard to their class, so that their class frequencies estimate
-        the target's frequencies: by chance, or by :func:`representative_rows`. ``"stratified"``: a
-        fixed number of each class, so that label frequencies carry no information and the
-        frequencies that the source expects are kept. ``"auto"``: stratified if some rows are
-        unlabeled and all labeled classes have equally many labels, otherwise random; a few labels
-        of a single class count as random. :meth:`fit` warns if it has to guess and the result
-        depends on the guess.
+        the target's frequencies: by chance, or as typical rows. ``"stratified"``: a fixed number
+        of each class, so that label frequencies carry no information and the frequencies that the
+        source expects are kept. ``"auto"``: stratified if some rows are unlabeled and all labeled
+        classes have equally many labels, otherwise random; a few labels of a single class count as
+        random. :meth:`fit` warns if it has to guess and the result depends on the guess.
 
     class_prior : None, "source", array-like or mapping, default=None
         Class frequencies of the target, if known ("noise_aware" only). Probabilities are
@@ -303,7 +301,7 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
     """
 
     _parameter_constraints: dict = {
-        "source": "no_validation",  # checked by as_release, whose errors name the remedy
+        "source": "no_validation",  # checked by as_releases, whose errors name the remedy
         "disjoint": ["boolean"],
         "strategy": [StrOptions(set(_STRATEGIES))],
         "self_training": [SelfTrainingSchedule, None],
@@ -411,7 +409,7 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
             y, len(X), releases, unlabeled=self.unlabeled, strategy=strategy
         )
         random_state = check_random_state(self.random_state)
-        schedule = SelfTrainingSchedule() if self.self_training is None else self.self_training
+        schedule = self.self_training or SelfTrainingSchedule()
         training = schedule.resolve(
             strategy.schedule,
             len(X) / len(self.classes_),
@@ -426,12 +424,12 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
             for part in self._named(X, labels)
         )
         how = self.n_jobs, random_state, self.label_sampling
-        n_shared, is_embedded = self._matching.n_shared, self._matching.is_embedded
-        task = Task(X, labels, len(self.classes_), sources, n_shared, *how, singles, is_embedded)
-        # With given frequencies, labels that deviate from the source's need no warning.
-        if self.class_prior is not None:
+        shared = self._n_shared, *how, singles, self._matching.is_embedded
+        task = Task(X, labels, len(self.classes_), sources, *shared)
+        expects_classes, prior = self.class_prior is not None, np.empty(0)
+        if expects_classes:  # then labels that deviate from the source's need no warning
             task = replace(task, label_sampling=task.sampling)
-        prior = check_class_prior(self.class_prior, strategy, self.classes_, task.frequencies)
+            prior = check_class_prior(self.class_prior, strategy, self.classes_, task.frequencies)
         weights = check_class_weight(self.class_weight, self.classes_)
         try:
             result = strategy.learn(task, training)
@@ -440,11 +438,14 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
                 f"X has magnitudes up to {np.abs(X).max():g}, too far from the source's. Scale it "
                 "alike."
             ) from error
-        result = with_prior(result, task, prior)
+        if expects_classes:
+            result = with_prior(result, task, prior)
         n_labels = int((labels >= 0).sum())
         if sources and n_labels:
             _warn_of_source(result.model)
-        self.class_weight_ = balanced_weights(result, task) if weights is None else weights
+        if self.class_weight == "balanced":
+            weights = balanced_weights(result, task)
+        self.class_weight_ = weights
         self.history_ = result.history
         self.target_classifier_ = result.model.target_classifier
         self.n_iter_ = sum(k > 0 for k in self.history_.get("round", []))
@@ -479,7 +480,7 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         >>> model.source_scores([[0.1, 0.5], [0.9, 0.5]]).argmax(axis=1)
         array([0, 1])
         """
-        X = self._rows(X)
+        X = self._rows(X)  # this first checks whether the estimator is fitted
         return self.model_.source_scores(X)
 
     def target_scores(self, X: ArrayLike) -> np.ndarray:
@@ -510,7 +511,7 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         >>> model.target_scores([[0.1, 0.5], [0.9, 0.5]]).round(6).tolist()
         [[0.0, 0.0], [0.0, 0.0]]
         """
-        X = self._rows(X)
+        X = self._rows(X)  # this first checks whether the estimator is fitted
         return self.model_.target_scores(X)
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
@@ -574,7 +575,8 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         array([0, 1])
         """
         X = self._rows(X)
-        return self.classes_[self.model_.weighted_scores(X, self.class_weight_).argmax(axis=1)]
+        scores = self.model_.weighted_scores(X, self.class_weight_)
+        return self.classes_[scores.argmax(axis=1)]
 
     @available_if(_was_fitted_for_probabilities)
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
@@ -604,7 +606,7 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         >>> model.predict_proba([[0.1, 0.5], [0.9, 0.5]]).round(2).tolist()
         [[1.0, 0.0], [0.0, 1.0]]
         """
-        X = self._rows(X)
+        X = self._rows(X)  # this first checks whether the estimator is fitted
         return self.model_.probabilities(X)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

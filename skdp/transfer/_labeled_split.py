@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.metrics import get_scorer
+from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import check_consistent_length
 from sklearn.utils.metadata_routing import get_routing_for_object
@@ -167,7 +167,8 @@ class LabeledSplit:
 
     def _labeled_rows(self, y, groups):
         """Return labeled rows, unlabeled rows, and labels and groups of the labeled rows."""
-        marked, labels = _read(y, self.unlabeled, self.classes)
+        classes = np.asarray(() if self.classes is None else self.classes)
+        marked, labels = _read(y, self.unlabeled, classes)
         labeled = np.flatnonzero(~marked)
         if groups is not None:
             groups = label_array(groups)
@@ -187,8 +188,8 @@ class LabeledSplit:
         return self.cv
 
     def __repr__(self) -> str:
-        classes = "" if self.classes is None else f", classes={self.classes!r}"
-        return f"LabeledSplit(cv={self.cv!r}, unlabeled={self.unlabeled!r}{classes})"
+        settings = f"cv={self.cv!r}, unlabeled={self.unlabeled!r}, classes={self.classes!r}"
+        return f"LabeledSplit({settings})"
 
 
 class LabeledScorer:
@@ -233,15 +234,14 @@ class LabeledScorer:
 
     def __call__(self, estimator: Any, X: ArrayLike, y: Any) -> float:
         """Return the score of an estimator on the labeled rows."""
-        classes = getattr(estimator, "classes_", None)
-        mark = None if classes is None else self.unlabeled
-        marked, labels = _read(y, mark, classes)
+        classes = np.asarray(getattr(estimator, "classes_", ()))
+        marked, labels = _read(y, self.unlabeled if classes.size else None, classes)
         if marked.all():
             raise ValueError(f"{self!r} found no labeled row among {len(labels)}. Label some.")
         labeled = np.flatnonzero(~marked)
         y_true = safe_indexing(y, labeled) if _parts(y) else natural_labels(labels[labeled])
-        y_true = y_true if classes is None else spelled_as(y_true, classes)
-        score = type(estimator).score if self.scoring is None else get_scorer(self.scoring)
+        y_true = spelled_as(y_true, classes) if classes.size else y_true
+        score = check_scoring(estimator, self.scoring)
         return score(estimator, safe_indexing(as_frame(X), labeled), y_true)
 
     def __repr__(self) -> str:
@@ -265,12 +265,11 @@ def _read(y, marker, classes):
     if parts:
         return np.any([missing_values(part) for part in parts], axis=0), label_array(parts[0])
     labels = label_array(y)
-    if classes is None and isinstance(marker, str) and marker == "auto":
+    if not classes.size and isinstance(marker, str) and marker == "auto":
         missing = unlabeled_rows(labels, None)
         if _is_continuous(natural_labels(labels[~missing])):
             return missing, labels
-    forms = None if classes is None else list(map(canonical, np.asarray(classes).tolist()))
-    return unlabeled_rows(labels, marker, forms), labels
+    return unlabeled_rows(labels, marker, list(map(canonical, classes.tolist())) or None), labels
 
 
 def _is_continuous(labels):

@@ -9,9 +9,9 @@ from scipy.special import log_softmax, softmax
 
 from skdp.release import Mixtures
 from skdp.transfer._class_model import ClassModel, release_sources
+from skdp.transfer._classes import warn_of_frequencies
 from skdp.transfer._density_candidates import density_sources, trained_source
 from skdp.transfer._likelihoods import SoftmaxLikelihood
-from skdp.transfer._priors_and_costs import warn_of_frequencies
 from skdp.transfer._scorers import Scorer, certainty, densities
 from skdp.transfer._self_training import (
     SelfTrainingSchedule,
@@ -39,11 +39,6 @@ def _learn(task, training):
     # Self-training needs a label of each class and separated classes: pseudo-labels of overlapping
     # ones would confirm themselves. It is tried where releases are not calibrated, where mixtures
     # are adapted but no class means are, or where labels favor the target alone.
-    if training.n_folds == 1:
-        raise ValueError(
-            "The 'n_folds' parameter of SelfTrainingSchedule must be at least 2 with "
-            "strategy='noise_aware', got 1: rows are scored by models that left them out."
-        )
     terms = Terms.of_columns(task.X, task.widths)
     sources, reference = release_sources(task, terms), None
     if sources:
@@ -51,7 +46,8 @@ def _learn(task, training):
         if task.label_sampling == "auto" and 0 < task.unlabeled.mean() < 1:
             labels = task.labels[~task.unlabeled]
             warn_of_frequencies(labels, reference.mean(axis=0), task.sampling)
-        sources += density_sources(task, reference)
+        if not task.has_indicators:  # which create clusters of their own
+            sources += density_sources(task, reference)
     model = ClassModel(task, sources, terms)
     names = {source.name for source, _ in sources}
     adapted = "adapted mixtures" in names and "adapted class means" not in names
@@ -76,7 +72,7 @@ def _learn(task, training):
 NOISE_AWARE = Strategy(
     "noise_aware",
     _learn,
-    SelfTrainingSchedule(n_inducing=0.5, n_layers=1, n_folds=4, inference="gamma"),
+    SelfTrainingSchedule(n_inducing=0.5, n_layers=1, inference="gamma"),
 )
 
 
@@ -114,11 +110,9 @@ class NoiseAwareRounds:
         """Return class distributions by out-of-fold models."""
         # Only the final model is deep.
         settings = replace(settings, n_layers=1)
-        folds = stratified_folds(labels, self._training.n_folds, self._task.random_state)
-        data = (self._codes, labels, folds)
-        return self._combine(
-            [out_of_fold_scores(fit, settings, *data) for fit in self._target_fits]
-        )
+        folds = stratified_folds(labels, self._training.schedule.n_folds, self._task.random_state)
+        data = settings, self._codes, labels, folds
+        return self._combine([out_of_fold_scores(fit, *data) for fit in self._target_fits])
 
     def finish(self, settings, labels):
         """Return the model of all rows, with the weights of the last round."""
@@ -137,7 +131,7 @@ class NoiseAwareRounds:
         queries = self._codes[~self._is_labeled]
         scores[~self._is_labeled] = scores_by(fit, settings, codes, true, queries, n_classes)
         if np.bincount(true).min() > 1:
-            folds = stratified_folds(true, self._training.n_folds, random_state)
+            folds = stratified_folds(true, self._training.schedule.n_folds, random_state)
             fewer = first_round(true[folds != 0])
             scores[self._is_labeled] = out_of_fold_scores(fit, fewer, codes, true, folds)
         return scores

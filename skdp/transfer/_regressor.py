@@ -8,10 +8,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_consistent_length
 
-from skdp.privacy import PrivacyGuarantee
 from skdp.release import NumberForecast
 from skdp.tabular import MANY, NumberOutcome, explain_prediction, numbers
-from skdp.transfer._base import UNKNOWN, TransferEstimator, warn_of_contradiction
+from skdp.transfer._base import TransferEstimator, warn_of_contradiction
 from skdp.transfer._sources import common_outcome
 from skdp.transfer._target_model import NumberModel
 from skdp.utils._labels import is_missing, label_array
@@ -161,12 +160,6 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
     _kind = "number"
 
     outcome_: NumberOutcome | None
-    source_weight_: float
-    label_sampling_: str | None
-    model_: Any
-    guarantee_: PrivacyGuarantee | tuple[PrivacyGuarantee, ...] | None
-    n_features_in_: int
-    feature_names_in_: np.ndarray
 
     def __init__(
         self, source: Any = None, *, disjoint: bool = False, label_sampling: str = "random"
@@ -236,7 +229,7 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
 
     def _places(self, values):
         """Return outcomes rescaled to the model's scale."""
-        if self.outcome_ is None:
+        if not self.outcome_:
             return (values - self._center) / self._scale
         low, high = self.outcome_.low, self.outcome_.high
         n_outside = int(((values < low) | (values > high)).sum())
@@ -301,7 +294,7 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
 
     def _forecast(self, rows):
         places, wider = self.model_.predict(rows)
-        if self.outcome_ is not None:
+        if self.outcome_:
             return NumberForecast.of(self.outcome_, places, wider, self.model_.distribution)
 
         def decode(places):
@@ -329,8 +322,7 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
         score : float
         """
         known, values = _known_outcomes(y, len(label_array(y)))
-        if not known.all():
-            raise ValueError(UNKNOWN.format("DPTransferRegressor", (~known).sum(), len(known)))
+        self._check_known(known)
         return super().score(X, values, sample_weight)
 
     def _explained(self, row, schema, unscaled):

@@ -19,11 +19,6 @@ from skdp.utils._parallel import draw_seeds
 from skdp.utils._sklearn import Interval, StrOptions
 from skdp.utils._warnings import recorded_warnings
 
-# Fraction of the rows that are inducing points where the number of components follows the rows: as
-# of the autoencoders. A tenth of a few dozen rows, as in the first round of the papers, is less
-# than the components need.
-_INDUCING = 0.5
-
 
 @dataclass(frozen=True)
 class Round:
@@ -49,7 +44,7 @@ class SelfTrainingSchedule(BaseEstimator):
     Parameters
     ----------
     n_components : "auto", int or sequence of int, default="auto"
-        Size of the codes in each round, in non-decreasing order. ``"auto"``: 8 rounds with one
+        Size of the codes in each round. ``"auto"``: 8 rounds with one
         component for every 12 rows of a class, at most 20, and half of that in the first two
         rounds ("noise_aware"); 4 rounds, in each of which the rows of the classes, labeled and
         pseudo-labeled, decide as in :class:`CDMMAClassifier` ("alignment" and "multitask"). The
@@ -63,16 +58,15 @@ class SelfTrainingSchedule(BaseEstimator):
         its beginning to the number of rounds.
 
     n_layers : "auto", int or sequence of int, default="auto"
-        Number of layers in each round, in non-decreasing order; a single value is used in all
-        rounds. With more than one fold, models that leave one out have a single layer, and the
-        last entry is that of the final model. ``"auto"``: (1, 1, 1, 5) for "alignment", adapted
-        like ``n_inducing``; 1 for the others.
+        Number of layers in each round; a single value is used in all rounds. With "noise_aware",
+        models that leave a fold out have a single layer, and the last entry is that of the final
+        model. ``"auto"``: (1, 1, 1, 5) for "alignment", adapted like ``n_inducing``; 1 for the
+        others.
 
-    n_folds : "auto" or int, default="auto"
-        With more than one fold, pseudo-labels are predicted in each round by a classifier that
-        was not trained on pseudo-labels of the same fold, so that none confirms itself.
-        ``"auto"``: 4 for "noise_aware", which needs at least 2; 1 for the others, as in the
-        papers, where a classifier of all rows predicts them.
+    n_folds : int, default=4
+        Number of folds, at least 2 ("noise_aware" only): in each round, pseudo-labels are
+        predicted by models that were not trained on those of the same fold, so that none confirms
+        itself. In the papers, a classifier of all rows predicts them.
 
     tol : float, default=1e-3
         If at most this fraction of the pseudo-labels changed in a round, the last round comes
@@ -116,7 +110,7 @@ class SelfTrainingSchedule(BaseEstimator):
             "array-like",
             Interval(Integral, 1, None, closed="left"),
         ],
-        "n_folds": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "n_folds": [Interval(Integral, 2, None, closed="left")],
         "tol": [Interval(Real, 0, 1, closed="both")],
         "inference": [StrOptions({"auto", "gamma", "empirical"})],
         "subset_size": [Interval(Integral, 1, None, closed="left")],
@@ -128,7 +122,7 @@ class SelfTrainingSchedule(BaseEstimator):
         *,
         n_inducing: str | float | Sequence[float] = "auto",
         n_layers: str | int | Sequence[int] = "auto",
-        n_folds: str | int = "auto",
+        n_folds: int = 4,
         tol: float = 1e-3,
         inference: str = "auto",
         subset_size: int = 1000,
@@ -171,55 +165,44 @@ class SelfTrainingSchedule(BaseEstimator):
         Raises
         ------
         ValueError
-            If a parameter is invalid, or the schedules differ in length or decrease.
+            If a parameter is invalid, or the schedules differ in length.
 
         Examples
         --------
         >>> from skdp import SelfTrainingSchedule
-        >>> defaults = SelfTrainingSchedule(n_inducing=0.5, n_layers=1, n_folds=4)
+        >>> defaults = SelfTrainingSchedule(n_inducing=0.5, n_layers=1)
         >>> settings = {"n_jobs": None, "verbose": 0, "random_state": None}
         >>> schedule = SelfTrainingSchedule(n_components=(2, 4))
         >>> schedule.resolve(defaults, rows_per_class=100, **settings).rounds[-1]
         Round(n_components=4, n_inducing=0.5, n_layers=1)
         """
         self._validate_params()
-
-        def chosen(name):
-            value = getattr(self, name)
-            return getattr(defaults, name) if _is_auto(value) else value
-
-        sizes, by_rows = chosen("n_components"), False
-        if _is_auto(sizes):
-            sizes = _adapted_sizes(rows_per_class)
-        elif by_rows := _is_auto(self.n_components):  # those of the papers are for many rows
-            sizes = ["auto"] * len(sizes)
-        schedules = {"n_components": _sequence(sizes)}
-        sizes = schedules["n_components"]
+        given, values = self.get_params(), defaults.get_params()
+        auto = [name for name in given if _is_auto(given[name])]
+        if _is_auto(defaults.n_components):
+            values["n_components"] = _adapted_sizes(rows_per_class)
+        elif "n_components" in auto:
+            # The sizes of the papers are for many rows, and so are their inducing points: a tenth
+            # of a few dozen rows is less than the components need.
+            n_rounds = len(_sequence(defaults.n_components))
+            values |= {"n_components": ["auto"] * n_rounds, "n_inducing": 0.5}
+        resolved = given | {name: values[name] for name in auto}
+        schedules = {name: _sequence(resolved[name]) for name in Round.__annotations__}
+        n_rounds = len(schedules["n_components"])
         for name in ("n_inducing", "n_layers"):
-            values = _sequence(chosen(name))
-            if by_rows and name == "n_inducing" and _is_auto(self.n_inducing):
-                values = [_INDUCING]
-            if isinstance(getattr(self, name), str | Real):
+            if isinstance(given[name], str | Real):
                 # One number is used in all rounds; the default is adapted at its beginning.
-                values = values[:1] * (len(sizes) - len(values)) + values[-len(sizes) :]
-            schedules[name] = values
+                last = schedules[name][-n_rounds:]
+                schedules[name] = last[:1] * (n_rounds - len(last)) + last
         for name, values in schedules.items():
-            _check_rising(name, values)
+            _check_counts(name, values)
         if len(set(map(len, schedules.values()))) > 1:
             raise ValueError(
                 f"The schedules of SelfTrainingSchedule must be equally long, got {schedules}. "
                 "Give an entry for each round, or one n_inducing and n_layers."
             )
-        return SelfTraining(
-            [Round(*settings) for settings in zip(*schedules.values(), strict=True)],
-            n_folds=chosen("n_folds"),
-            tol=self.tol,
-            inference=chosen("inference"),
-            subset_size=self.subset_size,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            random_state=random_state,
-        )
+        rounds = [Round(*settings) for settings in zip(*schedules.values(), strict=True)]
+        return SelfTraining(rounds, type(self)(**resolved), n_jobs, verbose, random_state)
 
 
 def _is_auto(value):
@@ -238,21 +221,18 @@ def _sequence(value):
     return [value] if isinstance(value, Real) else list(value)
 
 
-def _check_rising(name, values):
-    """Raise ValueError unless these are positive numbers of one kind, in order."""
-    may_be_fractions = name == "n_inducing"
-    if values and not may_be_fractions and all(map(_is_auto, values)):
-        return
-    if values and all(isinstance(value, Real) for value in values):
-        kinds = {isinstance(value, Integral) for value in values}
-        fractions = may_be_fractions and kinds == {False} and max(values) <= 1
-        if (fractions or kinds == {True}) and min(values) > 0 and values == sorted(values):
-            return
-    allowed = "counts, or fractions in (0, 1]," if may_be_fractions else "counts"
-    raise ValueError(
-        f"The {name!r} parameter of SelfTrainingSchedule must be a non-empty sequence "
-        f"of positive {allowed} in non-decreasing order, got {values}."
-    )
+def _check_counts(name, values):
+    """Raise ValueError unless all of these are of one kind that the parameter takes."""
+    count, fraction = COUNT_OR_FRACTION
+    others: dict[str, list[Any]]
+    others = {"n_components": [StrOptions({"auto"})], "n_inducing": [fraction]}
+    kinds = [count, *others.get(name, [])]
+    if not values or not any(all(map(kind.is_satisfied_by, values)) for kind in kinds):
+        allowed = "counts, or fractions in (0, 1]," if fraction in kinds else "counts,"
+        raise ValueError(
+            f"The {name!r} parameter of SelfTrainingSchedule must be a non-empty sequence of "
+            f"positive {allowed} got {values}."
+        )
 
 
 @dataclass(frozen=True)
@@ -292,8 +272,8 @@ class Step:
     distributions : ndarray of shape (n_samples, n_classes)
         Class probabilities of each row; 0 or 1 for labeled rows.
 
-    details : dict of str to float
-        Fractions for the history, by name.
+    details : dict
+        Entries of the history, by name.
 
     certainty : float, default=nan
         Fraction of the entropy of the classes that out-of-fold posteriors remove; NaN if scores
@@ -302,16 +282,12 @@ class Step:
     log_posteriors : ndarray of shape (n_samples, n_classes) or None, default=None
         Out-of-fold log-posteriors of all rows, labeled or not; None if scores are not
         log-posteriors.
-
-    n_components : int or None, default=None
-        Size of the codes; None if it is that of the settings.
     """
 
     distributions: np.ndarray
-    details: dict[str, float]
+    details: dict[str, Any]
     certainty: float = np.nan
     log_posteriors: np.ndarray | None = None
-    n_components: int | None = None
 
 
 @dataclass(frozen=True)
@@ -322,8 +298,8 @@ class SelfTraining:
     ----------
     rounds : list of Round
 
-    n_folds, tol, inference, subset_size
-        See :class:`SelfTrainingSchedule`.
+    schedule : SelfTrainingSchedule
+        With the other settings.
 
     n_jobs : int or None
         Number of autoencoders fitted in parallel.
@@ -336,10 +312,7 @@ class SelfTraining:
     """
 
     rounds: list[Round]
-    n_folds: int
-    tol: float
-    inference: str
-    subset_size: int
+    schedule: SelfTrainingSchedule
     n_jobs: int | None
     verbose: int
     random_state: np.random.RandomState
@@ -353,8 +326,8 @@ class SelfTraining:
             settings.n_components,
             settings.n_inducing,
             settings.n_layers,
-            inference=self.inference,
-            subset_size=self.subset_size,
+            inference=self.schedule.inference,
+            subset_size=self.schedule.subset_size,
             error_scale="shared",
             n_jobs=self.n_jobs,
             random_state=draw_seeds(self.random_state),
@@ -374,27 +347,17 @@ class SelfTraining:
         # In round 0 a model of the labeled rows alone predicts pseudo-labels. When hardly any of
         # these change in a round, the last round comes next.
         n_unlabeled, last = int(np.count_nonzero(labels < 0)), len(self.rounds)
-        history: dict[str, list[Any]] = {}
+        entries: list[dict[str, Any]] = []
         k, start = last, time.perf_counter()
 
         def record(k, settings, changed, step):
-            entry = {
-                "round": k,
-                "n_components": step.n_components or settings.n_components,
-                "n_inducing": settings.n_inducing,
-                "n_layers": settings.n_layers,
-                "changed": changed,
-                "agreement": 1 - changed / max(n_unlabeled, 1),
-                **step.details,
-            }
-            for name, value in entry.items():
-                history.setdefault(name, []).append(value)
+            agreement = 1 - changed / max(n_unlabeled, 1)
+            counts = {"changed": changed, "agreement": agreement}
+            entries.append({"round": k, **vars(settings), **counts, **step.details})
             if self.verbose:
-                fractions = "".join(f"{name} {part:.0%}, " for name, part in step.details.items())
                 print(
                     f"[DPTransferClassifier] round {k} of {last}: {changed} of {n_unlabeled} "
-                    f"pseudo-labels changed, {fractions}"
-                    f"{time.perf_counter() - start:.1f} s elapsed"
+                    f"pseudo-labels changed, {time.perf_counter() - start:.1f} s elapsed"
                 )
 
         if n_unlabeled:
@@ -411,14 +374,16 @@ class SelfTraining:
             changed = int(np.count_nonzero(guesses != labels))
             labels = guesses
             record(k, settings, changed, step)
-            if step.certainty < min_certainty and history["round"][:-1] in ([], [0]):
+            is_first = len(entries) <= 1 + bool(n_unlabeled)
+            if is_first and step.certainty < min_certainty:
                 if self.verbose:
                     print("[DPTransferClassifier] classes overlap: no further round")
                 return None
             if k == last:
                 break
-            settled = self.tol > 0 and changed <= self.tol * n_unlabeled
+            settled = self.schedule.tol > 0 and changed <= self.schedule.tol * n_unlabeled
             k = last if settled else k + 1
+        history = {name: [entry[name] for entry in entries] for name in entries[0]}
         model = rounds.finish(self.rounds[-1], labels)
         return TransferResult(step.distributions, history, model, step.log_posteriors)
 

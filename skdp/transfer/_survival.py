@@ -9,10 +9,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
-from skdp.privacy import PrivacyGuarantee
 from skdp.release import LOG_HAZARD, concordance, cumulative_hazards, curves, followed_times
 from skdp.tabular import EventOutcome, explain_prediction, missing_values, numbers
-from skdp.transfer._base import UNKNOWN, TransferEstimator, warn_of_contradiction
+from skdp.transfer._base import TransferEstimator, warn_of_contradiction
 from skdp.transfer._likelihoods import CoxLikelihood
 from skdp.transfer._sources import common_outcome
 from skdp.transfer._target_model import TimeModel
@@ -164,19 +163,9 @@ class DPTransferSurvival(TransferEstimator):
     True
     """
 
-    _parameter_constraints: dict = {
-        "source": "no_validation",  # checked by as_releases, whose errors name the remedy
-        "disjoint": ["boolean"],
-    }
-
     _kind = "event"
 
     outcome_: EventOutcome
-    source_weight_: float
-    model_: Any
-    guarantee_: PrivacyGuarantee | tuple[PrivacyGuarantee, ...] | None
-    n_features_in_: int
-    feature_names_in_: np.ndarray
 
     def __init__(self, source: Any = None, *, disjoint: bool = False):
         self.source = source
@@ -226,7 +215,7 @@ class DPTransferSurvival(TransferEstimator):
         """
         releases, rows = self._read(X, y)
         outcome = common_outcome(releases, type(self).__name__)
-        stated = _unnamed_outcome(y) if outcome is None else outcome
+        stated = outcome or _unnamed_outcome(y)
         known, events, times = _known_outcomes(stated, y, len(rows))
         self.outcome_ = outcome = outcome or _own_outcome(stated, events, times)
         events, times = events & (times <= outcome.horizon), np.minimum(times, outcome.horizon)
@@ -342,8 +331,7 @@ class DPTransferSurvival(TransferEstimator):
         """
         risks = self.predict(X)
         known, events, times = _known_outcomes(self.outcome_, y, len(risks))
-        if not known.all():
-            raise ValueError(UNKNOWN.format("DPTransferSurvival", (~known).sum(), len(known)))
+        self._check_known(known)
         pairs = np.rec.fromarrays([events, times])
         return concordance(self.outcome_, pairs, risks[known], "DPTransferSurvival.score")
 

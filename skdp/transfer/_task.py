@@ -1,13 +1,18 @@
-"""Input and output of strategies: a target with its releases, and a model of classes."""
+"""Input and output of strategies: a target with its releases, and a model of classes.
+
+A target's rows enter the space of a release by its columns, or by an embedding.
+"""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from skdp.release import Moments, Release, Subspace
-from skdp.transfer._priors_and_costs import sampling_of
+from skdp.release import Moments, Release, Subspace, class_medians
+from skdp.transfer._classes import sampling_of
+from skdp.transfer._columns import unseen_columns
+from skdp.utils._linalg import principal_directions
 
 # Number of directions of the target's subspace and of discriminants, as in the source's default
 # subspace. Rule of thumb.
@@ -101,7 +106,7 @@ class Task:
             return widths
         release, shared = self.pairs[0].release, widths[: self.n_shared]
         if release.n_features == len(shared):
-            if release.encoder is not None:
+            if release.encoder:
                 shared[:] = 1.0  # encoded to 0–1
             elif release.bounds is not None:
                 shared[:] = np.ptp(release.bounds, 0)
@@ -114,9 +119,9 @@ class Task:
 
     @property
     def frequencies(self):
-        """Class frequencies of the sources, on average; None if unknown."""
+        """Class frequencies of the sources, on average; none if unknown."""
         frequencies = [pair.moments.frequencies for pair in self.pairs if pair.moments]
-        return np.mean(frequencies, axis=0) if frequencies else None
+        return np.mean(frequencies, axis=0) if frequencies else np.empty(0)
 
 
 @dataclass(frozen=True)
@@ -161,6 +166,60 @@ class PairedRelease:
     def same_columns(self):
         """Whether source and target have the same columns."""
         return not self.task.is_embedded and self.release.n_features == self.X.shape[1]
+
+    def paired_directions(self):
+        """Return equally many principal directions of the source and of the target."""
+        # n = min(⌈p_sr/2⌉, p_tg), or the numerical rank of the target rows if that is smaller.
+        # With equal dimensions, both use the directions of the source. Otherwise the sign of each
+        # direction of the target is arbitrary, which the papers do not address: here it is chosen
+        # such that the class medians of the labeled rows vary like those of the source.
+        X, alignment = self.X, self.release.alignment
+        V_sr = alignment.components
+        if self.same_columns:
+            return V_sr, V_sr
+        V_tg = principal_directions(X, len(V_sr))
+        medians = class_medians(X @ V_tg.T, self.task.labels, self.task.n_classes)
+        wanted = alignment.class_medians[self.class_indices][:, : len(V_tg)]
+        products = (medians - medians.mean(axis=0)) * (wanted - wanted.mean(axis=0))
+        signs = np.where(products.sum(axis=0) < 0, -1.0, 1.0)
+        return V_sr[: len(V_tg)], (signs[:, np.newaxis] * V_tg).astype(X.dtype)
+
+    def embedding(self):
+        r"""Return the map of target rows that maps their mean to the source's.
+
+        .. math:: y \mapsto s\,(y - a)\,B + b
+        """
+        # If dimensions differ, principal directions are paired in the order of their variances,
+        # and the target is scaled to the source.
+        moments, basis, scale = self.moments, None, 1.0
+        center = moments.mean if moments else self.release.alignment.mean
+        if not self.same_columns:
+            V_sr, V_tg = self.paired_directions()
+            basis = (V_tg.T @ V_sr).astype(np.float64)
+            if moments:
+                variance = np.trace(self.release.moments.total_covariance())
+                scale = float(np.sqrt(max(variance, 0) / self.subspace.variances.sum())) or 1.0
+        return partial(_embed, self.subspace.mean, basis, scale, center)
+
+    def to_source(self):
+        """Return the function that maps target rows to the columns of the source."""
+        # Shared columns are not changed, unless the target is outside the range of the source:
+        # such a column is replaced by the source's mean, as otherwise noise would decide.
+        if not self.same_columns:
+            return self.embedding()
+        moments = self.release.moments
+        return partial(_replace_unseen, unseen_columns(moments, self.X), moments.mean)
+
+
+def _replace_unseen(unseen, mean, X):
+    return np.where(unseen, mean.astype(X.dtype), X) if unseen.any() else X
+
+
+def _embed(center, basis, scale, source_center, X):
+    rows = X - center
+    if basis is not None:
+        rows = rows @ basis
+    return (rows * scale + source_center).astype(X.dtype, copy=False)
 
 
 @dataclass(frozen=True)

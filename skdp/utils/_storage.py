@@ -148,14 +148,6 @@ def restore_feature_names(estimator, names):
         estimator.feature_names_in_ = np.array(names, dtype=object)
 
 
-def read_archive(file, mmap_mode=None):
-    """Return all arrays of an archive in a file system, maybe mapped into memory.
-
-    Errors can be of nearly any kind if the file is not such an archive; callers explain them.
-    """
-    return _arrays(file, _stored_members(file, os.fstat(file.fileno()).st_size), mmap_mode)
-
-
 def _arrays(file, members, mmap_mode):
     """Return the arrays of some members by their names."""
     return {

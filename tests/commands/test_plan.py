@@ -17,10 +17,10 @@ def test_a_plan_with_what_an_area_needs_and_a_picture(schema, done, folder):
     out, err = done(
         *("plan", schema, "--rows", 100, 400, "--effects", 0.9, "--epsilon", 0.1, 10),
         *("--class-prior", "died=0.2", "--class-prior", "home=0.8"),
-        *("--auc", 0.8, "--plot", "plan.png"),
+        *("--goal", 0.8, "--plot", "plan.png"),
     )
     assert "assuming AUC 0.9, 400 rows: AUC 0." in out
-    assert "An AUC of 0.8 with effects 'AUC 0.9' and 400 rows needs epsilon" in out
+    assert "For an AUC of 0.8 with effects 'AUC 0.9', 400 rows need epsilon" in out
     assert "With epsilon 10 and effects 'AUC 0.9' it needs" in out
     assert "A release with effects 'AUC 0.9' and 400 rows reaches it with probability" in out
     assert "% at epsilon 10." in out
@@ -30,7 +30,7 @@ def test_a_plan_with_what_an_area_needs_and_a_picture(schema, done, folder):
 
 def test_lines_fit_the_terminal_and_the_last_class_has_the_rest(schema, run, done, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    command = "plan", schema, "--rows", 100, "--epsilon", 0.1, 1, 10, "--auc", 0.8
+    command = "plan", schema, "--rows", 100, "--epsilon", 0.1, 1, 10, "--goal", 0.8
     command = *command, "--effects", "strong", "--class-prior"
     _, both, _ = run(*command, "died=0.2", "--class-prior", "home=0.8")
     one, _ = done(*command, "died=0.2")

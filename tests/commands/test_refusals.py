@@ -139,12 +139,8 @@ REFUSED = [
     (PLAN + "--event-share 0.2", "--event-share is for another outcome"),
     (PLAN + "--class-prior dead=0.2", "--class-prior is given for ['dead']"),
     (PLAN + "--plot plan.txt", "--plot 'plan.txt' must end in .png"),
-    (
-        PLAN + "--r2 0.3",
-        "--r2 is for another outcome than 'one.json' has. Omit",
-    ),
     ("plan none.json --rows 100", "'none.json' lists no classes"),
-    (BOUNDS, "name no column"),
+    (BOUNDS, "names no column"),
     (BOUNDS + "--numeric weight", "--numeric"),
     (BOUNDS + "--category color", "--category"),
     (BOUNDS + "--numeric age --schema one.json", "are in the public 'schema'"),

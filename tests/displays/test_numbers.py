@@ -217,7 +217,7 @@ def number_release():
 
 class TestNumbersAsOutcomes:
     def test_effects_are_in_the_unit_of_the_outcome(self, number_release):
-        axes = number_release[0].plot_effects()
+        axes = EffectsDisplay.from_release(number_release[0]).plot().axes_
         assert axes.flat[0].get_ylabel() == "adds to the outcome"
         plt.close(axes.flat[0].figure)
 

@@ -107,7 +107,7 @@ def test_no_altered_bit_leaves_another_plan_with_the_same_digest(plan):
 
 
 def test_parameters_that_do_not_fit_are_refused_by_name():
-    for name in ("epsilon", "delta", "privacy_unit", "radius"):
+    for name in ("epsilon", "delta", "privacy_unit"):
         with pytest.raises(ValueError, match=f"The '{name}' parameter"):
             create(**{name: "many"})
     with pytest.raises(ValueError, match="must be a finite number, got inf"):

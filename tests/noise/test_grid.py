@@ -7,8 +7,8 @@ from scipy import stats
 from sklearn.base import clone
 
 from skdp import GaussianDPNoise, OptimalDPNoise, PrivacyLeakWarning, StaircaseDPNoise
-from skdp.noise import RandomBits, _grid
-from skdp.noise._grid import add_noise, check_bounds, grid_step
+from skdp.noise import RandomBits, _transformers
+from skdp.noise._transformers import add_noise, check_bounds, grid_step
 from skdp.privacy import gaussian_delta
 
 NOISES = [OptimalDPNoise, StaircaseDPNoise, GaussianDPNoise]
@@ -67,7 +67,7 @@ def test_the_step_is_counted_in_the_sensitivity(cls):
 
 @pytest.mark.parametrize("cls", NOISES)
 def test_blocks_of_rows_go_on_with_the_random_bits_of_those_before(cls, monkeypatch):
-    monkeypatch.setattr(_grid, "_BLOCK", 70)
+    monkeypatch.setattr(_transformers, "_BLOCK", 70)
     X = np.zeros((100, 7))
     noise = cls(1.0).fit(X)
 
@@ -88,7 +88,7 @@ def test_the_size_of_blocks_does_not_change_the_distribution(cls, monkeypatch):
     X, found = np.zeros((100_000, 1)), []
     noise = cls(1.0).fit(X)
     for block in (100, 10**6):
-        monkeypatch.setattr(_grid, "_BLOCK", block)
+        monkeypatch.setattr(_transformers, "_BLOCK", block)
         found.append(add_noise(X, noise._noise, noise._step, RandomBits(key=bytes(32))).ravel())
     assert (found[0] != found[1]).mean() > 0.9  # bits are taken in another order
     assert stats.ks_2samp(*found).pvalue > 1e-3

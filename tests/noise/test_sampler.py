@@ -13,10 +13,10 @@ from skdp.noise import (
     OptimalDistribution,
     RandomBits,
     StaircaseDistribution,
-    _sampler,
+    _distributions,
 )
+from skdp.noise._distributions import AliasTable, Cells, IntegerNoise
 from skdp.noise._randomness import _draw_key
-from skdp.noise._sampler import AliasTable, Cells, IntegerNoise
 
 
 @pytest.mark.parametrize("weights", [[1.0], [0.5, 0.5], [1, 0, 3, 1e-9], np.arange(1, 38)])
@@ -122,7 +122,7 @@ def test_every_cell_of_every_table_has_its_probability(cls, epsilon, delta):
 
 
 def test_a_table_that_is_not_exact_enough_is_never_used(monkeypatch):
-    monkeypatch.setattr(_sampler, "CELL_PRECISION", 1e-14)
+    monkeypatch.setattr(_distributions, "CELL_PRECISION", 1e-14)
     with pytest.raises(ArithmeticError, match="relative error"):
         StaircaseDPNoise(0.3).fit(np.zeros((1, 1)))
 

@@ -30,6 +30,7 @@ from skdp.privacy.audit._release import (
 )
 from skdp.release import PrincipalModel, linear_discriminant
 from skdp.source import _gradient_model
+from skdp.source._linear_model import LinearModel
 
 from .conftest import guarantee_of
 
@@ -298,8 +299,9 @@ def test_the_source_of_statistics_keeps_its_word_to_persons(seeded_noise):
 
 
 @pytest.mark.filterwarnings("ignore::skdp.privacy.PrivacyLeakWarning")
-def test_what_a_canary_adds_to_the_source_of_statistics_is_bounded_by_its_radius():
-    source = DPStatisticsSource(np.inf, classes=[0, 1], radius=0.5)
+def test_what_a_canary_adds_to_the_source_of_statistics_is_bounded_by_its_radius(monkeypatch):
+    monkeypatch.setattr(LinearModel, "_RADIUS", 0.5 / np.sqrt(1.5))
+    source = DPStatisticsSource(np.inf, classes=[0, 1])
     for canary in (([0.9, 0.5], 1), ([1e6, -1e6], 1)):
         worlds = _Worlds(source, ROWS, LABELS, None, canary, released_statistics)
         without, with_canary = worlds.released([None], {})["moments"][0]

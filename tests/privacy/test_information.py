@@ -9,7 +9,7 @@ from scipy.special import xlogy
 from scipy.stats import norm
 
 from skdp.privacy import Mechanism
-from skdp.privacy._information import pure_information
+from skdp.privacy._composition import pure_information
 
 from .conftest import guarantee_of
 

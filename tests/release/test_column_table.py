@@ -1,6 +1,7 @@
 """Means and shares of the columns of a release: exact limits, intervals, and what they cover."""
 
 import warnings
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from scipy.stats import norm
 from skdp import DPSource, DPStatisticsSource, Schema
 from skdp.release._column_table import _Group
 from skdp.release._unclipped import maximum_entropy
+from skdp.source._linear_model import LinearModel
 
 SCHEMA = Schema.from_mapping(
     {
@@ -90,8 +92,8 @@ def rows():
 
 @pytest.fixture(scope="module")
 def unclipped(rows):
-    with warnings.catch_warnings(action="ignore"):
-        return source(np.inf, radius=20.0).fit(*rows).release_
+    with warnings.catch_warnings(action="ignore"), patch.object(LinearModel, "_RADIUS", 20.0):
+        return source(np.inf).fit(*rows).release_
 
 
 @pytest.fixture(scope="module")
@@ -113,15 +115,12 @@ class TestWithoutNoise:
             else:
                 assert said[key].value == pytest.approx(value, rel=2e-3, abs=2e-3), key
 
-    def test_people_count_once(self, rows):
+    def test_people_count_once(self, rows, monkeypatch):
+        monkeypatch.setattr(LinearModel, "_RADIUS", 20.0)
         frame, labels = rows
         people = np.repeat(np.arange(500), np.arange(500) % 3 + 1)
         frame, labels = frame[: len(people)], labels[: len(people)]
-        release = (
-            source(np.inf, radius=20.0, privacy_unit="group")
-            .fit(frame, labels, groups=people)
-            .release_
-        )
+        release = source(np.inf, privacy_unit="group").fit(frame, labels, groups=people).release_
         weights = 1 / np.bincount(people)[people]
         said = keyed(release.describe_columns())
         expected = np.average(frame["age"], weights=weights)
@@ -158,7 +157,7 @@ class TestIntervals:
 
     def test_a_share_without_noise_has_the_interval_of_wilson(self):
         group = self._group(count=50.0, sums=[18.0], noise=[0.0], count_noise=0.0)
-        value, low, high = group.interval({0: 1.0}, {None: 1.0}, 0.9)
+        value, low, high = group.interval({0: 1.0}, {-1: 1.0}, 0.9)
         z, n, p = norm.isf(0.05), 50, 18 / 50
         middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
         half = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
@@ -166,7 +165,7 @@ class TestIntervals:
 
     def test_ratios_of_noisy_sums_are_those_not_refuted(self):
         group = self._group(count=80.0, sums=[30.0, 12.0], noise=[9.0, 4.0], count_noise=25.0)
-        top, bottom = {0: 1.0, 1: -0.5}, {None: 1.0, 1: -1.0}
+        top, bottom = {0: 1.0, 1: -0.5}, {-1: 1.0, 1: -1.0}
         _, low, high = group.interval(top, bottom, 0.95, variance=0.04)
         a, b = 30 - 6, 80 - 12
         ratios = np.linspace(0, 1, 200_001)
@@ -176,13 +175,15 @@ class TestIntervals:
 
     def test_where_noise_hides_all_rows_nothing_is_known(self):
         group = self._group(count=3.0, sums=[1.0], noise=[100.0], count_noise=100.0)
-        _, low, high = group.interval({0: 1.0}, {None: 1.0}, 0.95)
+        _, low, high = group.interval({0: 1.0}, {-1: 1.0}, 0.95)
         assert (low, high) == (-np.inf, np.inf)
 
     @staticmethod
     def _group(count, sums, noise, count_noise):
-        zero = np.zeros(len(sums))
-        return _Group(None, count, count_noise, zero, np.array(sums), np.array(noise), zero, {})
+        zero = np.zeros(len(sums) + 1)
+        return _Group(
+            None, zero[:-1], np.append(sums, count), np.append(noise, count_noise), zero, {}
+        )
 
 
 def statistics(**settings):

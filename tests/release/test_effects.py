@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from skdp import DPSource, DPStatisticsSource, Schema, TabularEncoder
-from skdp.displays import ReleaseDisplay
+from skdp.displays import EffectsDisplay, ReleaseDisplay
 
 mpl.use("Agg")
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -74,7 +74,7 @@ def test_names_are_no_formulas():
     y = np.where(table["$a$"] > 50, odd, "$_{$")
     source = DPStatisticsSource(8.0, encoder=schema, classes=[odd, "$_{$"], model="gradients")
     release = source.fit(table, y).release_
-    figure = release.plot_effects()[0, 0].get_figure()
+    figure = EffectsDisplay.from_release(release).plot().figure_
     figure.canvas.draw()
     assert {ax.get_title() for ax in figure.axes} == {r"\$\frac{\$", r"\$a\$"}
     ReleaseDisplay.from_release(release).plot().figure_.canvas.draw()
@@ -84,7 +84,7 @@ def test_refusals(release):
     with pytest.raises(ValueError, match="'positive' parameter"):
         release.effects("maybe")
     with pytest.raises(ValueError, match=r"'columns' .* \['age'\]"):
-        release.plot_effects(["age"])
+        EffectsDisplay.from_release(release, columns=["age"])
     X = np.random.default_rng(0).random((60, 3))
     noisy = DPSource(8.0, bounds=(0, 1), n_layers=1).fit(X, X[:, 0] > 0.5).release_
     with pytest.raises(ValueError, match="sums over columns"):

@@ -14,6 +14,7 @@ from sklearn.metrics import roc_auc_score
 from skdp import DPStatisticsSource
 from skdp.release import BasisFunctions, NoisyStatistics, linear_scores
 from skdp.release._linear_discriminant import calibrated_intercept, occurrence
+from skdp.source._linear_model import LinearModel
 
 
 def statistics_of(z, y, n_classes=2, pi=None, noise=0.0, rng=None):
@@ -190,12 +191,13 @@ def normal(rng, n):
     return X, y, (X - 0.45 - shift / 2) @ w + logit(0.3)
 
 
-@pytest.mark.parametrize("radius", [None, 10.0])
+@pytest.mark.parametrize("radius", [0.8, 10.0])
 @pytest.mark.parametrize("toy", [binary, normal])
-def test_probabilities_are_calibrated_where_log_odds_are_known(rng, toy, radius):
+def test_probabilities_are_calibrated_where_log_odds_are_known(rng, toy, radius, monkeypatch):
+    monkeypatch.setattr(LinearModel, "_RADIUS", radius)
     X, y, _ = toy(rng, 40_000)
     source = DPStatisticsSource(
-        np.inf, classes=[0, 1], model="linear", bounds=(0, 1), radius=radius, random_state=rng
+        np.inf, classes=[0, 1], model="linear", bounds=(0, 1), random_state=rng
     )
     release = source.fit(X, y).release_
     X, y, log_odds = toy(rng, 40_000)

@@ -13,6 +13,8 @@ from sklearn.metrics import log_loss
 
 from skdp import DPStatisticsSource, Release
 from skdp.privacy.audit import audit_release
+from skdp.release import merged_guarantee
+from skdp.source._linear_model import LinearModel
 from skdp.utils._storage import load_arrays, save_arrays
 
 pytestmark = [
@@ -29,8 +31,6 @@ SCHEMA = {
     },
     "classes": ["home", "ill"],
 }
-# No row is clipped, so that sums of some columns are those of fits to these.
-LARGE = 50.0
 
 
 def people(rng, n, ill=0.4, shift=0.0):
@@ -137,13 +137,14 @@ def test_intercepts_spread_as_sites_do(rng):
     assert release_of(*people(rng, 500)).linear.intercept_sd is None
 
 
-def test_restricted_sums_are_those_of_a_fit_to_the_columns(rng):
+def test_restricted_sums_are_those_of_a_fit_to_the_columns(rng, monkeypatch):
+    monkeypatch.setattr(LinearModel, "_RADIUS", 20.0)  # so that no row is clipped
     table, y = people(rng, 2000)
     names = ["ward", "age"]
     fewer = {**SCHEMA, "columns": {name: SCHEMA["columns"][name] for name in names}}
-    restricted = release_of(table, y, np.inf, radius=LARGE).restrict(names)
-    fitted = release_of(table[names], y, np.inf, schema=fewer, radius=LARGE)
-    steps = LARGE / 2**16
+    restricted = release_of(table, y, np.inf).restrict(names)
+    fitted = release_of(table[names], y, np.inf, schema=fewer)
+    steps = sums_of(restricted).radius / 2**16
     for name in ("counts", "total", "contrast", "frequencies", "second"):
         own, other = (getattr(sums_of(release), name) for release in (restricted, fitted))
         assert_allclose(own, other, atol=2 * len(table) * steps)
@@ -214,6 +215,24 @@ def test_the_weakest_guarantee_or_the_sum(sites):
     distances = [each.guarantee.gaussian_distance for each in (one, two, weak)]
     assert added.gaussian_distance == pytest.approx(np.linalg.norm(distances))
     assert "nobody has rows in two" not in added.excludes
+
+
+def test_no_source_is_promised_more_than_it_has_at_any_delta(sites):
+    """The noise of the smaller distance may be sampled less exactly, and protect less."""
+    exact = sites[1][0].guarantee
+    [mechanism] = exact.mechanisms
+    squared = 0.99 * mechanism.squared_distance
+    silent = replace(mechanism, epsilon=np.inf, squared_distance=squared, slack=0.1)
+    epsilon = replace(exact, mechanisms=(silent,)).epsilon_at(mechanism.delta)
+    coarse = replace(exact, mechanisms=(replace(silent, epsilon=epsilon),))
+    assert coarse.gaussian_distance < exact.gaussian_distance
+    deltas = (1e-9, 1e-7, 1e-5, 1e-3, 1e-2)
+    assert all(coarse.epsilon_at(delta) > exact.epsilon_at(delta) for delta in deltas)
+    for order in ([exact, coarse], [coarse, exact]):
+        merged = merged_guarantee(order, disjoint=True)
+        for delta in deltas:
+            assert merged.epsilon_at(delta) >= coarse.epsilon_at(delta)
+        assert coarse.epsilon <= merged.epsilon <= 1.01 * coarse.epsilon
 
 
 @cache
@@ -322,3 +341,52 @@ def test_one_with_much_noise_is_warned_of(rng):
     assert alike.statistics.effective_rows == pytest.approx(
         2 * good.statistics.effective_rows, rel=0.05
     )
+
+
+def test_merged_predictions_of_numbers_vary_more_than_the_mean_of_calibrated_ones(rng):
+    outcome = {"outcome": {"type": "number", "low": 0, "high": 1}}
+    X = rng.rand(1200, 3)
+    y = np.clip(X @ [0.3, 0.2, 0.1] + 0.2 + 0.15 * rng.randn(1200), 0, 1)
+    releases = [
+        DPStatisticsSource(
+            1.0, model="gradients", random_state=np.random.RandomState(k), **outcome
+        )
+        .fit(X[k::6], y[k::6])
+        .release_
+        for k in range(6)
+    ]
+    merged = Release.merge(releases, disjoint=True)
+    parts = [release.model.places(X).ravel() for release in releases]
+    weights = [release.statistics.effective_rows for release in releases]
+    mean, found = np.average(parts, axis=0, weights=weights), merged.model.places(X).ravel()
+    factor = found.std() / mean.std()
+    assert 1.02 < factor < 2.5
+    # Only the spread changes, about the mean of the rows.
+    assert_allclose(found - found.mean(), factor * (mean - mean.mean()), atol=1e-9)
+    assert abs(found.mean() - mean.mean()) < 0.02
+    same = merged.regression.distribution.predictions
+    assert same[0] < found.mean() < same[-1]
+    assert np.mean((found - y) ** 2) < np.mean((mean - y) ** 2)
+
+
+@pytest.mark.parametrize("classes", [[0, 1], [0, 1, 2]])
+def test_merged_scores_of_classes_are_means_of_coefficients_and_of_what_sums_give(rng, classes):
+    X = rng.rand(600, 3)
+    y = np.clip((3 * X[:, 0] + 0.5 * rng.randn(600)).astype(int), 0, classes[-1])
+    releases = [
+        DPStatisticsSource(
+            2.0, model="gradients", classes=classes, random_state=np.random.RandomState(k)
+        )
+        .fit(X[k::3], y[k::3])
+        .release_
+        for k in range(3)
+    ]
+    merged = Release.merge(releases, disjoint=True)
+    weights = [release.statistics.effective_rows for release in releases]
+    mean = np.average([r.model.linear.scores(X) for r in releases], axis=0, weights=weights)
+    expected = 0.8 * mean + 0.2 * merged.statistics.linear.scores(X)
+    found = merged.model.linear.scores(X)
+    apart = (found - expected) - (found - expected).mean(axis=1, keepdims=True)
+    assert_allclose(apart, 0, atol=1e-8)
+    [alone] = [Release.merge(releases[:1], disjoint=True)]
+    assert_array_equal(alone.predict_proba(X), releases[0].predict_proba(X))

@@ -198,3 +198,27 @@ def test_bounds_that_are_far_too_wide_are_named():
 def test_what_cannot_be_asked_is_refused(logarithmic, asked, named):
     with pytest.raises(ValueError, match=named):
         logarithmic.predict(costs(3)[0], **asked)
+
+
+@pytest.mark.parametrize("columns", [["segment"], ["power", "segment"]])
+def test_costs_of_few_categories_are_those_of_their_rows(columns):
+    """Scores have three values, or three clusters; a power is mostly in a third of its bounds."""
+    rng, n = np.random.RandomState(0), 20_000
+    segment = rng.choice(3, n, p=[0.7, 0.15, 0.15])
+    power = np.clip(rng.normal(100, 35, n), 40, 300).round()
+    X = pd.DataFrame({"power": power, "segment": np.array(["private", "fleet", "young"])[segment]})
+    odds = np.exp(-2 + np.array([0, 0.8, 0.6])[segment])
+    amounts = np.exp(rng.normal(7.3 + 0.4 * (segment == 1), 0.8))
+    y = np.where(rng.rand(n) < odds / (1 + odds), amounts, 0)
+    described = {
+        "power": {"type": "numeric", "low": 40, "high": 300},
+        "segment": {"type": "category", "categories": ["private", "fleet", "young"]},
+    }
+    outcome = {"type": "number", "low": 0, "high": 80_000, "log": True, "zero": True}
+    schema = {"columns": {name: described[name] for name in columns}, "outcome": outcome}
+    source = DPStatisticsSource(20.0, encoder={"version": 1, **schema}, random_state=0)
+    predicted = source.fit(X[columns], y).release_.predict(X[columns])
+    by_segment = pd.DataFrame({"true": y, "predicted": predicted}).groupby(segment).mean()
+    assert predicted.mean() == pytest.approx(y.mean(), rel=0.15)
+    # Of zeros and amounts together, one score describes the largest of three means less well.
+    np.testing.assert_allclose(by_segment["predicted"], by_segment["true"], rtol=0.3)

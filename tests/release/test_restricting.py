@@ -15,6 +15,7 @@ from skdp import (
     Release,
 )
 from skdp.release import Mixtures, Subspace
+from skdp.source._linear_model import LinearModel
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*were drawn before"),
@@ -106,12 +107,13 @@ def test_without_noise_moments_are_those_of_the_smaller_table():
 
 
 @pytest.mark.filterwarnings("ignore::skdp.privacy.PrivacyLeakWarning")
-def test_without_noise_statistics_are_those_of_the_smaller_table():
+def test_without_noise_statistics_are_those_of_the_smaller_table(monkeypatch):
+    monkeypatch.setattr(LinearModel, "_RADIUS", 10.0)
     X, y = table(2000, 0)
     names = ["twin", "age"]
     smaller = {**SCHEMA, "columns": {name: SCHEMA["columns"][name] for name in names}}
     release, alone = (
-        DPStatisticsSource(np.inf, encoder=schema, radius=10.0, model="linear").fit(
+        DPStatisticsSource(np.inf, encoder=schema, model="linear").fit(
             X[list(schema["columns"])], y
         )
         for schema in (SCHEMA, smaller)

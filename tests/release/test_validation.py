@@ -166,20 +166,20 @@ MIXTURES = [
 
 BOTH = ["classifier", "row_classifier"]
 CLASSIFIERS = [
-    ("'classifier'.*fitted WideCDMMAClassifier", field(classifier="of digits")),
-    ("'classifier'.*fitted WideCDMMAClassifier", field(classifier=WideCDMMAClassifier())),
-    ("'classifier'.*same classes", field(classifier=fitted(classes=(0, 1)))),
-    ("'classifier'.*same classes", field(classifier=fitted(classes=(0, 1, 3)))),
-    ("'classifier'.*read 6 features", field(classifier=fitted(5))),
+    ("classifier'.*fitted WideCDMMAClassifier", field(classifier="of digits")),
+    ("classifier'.*fitted WideCDMMAClassifier", field(classifier=WideCDMMAClassifier())),
+    ("classifier'.*same classes", field(classifier=fitted(classes=(0, 1)))),
+    ("classifier'.*same classes", field(classifier=fitted(classes=(0, 1, 3)))),
+    ("classifier'.*read 6 features", field(classifier=fitted(5))),
     ("'row_classifier'.*fitted", field(row_classifier=WideCDMMAClassifier())),
     ("'row_classifier'.*same classes", field(row_classifier=fitted(classes=(1, 2, 3)))),
     ("'row_classifier'.*read 6 features", field(row_classifier=fitted(7))),
     (
-        "'mixtures' of a release need a subspace",
+        "'mixtures' of a release needs subspace",
         lambda release: {"subspace": None, "classifier": release.row_classifier},
     ),
     (
-        "'classifier'.*needs a subspace",
+        "'code_classifier'.*needs subspace",
         lambda release: {"subspace": None, "mixtures": None, "code_classifier": fitted()},
     ),
     (

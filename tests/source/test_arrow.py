@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from skdp import DPStatisticsSource, TabularEncoder
-from skdp.source._parquet import parquet_batches
+from skdp.source._chunked_rows import parquet_batches
 
 pa = pytest.importorskip("pyarrow", reason="needs the extra parquet")
 pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra parquet")
@@ -108,7 +108,7 @@ def numeric(**settings):
 
 
 def assert_same(accumulator, other):
-    ours, theirs = (each.unprotected_sums().sums for each in (accumulator, other))
+    ours, theirs = (each._exact() for each in (accumulator, other))
     for name in ("counts", "sums", "second"):
         assert_array_equal(getattr(ours, name), getattr(theirs, name))
     assert ours.persons == theirs.persons
@@ -147,7 +147,7 @@ def test_dates_are_refused_by_type(values, rng):
             accumulator = of_schema()
             with pytest.raises(ValueError, match=r"dates, durations or complex .*'age'"):
                 accumulator.add(X, ["home"] * len(column))
-            assert not accumulator.unprotected_sums().sums.counts.any()
+            assert not accumulator._exact().counts.any()
 
 
 def parquet(folder, parts, **settings):
@@ -251,7 +251,7 @@ def test_files_that_fail_add_nothing(rng, tmp_path):
         with pytest.raises((TypeError, ValueError), match=message) as error:
             accumulator.add_parquet(folder, "y", "who", batch_size=10)
         assert "secret" not in str(error.value)
-        sums = accumulator.unprotected_sums().sums
+        sums = accumulator._exact()
         assert not sums.counts.any()
         assert not sums.persons
 

@@ -46,7 +46,7 @@ def test_what_are_no_bounds_is_refused(bounds):
 def test_a_schema_tells_what_an_encoder_will_make_before_any_row():
     X = pd.DataFrame({"age": [50.0], "smokes": ["now"], "male": ["no"]})
     encoder = TabularEncoder(SCHEMA).fit(X)
-    before, after = PublicColumns.of_schema(SCHEMA), PublicColumns.of_encoder(encoder)
+    before, after = PublicColumns.of_encoder(SCHEMA), PublicColumns.of_encoder(encoder)
     assert_array_equal(before.names, after.names)
     assert_array_equal(before.sizes, after.sizes)
     assert_array_equal(before.bounds, after.bounds)
@@ -57,8 +57,8 @@ def test_a_schema_tells_what_an_encoder_will_make_before_any_row():
 
 
 def test_terms_are_of_the_columns():
-    basis = PublicColumns.of_schema(SCHEMA).basis((2,))
-    columns = PublicColumns.of_schema(SCHEMA)
+    basis = PublicColumns.of_encoder(SCHEMA).basis((2,))
+    columns = PublicColumns.of_encoder(SCHEMA)
     assert_array_equal(basis.column[: columns.n_features], np.arange(columns.n_features))
     assert basis.order.max() == 2
     assert (columns.sizes[basis.column[basis.order > 1]] == 0).all()

@@ -10,7 +10,7 @@ from skdp import evaluate_privately
 from skdp.privacy import BudgetExceededError, PrivacyLedger, gaussian_sigma
 from skdp.release import CELL_SCALE, N_PLACES, SUM_SCALES, PrivateEvaluation, StepFunction
 from skdp.source._door import row_weights
-from skdp.source._evaluation import _counts, _number_counts, _time_counts
+from skdp.source._evaluation import ClassCounts, NumberCounts, TimeCounts
 from skdp.source._integers import ROW
 from skdp.tabular import ClassOutcome, EventOutcome, NumberOutcome
 
@@ -77,12 +77,12 @@ def counted(kind, X, y, groups):
     """Return what noise is added to, in whole numbers, and divided by its relative size."""
     weights = row_weights(groups, len(X))
     if kind == "class":
-        return _counts(Classes(), X, [y], weights, ClassOutcome(Classes.classes_))
+        return ClassCounts(Classes(), ClassOutcome(Classes.classes_), None).count(X, [y], weights)
     if kind == "number":
         scales = np.append(np.full(N_PLACES**2, CELL_SCALE), SUM_SCALES)
-        return _number_counts(Numbers(), X, [y], weights, NumberOutcome(0, 20)) / scales
+        return NumberCounts(Numbers(), NumberOutcome(0, 20), None).count(X, [y], weights) / scales
     exits = y["event"], y["time"]
-    return _time_counts(Times(), X, exits, weights, EventOutcome(10.0), TIMES)
+    return TimeCounts(Times(), EventOutcome(10.0), TIMES).count(X, exits, weights)
 
 
 @each_kind

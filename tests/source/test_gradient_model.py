@@ -13,7 +13,7 @@ from scipy.stats import chi2
 from skdp import DPStatisticsSource
 from skdp.noise import GaussianQueries, RandomBits
 from skdp.release import BasisFunctions, NumberBins, Statistics, TableModel, TimeCells
-from skdp.source import _gradient_model
+from skdp.source import _gradient_model, _problems
 from skdp.source._door import read_outcome
 from skdp.source._gradient_model import (
     EncodedRows,
@@ -58,12 +58,12 @@ def plan_of(kind, by_group=False):
     model = GradientModel()
     classes = ClassOutcome(range(4 if kind == "four classes" else 2))
     outcome = {"number": NUMBER, "time": EVENT}.get(kind, classes)
-    grid = replace(model.grid(columns, None), exits=outcome.exits)
+    grid = replace(model.grid(columns), exits=outcome.exits)
     return SummationPlan(columns, outcome, grid, by_group, model)
 
 
 def rows_of(plan, X, y, groups=None):
-    return plan.label(X, read_outcome(y, X, plan.outcome), groups, y)
+    return plan.label(X, read_outcome(y, X, plan.outcome), groups)
 
 
 class Exact:
@@ -229,7 +229,7 @@ class TestSteps:
             of.n_rows = n_rows
             signal = n_rows * mu / np.sqrt(10)
             steps, rate = number_of_steps(of, few, mu)
-            wanted = np.sqrt(problem.curvature) * signal
+            wanted = problem.steps_per_signal * signal
             assert steps == min(int(wanted), 200)
             assert rate == np.clip(wanted / 200, 1, 2)
             chosen = chosen_grid(of, plan.grid, mu)
@@ -251,6 +251,24 @@ class TestSteps:
         assert number_of_steps(four, grid, 1.0)[0] == int(
             number_of_steps(two, grid, 1.0)[0] / 2**0.5
         )
+
+    def test_they_are_shorter_where_columns_are_correlated(self):
+        problem, grid = made("number")[4], plan_of("number").grid.descents[0]
+        assert number_of_steps(problem, grid, 1.0)[1] == 0.5
+        problem.largest_square = 16.0
+        assert number_of_steps(problem, grid, 1.0)[1] == 2 / 16
+
+    def test_noise_hides_small_moments_and_does_not_enlarge_others(self):
+        rng, p = np.random.default_rng(0), 300
+        sums = made("number")[5].sums
+        direction = rng.normal(size=p)
+        spike = np.outer(direction, direction) / (direction @ direction)
+        noise = np.triu(rng.normal(size=(p, p)), 1)
+        for deviation, largest in ((0.0, 10.0), (0.4, 10.0), (4.0, 4 * np.sqrt(p / 2))):
+            of_noise = deviation * (noise + noise.T) * np.sqrt(0.5)
+            noisy = replace(sums, second=100 * (10 * spike + of_noise))
+            noisy = replace(noisy, second_sd=np.array(100 * deviation))
+            assert _problems._largest_square(noisy, 100.0) == pytest.approx(largest, rel=0.1)
 
     def test_without_noise_there_are_the_most_steps_and_functions_as_at_large_epsilon(self):
         plan, _, _, _, problem, _ = made("number")

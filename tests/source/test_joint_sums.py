@@ -235,7 +235,7 @@ def test_one_unit_more_moves_the_sums_by_no_more_than_the_noise_is_made_for(unit
         for rows in (more, (frame, labels, people)):
             accumulator = accumulated(source(unit=unit), *rows)
             recorder = Recorder(np.array(counts) << 30)
-            perturb_sums(accumulator.unprotected_sums().sums, accumulator.plan.grid, recorder)
+            perturb_sums(accumulator._exact(), accumulator.plan.grid, recorder)
             answers.append(recorder.asked)
         moved = {}
         for name, (values, weights, sensitivity) in answers[0].items():
@@ -280,11 +280,9 @@ def test_absurd_answers_of_a_liar_stop_nobody():
         assert len(sums.answer([absurd(3, 2**63)], rows, blank)) == sizes[1]
 
 
-@pytest.mark.parametrize(
-    "settings", [{"unit": "people"}, {"unit": None}, {"delta": 0.0}, {"radius": "1"}]
-)
+@pytest.mark.parametrize("settings", [{"unit": "people"}, {"unit": None}, {"delta": 0.0}])
 def test_parameters_that_a_source_refuses_are_refused(settings):
-    with pytest.raises(ValueError, match=r"'(privacy_unit|delta|radius)' parameter of DPStat"):
+    with pytest.raises(ValueError, match=r"'(privacy_unit|delta)' parameter of DPStat"):
         JointSums(source(1.0, **settings), 4, 1, disjoint=False)
 
 
@@ -327,7 +325,7 @@ def test_a_canary_is_seen_no_better_than_claimed_unless_noise_is_forgotten(
     factors, passes, noise, seeded_noise, monkeypatch
 ):
     # That of the schema takes most of a fit.
-    monkeypatch.setattr(_private_rows, "encoded_columns", cache(_private_rows.encoded_columns))
+    monkeypatch.setattr(_private_rows, "fitted_encoder", cache(_private_rows.fitted_encoder))
     monkeypatch.setattr(ViewOfColluders, "noise", noise)
     monkeypatch.setattr(ViewOfColluders, "factors", factors)
     X = pd.DataFrame(np.random.RandomState(0).rand(60, 2), columns=["a", "b"])

@@ -9,6 +9,7 @@ import pytest
 from skdp import DPStatisticsSource, Schema
 from skdp.source._integers import GRID, ROW, SQUARE_ROW, WEIGHT_GRID, ExactSums
 from skdp.source._private_rows import one_pass_plan
+from skdp.tabular import NumberOutcome
 
 COLUMNS = {
     "age": {"type": "numeric", "low": 0, "high": 100},
@@ -37,7 +38,7 @@ def test_sums_are_those_of_whole_numbers():
     rng = np.random.RandomState(1)
     Q = rng.randint(-GRID // 2, GRID // 2, (50, 3)).astype(float)
     places = rng.randint(0, WEIGHT_GRID + 1, 50)
-    sums = ExactSums.of_numbers(Q, places)
+    sums = ExactSums.of_rows(Q, places, None, NumberOutcome(0, 1))
     high = np.zeros(3, dtype=object)
     for q, place in zip(Q, places, strict=True):
         high += [int(Fraction(int(v) * int(place), WEIGHT_GRID)) for v in q]  # int truncates

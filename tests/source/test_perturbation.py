@@ -19,7 +19,6 @@ from skdp.source._perturbation import (
     make_response,
     perturb_labels,
     perturb_rows,
-    warn_of_range,
 )
 from skdp.tabular import as_schema
 
@@ -166,7 +165,7 @@ AGE = {"age": {"type": "numeric", "low": 0, "high": 100}}
 def test_a_range_that_nobody_stated_warns(source, warns):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        warn_of_range(source)
+        make_noise(source)
     said = r"DPSource without 'bounds' or 'sensitivity' protects"
     assert [str(w.message).startswith(said) for w in caught] == [True] * warns
     assert all(w.category is PrivacyLeakWarning for w in caught)
@@ -186,9 +185,9 @@ def test_the_noise_gets_the_bounds_of_the_source():
     [
         ({"bounds": (0, 1), "encoder": AGE}, "'bounds' parameter .* beside an 'encoder'"),
         ({"bounds": (0, 1), "sensitivity": 1.0}, "'sensitivity' parameter .* beside 'bounds'"),
-        ({"encoder": AGE, "sensitivity": 1.0}, "'sensitivity' parameter .* beside 'encoder'"),
-        ({"bounds": (0, 1), "noise": OptimalDPNoise(bounds=(0, 9))}, "has bounds of its own"),
-        ({"bounds": (0, 1), "noise": Silent()}, "has none to set"),
+        ({"encoder": AGE, "sensitivity": 1.0}, "'sensitivity' parameter .* beside .* 'encoder'"),
+        ({"bounds": (0, 1), "noise": OptimalDPNoise(bounds=(0, 9))}, "but that of its noise is"),
+        ({"bounds": (0, 1), "noise": Silent()}, "but that of its noise is 'not a parameter'"),
     ],
 )
 def test_bounds_that_contradict_are_refused(small, settings, problem):

@@ -47,7 +47,7 @@ class Replayed:
 
 def grid_of(model, n_features):
     columns = PublicColumns.of_array(n_features, (-1, 1), None, np.dtype(float))
-    return model.grid(columns, None)
+    return model.grid(columns)
 
 
 def learn(model, X, y, groups, queries, n_classes=3):
@@ -181,9 +181,3 @@ def test_odd_rows_give_a_finite_release_that_can_be_kept(
     assert np.isfinite(kept.scores(X)).all()
     assert np.isfinite(kept.moments.means).all()
     assert kept.guarantee.unit == ("group" if unit == "group" else "labeled record")
-
-
-def test_a_radius_is_only_for_sums_in_one_pass(clouds):
-    source = DPStatisticsSource(1.0, classes=range(3), model="logistic", radius=1.0)
-    with pytest.raises(ValueError, match=r"'radius' .* only model='linear' takes one"):
-        source.fit(*clouds)

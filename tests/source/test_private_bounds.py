@@ -153,8 +153,8 @@ class TestCategoriesOfOnePerson:
         passed = []
         for seed in range(12):
             noise = _Noise(1.0, 0.5, 0, 1, np.random.RandomState(seed))
-            [column] = noise.category_columns({"c": (values, counts)}).values()
-            passed.append(len(column.categories) / 1000)
+            [make] = noise.category_columns({"c": (values, counts)}).values()
+            passed.append(len(make().categories) / 1000)
         # δ/2, and neither 10 % more nor 10 % less.
         assert np.mean(passed) == pytest.approx(0.25, abs=3 * np.sqrt(0.25 * 0.75 / 12000))
 
@@ -209,11 +209,11 @@ def test_no_noise_and_seeds_are_warned_of():
 @pytest.mark.parametrize(
     ("columns", "settings", "said"),
     [
-        ((), {}, "name no column"),
+        ((), {}, "names no column"),
         (("bmi",), {}, "'numeric' .* must be a list of columns, got 'bmi'"),
-        ((["bmi"], ["bmi"]), {}, "name a column twice"),
+        ((["bmi"], ["bmi"]), {}, "names a column twice"),
         ((["weight"],), {}, r"'numeric' .* names \['weight'\]"),
-        ((["age"],), {"schema": PUBLIC}, r"\['age'\] are in the public 'schema'"),
+        ((["age"],), {"schema": PUBLIC}, r"\['age'\], which are in the public 'schema'"),
         ((["bmi"],), {"epsilon": 0}, "'epsilon' .* got 0"),
         ((["bmi"],), {"delta": 1.0}, "'delta' .* below 1, got 1.0"),
         ((["bmi"],), {"quantiles": (0.9, 0.1)}, "'quantiles' .* two shares"),

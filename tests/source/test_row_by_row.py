@@ -29,11 +29,11 @@ from skdp import (
 from skdp.source import _evaluation as evaluation
 from skdp.source._door import row_weights
 from skdp.source._evaluation import (
-    _counts,
-    _number_counts,
+    ClassCounts,
+    NumberCounts,
+    TimeCounts,
     _readable,
     _row_by_row,
-    _time_counts,
 )
 from skdp.source._integers import ROW
 from skdp.tabular import ClassOutcome, EventOutcome, NumberOutcome, NumericColumn
@@ -233,17 +233,16 @@ class Edge:
 
 def counts_of(model, X):
     """Return what is counted of rows of the first class, that all have the event at last."""
-    weights = row_weights(None, len(X))
+    n, labels = len(X), [np.zeros(len(X))]
+    rows, weights = _readable(model, X), row_weights(None, n)
     if hasattr(model, "predict_survival_function"):
-        labels = np.ones(len(X)), np.full(len(X), 50.0)
-        return _time_counts(model, _readable(model, X), labels, weights, EventOutcome(90.0), TIMES)
+        labels = np.ones(n), np.full(n, 50.0)
+        return TimeCounts(model, EventOutcome(90.0), TIMES).count(rows, labels, weights)
     if hasattr(model, "predict_proba") and hasattr(model, "classes_"):
         outcome = ClassOutcome(model.classes_)
-        return _counts(model, _readable(model, X), [np.zeros(len(X))], weights, outcome)
-    labels = [np.zeros(len(X))]
-    return _number_counts(model, _readable(model, X), labels, weights, NumberOutcome(-3.0, 3.0))[
-        : 16**2
-    ].reshape(1, 16, 16)
+        return ClassCounts(model, outcome, None).count(rows, labels, weights)
+    counts = NumberCounts(model, NumberOutcome(-3.0, 3.0), None).count(rows, labels, weights)
+    return counts[: 16**2].reshape(1, 16, 16)
 
 
 @pytest.mark.parametrize("name", OF_ARRAYS)

@@ -117,7 +117,7 @@ def test_classes_that_are_listed_are_released_and_others_left_out(rows):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"classes": ["ill"]}, "'classes' parameter .* at least two"),
+        ({"classes": ["ill"]}, "'classes' parameter .* two or more"),
         ({"classes": ["ill", "ill"]}, "'classes' parameter .* different"),
         ({"classes": ["ill", None]}, "'classes' parameter .* different"),
         ({"bounds": (1, 0)}, "'bounds' parameter .* low < high"),

@@ -8,9 +8,9 @@ from scipy.special import softmax
 
 from skdp import DPStatisticsSource
 from skdp.source._integers import WEIGHT_GRID
-from skdp.source._tempering import (
+from skdp.source._principal_model import (
+    _LOSS_SENSITIVITY,
     _MOST,
-    _SENSITIVITY,
     _TRIED,
     best_confidence,
     tempered_confidence,
@@ -26,7 +26,7 @@ class Recorder:
         self.noise = deviation
 
     def add(self, name, values, sensitivity):
-        assert (name, sensitivity) == ("losses", _SENSITIVITY)
+        assert (name, sensitivity) == ("losses", _LOSS_SENSITIVITY)
         self.sums = values
         return values
 
@@ -70,7 +70,7 @@ def test_a_record_changes_the_sums_by_no_more_than_their_sensitivity(rng):
         whole = whole - queries.sums
         norms.append(np.linalg.norm(queries.sums.astype(float)))
     assert_array_equal(whole, 0)  # sums over rows, each of which depends on its row alone
-    assert 0.95 * _SENSITIVITY < max(norms) <= _SENSITIVITY
+    assert 0.95 * _LOSS_SENSITIVITY < max(norms) <= _LOSS_SENSITIVITY
 
 
 @pytest.mark.parametrize("slope", [1.0, 2.0, 4.0])

@@ -13,7 +13,7 @@ from skdp import DPStatisticsSource, PrivacyLeakWarning, evaluate_privately
 from skdp.privacy import gaussian_sigma
 from skdp.release import TIME_BINS, PrivateEvaluation, StepFunction
 from skdp.source._door import row_weights
-from skdp.source._evaluation import _time_counts
+from skdp.source._evaluation import TimeCounts
 from skdp.source._integers import ROW
 from skdp.tabular import EventOutcome
 
@@ -121,7 +121,7 @@ class TestNoise:
 
         def counted(keep):
             given = X[keep], (y["event"][keep], y["time"][keep])
-            return _time_counts(Known(), *given, row_weights(None, keep.sum()), EVENT, times)
+            return TimeCounts(Known(), EVENT, times).count(*given, row_weights(None, keep.sum()))
 
         everyone = np.ones(len(y), dtype=bool)
         full = counted(everyone)
@@ -141,7 +141,7 @@ def population():
     truth = exact(Known(), *rows(200_000, 1, latest=1e9), times=[5.0]).at_times()[names].iloc[0]
     X, y = rows(200_000, 2)
     exits = y["event"], y["time"]
-    return truth, _time_counts(Known(), X, exits, np.ones(len(X), int), EVENT, [5.0])
+    return truth, TimeCounts(Known(), EVENT, [5.0]).count(X, exits, np.ones(len(X), int))
 
 
 def held(monkeypatch, n, sigma, claimed=1.0, n_draws=300):
@@ -264,14 +264,14 @@ class TestWhereNobodyIsFollowed:
 class TestRefusals:
     def test_parameters_of_other_models(self):
         X, y = rows(20, 0)
-        with pytest.raises(ValueError, match=r"must be that of a model of times"):
+        with pytest.raises(ValueError, match="must be a public horizon"):
             exact(Known(), X, y, outcome={"type": "number", "low": 0, "high": 1})
 
         class Plain:
             def predict(self, X):
                 return np.asarray(X)[:, 0]
 
-        with pytest.raises(ValueError, match=r"must be that of a regressor"):
+        with pytest.raises(ValueError, match="must be public bounds"):
             exact(Plain(), X, y["time"])
         number = {"type": "number", "low": 0, "high": 1}
         with pytest.raises(ValueError, match=r"'times' parameter .* is for models of a time"):

@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skdp import DPSource, DPStatisticsSource, DPTransferClassifier, OptimalDPNoise
 from skdp.release import Moments
-from skdp.transfer._embedding import distances, far_columns, unseen_columns
+from skdp.transfer._columns import distances, far_columns, unseen_columns
 from skdp.transfer._task import has_indicators
 
 pytestmark = [

@@ -4,18 +4,17 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from skdp import DPTransferClassifier, SelfTrainingSchedule
 from skdp.release import Subspace
-from skdp.transfer._embedding import Embedding, paired_subspaces
 
 
 def test_subspaces_of_equal_dimension_are_shared(release, same, make_task):
-    V_sr, V_tg = paired_subspaces(make_task(same[0], same[2], release).pairs[0])
+    V_sr, V_tg = make_task(same[0], same[2], release).pairs[0].paired_directions()
     assert V_sr is V_tg is release.alignment.components
 
 
 def test_subspaces_never_exceed_the_rank_of_the_target(release, other, make_task):
     X, _, marked, _, _ = other
     flat = np.hstack([X[:, :5], np.zeros((len(X), 3))])
-    V_sr, V_tg = paired_subspaces(make_task(flat, marked, release).pairs[0])
+    V_sr, V_tg = make_task(flat, marked, release).pairs[0].paired_directions()
     assert V_sr.shape == (5, 64)
     assert V_tg.shape == (5, 8)
     assert_allclose(V_tg @ V_tg.T, np.eye(5), atol=1e-12)
@@ -30,8 +29,7 @@ def test_means_meet(denoised_release, noisy_release, domain, class_indices, make
     subspace = Subspace.of_rows(X, 60)
     for release in (denoised_release, noisy_release):
         task = make_task(X, labels, release, class_indices)
-        embedding = Embedding.of_means(task.pairs[0])
-        rows = embedding.rows(X)
+        rows = task.pairs[0].embedding()(X)
         moments = release.moments
         if moments is None:  # then only the mean of all classes is known
             expected = release.alignment.mean
@@ -42,7 +40,8 @@ def test_means_meet(denoised_release, noisy_release, domain, class_indices, make
         assert_allclose(rows.mean(axis=0), expected, atol=1e-12)
         if domain == "other" and moments is not None:
             spread = np.trace(moments.total_covariance())
-            assert_allclose(embedding.scale**2 * subspace.variances.sum(), spread)
+            scale = task.pairs[0].embedding().args[2]
+            assert_allclose(scale**2 * subspace.variances.sum(), spread)
 
 
 @pytest.mark.parametrize("domain", ["same", "other"])

@@ -70,9 +70,8 @@ def test_encoded_rows_are_explained_alike(release, fitted):
     marked = y.astype(object)
     marked[100:] = None
     again = DPTransferClassifier(release, random_state=0).fit(release.encode(X), marked)
-    for model in (fitted, again):
-        for x in (row, encoded, encoded[0], encoded[0].tolist(), named):
-            assert str(model.explain(x)) == str(expected)
+    for x in (row, encoded, encoded[0], encoded[0].tolist(), named):
+        assert str(again.explain(x)) == str(expected)
     assert str(fitted.explain(row.iloc[0])) == str(expected)  # a Series, by its index
 
 
@@ -145,9 +144,9 @@ def test_only_one_row_of_the_columns_that_were_fitted_is_taken(fitted):
     X, _ = table(2, 3)
     with pytest.raises(ValueError, match="'x' parameter of explain must be one row, got 2"):
         fitted.explain(X)
-    with pytest.raises(ValueError, match="X has 2 features"):
+    with pytest.raises(ValueError, match=r"X is an array, .* was fitted to a table"):
         fitted.explain([0.5, 0.5])
-    with pytest.raises(ValueError, match="lacks the columns"):
+    with pytest.raises(ValueError, match="feature names should match"):
         fitted.explain(X[:1].drop(columns="age"))
 
 

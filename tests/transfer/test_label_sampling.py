@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss
 
 from skdp import DPStatisticsSource, DPTransferClassifier
 from skdp.datasets import hide_labels
-from skdp.transfer._priors_and_costs import sampling_of, warn_of_frequencies
+from skdp.transfer._classes import sampling_of, warn_of_frequencies
 
 pytestmark = [
     pytest.mark.usefixtures("few_rounds"),

@@ -15,8 +15,8 @@ from skdp import (
     SelfTrainingSchedule,
 )
 from skdp.datasets import load_heart_disease
+from skdp.transfer._classes import encode_labels
 from skdp.transfer._noise_aware import NOISE_AWARE
-from skdp.transfer._target_classes import encode_labels
 
 pytestmark = pytest.mark.usefixtures("few_rounds")
 # What a label means is known before the training, so one short round tells it.

@@ -138,7 +138,7 @@ def test_as_many_columns_of_other_names_are_embedded_like_more_columns(rng, stra
     model = DPTransferClassifier(
         release, strategy=strategy, self_training=schedule, random_state=0
     )
-    with pytest.warns(UserWarning, match=r"\['e', .*'h'\] of X have no name in common .*\['a', "):
+    with pytest.warns(UserWarning, match=r"\['e', .*'h'\] of X are embedded as .*\['a', "):
         scores = model.fit(other, marked).source_scores(other)
     assert model.score(other, marked) > 0.7
     # Another column that is constant tells nothing.
@@ -146,7 +146,7 @@ def test_as_many_columns_of_other_names_are_embedded_like_more_columns(rng, stra
     with pytest.warns(UserWarning, match="give them the same names"):
         assert_allclose(model.fit(more, marked).source_scores(more), scores, rtol=1e-5, atol=1e-8)
     if strategy != "noise_aware":  # which restricts the release to the common column
-        with pytest.warns(UserWarning, match="of X do not have all the names of the source"):
+        with pytest.warns(UserWarning, match="of X are embedded as other"):
             model.fit(more.rename(columns={"e": "a"}), marked)
     # By position they would be taken to be the source's, as an array is, or a frame without names.
     with warnings.catch_warnings():
@@ -164,11 +164,11 @@ def test_other_names_need_an_alignment_and_labels(rng):
     X, y = pd.DataFrame(rng.rand(200, 3), columns=list("abc")), np.arange(200) % 2
     other = X.set_axis(list("def"), axis=1)
     release = DPStatisticsSource(4.0, bounds=(0, 1), classes=[0, 1]).fit(X, y).release_
-    with pytest.raises(ValueError, match=r"no alignment.* Use the columns .* by their names"):
+    with pytest.raises(ValueError, match=r"no alignment.* Pass a DataFrame .* by their names"):
         DPTransferClassifier(release).fit(other, y)
     schema = {name: {"type": "numeric", "low": 0, "high": 1} for name in "abc"}
     release = DPStatisticsSource(4.0, encoder=schema, classes=[0, 1]).fit(X, y).release_
-    with pytest.raises(ValueError, match=r"Its columns are \['a', 'b', 'c'\]. Pass a DataFrame"):
+    with pytest.raises(ValueError, match=r"by their names \['a', 'b', 'c'\]"):
         DPTransferClassifier(release).fit(np.zeros((200, 2)), y)  # as a scaler returns it
     release = DPSource(16.0, bounds=(0, 1), n_components=2, n_layers=1).fit(X, y).release_
     with pytest.raises(ValueError, match="labels of one class at most"):

@@ -159,7 +159,7 @@ def test_explanations_are_of_its_predictions(case):
 
 def test_releases_about_something_else_are_refused(case):
     for kind, estimator, told in (
-        ("class", DPTransferClassifier, "classes"),
+        ("class", DPTransferClassifier, "2 classes"),
         ("number", DPTransferRegressor, "a number"),
         ("event", DPTransferSurvival, "a time to an event"),
     ):

@@ -135,19 +135,15 @@ def test_first_round_has_one_component_less_than_labels(n, expected):
     [
         ({"n_components": (4, 6), "n_inducing": (0.1, 0.2, 0.3)}, "must be equally long"),
         ({"n_components": (4, 6), "n_layers": (1, 2, 2)}, "must be equally long"),
-        ({"n_components": (4, 6), "n_layers": (2, 1)}, "'n_layers' .* in non-decreasing order"),
         ({"n_components": (4, 6), "n_layers": (1, 1.5)}, "'n_layers' .* positive counts"),
-        ({"n_components": (6, 4, 8, 10)}, "in non-decreasing order"),
         ({"n_components": (0, 4, 8, 10)}, "positive counts"),
         ({"n_components": ()}, "non-empty"),
         ({"n_inducing": (0.1, 0.2, 0.3, 1.5)}, "fractions in"),
-        ({"n_inducing": (0.4, 0.2, 0.3, 0.5)}, "in non-decreasing order"),
         ({"n_inducing": (0.5, 0.5, 1, 10)}, "'n_inducing' parameter"),
         ({"n_components": ("a", "b")}, "'n_components' parameter"),
         ({"n_components": ("auto", 4)}, "'n_components' parameter"),
         ({"n_layers": 0}, "'n_layers' parameter"),
-        ({"n_folds": 0}, "'n_folds' parameter"),
-        ({"n_folds": 1}, "at least 2 with strategy='noise_aware'"),
+        ({"n_folds": 1}, "'n_folds' parameter"),
     ],
 )
 def test_impossible_settings_are_refused(same, settings, message):
@@ -192,14 +188,12 @@ def test_schedules(settings, sizes, fractions, depths):
 
 
 @pytest.mark.parametrize(
-    ("strategy", "n_folds", "inference"),
-    [("noise_aware", 4, "gamma"), ("alignment", 1, "gamma"), ("multitask", 1, "empirical")],
+    ("strategy", "inference"),
+    [("noise_aware", "gamma"), ("alignment", "gamma"), ("multitask", "empirical")],
 )
-def test_auto_is_what_the_paper_of_the_strategy_uses(strategy, n_folds, inference):
-    training = resolved(strategy, 60.0)
-    assert (training.n_folds, training.inference) == (n_folds, inference)
-    training = resolved(strategy, 60.0, n_folds=7, inference="gamma")
-    assert (training.n_folds, training.inference) == (7, "gamma")
+def test_auto_is_what_the_paper_of_the_strategy_uses(strategy, inference):
+    assert resolved(strategy, 60.0).schedule.inference == inference
+    assert resolved(strategy, 60.0, inference="gamma").schedule.inference == "gamma"
 
 
 class Remembers:
@@ -227,21 +221,6 @@ def test_no_row_is_scored_by_a_model_that_saw_it(rng):
     assert scores.shape == (39, 3)
     assert np.isfinite(scores).all()
     assert set(np.concatenate(trained)) == set(range(39))
-
-
-def test_rows_in_no_fold_are_learned_from_and_not_scored(rng):
-    labels, folds = np.arange(30) % 3, np.arange(30) % 5 - 1
-    codes, trained = np.arange(30.0)[:, np.newaxis], []
-
-    def fit(settings, rows, known):
-        trained.append(rows[:, 0].astype(int))
-        return Remembers(rows, known)
-
-    scores = out_of_fold_scores(fit, None, codes, labels, folds)
-    assert_array_equal(np.isnan(scores).all(axis=1), folds == -1)
-    assert len(trained) == 4
-    for rows in trained:
-        assert set(np.flatnonzero(folds == -1)) <= set(rows)
 
 
 def test_a_class_that_was_not_seen_is_as_far_below_the_worst_as_that_below_the_best():

@@ -73,7 +73,7 @@ def test_raw_and_encoded_rows_are_learned_from_alike(release, target, fitted):
 
 def test_a_table_of_other_columns_is_refused(release, target, fitted):
     X, marked, X_test = target
-    with pytest.raises(ValueError, match="none of those of the source"):
+    with pytest.raises(ValueError, match="needs some of those of the source"):
         DPTransferClassifier(release).fit(X.set_axis(["Age", "Ward"], axis=1), marked)
     with pytest.raises(ValueError, match="feature names should match"):
         fitted.predict(X_test[["age"]])

@@ -65,11 +65,6 @@ def numbers(frame: pd.DataFrame, y: NDArray[Any], release: skdp.Release) -> NDAr
     return predicted
 
 
-def chosen(rows: NDArray[Any]) -> NDArray[Any]:
-    positions: NDArray[Any] = skdp.representative_rows(rows, 30, random_state=0)
-    return positions
-
-
 def times(frame: pd.DataFrame, y: NDArray[Any], release: skdp.Release) -> NDArray[Any]:
     model = skdp.DPTransferSurvival(release).fit(frame, y)
     print(model.score(frame, y), model.report(), model.unique_times_, model.outcome_.horizon)
@@ -105,7 +100,7 @@ def used(release: skdp.Release, frame: pd.DataFrame, y: NDArray[Any]) -> NDArray
     print(release.summary(), release.effects(), release.describe_columns(), labels, accuracy)
     print(rows, len(classes))
     merged = skdp.Release.merge([release, release.restrict(["age"])], disjoint=True)
-    print(explain_prediction(merged.score_encoded, rows[0], release.classes, names=["age"]))
+    print(explain_prediction(merged.model.score, rows[0], release.classes, names=["age"]))
     evaluation: PrivateEvaluation = skdp.evaluate_privately(release, frame, y, epsilon=0.5)
     print(evaluation.auc().value, evaluation.summary(), transferability(release, frame))
     return probabilities

@@ -12,7 +12,7 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator
 
 from skdp.utils._frames import as_elements
-from skdp.utils._private_data import check_table, validate_private_data
+from skdp.utils._validation import check_table, validate_private_data
 
 LARGE = [2**62 + 512, 2**62 + 513]
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import struct
 import tracemalloc
 import zipfile
@@ -12,8 +13,9 @@ from numpy.testing import assert_array_equal
 from sklearn.base import BaseEstimator
 
 from skdp.utils._storage import (
+    _arrays,
+    _stored_members,
     load_arrays,
-    read_archive,
     restore_feature_names,
     save_arrays,
     stored_array,
@@ -157,7 +159,7 @@ def written(path, arrays):
 
 def read(path, mmap_mode=None):
     with open(path, "rb") as file:
-        return read_archive(file, mmap_mode)
+        return _arrays(file, _stored_members(file, os.fstat(file.fileno()).st_size), mmap_mode)
 
 
 def npy(array):

@@ -3,7 +3,6 @@
 "alignment" is Kumar and Moser, Algorithm 7; "multitask" SERUMS D3.3 (2022), section 1.3.2.
 """
 
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,12 +10,10 @@ import numpy as np
 
 from skdp.membership import MembershipMapping, group_errors
 from skdp.release import class_medians
-from skdp.transfer._embedding import Embedding, paired_subspaces
 from skdp.transfer._self_training import (
     SelfTrainingSchedule,
     Step,
     Strategy,
-    out_of_fold_scores,
 )
 from skdp.transfer._target_model import Contribution
 from skdp.utils._linalg import squared_distances
@@ -53,10 +50,8 @@ class SourceSide:
 class LeastErrorRounds:
     """Self-training in which the smaller error, of source or target, decides.
 
-    With one fold the target's errors are those of a classifier of all rows (Kumar and Moser,
-    Algorithm 7). It is trained on the pseudo-labels that it scores, and confirms most of them.
-    With more folds, pseudo-labels of each fold are scored by a classifier of the labeled rows and
-    of the other folds.
+    The target's errors are those of a classifier of all rows (Kumar and Moser, Algorithm 7). It is
+    trained on the pseudo-labels that it scores, and confirms most of them.
 
     Parameters
     ----------
@@ -72,9 +67,6 @@ class LeastErrorRounds:
         self._side, self._task, self._training = side, task, training
         self._rows = side.rows(task.X)
         self._unlabeled = task.unlabeled
-        n_unlabeled = np.count_nonzero(self._unlabeled)
-        self._out_of_fold = n_unlabeled >= training.n_folds > 1
-        self._folds = np.full(len(task.labels), -1)
         self._target: Any = None
         self._source_share, self._n_components = 0.0, None
 
@@ -96,27 +88,14 @@ class LeastErrorRounds:
         """Return predictions by the smaller error of target and source."""
         # Kumar and Moser, equations (123), (124), (129) and (130).
         self._side.update(labels)
-        if not self._out_of_fold:
-            self._target = self._fit(settings, self._rows, labels)
+        self._target = self._fit(settings, self._rows, labels)
         self._source_share = 0.0
         if not self._unlabeled.any():
             return self._step(settings, labels, np.empty((0, 1)))
-        target = self._target_scores(settings, labels)
+        target = self._target.scores(self._rows[self._unlabeled])
         source = self._side.current_scores(self._task.X[self._unlabeled])
         self._source_share = float(np.mean(source.max(axis=1) > target.max(axis=1)))
         return self._step(settings, labels, np.maximum(target, source))
-
-    def _target_scores(self, settings, labels):
-        """Return scores of the unlabeled rows, by a model of all rows or of other folds."""
-        if not self._out_of_fold:
-            return self._target.scores(self._rows[self._unlabeled])
-        n_unlabeled = np.count_nonzero(self._unlabeled)
-        order = self._task.random_state.permutation(n_unlabeled)
-        self._folds[self._unlabeled] = order % self._training.n_folds
-        # Only the final model is deep.
-        settings = replace(settings, n_layers=1)
-        scores = out_of_fold_scores(self._fit, settings, self._rows, labels, self._folds)
-        return scores[self._unlabeled]
 
     def _step(self, settings, labels, scores):
         """Return one-hot distributions, because errors have no common scale.
@@ -126,14 +105,14 @@ class LeastErrorRounds:
         labels = labels.copy()
         labels[self._unlabeled] = scores.argmax(axis=1)
         distributions = np.eye(self._task.n_classes)[labels]
-        size = self._n_components if settings.n_components == "auto" else None
-        return Step(distributions, {"source_share": self._source_share}, n_components=size)
+        details: dict[str, Any] = {"source_share": self._source_share}
+        if settings.n_components == "auto":
+            details["n_components"] = self._n_components
+        return Step(distributions, details)
 
     def finish(self, settings, labels):
         """Return the model of all rows."""
         self._side.update(labels)
-        if self._out_of_fold:
-            self._target = self._fit(settings, self._rows, labels)
         self._side.finish(labels)
         return LeastErrorModel(
             self._side, self._target, self._source_share, alone=not self._task.sources
@@ -204,8 +183,8 @@ class AlignmentSide(SourceSide):
         self._groups = [groups[c] for c in pair.class_indices]
         self._dtype = np.result_type(pair.release.dtype, task.X.dtype)
         self._n_jobs = task.n_jobs
-        self._V_sr, V_tg = paired_subspaces(pair)
-        self._embedding = Embedding((V_tg.T @ self._V_sr).astype(self._dtype))
+        self._V_sr, V_tg = pair.paired_directions()
+        self._basis = (V_tg.T @ self._V_sr).astype(self._dtype)
         medians = pair.release.alignment.class_medians
         self._medians = medians[pair.class_indices][:, : len(V_tg)]
         self._target_codes = task.X @ V_tg.T
@@ -225,7 +204,7 @@ class AlignmentSide(SourceSide):
         shifts = self._shifts.astype(self._dtype)
 
         def embed(Y):
-            aligned = self._embedding.rows(Y)
+            aligned = (Y @ self._basis).astype(Y.dtype, copy=False)
             return (aligned + shift for shift in shifts)
 
         return -group_errors(self._groups, X, dtype=self._dtype, n_jobs=self._n_jobs, embed=embed)
@@ -250,15 +229,17 @@ class MultiTaskSide(SourceSide):
         self._autoencoders = [classes[c] for c in pair.class_indices]
         self._dtype = np.result_type(pair.release.dtype, task.X.dtype)
         self._n_jobs, self._random_state = task.n_jobs, task.random_state
-        self._embedding = Embedding()
+        self._bases = []
         if not pair.same_columns:
-            V_sr, V_tg = paired_subspaces(pair)
-            self._embedding = Embedding(V_tg.T @ V_sr)
+            V_sr, V_tg = pair.paired_directions()
+            self._bases = [V_tg.T @ V_sr]
         self._target_rows = self.rows(task.X)
 
     def rows(self, X):
         """Return target rows in the space of the source."""
-        return self._embedding.rows(X)
+        for basis in self._bases:
+            X = (X @ basis).astype(X.dtype, copy=False)
+        return X
 
     def finish(self, labels):
         """Learn the mapping from (WD_sr,c(y), y) over all rows y and their classes c."""
@@ -316,7 +297,6 @@ ALIGNMENT = Strategy(
         (4, 6, 8, 10),
         n_inducing=(1 / 10, 1 / 8, 1 / 6, 1 / 4),
         n_layers=(1, 1, 1, 5),
-        n_folds=1,
         inference="gamma",
     ),
     reconstructs_rows=True,
@@ -325,8 +305,6 @@ ALIGNMENT = Strategy(
 MULTITASK = Strategy(
     "multitask",
     partial(_learn, MultiTaskSide),
-    SelfTrainingSchedule(
-        (5, 10, 15, 20), n_inducing=1 / 2, n_layers=1, n_folds=1, inference="empirical"
-    ),
+    SelfTrainingSchedule((5, 10, 15, 20), n_inducing=1 / 2, n_layers=1, inference="empirical"),
     reconstructs_rows=True,
 )

@@ -9,36 +9,6 @@ from skdp.transfer._self_training import Round
 from skdp.transfer.papers._least_error import LeastErrorModel, LeastErrorRounds, SourceSide
 
 
-def test_folds_are_labeled_by_models_that_left_them_out(same, slow):
-    X, _, marked, X_test, _ = same
-    X, marked = slow.fewer(X, marked)
-    settings = {
-        "strategy": "alignment",
-        "unlabeled": -1,
-        "self_training": SelfTrainingSchedule(n_folds=3, tol=0.0, **slow.schedule),
-        "random_state": 0,
-    }
-    fast = DPTransferClassifier(**settings).fit(X, marked)
-
-    seeds = np.random.RandomState(0)
-    hidden = np.flatnonzero(marked < 0)
-    labels = slow.initial_labels(X, marked, seeds, "gamma")
-    for n, ratio in zip((2, 3, 4), (0.1, 0.2, 0.25), strict=True):
-        fold_of = dict(zip(hidden, seeds.permutation(len(hidden)) % 3, strict=True))
-        guesses = labels.copy()
-        for k in range(3):
-            left_out = np.array([i for i in hidden if fold_of[i] == k])
-            kept = np.setdiff1d(np.arange(len(X)), left_out)
-            seed = seeds.randint(2**31 - 1)
-            model = WideCDMMAClassifier(n, ratio, 1, error_scale="shared", random_state=seed)
-            guesses[left_out] = model.fit(X[kept], labels[kept]).predict(X[left_out])
-        labels = guesses
-    assert_array_equal(fast.transduction_, labels)
-    seed = seeds.randint(2**31 - 1)
-    final = WideCDMMAClassifier(4, 0.25, 2, error_scale="shared", random_state=seed)
-    assert_array_equal(fast.predict(X_test), final.fit(X, labels).predict(X_test))
-
-
 def test_without_unlabeled_rows_there_is_one_round(release, same):
     X, y, _, X_test, _ = same
     schedule = SelfTrainingSchedule((4, 6, 8, 10))

@@ -1,4 +1,4 @@
-"""Class frequencies expected in a target, and costs of errors.
+"""The classes of a target: its labels, the class frequencies to expect, and costs of errors.
 
 Saerens, Latinne and Decaestecker (2002).
 """
@@ -11,10 +11,23 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, logit, logsumexp, rel_entr, softmax
 from scipy.stats import chi2
+from sklearn.utils import check_consistent_length
+from sklearn.utils.multiclass import check_classification_targets
 
-from skdp.tabular import spelled_as
+from skdp.tabular import Vocabulary, canonical, spelled_as
+from skdp.utils._labels import label_array, natural_labels, unlabeled_rows
 from skdp.utils._linalg import TINY
 from skdp.utils._warnings import warn
+
+# What NumPy makes of marks in a list of text.
+_MARKS_AS_TEXT = {"-1", "nan", "None", "<NA>"}
+_AS_OBJECTS = "If NumPy turned marks into text, make y an array of dtype object."
+# Possible cause of labels that are numbers instead of classes; for an error message.
+_RECODED = (
+    "Meta-estimators and cross_val_predict of probabilities number labels 0, 1, ..., and treat "
+    "marks of unlabeled rows as labels. DPTransferClassifier handles many classes itself: fit it, "
+    "and pass FrozenEstimator(fitted) (StackingClassifier: cv='prefit') or loop over LabeledSplit."
+)
 
 # Largest deviation of given probabilities from a sum of 1: rule of thumb, for rounded decimals.
 MAX_ROUNDING = 1e-3
@@ -25,6 +38,105 @@ _SURPRISING, _SURPRISING_ALONE = 1e-3, 0.05
 # Prior standard deviation of the log-odds of a class whose frequency is arbitrary, and up to which
 # labels of a single class may be a random sample.
 OTHER_LEVEL = 1.0
+
+
+def encode_labels(y, n_samples, releases, *, unlabeled, strategy):
+    """Return the classes of a target, and the class index of each row, −1 where unlabeled."""
+    # Unlabeled rows are found by unlabeled_rows, with a release or without. The classes are
+    # sorted, as in all of scikit-learn's classifiers, whose metrics rely on it. Labels that equal
+    # a class of the first release in canonical form are spelled like that class: readers of tables
+    # turn one cell into 1, 1.0 or "1".
+    y = np.full(n_samples, None) if y is None else label_array(y, warn=True)
+    check_consistent_length(np.empty(n_samples), y)
+    source_labels = [
+        canonical(label) for release in releases for label in release.classes.tolist()
+    ]
+    is_unlabeled = unlabeled_rows(y, unlabeled, source_labels if releases else None)
+    given = natural_labels(y[~is_unlabeled])
+    if releases:
+        given = spelled_as(given, releases[0].classes)
+    if given.size:
+        check_classification_targets(given)
+    if not releases:
+        _warn_of_marks_as_text(given)
+    elif not is_unlabeled.any():
+        _refuse_binary_codes(given, releases[0].classes)
+    named, codes = np.unique(given, return_inverse=True)
+    classes = named
+    if releases and _unlabeled_classes_stay(releases, len(named), strategy):
+        classes = releases[0].classes
+        codes = np.array(match_classes(named, classes), dtype=int)[codes]
+    elif len(named) < 2:
+        raise ValueError(
+            "The 'y' parameter of DPTransferClassifier.fit must name at least two classes, got "
+            f"{len(named)} class{'es'[: 2 - 2 * len(named)]} {named.tolist()} and "
+            f"{is_unlabeled.sum()} unlabeled rows (unlabeled={unlabeled!r}). Label a row of each."
+        )
+    labels = np.full(n_samples, -1)
+    labels[~is_unlabeled] = codes
+    return classes, labels
+
+
+def _unlabeled_classes_stay(releases, n_named, strategy):
+    """Return whether all classes of the releases are kept, even those without a label."""
+    # This is so if all releases have log-posteriors of the same classes (statistics and tables),
+    # and for releases with any moments if at most one class is labeled.
+    lists = [release.classes.tolist() for release in releases]
+    same = len({frozenset(map(canonical, classes)) for classes in lists}) == 1
+    if not n_named and not same:
+        raise ValueError(
+            f"The sources have the classes {' and '.join(map(str, lists))}, and no row is "
+            "labeled: label one row of each class of the target."
+        )
+    if strategy.reconstructs_rows or not same:
+        return False
+    if not all(release.moments for release in releases):
+        return False
+    return all(release.model.calibrated for release in releases) or n_named < 2
+
+
+def _warn_of_marks_as_text(labels):
+    """Warn if NumPy may have turned the marks of unlabeled rows into text."""
+    texts = {label for label in labels.tolist() if isinstance(label, str)}
+    marks = sorted(texts & _MARKS_AS_TEXT)
+    if marks and not all(text.lstrip("-").isdigit() for text in texts):
+        warn(f"The labels {marks} in y count as classes. {_AS_OBJECTS}")
+
+
+def _refuse_binary_codes(labels, source_classes):
+    """Raise ValueError if a meta-estimator replaced the classes of a source by 0 and 1."""
+    source_labels = source_classes.tolist()
+    named, forms = (set(map(canonical, array.tolist())) for array in (labels, source_classes))
+    if len(source_labels) > 2 and {0, 1} <= forms and named == {0, 1}:
+        raise ValueError(
+            f"All rows in y are labeled 0 or 1, while the source has the classes {source_labels}. "
+            f"{_RECODED} If these are its classes, leave one row without a label (None)."
+        )
+
+
+def match_classes(classes, source_classes):
+    """Return the index of each class among those of the source, by their canonical forms."""
+    source_labels, labels = source_classes.tolist(), classes.tolist()
+    indices = Vocabulary(source_labels).codes(classes).tolist()
+    unknown = [label for label, index in zip(labels, indices, strict=True) if index < 0]
+    if unknown:
+        remedy = (
+            "Mark unlabeled rows by -1, None or the 'unlabeled' parameter, spell classes as the "
+            "source does, and remove rows of other classes."
+        )
+        if len(labels) > 1 and set(labels) <= set(range(len(source_labels) + 1)):
+            # Numbers of text labels are not taken for the sorted classes of the source: labels of
+            # other names or another order would be learned as if they were these.
+            text = all(isinstance(label, str) for label in source_labels)
+            without = "Numbers do not say which of these they stand for."
+            remedy = f"{without if text else remedy} {_RECODED}"
+        if set(unknown) & _MARKS_AS_TEXT:
+            remedy = _AS_OBJECTS
+        raise ValueError(
+            f"The labels {unknown} in y are not among the classes of the source: "
+            f"{source_labels}. {remedy}"
+        )
+    return indices
 
 
 def prior_offsets(log_posteriors, prior):
@@ -67,8 +179,6 @@ def log_posteriors_of(result, task):
 
 def with_prior(result, task, prior):
     """Return a result whose mean probabilities over all rows are the expected frequencies."""
-    if prior is None:
-        return result
     model = copy(result.model)
     model.offsets = prior_offsets(log_posteriors_of(result, task), prior)
     moved = task.unlabeled[:, np.newaxis]
@@ -94,8 +204,6 @@ def predicted_labels(result, task, class_weight):
 
 def check_class_prior(class_prior, strategy, classes, frequencies):
     """Return the class frequencies to expect, see :class:`~skdp.DPTransferClassifier`."""
-    if class_prior is None:
-        return None
     what = "The 'class_prior' parameter of DPTransferClassifier"
     if strategy.reconstructs_rows:
         raise ValueError(
@@ -103,27 +211,13 @@ def check_class_prior(class_prior, strategy, classes, frequencies):
             "'noise_aware'."
         )
     if isinstance(class_prior, str):
-        if frequencies is None:
+        if not len(frequencies):
             raise ValueError(
                 f"{what} is {class_prior!r}, which needs the class frequencies of a source with "
                 "moments. Give the frequencies themselves."
             )
         return frequencies
-    labels = classes.tolist()
-    if isinstance(class_prior, Mapping):
-        given = _by_class(class_prior, classes, what)
-        if set(given) != set(labels):
-            raise ValueError(
-                f"{what} names {list(class_prior)!r:.200}, but the classes are {labels}. Give a "
-                "probability of each, and of no other."
-            )
-        class_prior = [given[label] for label in labels]
-    prior = _as_numbers(class_prior, what)
-    if prior.shape != (len(labels),):
-        raise ValueError(
-            f"{what} must have one probability for each of the classes {labels}, got shape "
-            f"{prior.shape}. Pass so many, or a mapping."
-        )
+    prior = _per_class(class_prior, classes, what, 0.0)
     if not ((prior > 0).all() and abs(prior.sum() - 1) <= MAX_ROUNDING):
         raise ValueError(
             f"{what} must be positive and add up to 1, got {prior.tolist()}. Divide by the sum."
@@ -131,39 +225,36 @@ def check_class_prior(class_prior, strategy, classes, frequencies):
     return prior / prior.sum()
 
 
-def _as_numbers(values, what):
-    """Return values as float64; ``what`` names the parameter in the error."""
+def _per_class(values, classes, what, others):
+    """Return a number for each class; a mapping stands for ``others`` where it lacks a class."""
+    labels = classes.tolist()
+    if isinstance(values, Mapping):
+        named = spelled_as(np.array(list(values), dtype=object), classes).tolist()
+        given = dict(zip(named, values.values(), strict=True))
+        if len(given) < len(named) or not set(given) <= set(labels):
+            raise ValueError(
+                f"{what} names {list(values)!r:.200}, but the classes are {labels}. Name no "
+                "other, and each in one spelling."
+            )
+        values = [given.get(label, others) for label in labels]
     try:
-        return np.asarray(values, dtype=np.float64)
+        values = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{what} must hold numbers, got {values!r:.200}.") from error
-
-
-def _by_class(mapping, classes, what):
-    """Return a mapping with its labels spelled as the classes."""
-    keys = spelled_as(np.array(list(mapping), dtype=object), classes).tolist()
-    if len(set(keys)) < len(keys):
+    if values.shape != (len(labels),):
         raise ValueError(
-            f"{what} contains a class in two spellings: {list(mapping)!r:.200}. Use one spelling."
+            f"{what} must have one number for each of the classes {labels}, got shape "
+            f"{values.shape}. Pass so many, or a mapping."
         )
-    return dict(zip(keys, mapping.values(), strict=True))
+    return values
 
 
 def check_class_weight(class_weight, classes):
-    """Return the weight of each class; None if it depends on predictions."""
-    labels = classes.tolist()
-    if class_weight is None:
-        return np.ones(len(labels))
-    if isinstance(class_weight, str):
-        return None
+    """Return the weight of each class; all are 1 for those that depend on predictions."""
+    if not isinstance(class_weight, Mapping):
+        return np.ones(len(classes))
     what = "The 'class_weight' parameter of DPTransferClassifier"
-    given = _by_class(class_weight, classes, what)
-    unknown = [label for label in given if label not in labels]
-    if unknown:
-        raise ValueError(
-            f"{what} contains {unknown!r:.200}, but the classes are {labels}. Spell them alike."
-        )
-    weights = _as_numbers([given.get(label, 1.0) for label in labels], what)
+    weights = _per_class(class_weight, classes, what, 1.0)
     if not ((weights > 0) & np.isfinite(weights)).all():
         raise ValueError(
             f"{what} must be positive and finite, got {weights.tolist()}. Use small weights to "
@@ -183,7 +274,7 @@ def sampling_of(labels, label_sampling, frequencies):
     classes, counts = np.unique(labels[labels >= 0], return_counts=True)
     if (labels >= 0).all() or (counts != counts[:1]).any():
         return "random"
-    if len(classes) == 1 and frequencies is not None:
+    if len(classes) == 1 and len(frequencies):
         likely = expit(logit(frequencies[classes[0]]) + OTHER_LEVEL)
         return "random" if likely ** counts[0] >= _SURPRISING else "stratified"
     return "stratified"

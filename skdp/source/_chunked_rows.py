@@ -1,9 +1,11 @@
-"""Private rows in collections of Dask.
+"""Private rows in parts: collections of Dask, and Parquet files.
 
-Chunks are summed by the workers that hold them, each once, or fetched one after another.
+Chunks of Dask are summed by the workers that hold them, each once, or fetched one after another.
+Parquet files are read batch by batch in bounded memory.
 """
 
 import sys
+from contextlib import contextmanager
 from dataclasses import fields
 from functools import reduce
 from operator import add
@@ -11,13 +13,11 @@ from uuid import uuid4
 
 import numpy as np
 
+from skdp.source._door import is_dask
 from skdp.source._integers import ExactSums
-
-
-def is_dask(X):
-    """Return whether X is a Dask array or DataFrame, or a column of one."""
-    dask = sys.modules.get("dask")  # it has been imported where such a collection exists
-    return dask is not None and dask.is_dask_collection(X) and hasattr(X, "to_delayed")
+from skdp.tabular import person_ids
+from skdp.utils._frames import as_elements, matched
+from skdp.utils._validation import listed
 
 
 def announced_columns(X):
@@ -112,7 +112,10 @@ def _blocks(collection):
         collection = collection.rechunk({1: -1})
     # Frames are optimized, each to read only its own columns of files; arrays are not, because
     # the common input of X and y would become part of both and be computed twice.
-    return list(np.ravel(collection.to_delayed(optimize_graph=not is_array)))
+    blocks = np.ravel(collection.to_delayed(optimize_graph=not is_array))
+    if len(blocks) != collection.npartitions:  # small files were joined, more of y than of X
+        blocks = np.ravel(collection.to_delayed(optimize_graph=False))
+    return list(blocks)
 
 
 def _chunk_sums(plan, *given):
@@ -138,3 +141,105 @@ def _add(parts):
 def _parts(sums):
     """Return the arrays of exact sums; :class:`ExactSums` itself refuses to leave a process."""
     return [getattr(sums, field.name) for field in fields(ExactSums)]
+
+
+def parquet_batches(columns, path, labels, group, batch_size):
+    """Yield batches of private rows, labels and IDs; a person's rows stay in one batch.
+
+    Each file is read with its own types: the meaning of a cell depends on no other file.
+    """
+    if columns.input_names is None:
+        raise ValueError(
+            "The columns of this StatisticsAccumulator have no names, by which those of Parquet "
+            "files are found. Make it by accumulator(feature_names=...), or with an 'encoder'."
+        )
+    inputs = list(columns.input_names)
+    names = list(dict.fromkeys([*inputs, *labels, *([] if group is None else [group])]))
+    tables = _tables(_fragments(path, names), names, batch_size)
+    for table in tables if group is None else _whole_persons(tables, group):
+        groups = None if group is None else table[group]
+        y = table.select(labels) if len(labels) > 1 else table[labels[0]]
+        yield table.select(inputs), y, groups
+
+
+def _fragments(path, names):
+    """Return the files, and the values of columns in the names of their folders; checked."""
+    try:
+        import pyarrow.dataset as ds
+    except ImportError:
+        raise ImportError(
+            "Parquet files need the package pyarrow: pip install 'skdp[parquet]'."
+        ) from None
+    with _files_that_can_be_read(path):
+        dataset = ds.dataset(path, format="parquet", partitioning="hive")
+        fragments = [
+            (f, ds.get_partition_keys(f.partition_expression)) for f in dataset.get_fragments()
+        ]
+        columns = [{*fragment.physical_schema.names, *keys} for fragment, keys in fragments]
+    if not fragments:
+        raise ValueError(
+            f"The 'path' parameter, {str(path)!r:.200}, holds no Parquet file. Name a file, or a "
+            "folder that has some."
+        )
+    for (fragment, _), present in zip(fragments, columns, strict=True):
+        absent = [name for name in matched(names, present) if name not in present]
+        if absent:
+            raise ValueError(
+                f"The Parquet file {fragment.path!r} lacks the columns {listed(absent)}. Give all "
+                "files the announced columns, and name those of 'label' and 'group' as they do."
+            )
+    return fragments
+
+
+def _tables(fragments, names, batch_size):
+    """Yield rows of the files, with columns for the names of folders, as Parquet readers do."""
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetFile
+
+    for fragment, keys in fragments:
+        with _files_that_can_be_read(fragment.path), fragment.open() as source:
+            # Otherwise Arrow would load a whole row group, often a million rows.
+            file = ParquetFile(source, pre_buffer=False, buffer_size=2**16)
+            given = matched(names, [*file.schema_arrow.names, *keys])
+            stored = [name for name in given if name not in keys]
+            for batch in file.iter_batches(batch_size, columns=stored):
+                n = len(batch)
+                columns = [
+                    batch[name] if name in stored else pa.repeat(pa.scalar(keys[name]), n)
+                    for name in given
+                ]
+                yield pa.table(columns, names=names)
+
+
+def _whole_persons(tables, group):
+    """Yield the tables, with the rows of the last person of each moved to the next."""
+    import pyarrow as pa
+
+    held = None
+    for table in tables:
+        if held is not None and held.schema.equals(table.schema):
+            table = pa.concat_tables([held, table])
+        elif held is not None:  # of a file with other types
+            yield held
+        persons = person_ids(as_elements(table[group]))
+        others = np.flatnonzero(persons != persons[-1:])
+        n_whole = int(others[-1]) + 1 if len(others) else 0
+        if n_whole:
+            yield table.slice(0, n_whole)
+        held = table.slice(n_whole)
+    if held is not None:
+        yield held
+
+
+@contextmanager
+def _files_that_can_be_read(path):
+    """Turn any error except a missing file into a ValueError."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # of any kind: the parser may quote what it parses
+        raise ValueError(
+            f"{str(path)!r:.200} cannot be read as Parquet ({type(error).__name__}). Write it "
+            "again, and keep other files out of the folder."
+        ) from None
