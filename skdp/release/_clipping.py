@@ -15,8 +15,6 @@ _CLIPPING_SPREAD, _LEAST_GUESS = 0.2, 0.3
 # none of them, and of numbers whose values lie close together (measured on ten tables: up to .017
 # and .035).
 _INDICATOR_ERROR, _FORM_ERROR = 0.01, 0.03
-# Smallest mean square of a row, in units of its public guess, to which noise may reduce it.
-_LEAST_SQUARE = 1e-4
 # Smallest mean of c², by whose root rows are divided.
 _LEAST_SHRINKAGE = 1e-8
 # Largest root mean square error of a combination of squares that approximates 1. With
@@ -37,7 +35,7 @@ def clipping_effect(statistics, basis):
     shrinkage, _ = posterior_shrinkage(guess, _CLIPPING_SPREAD, *measured)
     ends = np.abs(basis.scale * np.array([basis.low - basis.center, basis.high - basis.center]))
     longest = (np.where(basis.order == 1, ends.max(axis=0), basis.scale) ** 2).sum()
-    clipped = np.clip(mean_square / square, _LEAST_SQUARE * size / square, 1.0)
+    clipped = np.clip(mean_square / square, 0.0, 1.0)
     return float(max(shrinkage, 1 - clipped * (1 - min(square / longest, 1.0))))
 
 

@@ -45,8 +45,6 @@ _DEVIATIONS = np.linspace(-8, 8, 201)
 _LEAST_SHARE = 1e-3
 # Least guess of a variance: of scores that are all the same.
 _LEAST_GUESS = 1e-12
-# Least probability of a distance and a variance that count, to save time.
-_LEAST_PROBABILITY = 1e-6
 # Of d', far beyond an area of 1.
 _LARGEST = 100.0
 
@@ -178,9 +176,7 @@ class Separation:
         likely += _log_prior(variances, guess, _VARIANCE_SPREAD)
         likely -= _log_prior(totals, guess, _VARIANCE_SPREAD)
         likely = np.exp(likely - likely.max()) * shares
-        likely /= likely.sum()
-        kept = likely > _LEAST_PROBABILITY
-        return cls(distances[kept], variances[kept], likely[kept] / likely[kept].sum(), frequency)
+        return cls(distances.ravel(), variances.ravel(), likely.ravel() / likely.sum(), frequency)
 
     @property
     def mean_distance(self):
