@@ -165,10 +165,11 @@ def number_of_steps(problem, grid, distance):
 
     If the limit on their number makes steps too few, they are up to twice as long.
     """
+    most = int(problem.most_steps * MOST_STEPS)
     wanted = problem.steps_per_signal * _signal(problem, grid, distance)
-    length = problem.step_length * np.clip(wanted / MOST_STEPS, 1, 2)
+    length = problem.step_length * np.clip(wanted / most, 1, 2)
     stable = _STABLE / (problem.curvature * problem.largest_square)
-    return int(np.clip(wanted, _LEAST_STEPS, MOST_STEPS)), min(length, stable)
+    return int(np.clip(wanted, _LEAST_STEPS, most)), min(length, stable)
 
 
 def tightness(problem, grid, distance):

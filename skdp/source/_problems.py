@@ -63,11 +63,12 @@ class Problem(ABC):
 
     # The length of a step; the number of steps, in units of the signal N μ/√p; the least factor of
     # the norm to which gradients of rows are clipped; and the signal of which each doubling adds
-    # an order of cosines.
+    # an order of cosines. Of the most steps, the problem has this share.
     step_length: ClassVar[float] = 1.0
     steps_per_signal = 0.5
     tightest: ClassVar[float] = 0.7
     base_signal: ClassVar[float] = 80.0
+    most_steps: ClassVar[float] = 1.0
     scale, curvature, n_outcomes = 1.0, 1.0, 2
     first: np.ndarray | None = None
     largest_square = 1.0
@@ -121,6 +122,9 @@ class SeveralClasses(Problem):
     # Residuals of several classes are longer. With .7, the log loss of three outcomes of adult is
     # .02 higher at 2,000 and 8,000 rows.
     step_length, n_outcomes, tightest = 3.0, 3, 1.0
+    # Of 50,000 digits of MNIST, 91.2 and 92.1% are right at ε = 1 and 4 with half of the steps and
+    # with all of them, and occupations of adult .3% more: half of the time.
+    most_steps = 0.5
 
     def __init__(self, counts):
         log_odds = np.log(counts)
