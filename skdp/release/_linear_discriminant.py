@@ -49,13 +49,13 @@ from skdp.release._posterior import (
 )
 from skdp.release._separation import (
     Distances,
-    ScoredClasses,
     Separation,
+    corrected_frequency,
     d_primes,
     likely_posteriors,
     likely_variances,
 )
-from skdp.release._several_classes import scores_of_several_classes
+from skdp.release._several_classes import ScoredClasses, scores_of_several_classes
 from skdp.utils._linalg import NEGLIGIBLE, TINY
 
 # Prior standard deviation of a variance, in units of its public guess. On six tables at ε = 0.5
@@ -281,11 +281,11 @@ def _two_classes(statistics, population, basis):
         population.differences[1], covariance, errors, population.noise[1], population.sizes[1]
     )
     direction = mean_direction(posteriors, likely_posteriors(posteriors), covariance)  # step 6
-    n, by_frequency = population.n_rows, _noise_of_frequency(population)
-    distances = Distances.along(direction, posteriors, by_frequency)
-    pi = distances.corrected_frequency(population.frequencies[1], by_frequency[1])
-    noise = statistics.second_sd / n
+    noise_of_frequency = _noise_of_frequency(population)
+    pi = corrected_frequency(population.frequencies[1], *noise_of_frequency, posteriors)
+    n, noise = population.n_rows, statistics.second_sd / population.n_rows
     totals, guess = likely_variances(direction, population.covariance, noise, n, basis.variances)
+    distances = Distances.along(direction, posteriors)
     separation = Separation.of(distances, pi, totals, guess)  # step 7
     slope = separation.slope
 
@@ -306,14 +306,14 @@ def _two_classes(statistics, population, basis):
 
 
 def _noise_of_frequency(population):
-    """Return the noise covariances between the frequency of class 1 and the difference.
+    """Return the noise variance of the frequency of class 1.
 
-    Also return the noise variance of the frequency.
+    Also return the noise covariances between this frequency and the difference.
     """
     n = population.n_rows
     joint = sum(s.n_rows**2 * s.frequency_noise[1] * s.mean for s in population.sites)
     variance = sum(s.n_rows**2 * s.frequency_noise[1] for s in population.sites) / n**2
-    return -joint / (n * population.sizes[1]), variance
+    return variance, -joint / (n * population.sizes[1])
 
 
 def _intercept_sd(sites, intercept, weights):

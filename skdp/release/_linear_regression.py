@@ -25,13 +25,8 @@ from skdp.release._linear_discriminant import Population
 from skdp.release._number_distribution import NumberDistribution
 from skdp.release._numbers import INTERVAL
 from skdp.release._parts import LARGEST_COEFFICIENT, Part, array, check_shape, part, require
-from skdp.release._posterior import (
-    difference_posteriors,
-    equally_likely,
-    log_prior_of_scales,
-    mean_direction,
-)
-from skdp.release._separation import Distances, likely_variances
+from skdp.release._posterior import difference_posteriors, log_prior_of_scales, mean_direction
+from skdp.release._separation import Distances, equally_likely_variances, likely_variances
 from skdp.utils._linalg import TINY
 
 # Prior median of the multiple correlation, and standard deviation of its logarithm. On five
@@ -50,8 +45,6 @@ _MEDIAN_VARIANCE, _VARIANCE_SPREAD = 0.02, 1.0
 _LEAST_VARIANCE = 1e-6
 # Largest R².
 MOST_EXPLAINED = 0.999
-# Nodes of a standard normal distribution, of covariances.
-_NODES, _SHARES = np.polynomial.hermite_e.hermegauss(9)
 # Equally likely variances of a number.
 _N_VARIANCES = 9
 
@@ -167,14 +160,9 @@ def _likely_variances(statistics, n_rows, mean):
     most = max(mean * (1 - mean), 2 * _LEAST_VARIANCE)
     seen = statistics.squares[0] / n_rows + between
     deviation = statistics.square_sd[0] / n_rows
-    nearby = seen + np.linspace(-8, 8, 201) * np.hypot(deviation, seen * np.sqrt(2 / n_rows))
-    values = np.concatenate([np.geomspace(_LEAST_VARIANCE, most, 400), nearby])
-    values = np.unique(values[(values >= _LEAST_VARIANCE) & (values <= most)])
-    error = deviation**2 + 2 * values**2 / n_rows
-    away = np.log(values / _MEDIAN_VARIANCE) / _VARIANCE_SPREAD
-    log_density = -(away**2 + (seen - values) ** 2 / error + np.log(error)) / 2
-    log_density -= np.log(values)
-    return equally_likely(values, log_density, _N_VARIANCES)
+    grid = np.geomspace(_LEAST_VARIANCE, most, 400)
+    prior = _MEDIAN_VARIANCE, _VARIANCE_SPREAD, _N_VARIANCES
+    return equally_likely_variances(seen, deviation, n_rows, grid, *prior)
 
 
 @dataclass(frozen=True)
@@ -189,13 +177,13 @@ class _Explained:
     @classmethod
     def of(cls, distances, size, totals, variances, log_prior):
         """Return it over covariances by prior scale, and variances of score and number."""
-        spread = np.sqrt(distances.variances)[:, np.newaxis] * _NODES
-        covariances = size * np.maximum(distances.means[:, np.newaxis] + spread, 0)
+        nodes, shares = distances.nodes()
+        covariances = size * nodes
         squares = np.asarray(totals)[:, np.newaxis, np.newaxis, np.newaxis]
         variances = np.asarray(variances)[:, np.newaxis, np.newaxis]
         r2 = covariances**2 / (squares * variances)
         likely = (distances.log_evidence + log_prior)[:, np.newaxis] + np.zeros_like(r2)
-        likely = np.exp(likely - likely.max()) * _SHARES * (r2 < MOST_EXPLAINED)
+        likely = np.exp(likely - likely.max()) * shares * (r2 < MOST_EXPLAINED)
         if not likely.any():  # all that is left explains everything
             likely, r2 = np.ones_like(r2), np.full_like(r2, MOST_EXPLAINED)
         likely /= likely.sum()

@@ -39,41 +39,16 @@ _N_VARIANCES = 15
 _RELATIVE_ERROR = 0.1
 # Nodes of a standard normal distribution, of distances.
 _DISTANCE_NODES = np.polynomial.hermite_e.hermegauss(9)
+# Standard deviations from a mean at which a density is evaluated.
+_DEVIATIONS = np.linspace(-8, 8, 201)
 # Least share of all rows' variance within classes.
 _LEAST_SHARE = 1e-3
-# Least probability of a scale whose covariance counts, to save time.
-_LEAST_LIKELY = 1e-3
 # Least guess of a variance: of scores that are all the same.
 _LEAST_GUESS = 1e-12
 # Least probability of a distance and a variance that count, to save time.
 _LEAST_PROBABILITY = 1e-6
 # Of d', far beyond an area of 1.
 _LARGEST = 100.0
-
-
-@dataclass(frozen=True)
-class ScoredClasses:
-    """Scores of clipped rows, and the posterior of their differences between classes.
-
-    Attributes
-    ----------
-    coefficients : ndarray of shape (n_classes, n_basis)
-
-    intercepts : ndarray of shape (n_classes,)
-
-    means, sds : ndarray of shape (n_classes, n_classes)
-        Posterior mean and standard deviation of the difference, between two classes, of the mean
-        of one score less the other (for two classes, in units of their direction).
-
-    variances : ndarray of shape (n_classes, n_classes)
-        Variance within classes of one score minus the other.
-    """
-
-    coefficients: np.ndarray
-    intercepts: np.ndarray
-    means: np.ndarray
-    sds: np.ndarray
-    variances: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -87,90 +62,69 @@ class Distances:
 
     log_evidence, means, variances : ndarray of shape (n_scales,)
         Log-density of the noisy difference, and mean and variance of the distance.
-
-    errors, error_variances : ndarray of shape (n_scales,)
-        Of the error of the noisy frequency of the second class, which is part of the difference.
     """
 
     d_primes: np.ndarray
     log_evidence: np.ndarray
     means: np.ndarray
     variances: np.ndarray
-    errors: np.ndarray
-    error_variances: np.ndarray
 
     @classmethod
-    def along(cls, direction, posteriors, by_frequency=None):
-        """Return the distances along a direction.
-
-        Parameters
-        ----------
-        direction : ndarray of shape (n_basis,)
-
-        posteriors : list of ScaledPosterior
-            Of the difference of the means.
-
-        by_frequency : tuple of ndarray of shape (n_basis,) and float, or None, default=None
-            Covariance of the noise in the difference with that in the frequency, and the variance
-            of the latter.
-        """
-        joint, of_frequency = by_frequency or (np.zeros(len(direction)), 0.0)
+    def along(cls, direction, posteriors):
+        """Return the distances along a direction, by posteriors of the difference of the means."""
         by_scale = []
         for posterior in posteriors:
             between = posterior.between(direction)
             variance = direction @ between - between @ posterior.solve(between)
-            error = joint @ posterior.solved
-            left = of_frequency - joint @ posterior.solve(joint)
             distance = (between @ posterior.solved, max(variance, 0.0))
-            by_scale.append((posterior.d_prime, posterior.log_evidence, *distance, error, left))
+            by_scale.append((posterior.d_prime, posterior.log_evidence, *distance))
         return cls(*np.transpose(by_scale))
 
-    def corrected_frequency(self, noisy, variance):
-        """Return the frequency of the second class, corrected for its estimated error.
+    def nodes(self, wider=1.0):
+        """Return positive distances, (n_scales, n_nodes), and the weights of the nodes.
 
-        An error of the frequency adds this multiple of the mean of all rows to the noisy
-        difference of the classes, which therefore estimates the error: ``errors`` is its posterior
-        mean. The prior of differences makes the posterior too narrow, so a certain correction is
-        halved.
-
-        Parameters
-        ----------
-        noisy, variance : float
-            The noisy frequency, and the variance of its noise.
+        At each scale the posterior is normal; its standard deviation is multiplied by ``wider``.
         """
-        if not variance > 0:
-            return noisy
-        likely = likely_scales(self.d_primes, self.log_evidence)
-        left = np.clip(likely @ self.error_variances, 0, variance)
-        corrected = noisy - variance / (variance + left) * (likely @ self.errors)
-        sd = np.sqrt(2 * variance * left / (variance + left))
-        shares = positive_mean([1 - corrected, corrected], sd)
-        return float(shares[1] / shares.sum())
-
-
-def likely_scales(d_primes, log_evidence):
-    """Return probabilities of scales d', by their evidence and prior."""
-    return softmax(log_evidence + log_prior_of_scales(d_primes / _MEDIAN_D_PRIME, _D_PRIME_SPREAD))
+        nodes, weights = _DISTANCE_NODES
+        spread = wider * np.outer(np.sqrt(self.variances), nodes)
+        return np.maximum(self.means[:, np.newaxis] + spread, 0), weights
 
 
 def likely_posteriors(posteriors):
     """Return the probabilities of scales of a list of ScaledPosterior."""
-    return likely_scales(
-        np.array([posterior.d_prime for posterior in posteriors]),
-        np.array([posterior.log_evidence for posterior in posteriors]),
-    )
+    d_primes = np.array([posterior.d_prime for posterior in posteriors])
+    prior = log_prior_of_scales(d_primes / _MEDIAN_D_PRIME, _D_PRIME_SPREAD)
+    return softmax(prior + [posterior.log_evidence for posterior in posteriors])
 
 
-def mean_posterior(posteriors):
-    """Return mean weights and difference over posteriors, and the difference's covariance."""
+def corrected_frequency(noisy, variance, joint, posteriors):
+    """Return the frequency of the second class, corrected for its estimated error.
+
+    An error of the frequency adds this multiple of the mean of all rows to the noisy difference
+    of the classes, which therefore estimates the error. The prior of differences makes the
+    posterior too narrow, so a certain correction is halved.
+
+    Parameters
+    ----------
+    noisy, variance : float
+        The noisy frequency, and the variance of its noise.
+
+    joint : ndarray of shape (n_basis,)
+        Covariance of the noise in the difference with that in the frequency.
+
+    posteriors : list of ScaledPosterior
+        Of the difference.
+    """
+    if not variance > 0:
+        return noisy
     likely = likely_posteriors(posteriors)
-    means = np.array([posterior.difference for posterior in posteriors])
-    deviations = means - likely @ means
-    covariance = (deviations.T * likely) @ deviations
-    for p, posterior in zip(likely, posteriors, strict=True):
-        if p > _LEAST_LIKELY:
-            covariance += p * posterior.covariance
-    return likely @ [posterior.weights for posterior in posteriors], likely @ means, covariance
+    error = likely @ [joint @ posterior.solved for posterior in posteriors]
+    left = likely @ [variance - joint @ posterior.solve(joint) for posterior in posteriors]
+    left = np.clip(left, 0, variance)
+    corrected = noisy - variance / (variance + left) * error
+    sd = np.sqrt(2 * variance * left / (variance + left))
+    shares = positive_mean([1 - corrected, corrected], sd)
+    return float(shares[1] / shares.sum())
 
 
 @dataclass(frozen=True)
@@ -210,12 +164,9 @@ class Separation:
             Prior median of the variance within classes, as :func:`likely_variances` returns it.
         """
         between = frequency * (1 - frequency)
-        nodes, shares = _DISTANCE_NODES
+        distances, shares = by_scale.nodes(_WIDER)
         totals = np.asarray(totals)[:, np.newaxis, np.newaxis]
-        distances = by_scale.means[:, np.newaxis] + _WIDER * np.outer(
-            np.sqrt(by_scale.variances), nodes
-        )
-        distances = np.maximum(distances, 0) + np.zeros_like(totals)
+        distances = distances + np.zeros_like(totals)
         variances = np.maximum(totals - between * distances**2, _LEAST_SHARE * totals)
         # The prior is about d' in units of the variance within classes.
         ratios = by_scale.d_primes[:, np.newaxis] / (_MEDIAN_D_PRIME * np.sqrt(variances))
@@ -224,7 +175,8 @@ class Separation:
         )
         # The variances in ``totals`` are equally likely if the log-normal prior is about the
         # variance of all rows. It is about that within classes: weight by the ratio of the two.
-        likely += _log_prior(variances, guess) - _log_prior(totals, guess)
+        likely += _log_prior(variances, guess, _VARIANCE_SPREAD)
+        likely -= _log_prior(totals, guess, _VARIANCE_SPREAD)
         likely = np.exp(likely - likely.max()) * shares
         likely /= likely.sum()
         kept = likely > _LEAST_PROBABILITY
@@ -258,10 +210,38 @@ class Separation:
         return self.mean_distance / (self.mean_variance + between * self.probabilities @ excess)
 
 
-def _log_prior(variances, guess):
-    """Return the prior log-density of variances of scores."""
+def _log_prior(variances, median, spread):
+    """Return the log-density of variances before they are seen, which is log-normal."""
     log = np.log(variances)
-    return -(((log - np.log(guess)) / _VARIANCE_SPREAD) ** 2) / 2 - log
+    return -(((log - np.log(median)) / spread) ** 2) / 2 - log
+
+
+def equally_likely_variances(seen, noise, n_rows, grid, median, spread, n):
+    """Return n equally likely variances, by an estimate with normal noise and a log-normal prior.
+
+    Parameters
+    ----------
+    seen, noise : float
+        The estimate, and the standard deviation of its noise.
+
+    n_rows : float
+        Rows whose sampling adds to the error.
+
+    grid : ndarray
+        Variances over which the prior lies; between its ends others near the estimate are added.
+
+    median, spread : float
+        Of the prior, and the standard deviation of the logarithm.
+
+    n : int
+    """
+    error = np.sqrt(noise**2 + 2 * max(seen, 0) ** 2 / n_rows)
+    values = np.concatenate([grid, seen + error * _DEVIATIONS])
+    values = np.unique(values[(values >= grid[0]) & (values <= grid[-1])])
+    errors = noise**2 + 2 * values**2 / n_rows
+    log_density = _log_prior(values, median, spread)
+    log_density = log_density - ((seen - values) ** 2 / errors + np.log(errors)) / 2
+    return equally_likely(values, log_density, n)
 
 
 def likely_variances(direction, total, noise, n_rows, guesses):
@@ -292,13 +272,9 @@ def likely_variances(direction, total, noise, n_rows, guesses):
     """
     guess = max(_MEDIAN_VARIANCE * (direction**2 @ guesses), _LEAST_GUESS)
     seen, noise = direction @ total @ direction, noise * (direction @ direction)
-    away = np.linspace(-8, 8, 201)
-    error = np.sqrt(noise**2 + 2 * max(seen, 0) ** 2 / n_rows)
-    values = np.concatenate([guess * np.exp(_VARIANCE_SPREAD * away), seen + error * away])
-    values = np.unique(values[values > _LEAST_GUESS**2])
-    errors = noise**2 + 2 * values**2 / n_rows
-    log_density = _log_prior(values, guess) - ((seen - values) ** 2 / errors + np.log(errors)) / 2
-    return equally_likely(values, log_density, _N_VARIANCES), guess
+    grid = guess * np.exp(_VARIANCE_SPREAD * _DEVIATIONS)
+    prior = guess, _VARIANCE_SPREAD, _N_VARIANCES
+    return equally_likely_variances(seen, noise, n_rows, grid, *prior), guess
 
 
 def d_primes(means, sds, variances, present):

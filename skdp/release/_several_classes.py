@@ -8,7 +8,7 @@ from scipy.special import log_softmax, ndtr, ndtri
 
 from skdp.release._basis import column_density
 from skdp.release._posterior import difference_posteriors
-from skdp.release._separation import ScoredClasses, mean_posterior
+from skdp.release._separation import likely_posteriors
 from skdp.utils._linalg import NEGLIGIBLE, TINY
 
 # Simulated rows, about, and at least of a class. With 8,000 losses are the same within .003.
@@ -29,7 +29,34 @@ _PENALTY = 0.003
 # real rows lie elsewhere than any simulated one. With 0, .002 and .005 the log loss without noise
 # is .133, .054 and .095 on human activity, .490, .481 and .475 on adult's marital status.
 _OUTLIERS = 0.002
+# Least probability of a scale whose covariance counts, to save time.
+_LEAST_LIKELY = 1e-3
 _MAX_ITER = 100
+
+
+@dataclass(frozen=True)
+class ScoredClasses:
+    """Scores of clipped rows, and the posterior of their differences between classes.
+
+    Attributes
+    ----------
+    coefficients : ndarray of shape (n_classes, n_basis)
+
+    intercepts : ndarray of shape (n_classes,)
+
+    means, sds : ndarray of shape (n_classes, n_classes)
+        Posterior mean and standard deviation of the difference, between two classes, of the mean
+        of one score less the other (for two classes, in units of their direction).
+
+    variances : ndarray of shape (n_classes, n_classes)
+        Variance within classes of one score minus the other.
+    """
+
+    coefficients: np.ndarray
+    intercepts: np.ndarray
+    means: np.ndarray
+    sds: np.ndarray
+    variances: np.ndarray
 
 
 def scores_of_several_classes(population, basis, shrinkage):
@@ -111,7 +138,7 @@ class _Simulation:
 def _posterior_of_classes(population):
     """Return for each class its weights, its difference from all rows, and its covariance."""
     by_class = [
-        mean_posterior(
+        _mean_posterior(
             difference_posteriors(
                 difference, population.within, population.within_errors, noise, size
             )
@@ -124,6 +151,18 @@ def _posterior_of_classes(population):
     # A class mean is (1 − π) times as far from that of all rows as from that of the rest.
     rest = 1 - population.frequencies[:, None]
     return rest * weights, rest * differences, rest[:, None] ** 2 * spreads
+
+
+def _mean_posterior(posteriors):
+    """Return mean weights and difference over posteriors, and the difference's covariance."""
+    likely = likely_posteriors(posteriors)
+    means = np.array([posterior.difference for posterior in posteriors])
+    deviations = means - likely @ means
+    covariance = (deviations.T * likely) @ deviations
+    for p, posterior in zip(likely, posteriors, strict=True):
+        if p > _LEAST_LIKELY:
+            covariance += p * posterior.covariance
+    return likely @ [posterior.weights for posterior in posteriors], likely @ means, covariance
 
 
 def _simulate(population, basis, shrinkage, coefficients, offsets, uncertainty):

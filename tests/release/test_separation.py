@@ -17,11 +17,12 @@ from skdp.release._separation import (
     _VARIANCE_SPREAD,
     Distances,
     Separation,
+    corrected_frequency,
     d_primes,
-    likely_scales,
+    likely_posteriors,
     likely_variances,
-    mean_posterior,
 )
+from skdp.release._several_classes import _mean_posterior
 
 
 def problem(rng, n_basis=6):
@@ -78,27 +79,24 @@ def test_frequency_is_learned_from_the_difference(rng):
         known = noise * np.eye(20) + (n / size) ** 2 * variance * np.outer(mean, mean)
         difference = -n / size * wrong * mean
         posteriors = difference_posteriors(difference, W, none, known, size)
-        found = Distances.along(mean, posteriors, (joint, variance))
-        assert found.corrected_frequency(0.5, variance) == pytest.approx(expected, abs=0.02)
-    assert found.corrected_frequency(0.5, 0.0) == 0.5
+        found = corrected_frequency(0.5, variance, joint, posteriors)
+        assert found == pytest.approx(expected, abs=0.02)
+    assert corrected_frequency(0.5, 0.0, joint, posteriors) == 0.5
 
 
 def test_the_mean_posterior_has_the_moments_of_what_is_drawn_from_all(rng):
     W, errors = problem(rng)
     _, noisy = drawn(rng, W, 0.1, 100.0)
     posteriors = difference_posteriors(noisy, W, errors, 0.1 * np.eye(6), 100.0)
-    likely = softmax(
-        [p.log_evidence for p in posteriors]
-        + np.log(likely_scales(np.array([p.d_prime for p in posteriors]), np.zeros(28)))
-    )
-    chosen = rng.choice(28, 100_000, p=likely)
+    chosen = rng.choice(28, 100_000, p=likely_posteriors(posteriors))
     differences = np.concatenate(
         [
             rng.multivariate_normal(p.difference, p.covariance, n)
             for p, n in zip(posteriors, np.bincount(chosen, minlength=28), strict=True)
         ]
     )
-    weights, mean, covariance = mean_posterior(posteriors)
+    likely = likely_posteriors(posteriors)
+    weights, mean, covariance = _mean_posterior(posteriors)
     assert_allclose(weights, sum(s * p.weights for s, p in zip(likely, posteriors, strict=True)))
     assert_allclose(mean, differences.mean(axis=0), atol=0.005)
     assert_allclose(covariance, np.cov(differences.T), atol=0.002)
@@ -121,7 +119,7 @@ def test_posterior_has_its_spread(rng, noise):
             )
             prior = np.tile([_NOTHING, *(1 - _NOTHING) * prior * np.log(10) / 3], 2)
             likely = softmax(posterior.log_evidence + np.log(prior))
-            assert_allclose(likely_scales(posterior.d_primes, posterior.log_evidence), likely)
+            assert_allclose(likely_posteriors(posteriors), likely)
             mean = likely @ posterior.means
             square = likely @ (posterior.variances + (posterior.means - mean) ** 2)
             errors.append((u @ exact - mean) / np.sqrt(square))
