@@ -59,7 +59,7 @@ def run(arguments, note):
         schema = replace(schema, outcome=ClassOutcome())
     report = _checked(_rows_of(arguments, schema, note, where), schema, arguments)
     if received:
-        usual = {f"{name}:missing" for name in named}
+        usual = {f"{name}:{kind}" for name in named for kind in ("missing", "classes")}
         report = replace(report, findings=tuple(f for f in report.findings if f.name not in usual))
     return str(report), 1 if report.stops else 0
 
