@@ -25,7 +25,7 @@ example:
   skdp schema --common north.json south.json -o common.json
 
 Bounds and categories of private rows are private: never draft a schema from them. Read the draft,
-set its bounds to what instruments and code books allow, no wider, and delete what identifies people.
+set its bounds to what instruments and code books allow, and delete what identifies people.
 Labels become classes; many different numbers become a number between rounded bounds. Owners who
 want to merge releases must first agree on one schema."""
 
