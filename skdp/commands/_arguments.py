@@ -21,6 +21,7 @@ from skdp.commands._tables import (
     table_options,
 )
 from skdp.privacy import PrivacyLedger, below_sum
+from skdp.release import Release
 from skdp.tabular import (
     MANY,
     Schema,
@@ -213,12 +214,12 @@ def drafted(frame, note, **settings):
 
 
 def read_schema(path, argument="", *, with_outcome=False):
-    """Return the schema of a file; errors name the file and the argument.
+    """Return the schema of a file or release; errors name the file and the argument.
 
     ``with_outcome`` refuses a schema without classes or another outcome.
     """
     try:
-        schema = Schema.read(path)
+        schema = _released_schema(path) if is_release(path) else Schema.read(path)
     except ValueError as error:
         raise ValueError(f"{argument}{path!r}: {error}") from None
     if with_outcome and not schema.outcome.is_complete:
@@ -248,6 +249,19 @@ def drawn(plot, target, arguments):
         axes.figure.savefig(file, format=target.suffix[1:].lower())
     pyplot.close(axes.figure)
     return [f"Wrote {str(target)!r}."]
+
+
+def is_release(path):
+    """Return whether a file is named like a release."""
+    return str(path).lower().endswith(".skdp")
+
+
+def _released_schema(path):
+    """Return the schema of a release, with its outcome."""
+    release = Release.load(path)
+    if release.encoder is None:
+        raise ValueError("This release has no schema. Name a schema (.json).")
+    return replace(release.encoder, outcome=release.outcome)
 
 
 def write_schema(schema, target, arguments):

@@ -82,7 +82,7 @@ def add_arguments(parser):
         type=float,
         default=INTERVAL,
         metavar="SHARE",
-        help="share of numbers between low and high (default: 0.8)",
+        help="share of outcomes that lie between 'low' and 'high' (default: 0.8)",
     )
     parser.add_argument(
         "--at",

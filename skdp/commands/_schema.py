@@ -25,7 +25,7 @@ example:
   skdp schema --common north.json south.json -o common.json
 
 Bounds and categories of private rows are private: never draft a schema from them. Read the draft,
-widen its bounds to what instruments and code books allow, and delete what identifies people.
+set its bounds to what instruments and code books allow, and delete what identifies people.
 Labels become classes; many different numbers become a number between rounded bounds. Owners who
 want to merge releases must first agree on one schema."""
 
@@ -109,7 +109,7 @@ def run(arguments, note):
     _note_outcome(schema, arguments, note)
     write_schema(schema, target, arguments)
     return (
-        f"{schema.summary()}\nWrote {str(target)!r}, a draft. Read it: widen bounds, mark "
+        f"{schema.summary()}\nWrote {str(target)!r}, a draft. Read it: set bounds, mark "
         "logarithmic scales and ordered\ncategories, and delete columns that identify people."
     )
 

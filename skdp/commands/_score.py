@@ -26,6 +26,7 @@ from skdp.commands._arguments import (
     add_table,
     checked_plot,
     drawn,
+    is_release,
     outcome_columns,
     outcome_values,
     read_rows,
@@ -127,8 +128,7 @@ def _outcome_of(path):
     """Return the outcome of a schema or release, which must be a time."""
     if path is None:
         return EventOutcome(1.0)
-    release = Release.load(path) if path.lower().endswith(".skdp") else None
-    outcome = read_schema(path, "--schema ").outcome if release is None else release.outcome
+    outcome = Release.load(path).outcome if is_release(path) else read_schema(path).outcome
     if not outcome.columns:
         raise ValueError(f"--schema {path!r} has an outcome that is not a time. Leave it out.")
     return outcome

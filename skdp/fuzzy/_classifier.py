@@ -576,8 +576,8 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         >>> model = DeepFuzzyClassifier(1, 5, error_scale="own", random_state=0).fit(X, y)
         >>> print(model.explain(X[150], schema))
         'dead', with probability 0.65. Log-odds against 'alive':
-        age is 69.39: +1.04 compared with the mean over all values, which give -4.83 to 2.679
-        bmi is 21.94: +1.01 compared with the mean over all values, which give -2.147 to 2.142
+        age is 69.39: +1.04 relative to its average; its values give results from -4.83 to 2.679
+        bmi is 21.94: +1.01 relative to its average; its values give results from -2.147 to 2.142
         shares of the rules:
         0.8385: if a row is like class 'dead', then it is of class 'dead'
         0.1615: if a row is like class 'alive', then it is of class 'alive'

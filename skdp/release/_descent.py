@@ -21,9 +21,9 @@ from skdp.utils._linalg import TINY
 _LARGEST_COEFFICIENT = 1e30
 # Weight of linear scores by the sums of all sources in merged scores of classes: each source's
 # gradients start anew. AUC of four tables with 4 to 20 owners (ε = 1 and 4) is .002 higher than
-# with 0, .003 of four that did not choose (.852 to .868 at best, .004 lower at worst), and equal
-# on four hospitals; with .33 .002 and .003, .007 lower at worst. Log loss of 5 to 14 classes is
-# .02 lower.
+# with 0, .003 of four others (.852 to .868 at best, .004 lower at worst), and equal on four
+# hospitals, all of which were seen; with .33 .002 and .003, .007 lower at worst. Log loss of 5 to
+# 14 classes is .02 lower.
 _OF_SUMS = 0.2
 # Largest AUC, so that its d' is finite.
 _LARGEST_AREA = 1 - 1e-6

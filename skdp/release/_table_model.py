@@ -141,14 +141,11 @@ class TableModel(Model):
         """Return what this consists of, a line for each part."""
         n = self.statistics.n_sources
         of = f" of {n} sources" if n > 1 else ""
-        follow = self.prediction.learned
-        sums = f"noisy counts, sums and second moments{of}; means"
+        learned = self.prediction.learned
+        sums = f"noisy counts, sums and second moments{of}, for means"
         if not self.is_learned:
-            return [f"{sums}, covariances, {follow} follow"]
-        return [
-            f"{sums} and covariances follow",
-            f"coefficients by noisy gradients, from which {follow} follow",
-        ]
+            return [f"{sums}, covariances and {learned}"]
+        return [f"{sums} and covariances", f"coefficients by noisy gradients, for {learned}"]
 
 
 # By the kind of the outcome.

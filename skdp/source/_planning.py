@@ -183,7 +183,8 @@ class ReleasePlan:
         groups = "by class" if figure == "auc" else "of all rows"
         legend = (
             f"{name} +- its standard deviation over simulated tables and noise; means (in % of "
-            f"the range) and shares {groups} +- half of a 95% interval (50%: nothing is known)"
+            f"the range) and shares {groups} +- half of a 95% interval (50% means that the "
+            "release says nothing)"
         )
         return "\n".join(lines + wrap(legend, text_width(80)))
 

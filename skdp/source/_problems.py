@@ -123,7 +123,7 @@ class SeveralClasses(Problem):
     # .02 higher at 2,000 and 8,000 rows.
     step_length, n_outcomes, tightest = 3.0, 3, 1.0
     # Of 50,000 digits of MNIST, 91.2 and 92.1% are right at ε = 1 and 4 with half of the steps and
-    # with all of them, and occupations of adult .3% more: half of the time.
+    # with all of them, and occupations of adult .3% more, by one draw: half of the time.
     most_steps = 0.5
 
     def __init__(self, counts):

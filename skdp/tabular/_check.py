@@ -171,7 +171,8 @@ class TableReport:
             "",
         ]
         if self.stops:
-            lines.append("Stops, which would ruin a release silently. Mend the table, or accept:")
+            what = "mistakes that would ruin a release without a warning"
+            lines.append(f"Stops: {what}. Correct the table, or accept:")
             lines += self._listed(self.stops)
         else:
             lines.append("No stop was found.")
@@ -415,9 +416,12 @@ def _quoted(pair):
 
 
 def _unit_hint(extras):
-    """Return the option that removes the unit of numbers, if all have the same one."""
-    (unit, *others), signs = extras, set("<>≤≥=~≈*,")
-    return "" if others or signs & set(unit) else f", or add --units={shlex.quote(unit)}"
+    """Return the option that removes the unit or sign of numbers, if all have the same one."""
+    (unit, *others), signs = extras, set("=~≈*,")
+    if others or signs & set(unit):
+        return ""
+    option = f", or add --units={shlex.quote(unit)}"
+    return f"{option}, which reads '{unit}5' as 5" if set("<>≤≥") & set(unit) else option
 
 
 def _date_hint(cells):
@@ -699,7 +703,8 @@ def _row_findings(frame, schema):
         stop = different >= _DIFFERENT and (pasted or distinct > 0.9 * different)
         text = (
             f"{_of(copies, n, 'rows')} are copies of others in all columns. A person who is in "
-            "the table twice counts twice and is protected half as well."
+            "the table twice counts twice and is protected half as well. If people have several "
+            "rows, name the column of their IDs (group=, --group)."
         )
         yield TableFinding(None, "duplicates", text, bool(stop and copies >= LEAST))
     text, is_stop = odd_rows(frame)

@@ -47,7 +47,7 @@ def schema_from(
 
     Bounds and categories of private rows are private: a release that contains them reveals single
     rows, outside every guarantee. No program can distinguish private rows from public ones, so
-    you must. Read the draft, widen its bounds to what the instruments and code books allow, mark
+    you must. Read the draft, set its bounds to what the instruments and code books allow, mark
     logarithmic scales and ordered categories, and save it with ``to_json()``.
 
     Parameters

@@ -44,7 +44,7 @@ class ColumnEffect:
     --------
     >>> from skdp.tabular import ColumnEffect
     >>> print(ColumnEffect("age", 55.0, 1.25, 3.0, 8.5))
-    age is 55: +1.25 compared with the mean over all values, which give 3 to 8.5
+    age is 55: +1.25 relative to its average; its values give results from 3 to 8.5
     """
 
     name: str
@@ -60,8 +60,8 @@ class ColumnEffect:
         if self.least == self.most:
             return f"{what}no effect"
         return (
-            f"{what}{self.effect:+.3g} compared with the mean over all values, which give "
-            f"{self.least:.4g} to {self.most:.4g}"
+            f"{what}{self.effect:+.3g} relative to its average; its values give "
+            f"results from {self.least:.4g} to {self.most:.4g}"
         )
 
 
@@ -99,7 +99,7 @@ class Explanation:
     >>> age = ColumnEffect("age", 55.0, 1.25, -3.0, 8.5)
     >>> print(Explanation("alive", 0.8, "dead", float("nan"), (age,)))
     'alive', with probability 0.80. Log-odds against 'dead':
-    age is 55: +1.25 compared with the mean over all values, which give -3 to 8.5
+    age is 55: +1.25 relative to its average; its values give results from -3 to 8.5
     """
 
     prediction: Any
@@ -143,7 +143,9 @@ class Explanation:
             return f"{self.prediction!r}, the only class"
         lines = [self._result(), *map(str, self.columns[:_SHOWN])]
         more = len(self.columns) - _SHOWN
-        return "\n".join([*lines, f"and {more} more columns"] if more > 0 else lines)
+        return "\n".join(
+            [*lines, f"and {more} more column{'s' * (more > 1)}"] if more > 0 else lines
+        )
 
     def _repr_html_(self):
         names = ["column", "value", "effect", "least", "most"]
@@ -225,7 +227,7 @@ def explain_prediction(
     ...     return np.column_stack([np.zeros(len(X)), 8 * X[:, 0] - 4])
     >>> print(explain_prediction(scores, [0.75, 0, 1, 0], ["alive", "dead"], schema=schema))
     'dead', with probability 0.88. Log-odds against 'alive':
-    age is 80: +2 compared with the mean over all values, which give -4 to 4
+    age is 80: +2 relative to its average; its values give results from -4 to 4
     ward is B: no effect
     """
     x = np.asarray(as_frame(x, "x"), dtype=np.float64).ravel()

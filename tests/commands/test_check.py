@@ -106,3 +106,20 @@ def test_needless_acceptance_says_nothing(folder, run, release_command):
     _, _, expected = run(*release_command)
     code, _, err = run(*release_command, "--accept", "age:clipped", "--force")
     assert (code, err) == (0, expected)
+
+
+def test_a_target_checks_its_table_against_a_release(hospital_rows, run, done, release_command):
+    done(*release_command, "--ledger", "budget.json", *BUDGET[2:])
+    rows = hospital_rows.assign(outcome=["home"] * 9 + [""] * (len(hospital_rows) - 9))
+    rows.to_csv("target.csv", index=False)
+    asked = ("check", "target.csv", "--label", "outcome", "--schema")
+    code, out, _ = run(*asked, "schema.json")
+    assert code == 1
+    assert "outcome:missing" in out
+    code, out, _ = run(*asked, "hospital.skdp")
+    assert code == 0
+    assert "outcome:missing" not in out
+    rows.drop(columns="outcome").assign(temperature=98.0).to_csv("target.csv", index=False)
+    code, out, _ = run("check", "target.csv", "--schema", "hospital.skdp")
+    assert code == 1
+    assert "temperature:clipped" in out

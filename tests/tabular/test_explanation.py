@@ -197,7 +197,7 @@ def test_texts():
     lines = str(Explanation(3.0, None, None, np.nan, (used, *[idle] * 6))).splitlines()
     assert lines[0] == "3"
     assert lines[1] == (
-        "dose\\n is 0.5: -1.25 compared with the mean over all values, which give 2 to 4.5"
+        "dose\\n is 0.5: -1.25 relative to its average; its values give results from 2 to 4.5"
     )
     assert lines[2] == "ward is missing: no effect"
     assert str(Explanation(0.5, None, None, np.nan, (), unit="log-hazard")) == "log-hazard 0.5"

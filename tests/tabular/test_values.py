@@ -16,13 +16,13 @@ from skdp.commands._tables import read_table
 from skdp.tabular import (
     CategoryColumn,
     Vocabulary,
-    ambiguity,
     canonical,
     encode_table,
     missing_values,
     numbers,
     person_ids,
 )
+from skdp.tabular._values import ambiguity
 
 # Values of one line are one value, those of different lines are different ones.
 SAME = [
