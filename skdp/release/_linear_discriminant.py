@@ -281,8 +281,8 @@ def _two_classes(statistics, population, basis):
         population.differences[1], covariance, errors, population.noise[1], population.sizes[1]
     )
     direction = mean_direction(posteriors, likely_posteriors(posteriors), covariance)  # step 6
-    noise_of_frequency = _noise_of_frequency(population)
-    pi = corrected_frequency(population.frequencies[1], *noise_of_frequency, posteriors)
+    variance, joint = _noise_of_frequency(population)
+    pi = corrected_frequency(population.frequencies[1], variance, joint, posteriors)
     n, noise = population.n_rows, statistics.second_sd / population.n_rows
     totals, guess = likely_variances(direction, population.covariance, noise, n, basis.variances)
     distances = Distances.along(direction, posteriors)
