@@ -121,13 +121,15 @@ def _merged_groups(releases):
         for n, (merged, numbers) in enumerate(groups):
             problem = merge_problem(merged, releases[k])
             if not problem and merged.statistics.gains_by(releases[k].statistics):
-                # Sums merge only as disjoint; summed_guarantee computes the guarantee instead.
-                more = Release.merge([merged, releases[k]], disjoint=True)
-                groups[n] = (more, sorted([*numbers, k]))
+                # All at once, see Release.merge. Sums merge only as disjoint; summed_guarantee
+                # computes the guarantee instead.
+                numbers = [*numbers, k]
+                more = Release.merge([releases[j] for j in numbers], disjoint=True)
+                groups[n] = (more, numbers)
                 break
         else:
             groups.append((releases[k], [k]))
-    return sorted(groups, key=lambda group: group[1][0])
+    return sorted(((merged, sorted(numbers)) for merged, numbers in groups), key=lambda g: g[1][0])
 
 
 def named_sources(releases, *, any_label):

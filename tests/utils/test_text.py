@@ -56,7 +56,7 @@ def test_tables_of_both_forms_are_one():
     assert ours == theirs
     with pytest.raises(ValueError, match="names a column twice"):
         quantile_bounds(TABLE.join(OTHER, rsuffix="2"), ["Größe", decomposed("Größe")])
-    with pytest.raises(ValueError, match="in the public 'schema' of quantile_bounds already"):
+    with pytest.raises(ValueError, match="are in the public 'schema' already"):
         quantile_bounds(OTHER, [decomposed("Größe")], schema=SCHEMA)
 
 
