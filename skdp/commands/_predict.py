@@ -349,6 +349,11 @@ def _rows(frame, releases, arguments):
                 "space or signs. Rename them, or they count as missing."
             )
         check_columns(frame, shared, arguments.table, where)
+        named = (arguments.label, arguments.event, arguments.time, arguments.id)
+        if others := [name for name in frame.columns if name not in (*shared, *named)]:
+            warn(
+                f"{arguments.table!r} has columns that {where} lacks, {listed(others)}: not used."
+            )
         return frame[shared]
     if release.feature_names is None:
         names = [name for name in frame.columns if name != arguments.label]

@@ -41,6 +41,18 @@ def test_columns_that_are_lacking_are_left_out_of_the_release(hospital, done, at
     np.testing.assert_allclose(pd.read_csv("p.csv")["probability_died"], expected, atol=0.02)
 
 
+def test_columns_that_a_release_lacks_are_named(hospital, done):
+    frame = pd.read_csv("target.csv").assign(insurance="A", case=range(150))
+    frame.to_csv("more.csv", index=False)
+    asked = ("predict", "hospital.skdp", "more.csv", "--id", "case", "-o")
+    _, err = done(*asked, "p.csv", "--label", "outcome")
+    lacks = "'more.csv' has columns that the release 'hospital.skdp' lacks"
+    assert f"{lacks}, 'name', 'person', 'insurance': not used." in err
+    frame.drop(columns=["name", "person", "insurance"]).to_csv("more.csv", index=False)
+    _, err = done(*asked, "q.csv", "--label", "outcome")
+    assert "not used" not in err
+
+
 @pytest.mark.parametrize("named", [True, False])
 def test_a_release_without_a_schema(tmp_path, monkeypatch, done, failed, domains, named):
     monkeypatch.chdir(tmp_path)
