@@ -128,7 +128,8 @@ def _outcome_of(path):
     """Return the outcome of a schema or release, which must be a time."""
     if path is None:
         return EventOutcome(1.0)
-    outcome = Release.load(path).outcome if is_release(path) else read_schema(path).outcome
+    named = Release.load(path) if is_release(path) else read_schema(path, "--schema ")
+    outcome = named.outcome
     if not outcome.columns:
         raise ValueError(f"--schema {path!r} has an outcome that is not a time. Leave it out.")
     return outcome

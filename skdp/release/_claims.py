@@ -87,7 +87,7 @@ class Claims:
 
 
 def _interval(values, least, most):
-    """Return the mean of draws and their interval, widened for errors of the model."""
+    """Return the mean of draws and their interval, of a least width."""
     mean = values.mean()
     away = np.quantile(values, _ENDS) - mean
     ends = mean + np.hypot(away, _LEAST_HALF) * [-1, 1]
@@ -123,7 +123,7 @@ class _Classes(OutcomeModel):
             near = np.clip(x, -_FARTHEST, _FARTHEST)
             return effect * x + square * (near**2 - 1) + cube * (near**3 - 3 * near)
 
-        away = curve(self.scores(t))
+        away = curve(self.scores(density))
         # The intercept that gives the mean probability.
         intercept = logit * np.sqrt(1 + np.pi / 8 * effect**2)  # of normal scores, to begin with
         shares = density / density.sum(axis=1, keepdims=True)
@@ -361,10 +361,7 @@ class _Numbers(OutcomeModel):
         numbers = self.numbers
         middle = 2 * 0.5**numbers.power - 1 if numbers.zero else numbers.mean
         ahead = (middle - numbers.start(self.bins.scores)) / numbers.unit
-        # The location is that of all rows.
-        center = (density * self.scores(t)).sum(axis=1, keepdims=True)
-        center /= density.sum(axis=1, keepdims=True)
-        ahead = ahead + location + effect * self.bins.unit / self.numbers.unit * (x - center)
+        ahead = ahead + location + effect * self.bins.unit / self.numbers.unit * x
         edges = (self.edges / self.numbers.unit)[:, np.newaxis] - ahead[:, np.newaxis]
         away = np.exp(tails)[:, np.newaxis] * np.arcsinh(edges / np.exp(spread)[:, np.newaxis])
         below = ndtr(np.sinh(away - skewness[:, np.newaxis]))
@@ -491,7 +488,7 @@ class _Times(OutcomeModel):
     def log_prior(self, effects, parameters):
         return _log_density(effects, self.spread(parameters), *_OF_TIMES)
 
-    def hazards(self, t, x):
+    def hazards(self, t, x, density):
         """Return hazards of scores in public units in each group."""
         effect, bend = t[:, EFFECT, np.newaxis], t[:, EFFECT + 1, np.newaxis]
 
@@ -499,14 +496,15 @@ class _Times(OutcomeModel):
             return effect * x + bend * (np.clip(x, -_FARTHEST, _FARTHEST) ** 2 - 1)
 
         # Parameters are log-hazards of all rows, which noisy totals know best.
-        of_all = logsumexp(log_ratios(self.scores(t)), axis=1, b=self.density(t), keepdims=True)
+        log_ratios_of_all = log_ratios(self.scores(density))
+        of_all = logsumexp(log_ratios_of_all, axis=1, b=density, keepdims=True)
         of_groups = t[:, EFFECT + 2 : EFFECT + 2 + self.n_groups] + t[:, :1] - of_all
         ratios = log_ratios(x)[:, np.newaxis]
         return np.exp(np.clip(of_groups[:, :, np.newaxis] + ratios, -20.0, 5.0))
 
     def outcomes(self, t, x, density):
         leaves = expit(t[:, EFFECT + 2 + self.n_groups :, np.newaxis])
-        stays = np.exp(-self.hazards(t, x))
+        stays = np.exp(-self.hazards(t, x, density))
         there = np.cumprod(stays * (1 - leaves), axis=1)
         before = np.concatenate([np.ones_like(there[:, :1]), there[:, :-1]], axis=1)
         ways = [before * (1 - stays), before * stays * leaves, there[:, -1:]]
@@ -539,7 +537,8 @@ def time_claims(table, variances, times, exits, deviation):
     """
     model = _Times(table, variances, times, exits, deviation)
     parameters, rows = posterior_rows(model)
-    hazards = model.hazards(parameters, model.scores(parameters))
+    density = model.density(parameters)
+    hazards = model.hazards(parameters, model.scores(density), density)
     some = slice(None, None, _THINNED)
     concordance = np.array(list(map(_concordance, rows[some], hazards[some])))
     slope = _hazard_slope(rows.mean(axis=0), model.bins.scores, model.n_groups)

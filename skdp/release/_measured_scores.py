@@ -34,11 +34,15 @@ class MeasuredScores:
         self.variances, self.table = descent.basis.variances, descent.table
         self.statistics = statistics
         self.counts, self.noise = statistics.sums.pooled_counts
-        # Variances of functions, measured where there are sums.
-        self.measured = self.variances.copy()
-        in_sums = descent.basis.places_in(statistics.basis)
-        places = np.sort(statistics.basis.places_in(descent.basis))
-        self.measured[places] = statistics.variances[in_sums]
+        self.basis = descent.basis
+
+    @property
+    def measured(self) -> np.ndarray:
+        """Variances of the functions, measured where there are sums."""
+        measured, of_sums = self.variances.copy(), self.statistics.basis
+        places = np.sort(of_sums.places_in(self.basis))
+        measured[places] = self.statistics.variances[self.basis.places_in(of_sums)]
+        return measured
 
     def frame(self) -> Any:
         """Return the expected center and deviation of the scores that a source counts."""

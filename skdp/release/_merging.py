@@ -213,6 +213,10 @@ def merged_guarantee(guarantees, disjoint):
     excludes = "; ".join(dict.fromkeys([*(guarantee.excludes for guarantee in guarantees), claim]))
     covers = "; ".join(dict.fromkeys(guarantee.covers for guarantee in guarantees))
     assumes = "; ".join(dict.fromkeys(filter(None, (g.assumes for g in guarantees))))
-    basis = guarantees[distances.index(max(distances))]
-    texts = {"excludes": excludes, "covers": covers, "assumes": assumes}
-    return replace(basis, mechanisms=(weakest,), **texts)
+    return replace(
+        guarantees[distances.index(max(distances))],
+        mechanisms=(weakest,),
+        excludes=excludes,
+        covers=covers,
+        assumes=assumes,
+    )

@@ -246,7 +246,8 @@ class OutcomeModel:
         changed = t.copy()
         changed[EFFECT] += _DIFFERENCE
         both = np.array([t, changed])
-        x, density = self.scores(both), self.density(both)
+        density = self.density(both)
+        x = self.scores(density)
         at, moved = (
             np.log(np.maximum(self.outcomes(both, x + d, density), _LEAST_PROBABILITY))
             for d in (0.0, _DIFFERENCE)
@@ -261,12 +262,11 @@ class OutcomeModel:
         added = -leverage * (rows * np.clip(residuals, -clip, clip) * by_score).sum()
         return added / max((rows * by_effect**2).sum(), TINY)
 
-    def scores(self, t):
+    def scores(self, density):
         """Return scores in the subdivisions of bins minus their mean, in public units."""
         x = (self.bins.scores - self.center) / self.bins.unit
         if self.folded:
-            return np.tile(x, (len(t), 1))
-        density = self.density(t)
+            return np.tile(x, (len(density), 1))
         return x - (density @ x / density.sum(axis=1))[:, np.newaxis]
 
     def density(self, t):
@@ -286,15 +286,14 @@ class OutcomeModel:
 
     def spread(self, t):
         """Return the standard deviation of scores, (n,), in units of the publicly expected one."""
-        density, x = self.density(t), self.scores(t)
-        density /= density.sum(axis=1, keepdims=True)
-        mean = (density * x).sum(axis=1, keepdims=True)
-        return np.sqrt((density * (x - mean) ** 2).sum(axis=1))
+        density = self.density(t)
+        squares = (density * self.scores(density) ** 2).sum(axis=1)
+        return np.sqrt(squares / density.sum(axis=1))
 
     def rows(self, t):
         """Return expected rows, (n, n_outcomes · parts, n_bins · PARTS)."""
         density = self.density(t)
-        return density[:, np.newaxis] * self.outcomes(t, self.scores(t), density)
+        return density[:, np.newaxis] * self.outcomes(t, self.scores(density), density)
 
     def cells(self, rows):
         """Return rows in the cells of the table, (n, n_outcomes, n_bins)."""
