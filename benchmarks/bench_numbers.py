@@ -53,8 +53,13 @@ def worth(release, rows):
     """R² reached and expected, and the share of outcomes in intervals of 80 %."""
     found, ends = release.predict(rows.X_test, return_interval=0.8)
     expected, low, high = map(float, release.regression.r2)
+    r2 = r2_score(rows.y_test, found)
+    # By how much R² depends on each test row, for its sampling error.
+    squares = (rows.y_test - rows.y_test.mean()) ** 2
+    influence = ((1 - r2) * squares - (rows.y_test - found) ** 2) / squares.mean()
     return {
-        "r2": r2_score(rows.y_test, found),
+        "r2": r2,
+        "sampling_sd": float(influence.std() / np.sqrt(len(influence))),
         "inside": float(np.mean((ends[:, 0] <= rows.y_test) & (rows.y_test <= ends[:, 1]))),
         "expected_r2": expected,
         "expected_low": low,

@@ -114,7 +114,17 @@ def of_release(release, rows):
     # Curves of a release end where few rows are followed.
     end = float(release.unique_times_[-1])
     found = worth(release.predict(X_test), survival, y, y_test, end)
-    return found | expected | {"end": end / schema.outcome.horizon}
+    more = {"sampling_sd": sampling_sd(release.predict(X_test), y_test)}
+    return found | expected | more | {"end": end / schema.outcome.horizon}
+
+
+def sampling_sd(risks, y):
+    """Return the sampling error of the concordance of test rows, by leaving out tenths."""
+    found = []
+    for k in range(10):
+        kept = np.arange(len(y)) % 10 != k
+        found.append(concordance_index_censored(y["event"][kept], y["time"][kept], risks[kept])[0])
+    return float(np.sqrt(9) * np.std(found))
 
 
 def measure(cells):

@@ -90,7 +90,8 @@ class _Number(MeasuredScores):
     def claims(self):
         n = float(self.statistics.sums.row_counts.sum())
         mean_sd = 2 * self.noise / n * np.hypot(self._mean, 1 - self._mean)
-        bins = NumberBins.of_sums(self.statistics.sums, len(self.table.counts) % 2 == 1)
+        zero = len(self.table.counts) > self.n_outcomes
+        bins = NumberBins.of_sums(self.statistics.sums, zero)
         noise = float(np.sqrt(2) * self.noise)
         return number_claims(self.table, self.measured, bins, float(mean_sd), n, noise)
 

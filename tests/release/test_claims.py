@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import expit
-from scipy.stats import norm
+from scipy.stats import norm, t
 from sklearn.metrics import r2_score, roc_auc_score
 
 from skdp.release import _claims, _score_table
@@ -87,10 +87,27 @@ def test_without_noise_a_number_has_its_slope_r2_and_residuals(rng):
         assert inside.mean() == pytest.approx(0.8, abs=0.02)
         wanted = np.exp(3 * u).mean()
         found = spread.moments(places, 1.0, lambda place: np.exp(3 * (2 * place - 1)))[0]
-        assert found.mean() == pytest.approx(wanted, rel=0.01)
+        assert found.mean() == pytest.approx(wanted, rel=0.02)
         for level in (0.1, 0.5, 0.9):
             below = (1 + u) / 2 < spread.quantile(places, 1.0, level)
-            assert below.mean() == pytest.approx(level, abs=0.02)
+            assert below.mean() == pytest.approx(level, abs=0.03)
+
+
+def test_far_residuals_of_a_number_near_a_bound_count(rng):
+    scores = 0.03 * rng.standard_normal(MANY) - 0.92
+    u = np.clip(scores + 0.01 * (rng.lognormal(1.0, 1.2, MANY) - 4), -1, 1)
+    numbers = NumberBins.of(u.mean())
+    assert numbers.edges[0] <= -1 - numbers.mean
+    assert numbers.edges[-1] >= 1 - numbers.mean
+    table = table_of(scores, numbers.index(u, scores), numbers.n, rng)
+    claims = number_claims(table, OF_OTHERS, numbers, 1e-3, MANY, 1.0)
+    reached = r2_score(u, claims.slope * scores + claims.intercept)
+    assert claims.value[0] == pytest.approx(reached, abs=0.04)
+
+
+def test_far_residuals_have_the_distribution_of_student():
+    x = np.linspace(-30, 30, 50)
+    assert _claims._student(x) == pytest.approx(t.cdf(x, 3), abs=1e-12)
 
 
 def ways_to_leave(log_hazards, rng, hazard=1.0, leaving=0.6):
