@@ -304,8 +304,9 @@ class NumberBins:
 
     @property
     def _sides(self):
-        """Numbers of bins below and above the mean, up to the bounds."""
-        return np.searchsorted(_EDGES, (1 + self.mean * np.array([1, -1])) / self.unit) + 1
+        """Numbers of bins of residuals below and above the mean, up to the bounds."""
+        unit = NumberBins.of(self.mean).unit  # whether or not zero is a class
+        return np.searchsorted(_EDGES, (1 + self.mean * np.array([1, -1])) / unit) + 1
 
     @property
     def n(self):
