@@ -6,6 +6,7 @@ from itertools import compress
 from typing import Any
 
 import numpy as np
+from scipy.special import expit, logit
 
 from skdp.release import positive_mean
 from skdp.tabular import (
@@ -30,6 +31,9 @@ _UNSEEN = 10.0
 # Floor of the standard deviation of a source's column, relative to the median one: an almost
 # constant column of the source may have a few other values in the target; rule of thumb.
 _MIN_DEVIATION = 0.1
+# Probability that a target's rows are of the source's population, and standard deviation of the
+# shifts of columns if they are not, in theirs.
+_ALIKE, _SHIFT = 0.2, 0.3
 
 
 @dataclass(frozen=True)
@@ -321,6 +325,22 @@ def distances(moments, X):
     least = max(_MIN_DEVIATION * np.median(deviations), TINY)
     away = np.sqrt(((X - moments.mean) ** 2).mean(axis=0, dtype=np.float64))
     return away / np.maximum(deviations, least)
+
+
+def same_population(moments, X):
+    """Return the probability that the rows of a target are of the source's population."""
+    # Means of a column then differ by their errors alone, at another site also by normal shifts.
+    # Nothing is known of columns that the target embeds.
+    if not moments or len(moments.noise) != X.shape[1]:
+        return 0.0
+    variances = np.maximum(moments.total_covariance().diagonal(), 0) + X.var(axis=0)
+    variances = np.maximum(variances / 2, TINY)
+    errors = (variances + moments.noise) / moments.effective_sizes.sum() + variances / len(X)
+    errors += moments.frequencies**2 @ moments.mean_noise
+    wider = 1 + _SHIFT**2 * variances / errors
+    squares = (X.mean(axis=0) - moments.mean) ** 2 / errors
+    log_odds = (np.log(wider) - squares * (1 - 1 / wider)).sum() / 2
+    return float(expit(logit(_ALIKE) + log_odds))
 
 
 def far_columns(moments, X):
