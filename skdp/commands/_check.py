@@ -19,7 +19,7 @@ from skdp.commands._tables import add_column, check_columns
 from skdp.tabular import COLUMN_KINDS, TABLE_KINDS, ClassOutcome, check_table
 
 NAME = "check"
-HELP = """Check private rows against a schema before a release; for their owner only.
+HELP = """Check private rows against a schema before a release.
 
 example:
   skdp check rows.csv --schema schema.json --label outcome
@@ -45,7 +45,7 @@ def add_private_rows(parser):
         "--schema",
         required=True,
         metavar="FILE",
-        help="public schema (.json), or a release (.skdp)",
+        help="public schema (.json) or a release (.skdp)",
     )
 
 
@@ -112,7 +112,7 @@ def _checked(frame, schema, arguments):
 
 def add_accept(parser):
     """Add the option to accept stops."""
-    text = "accept this stop of skdp check, such as age:clipped; repeatable"
+    text = "accept a stop of skdp check, as age:clipped"
     add_column(parser, "--accept", text, metavar="COLUMN:KIND", repeatable=True)
 
 

@@ -10,7 +10,7 @@ from skdp.release import RARE, Release, statements
 from skdp.utils._frames import text_width
 
 NAME = "describe"
-HELP = """Describe in plain words what a release guarantees, covers and excludes.
+HELP = """Describe in plain words what a release guarantees.
 
 example:
   skdp describe hospital.skdp

@@ -41,7 +41,7 @@ from skdp.utils._validation import listed
 from skdp.utils._warnings import warn
 
 NAME = "predict"
-HELP = """Predict the class, number or time of each row of a table from releases and labels.
+HELP = """Predict the class, number or time of each row of a table.
 
 example:
   skdp predict hospital.skdp target.csv -o predictions.csv
@@ -60,36 +60,35 @@ def add_arguments(parser):
     """Add the arguments of the command."""
     add_release(parser, "one or more releases (.skdp)", nargs="+")
     add_table(parser, "the target's rows")
-    text = "column of known labels; empty cells are unlabeled"
-    add_outcome(parser, text, "the release's")
+    text = "column of labels; empty cells are unlabeled"
+    add_outcome(parser, text, "release's")
     add_column(parser, "--id", "column to copy to the output")
     parser.add_argument(
         "--label-sampling",
         choices=("auto", "random", "stratified"),
         default="auto",
         metavar="HOW",
-        help="rows with labels are a random sample, or stratified: equally many of each class "
-        "(default: auto, stratified if the counts are equal)",
+        help="labeled rows: random, stratified, auto (default)",
     )
     parser.add_argument(
         "--class-prior",
         metavar="CLASS=SHARE",
         action="append",
-        help="known share of a class; once per class, one may be omitted",
+        help="known share; once per class, one may be omitted",
     )
     parser.add_argument(
         "--interval",
         type=float,
         default=INTERVAL,
         metavar="SHARE",
-        help="share of outcomes that lie between 'low' and 'high' (default: 0.8)",
+        help="share between 'low' and 'high' (default: 0.8)",
     )
     parser.add_argument(
         "--at",
         metavar="TIME",
         type=float,
         nargs="+",
-        help="times of survival probabilities (default: quarters of the horizon, and their end)",
+        help="times of survival (default: four up to the end)",
     )
     add_table_options(parser)
     add_output(parser, "the predictions", " or ".join(TABLES))

@@ -55,7 +55,7 @@ from skdp.utils._frames import text_width
 from skdp.utils._survival import concordance_index
 
 NAME = "score"
-HELP = """Compare predictions with the outcomes of your own rows. No budget is spent.
+HELP = """Compare predictions with the outcomes of your own rows.
 
 example:
   skdp score predictions.csv truth.csv --label outcome

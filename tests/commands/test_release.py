@@ -102,6 +102,8 @@ def test_the_ledger_is_charged_and_stops_overspending(
     again = changed(release_command, output="again.skdp")
     out, err = failed(*again, *budget)
     assert "This release would bring epsilon to" in err
+    assert "(less than 4 + 4, because Gaussian losses add up by their squares), above the 5" in err
+    assert "charging" not in err
     assert not Path("again.skdp").exists()
     assert len(PrivacyLedger(path="budget.json").entries) == 1
     assert shows_nothing_private(out, err)
