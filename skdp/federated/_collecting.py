@@ -134,7 +134,7 @@ def collect_answers(
 
     Raises
     ------
-        If a parameter other than ``answers`` is invalid, or ``answers`` is not a dict.
+    ValueError
         If a parameter other than ``answers`` is invalid, or ``answers`` is not a dict.
 
     See Also

@@ -647,7 +647,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         Raises
         ------
         ValueError
-            If there are no models, if their features or types of labels differ, if two have the
+            If no model is given, if their features or types of labels differ, if two have the
             same participant, or if one has ``error_scale="own"``. Scales learned by "auto" are
             left out.
 

@@ -100,7 +100,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
             ``epsilon``, or none at all.
 
         UserWarning
-            If there is so much noise that nothing can be learned.
+            If the noise is so large that nothing can be learned.
 
         Examples
         --------

@@ -93,7 +93,7 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier):
         Number of passes over all rows for the dense layer and the scores.
 
     pretrain_learning_rate, learning_rate : float, default=0.001, 0.01
-        Learning rates of Adam, for the energy layers and for those above.
+        Learning rates of Adam, for the energy layers and for the layers above.
 
     bounds : pair (low, high), default=(0, 1)
         Publicly known bounds of the columns, each a number or an array of shape (n_features,).

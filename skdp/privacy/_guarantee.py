@@ -578,8 +578,8 @@ class PrivacyGuarantee:
 
         .. math:: \min_{ε \ge 0} \frac{δ(ε) + o\,e^ε}{1 + o\,e^ε}, \qquad o = \frac{π}{1 - π}
 
-        of the named ones are in the data. As many are named as there are members, so precision
-        equals recall. The bound follows from TPR ≤ δ(ε) + e^ε FPR for every ε and
+        of the named candidates are in the data. The adversary names as many as are members, so
+        precision equals recall. The bound follows from TPR ≤ δ(ε) + e^ε FPR for every ε and
         π TPR + (1 − π) FPR = π. It is exact if δ(ε) is, since it depends only on the best tests
         between the two neighbors. With δ = 0 it corresponds to posterior odds of o e^ε. At even
         odds it equals :meth:`best_guess`.

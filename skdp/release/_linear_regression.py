@@ -106,7 +106,7 @@ class LinearRegression(Part):
         return np.sqrt(1 + (self.intercept_sd[0] ** 2 + slope) / max(self.variance[0], TINY))
 
     def check(self, name: str, release: Any) -> None:
-        """Raise ValueError unless these are of functions of the columns of a release."""
+        """Raise ValueError unless coefficients are for functions of the columns of a release."""
         check_shape(self.coefficients, (len(self.basis.column),), f"{name}.coefficients")
         mean, low, high = self.r2
         require(low <= mean <= high, f"{name}.r2", "must lie in its interval")

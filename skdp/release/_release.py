@@ -144,10 +144,11 @@ class Release:
     def encode(self, X: Rows) -> np.ndarray:
         """Return rows as numbers in the columns of the release, (n_samples, n_features).
 
-        The columns of a DataFrame are matched by name: those of the schema if there is an
-        ``encoder``, or the features. An array has the features in their order. Raises ValueError
-        if columns are missing or numbers are not finite. Warns if most values of a column are far
-        outside their public bounds, if many do not fit the schema, or if columns are not needed.
+        The columns of a DataFrame are matched by name: the columns of the schema with an
+        ``encoder``, otherwise the features. An array has the features in their order. Raises
+        ValueError if columns are missing or numbers are not finite. Warns if most values of a
+        column are far outside their public bounds, if many do not fit the schema, or if columns
+        are not needed.
 
         >>> release.encode(heart.data[:5]).shape
         (5, 34)
@@ -308,7 +309,7 @@ class Release:
         This descriptive table of a study costs no further privacy. It has a row for each
         ``column``, ``statistic`` and ``class`` (None: all rows), with the ``value`` and its
         interval from ``low`` to ``high``, which is infinite or spans the bounds if noise hides the
-        statistic. Intervals include noise, sampling (except those of counts) and the uncertainty
+        statistic. Intervals include noise, sampling (except for counts) and the uncertainty
         from clipped rows.
 
         The statistics are:
@@ -323,8 +324,8 @@ class Release:
         - for times, "hazard ratio of ..." for each category, relative to all rows, not adjusted
           for other columns.
 
-        If the release protects people, each person counts once, and deviations are those between
-        rows; the intervals of means are then too wide. Intervals follow Fieller (1954), and for
+        If the release protects people, each person counts once, but deviations are between rows;
+        the intervals of means are then too wide. Intervals follow Fieller (1954), and for
         shares Wilson (1927) with added noise.
         """
         self._require_moments("from which columns are described")
@@ -366,7 +367,7 @@ class Release:
 
         Noisy sums and the variances of their noise are added, and the model is estimated from
         these totals; where all releases have coefficients from gradients, from their mean. Merge
-        those all at once: in steps, sums count several times in the coefficients.
+        such releases in one call: in steps, sums count several times in the coefficients.
         Differences between sources in class frequencies and means are removed, as far as noise
         allows, so classes are separated *within* sources. With two classes, ``intercept_sd``
         states how much the intercept varies between sources: its uncertainty at a new site.

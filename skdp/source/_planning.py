@@ -145,8 +145,9 @@ class ReleasePlan:
     def is_worth_it(self) -> pd.Series:
         """Whether a release is expected to predict better than a constant.
 
-        For classes, the log loss is below that of the class frequencies; for a number, R² is above
-        0; for a time, the concordance is above one half. One value for each line of ``table``.
+        For classes, the log loss is below the log loss of the class frequencies; for a number, R²
+        is above 0; for a time, the concordance is above one half. One value for each line of
+        ``table``.
         """
         if "log_loss" in self.table:
             return self.table["log_loss"] < self.table["base_log_loss"]

@@ -153,7 +153,7 @@ def quantile_bounds(
         because public bounds cost nothing.
 
     classes : iterable of labels or None, default=None
-        Public classes for the schema; by default those of ``schema``.
+        Public classes for the schema; by default the classes of ``schema``.
 
     quantiles : (float, float), default=(0.01, 0.99)
         Quantiles to use as bounds; values between them will not be clipped.

@@ -189,7 +189,7 @@ class Number(Problem):
 
 
 class Time(Problem):
-    """The log-hazard of a time to an event, relative to that of all rows."""
+    """The log-hazard of a time to an event, relative to the log-hazard of all rows."""
 
     steps_per_signal = 0.25
 

@@ -86,7 +86,7 @@ class DPSource(PublishingMixin, BaseEstimator):
     Parameters
     ----------
     epsilon : float or None, default=None
-        Privacy-loss bound ε > 0 for one element, of the encoded rows if there is an
+        Privacy-loss bound ε > 0 for one element, of the encoded rows with an
         ``encoder``; smaller is more private. ``inf`` releases a model of the unperturbed data,
         and warns. None: the ε of ``noise`` if ``noise`` is a transformer, otherwise 1.
 
@@ -174,7 +174,7 @@ class DPSource(PublishingMixin, BaseEstimator):
 
     guarantee_ : PrivacyGuarantee
         The guarantee of the release for features: for each element, or each value of the
-        table if there is an ``encoder``. ``release_.guarantee`` is for encoded elements.
+        table with an ``encoder``. ``release_.guarantee`` is for encoded elements.
 
     label_guarantee_ : PrivacyGuarantee or None
         The guarantee for labels; None where they are used as they are.

@@ -78,7 +78,7 @@ class Explanation:
         Probability of the class; None for numbers.
 
     runner_up : object
-        The second most probable class; None for numbers or if there is only one class.
+        The second most probable class; None for numbers and for a single class.
 
     deviation : float
         Standard deviation of the number about its prediction; NaN if unknown.

@@ -436,7 +436,7 @@ class EventOutcome(Outcome):
 
     @property
     def n_codes(self) -> int:
-        """Number of codes: those of competing events in each interval follow the ways to leave."""
+        """Number of codes: the ways to leave, then competing events in each interval."""
         return self.n_cells + N_INTERVALS * bool(self.competing)
 
     @property

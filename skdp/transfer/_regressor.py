@@ -114,8 +114,8 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
     the source's prediction is clipped to within :math:`σ \sqrt{n}` of the median difference, for n
     outcomes.
 
-    **What to expect.** Predictions may be worse than those of the release alone, or of a ridge
-    regression on the outcomes alone: in particular with about thirty outcomes that the columns
+    **What to expect.** The release alone, or a ridge regression on the outcomes alone, may predict
+    better: in particular with about thirty outcomes that the columns
     explain nearly completely, or if the source understates its errors; see
     ``benchmarks/bench_numbers.py``. :meth:`report` shows the likelihood of held-out outcomes.
 
@@ -288,7 +288,7 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
         Raises
         ------
         ValueError
-            If the columns of X are not those of :meth:`fit`, or a parameter is out of range.
+            If X has other columns than in :meth:`fit`, or a parameter is out of range.
         """
         return self._forecast(self._rows(X)).answer(
             return_std, return_interval, statistic, quantile

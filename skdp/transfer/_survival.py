@@ -124,8 +124,8 @@ class DPTransferSurvival(TransferEstimator):
     With many events, these approach Breslow's estimate of the baseline. Without a source, the
     prior hazard is constant, and the outcomes determine its level.
 
-    **What to expect.** Predictions may be worse than those of the release alone, or of a penalized
-    Cox regression on the outcomes alone: for example if a decisive column hardly matters at the
+    **What to expect.** The release alone, or a penalized Cox regression on the outcomes alone, may
+    predict better: for example if a decisive column hardly matters at the
     source (:doc:`/benchmarks/times`).
 
     Examples
@@ -247,7 +247,7 @@ class DPTransferSurvival(TransferEstimator):
         Raises
         ------
         ValueError
-            If the columns of X are not those of :meth:`fit`.
+            If X has other columns than in :meth:`fit`.
         """
         rows = self._rows(X)  # this first checks whether the estimator is fitted
         return self.model_.log_hazards(rows)
@@ -303,7 +303,7 @@ class DPTransferSurvival(TransferEstimator):
         Raises
         ------
         ValueError
-            If the columns of X are not those of :meth:`fit`, or a time is later.
+            If X has other columns than in :meth:`fit`, or a time is later.
         """
         risks = self.predict(X)
         return -np.expm1(-cumulative_hazards(self.outcome_, self.model_.baseline, risks, times))
