@@ -131,7 +131,7 @@ class SecureSum(Agreement):
     ...     answers = [owner.answer(request) for owner in owners]
     ...     request = plan.combine([request, *answers])
     >>> request  # the release
-    Release(2 classes, 34 features, epsilon 1, delta 1e-05 per labeled record, add/remove)
+    Release(... rows, 2 classes, 34 features, epsilon 1, delta 1e-05 per labeled record, ...)
     """
 
     schema: Any

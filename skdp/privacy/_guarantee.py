@@ -685,6 +685,25 @@ class PrivacyGuarantee:
         return UNITS[self.unit].noun
 
     @property
+    def sentence(self) -> str:
+        """The guarantee in one sentence, to cite in a paper or to a data-protection officer.
+
+        Examples
+        --------
+        >>> from skdp import OptimalDPNoise
+        >>> noise = OptimalDPNoise(epsilon=0.5, bounds=(0, 1)).fit([[0.2, 0.8]])
+        >>> print(noise.guarantee_.sentence)
+        The release satisfies (0.5, 0)-differential privacy per element, by the optimal noise, ...
+        """
+        if self.epsilon == inf:
+            return "The release has no guarantee: epsilon is infinite."
+        assumes = f", assuming {self.assumes}" if self.assumes else ""
+        return (
+            f"The release satisfies ({self.epsilon:g}, {self.delta:g})-differential privacy per "
+            f"{self.unit}, by {self._means}, where neighbors are {self.neighbors}{assumes}."
+        )
+
+    @property
     def neighbors(self) -> str:
         """The neighboring relation as text."""
         unit, d = self.unit, self.sensitivity

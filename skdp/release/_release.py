@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from skdp.privacy import PrivacyGuarantee
 from skdp.release._column_table import column_effects, describe_columns, explained_row
 from skdp.release._columns import chosen_columns, encoded_rows
-from skdp.release._frame import KIND, check, float_dtype, joint_guarantee, pack, unpack
+from skdp.release._frame import KIND, check, float_dtype, identity, joint_guarantee, pack, unpack
 from skdp.release._merging import merged_release
 from skdp.release._model import Model
 from skdp.release._parts import read_only
@@ -87,7 +87,7 @@ class Release:
     >>> source.fit(heart.data, heart.target).release_.save("hospitals.skdp")
     >>> release = Release.load("hospitals.skdp")
     >>> release
-    Release(2 classes, 34 features, epsilon 8, delta 1e-05 per labeled record, add/remove)
+    Release(... rows, 2 classes, 34 features, epsilon 8, delta 1e-05 per labeled record, ...)
     >>> release.guarantee.epsilon, release.guarantee.unit
     (8.0, 'labeled record')
     """
@@ -335,8 +335,8 @@ class Release:
         r"""Return readable text: what the release contains and what it guarantees.
 
         >>> print("\n".join(release.summary().splitlines()[:4]))
-        Release(2 classes, 34 features, epsilon 8, delta 1e-05 per labeled record,
-        add/remove)
+        Release(... rows, 2 classes, 34 features, epsilon 8, delta
+        1e-05 per labeled record, add/remove)
         <BLANKLINE>
         What is in the file
         """
@@ -353,7 +353,7 @@ class Release:
         has an ``encoder``, otherwise ``feature_names``, in the new order.
 
         >>> release.restrict(["cp", "age"])
-        Release(2 classes, 6 features, epsilon 8, delta 1e-05 per labeled record, add/remove)
+        Release(... rows, 2 classes, 6 features, epsilon 8, delta 1e-05 per labeled record, ...)
         """
         columns, changes = chosen_columns(self, names)
         if np.array_equal(columns, np.arange(self.n_features)):
@@ -426,11 +426,7 @@ class Release:
         )
 
     def __repr__(self) -> str:
-        added = ", add/remove" if self.guarantee.relation == "add/remove" else ""
-        return (
-            f"Release({self.outcome.about}, {self.n_features} features, "
-            f"{self.guarantee.amount}{added})"
-        )
+        return f"Release({identity(self)})"
 
     def _repr_html_(self):
         return as_html(self)

@@ -219,7 +219,7 @@ class DPSource(PublishingMixin, BaseEstimator):
     >>> source = DPSource(epsilon=8.0, bounds=(0, 1), n_layers=1, random_state=0)
     >>> source = source.fit(X, y)
     >>> source.release_
-    Release(10 classes, 64 features, epsilon 8 per element)
+    Release(... rows, 10 classes, 64 features, epsilon 8 per element)
     >>> source.guarantee_.epsilon, source.guarantee_.unit
     (8.0, 'element')
     >>> source.release_.save("digits.skdp")

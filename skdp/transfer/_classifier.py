@@ -73,7 +73,9 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         The release, or the path of a file that :meth:`Release.save` wrote, which is read in each
         :meth:`fit`. In a search such as :class:`~sklearn.model_selection.GridSearchCV`, pass a
         release or a path: clones share a release, whereas the clone of a fitted source is not
-        fitted. ``None`` learns from the target alone. A list combines several releases
+        fitted. ``None`` learns from the target alone: to search over ``[release, None]`` on a
+        table, put ``TabularEncoder(release.encoder)`` before the classifier in a pipeline, because
+        without a release nothing encodes it. A list combines several releases
         ("noise_aware" only): releases with noisy sums of the same columns are merged
         (:meth:`Release.merge`), and the labeled rows may still favor a single one; the others
         are weighted by the labels and by their effective sample size. Each release must have all

@@ -6,6 +6,7 @@ from itertools import compress
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from skdp.release import positive_mean
 from skdp.tabular import (
@@ -30,6 +31,11 @@ _UNSEEN = 10.0
 # Floor of the standard deviation of a source's column, relative to the median one: an almost
 # constant column of the source may have a few other values in the target; rule of thumb.
 _MIN_DEVIATION = 0.1
+# What validation says of cells that an encoder would read: in words, and how to find them.
+_FAULTS = {
+    "could not convert": ("text", lambda cell: isinstance(cell, str)),
+    "contains NaN": ("missing values", pd.isna),
+}
 
 
 @dataclass(frozen=True)
@@ -105,13 +111,17 @@ def _numbers(estimator, X, reset):
     try:
         return validate_data(estimator, X, dtype=[np.float64, np.float32], reset=reset)
     except ValueError as error:
-        if "could not convert" not in str(error):
+        fault = next((known for known in _FAULTS if known in str(error)), None)
+        columns = {name: X[name].to_numpy() for name in getattr(X, "columns", ())}
+        if fault is None or not columns:
             raise
-        columns = getattr(X, "columns", ())
-        text = [name for name in columns if any(isinstance(value, str) for value in X[name])]
+        what, is_at_fault = _FAULTS[fault]
+        names = [name for name, cells in columns.items() if any(map(is_at_fault, cells.ravel()))]
         raise ValueError(
-            f"The columns {text} of X hold text. If the release has a schema, pass a DataFrame "
-            "with its columns; otherwise put a TabularEncoder(schema) before it in a pipeline."
+            f"The columns {names!r:.200} of X have {what}, and without a source with a schema "
+            "nothing encodes them. Put TabularEncoder(release.encoder), or one of another schema, "
+            f"before {type(estimator).__name__} in a pipeline; also to search over "
+            "source=[release, None]."
         ) from error
 
 

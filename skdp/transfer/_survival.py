@@ -44,7 +44,9 @@ class DPTransferSurvival(TransferEstimator):
         search such as :class:`~sklearn.model_selection.GridSearchCV`, pass a release or a path:
         the clone of a fitted source is not fitted. A list combines several releases about the
         same outcome: releases of the same columns are merged (:meth:`Release.merge`), but the
-        outcomes may still favor a single one. ``None`` learns from the target alone.
+        outcomes may still favor a single one. ``None`` learns from the target alone: to
+        search over ``[release, None]`` on a table, put ``TabularEncoder(release.encoder)`` before
+        the estimator in a pipeline.
 
     disjoint : bool, default=False
         Whether you know that no person has rows in two of several sources. If so, ``guarantee_``
