@@ -25,8 +25,8 @@ example:
   skdp check rows.csv --schema schema.json --label outcome
 
 Nothing is released and no budget is spent. Keep the report private: it counts and quotes cells.
-Whoever received a release checks their own rows with --schema hospital.skdp; unknown outcomes are
-then no stop.
+Whoever received a release checks their own rows with --schema hospital.skdp; unknown outcomes and
+unlisted categories are then no stops.
 A stop is a mistake that would silently ruin a release, such as other units. The exit code is then
 1, and skdp release refuses until you correct the table or accept the stop by name."""
 
@@ -59,9 +59,23 @@ def run(arguments, note):
         schema = replace(schema, outcome=ClassOutcome())
     report = _checked(_rows_of(arguments, schema, note, where), schema, arguments)
     if received:
-        usual = {f"{name}:{kind}" for name in named for kind in ("missing", "classes")}
-        report = replace(report, findings=tuple(f for f in report.findings if f.name not in usual))
+        report = _of_a_target(report, named)
     return str(report), 1 if report.stops else 0
+
+
+def _of_a_target(report, outcome):
+    """Return the report on rows that predictions are wanted for."""
+    # Their outcomes may be unknown, few rows are enough, and an unlisted category is read as
+    # unknown, as the release has learned nothing about it.
+    usual = {f"{name}:{kind}" for name in outcome for kind in ("missing", "classes")}
+    usual.add("few-rows")
+    findings = [
+        replace(finding, is_stop=finding.is_stop and finding.kind != "unlisted")
+        for finding in report.findings
+        if finding.name not in usual
+    ]
+    findings.sort(key=lambda finding: not finding.is_stop)
+    return replace(report, findings=tuple(findings))
 
 
 def schema_of(arguments, *, label_required=False):

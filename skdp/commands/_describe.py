@@ -38,7 +38,10 @@ def run(arguments, note):
             document["column_table"] = _records(release.describe_columns())
         return json.dumps(document, indent=1, allow_nan=False)
     note(f"read {arguments.release!r}")
-    return column_lines(release) if arguments.columns else release.summary()
+    if not arguments.columns:
+        return release.summary()
+    note("each share has its own noise: the shares of a column need not add up to 1")
+    return column_lines(release)
 
 
 def column_lines(release):

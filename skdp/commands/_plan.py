@@ -174,16 +174,16 @@ def _needed(plan, name, wanted):
     """Return lines about what an AUC, R² or concordance needs."""
     lines = []
     for (effects, n_rows), epsilon in plan.epsilon_needed(wanted).items():
-        needed = "above those planned" if isinf(epsilon) else f"{epsilon:.2g}, about"
+        needed = "more than the planned epsilon" if isinf(epsilon) else f"epsilon {epsilon:.2g}"
         lines.append(
-            f"For {name} of {wanted:g} with effects {effects!r}, {n_rows:,} rows need epsilon "
+            f"For {name} of {wanted:g} with effects {effects!r}, {n_rows:,} rows need about "
             f"{needed}."
         )
     for (effects, epsilon), n_rows in plan.rows_needed(wanted).items():
         if not isinf(n_rows) and plan.table["n_rows"].nunique() > 1:
             lines.append(
-                f"With epsilon {epsilon:g} and effects {effects!r} it needs {n_rows:,.0f} rows, "
-                "about."
+                f"With epsilon {epsilon:g} and effects {effects!r} it needs about {n_rows:,.0f} "
+                "rows."
             )
     for (effects, n_rows), chances in plan.chance(wanted).groupby(level=[0, 1], sort=False):
         at_levels = (f"{100 * p:.0f}% at epsilon {e:g}" for (*_, e), p in chances.items())

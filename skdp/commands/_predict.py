@@ -24,11 +24,13 @@ from skdp.commands._tables import (
 from skdp.release import INTERVAL, Release
 from skdp.tabular import (
     Vocabulary,
+    cells_without_value,
     missing_values,
     number_forms,
     numbers,
     odd_rows,
     spelled_as,
+    unread_findings,
 )
 from skdp.transfer import (
     MAX_ROUNDING,
@@ -332,6 +334,19 @@ def known_labels(frame, classes, arguments):
     return np.array([*classes, None], dtype=object)[codes]
 
 
+def _read_as_listed(frame, columns):
+    """Return a table with None for cells that are not what a column says; warn of these."""
+    # The table is the target's own: whoever runs this may see its cells.
+    for column in columns:
+        values = frame[column.name]
+        for finding in unread_findings(column, values):
+            warn(f"{column.name!r:.100}: {finding.text}")
+        _, unread = cells_without_value(column, values)
+        if unread.any():
+            frame = frame.assign(**{column.name: values.astype(object).mask(unread, None)})
+    return frame
+
+
 def _rows(frame, releases, arguments):
     """Return the columns that the releases know, in the expected types."""
     if text := odd_rows(frame)[0]:
@@ -348,6 +363,8 @@ def _rows(frame, releases, arguments):
                 "space or signs. Rename them, or they count as missing."
             )
         check_columns(frame, shared, arguments.table, where)
+        columns = {column.name: column for one in releases for column in one.encoder.columns}
+        frame = _read_as_listed(frame, [columns[name] for name in shared])
         named = (arguments.label, arguments.event, arguments.time, arguments.id)
         if others := [name for name in frame.columns if name not in (*shared, *named)]:
             warn(

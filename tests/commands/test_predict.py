@@ -80,11 +80,21 @@ def test_cells_that_cannot_be_read_are_warned_of(hospital, done):
     frame["ward"] = frame["ward"].str.upper()
     frame.to_csv("other.csv", index=False)
     _, err = done("predict", "hospital.skdp", "other.csv", "-o", "p.csv")
-    assert "skdp: warning: Many values of the columns ['age', 'ward'] of X are neither" in err
-    frame[["age", "ward"]] = "NA"  # stands for a missing value
+    assert "skdp: warning: 'age': 150 of 150 values (100.0%) are not numbers, and count as" in err
+    assert "150 are numbers with 'years': write the number alone, in the unit of the bounds" in err
+    assert "skdp: warning: 'ward': 150 of 150 values (100.0%) differ from a listed one" in err
+    assert "Many values" not in err  # which a release says, without a value
+    unread = pd.read_csv("p.csv")
+    frame[["age", "ward"]] = "NA"  # stands for a missing value, as unread cells do
     frame.to_csv("other.csv", index=False)
     _, err = done("predict", "hospital.skdp", "other.csv", "-o", "p.csv", "--force")
-    assert "Many values" not in err
+    assert "warning: 'age'" not in err
+    pd.testing.assert_frame_equal(pd.read_csv("p.csv"), unread)
+    frame["age"] = ["<70", *pd.read_csv("target.csv")["age"].iloc[1:].astype(str)]
+    frame.to_csv("other.csv", index=False)
+    _, err = done("predict", "hospital.skdp", "other.csv", "-o", "p.csv", "--force")
+    assert "'age': 1 of 150 values (0.7%) are not numbers, and count as missing." in err
+    assert "or --missing='<70', which empties such cells" in err
 
 
 def test_parquet_out_without_pyarrow_is_refused_at_once(hospital, failed, monkeypatch):
