@@ -154,9 +154,9 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier):
     - The normalizer Z of equation (13) depends on the row and on the weights, so the energy is not
       a polynomial in the weights. Lemma 2 sets all weights to 1, and hence does not bound the
       coefficients of the trained energy.
-    - Lemma 2 uses the largest sensitivity of one group of hidden units for all K groups, since they
-      "will not be merged". As all of them read the same row, their losses add up: K times as
-      much.
+    - Lemma 2 uses the largest sensitivity of one group of hidden units for all K groups, since
+      they "will not be merged". As all of them read the same row, their losses add up to K times
+      that.
     - The paper does not specify how the budget is split. The authors' program spends all of ε on
       each layer, draws the noise of the energies once, at its start, computes Δ from each batch,
       and reads exact rows in the layers above. Here Δ is the maximum over all rows in [0, 1], an
