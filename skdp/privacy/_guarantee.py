@@ -523,9 +523,9 @@ class PrivacyGuarantee:
     def best_guess(self, prior: float = 0.5) -> float:
         r"""Return the largest probability of guessing correctly which of two neighbors was used.
 
-        An adversary who knows all other data and has the prior probability π of one of the two
-        neighbors (the unit is in the data, or it has the first of two versions) is right with
-        a probability of at most
+        Suppose that one of the two neighbors has the prior probability π: the unit is in the
+        data, or it has the first of two versions. An adversary who knows all other data is right
+        with a probability of at most
 
         .. math:: 1 - π + π\,δ(\log\tfrac{1 - π}{π}), \qquad π \le \tfrac12,
 

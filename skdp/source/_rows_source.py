@@ -60,11 +60,13 @@ class DPSource(PublishingMixin, BaseEstimator):
     The owner of private labeled rows calls :meth:`fit` and publishes ``release_``, saved by
     :meth:`Release.save`; the target's owner passes it to :class:`DPTransferClassifier`. Fitting
     perturbs the rows once, forgets them, and computes everything from the noisy copy
-    :math:`y^+`: counts, means and noise-corrected covariances
-    :math:`\mathrm{cov}(y^+) - \mathrm{diag}(v)` of the classes, a mixture of normal
-    distributions for each class, corrected for the noise, a :class:`~skdp.WideCDMMAClassifier`
-    of denoised rows, the leading principal directions :math:`V_{sr}` of all rows, and class
-    medians
+    :math:`y^+`:
+
+    - counts, means and noise-corrected covariances
+      :math:`\mathrm{cov}(y^+) - \mathrm{diag}(v)` of the classes;
+    - a mixture of normal distributions for each class, corrected for the noise;
+    - a :class:`~skdp.WideCDMMAClassifier` of denoised rows;
+    - the leading principal directions :math:`V_{sr}` of all rows, and class medians
 
     .. math:: m_{sr,c} = \mathrm{median}\{V_{sr}\, y^+ : y^+ \text{ of class } c\}
 

@@ -108,9 +108,9 @@ class DPTransferSurvival(TransferEstimator):
     evidence. If several sources were merged, the single sources together have half of the prior
     probability. With fewer than two events, only the unchanged source remains.
 
-    The baseline has a constant hazard in each of 20 intervals, :math:`Λ_k = L\, u_k\, Λ_k^0`,
-    where :math:`Λ_k^0` is the baseline of the release, scaled such that the mean hazard over the
-    target's rows is the one that the release expects. The level L has a gamma prior with mean 1
+    The baseline has a constant hazard in each of 20 intervals, :math:`Λ_k = L\, u_k\, Λ_k^0`.
+    Here :math:`Λ_k^0` is the baseline of the release, scaled to the mean hazard that the release
+    expects over the target's rows. The level L has a gamma prior with mean 1
     and the weight of two events: its logarithm has a standard deviation of 0.7, like the
     intercepts of sites. The shape u has a gamma process prior with mean 1 and the weight of twenty
     events. With :math:`d_k` observed and :math:`e_k` expected events in interval k, the estimates
