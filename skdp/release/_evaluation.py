@@ -610,8 +610,8 @@ class PrivateEvaluation:
     def plot(self, axes: Any = None, class_index: int = -1) -> Any:
         """Plot the ROC curve and the calibration curve, with bands of 95%.
 
-        Of a number, outcomes against predictions, and residuals; of a time to an event, the curves
-        at one of the times.
+        For a number, outcomes against predictions, and residuals; for a time to an event, the
+        curves at one of the times.
 
         Parameters
         ----------
@@ -643,7 +643,7 @@ class PrivateEvaluation:
         Parameters
         ----------
         evaluations : sequence of PrivateEvaluation
-            Of the same model, which they do not name: this cannot be checked.
+            All of the same model. They do not name it, so this cannot be checked.
 
         disjoint : bool
             Whether nobody is in two of them, see :meth:`Release.merge`.

@@ -344,8 +344,8 @@ class Mixtures(Part):
 
         .. math:: Q V_S^T a + E (μ_c - m) + Q (m - m_Q)_S, \qquad Q V_S^T C V_S Q^T + E W E^T
 
-        Mixtures that were learned from noisy rows owe too much to columns that are gone, and are
-        not used, see :meth:`of_moments`. Where all columns remain, in another order,
+        Mixtures that were learned from noisy rows depend too much on columns that are gone, and
+        are not used, see :meth:`of_moments`. Where all columns remain, in another order,
         nothing changes.
         """
         V = subspace.components
