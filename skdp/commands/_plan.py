@@ -49,10 +49,10 @@ def add_arguments(parser):
     _add_spread(parser)
     parser.add_argument(
         "--model",
-        choices=("linear", "gradients", "mixtures", "logistic", "auto"),
-        default="linear",
+        choices=("auto", "linear", "gradients", "mixtures", "logistic"),
+        default="auto",
         metavar="MODEL",
-        help="linear (default), gradients, mixtures, logistic or auto",
+        help="auto (default, as skdp release), linear (faster)",
     )
     parser.add_argument(
         "--epsilon",

@@ -199,7 +199,8 @@ def test_rows_whose_outcome_was_known_are_marked_and_left_out_of_scores(hospital
     written = pd.read_csv("p.csv")
     assert written["known"].tolist() == [1] * 40 + [0] * 110
     out, _ = done("score", "p.csv", "all.csv", "--label", "outcome")
-    assert out.startswith("110 rows with an outcome, of 110; 40 that skdp predict knew are left out")
+    said = "110 rows with an outcome, of 110; 40 that skdp predict knew are left out\n"
+    assert out.startswith(said)
     # The same scores as of a table without these rows.
     written[written["known"] == 0].drop(columns="known").to_csv("others.csv", index=False)
     frame[written["known"] == 0].to_csv("truth.csv", index=False)
