@@ -73,8 +73,10 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         The release, or the path of a file that :meth:`Release.save` wrote, which is read in each
         :meth:`fit`. In a search such as :class:`~sklearn.model_selection.GridSearchCV`, pass a
         release or a path: clones share a release, whereas the clone of a fitted source is not
-        fitted. ``None`` learns from the target alone. A list combines several releases
-        ("noise_aware" only): those with noisy sums of the same columns are merged
+        fitted. ``None`` learns from the target alone: to search over ``[release, None]`` on a
+        table, put ``TabularEncoder(release.encoder)`` before the classifier in a pipeline, because
+        without a release nothing encodes it. A list combines several releases
+        ("noise_aware" only): releases with noisy sums of the same columns are merged
         (:meth:`Release.merge`), and the labeled rows may still favor a single one; the others
         are weighted by the labels and by their effective sample size. Each release must have all
         classes of the target; without labels, all must have the same classes. Releases of tables
@@ -387,7 +389,7 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         -----
         UserWarning
             If the labeled rows favor the model learned from the target alone, see
-            :meth:`report`; if their class frequencies differ much from those that the source
+            :meth:`report`; if their class frequencies differ much from what the source
             expects and ``label_sampling="auto"`` had to guess how they were chosen; if one side
             lacks columns of the other, or all of them; or if columns seem to be in other units.
 
@@ -508,7 +510,7 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         >>> release = DPStatisticsSource(4.0, bounds=(0, 1), classes=[0, 1]).fit(X, y).release_
         >>> model = DPTransferClassifier(release).fit(X[::50])  # without labels
 
-        Without labels, the target's own models add nothing to those of the source:
+        Without labels, the target's own models add nothing to the source:
 
         >>> model.target_scores([[0.1, 0.5], [0.9, 0.5]]).round(6).tolist()
         [[0.0, 0.0], [0.0, 0.0]]
@@ -528,7 +530,7 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         -------
         scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
             Log-posteriors up to a constant ("noise_aware"), or minus the smaller squared error;
-            with two classes, the score of ``classes_[1]`` minus that of ``classes_[0]``.
+            with two classes, the score of ``classes_[1]`` minus the score of ``classes_[0]``.
 
         Examples
         --------

@@ -41,7 +41,9 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
         search such as :class:`~sklearn.model_selection.GridSearchCV`, pass a release or a path:
         the clone of a fitted source is not fitted. A list combines several releases about the
         same outcome: releases of the same columns are merged (:meth:`Release.merge`), but the
-        outcomes may still favor a single one. ``None`` learns from the target alone.
+        outcomes may still favor a single one. ``None`` learns from the target alone: to
+        search over ``[release, None]`` on a table, put ``TabularEncoder(release.encoder)`` before
+        the regressor in a pipeline.
 
     disjoint : bool, default=False
         Whether you know that no person has rows in two of several sources. If so, ``guarantee_``
@@ -113,8 +115,8 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
     the source's prediction is clipped to within :math:`σ \sqrt{n}` of the median difference, for n
     outcomes.
 
-    **What to expect.** Predictions may be worse than those of the release alone, or of a ridge
-    regression on the outcomes alone: in particular with about thirty outcomes that the columns
+    **What to expect.** The release alone, or a ridge regression on the outcomes alone, may predict
+    better: in particular with about thirty outcomes that the columns
     explain nearly completely, or if the source understates its errors; see
     ``benchmarks/bench_numbers.py``. :meth:`report` shows the likelihood of held-out outcomes.
 
@@ -287,7 +289,7 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
         Raises
         ------
         ValueError
-            If the columns of X are not those of :meth:`fit`, or a parameter is out of range.
+            If X has other columns than in :meth:`fit`, or a parameter is out of range.
         """
         return self._forecast(self._rows(X)).answer(
             return_std, return_interval, statistic, quantile
