@@ -33,8 +33,8 @@ _UNSEEN = 10.0
 # constant column of the source may have a few other values in the target; rule of thumb.
 _MIN_DEVIATION = 0.1
 # Probability that a target's rows are of the source's population, before a look at them, and
-# standard deviation of the shift of a column's mean if they are not, in its own. At ε = 1 and 4
-# it becomes .54 and .81 for ten tables divided at random (700 rows), .20 and .01 for hospitals, and
+# standard deviation of the shift of a column's mean if they are not, in its own. At ε = 1 and 4 it
+# becomes .54 and .81 for ten tables divided at random (700 rows), .20 and .01 for hospitals, and
 # .02 and 0 for tables split by a column. From .5, log loss at hospitals is .003 higher at ε = 1.
 _ALIKE, _SHIFT = 0.2, 0.3
 # What validation says of cells that an encoder would read: in words, and how to find them.
