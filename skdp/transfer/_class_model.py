@@ -29,7 +29,7 @@ _SAME_LEVEL = 0.3
 # 1 to 5 points would be lost on human activity and on photographs.
 _OWN = (1.0, 2.0, 4.0, 8.0)
 _OF_TWO = Beliefs((), 0.3, (0.5, 1.0, 2.0), _OWN)
-_OF_MANY = Beliefs((), 1.0, (4.0,), _OWN, same=1 / 3)
+_OF_MANY = Beliefs((), 1.0, (4.0,), _OWN)
 # Number of sites as which the deviation for arbitrary frequencies counts if the spread between
 # sites is known: with the spread of three others in its place, log loss is .477 and .522 with 10
 # labels (ε = 4 and 1), and .447 and .484 with this.
@@ -51,7 +51,7 @@ def class_beliefs(task, release=None):
             level = float(np.sqrt(squares / (_N_SITES + n_others)))
     levels = (_SAME_LEVEL, level) if task.sampling == "random" else (_SAME_LEVEL,)
     beliefs = _OF_TWO if task.n_classes == 2 else _OF_MANY
-    if release is not None and not task.is_embedded:
+    if release is not None and task.n_classes == 2 and not task.is_embedded:
         shared = task.X[:, : task.n_shared]
         beliefs = beliefs.given(same_population(release.moments, shared))
     return replace(beliefs, levels=levels, own_level=levels[-1])

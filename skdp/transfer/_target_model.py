@@ -77,8 +77,6 @@ class Beliefs:
 # For numbers, in standard deviations about the prediction; see benchmarks/bench_numbers.py. With
 # .8 as the largest, a hundred labels cannot reach the R² of .98 that is possible for a price.
 _STRENGTHS = (0.2, 0.6, 2.0, 6.0, 20.0)
-# Prior standard deviation of the target's mean about the source's, for numbers rescaled to 0–1.
-_LEVEL = 0.3
 # Degrees of freedom of the prior of the variance about the prediction; it counts as two rows.
 # With 8, labels show too late that a target has less variance than the source; with 2.5, ten
 # labels with one far away among them cost .3 of R² on visits to a doctor.
@@ -89,9 +87,6 @@ _SHAPE_ROWS = 100.0
 _NEAR = 3.0
 # Least share of a residual that a known outcome leaves itself (rule of thumb).
 _LEAST_LEFT = 0.1
-# Without a source, outcomes are scaled to unit variance, and half of it is expected to remain
-# unexplained (rule of thumb).
-_UNEXPLAINED = 0.5
 # Weight, in events, of the prior of the level of a baseline: the log level then has the standard
 # deviation .7, like the intercepts of sites. With fewer events, the release remains unchanged: the
 # partial likelihood of a single event is hardly informative.
@@ -357,13 +352,9 @@ class TargetModel:
     ----------
     beliefs : Beliefs
         Prior of the deviation from a release.
-
-    own_unit : float, default=1
-        Unit of prior deviations without a source.
     """
 
     beliefs: Beliefs
-    own_unit = 1.0
     _prediction_of: Any  # a release's predictions, and settings of its Source
 
     def __init__(self, sources, likelihoods, n_labels, *, tells):
@@ -387,8 +378,8 @@ class TargetModel:
     def sources_of(cls, named, n_shared, rows, *, any_label):
         """Return the sources of named releases and, if there are labels, the target alone."""
         if not named:
-            settings: dict[str, Any] = {"unit": cls.own_unit, "source_weight": 0.0}
-            return [Source(TARGET, 1.0, None, Terms.of(None, 0, rows), cls.beliefs, **settings)]
+            terms = Terms.of(None, 0, rows)
+            return [Source(TARGET, 1.0, None, terms, cls.beliefs, source_weight=0.0)]
         sources = []
         for name, release, probability in named:
             terms = Terms.of(release.statistics.basis, n_shared, rows)
@@ -454,13 +445,8 @@ class NumberModel(TargetModel):
     # sites R² is the same. If populations are the same, .8 in place of .6 lowers R² with a hundred
     # outcomes: a noisy release can be improved.
     beliefs = Beliefs((1.0,), 0.3, _STRENGTHS, _STRENGTHS, same=0.6, alone=0.0)
-    own_unit = float(np.sqrt(_UNEXPLAINED))
 
     def __init__(self, sources, rows, labeled, places, keeps_mean=False):
-        if keeps_mean:
-            sources = [
-                replace(s, stated=(s.stated[0], np.hypot(s.stated[1], _LEVEL))) for s in sources
-            ]
         known = rows[labeled]
         likelihoods = [
             GaussianLikelihood(
