@@ -71,8 +71,8 @@ _STEPS, _TRIES, _TOLERANCE, _DIFFERENCE = 12, 7, 1e-3, 1e-4
 # Relative amount that is added to the diagonal of a precision.
 _RIDGE = 1e-13
 _N_DRAWS = 400
-# Momentum of the descent, the share of its last steps whose mean is released, and the constant that
-# is appended to rows.
+# Momentum of the descent, the share of its last steps whose mean is released, and the constant
+# that is appended to rows.
 MOMENTUM, TAIL, CONSTANT = 0.8, 0.5, 0.4
 
 
@@ -89,7 +89,7 @@ def pair_frame(coefficients, variances):
 
 
 def trajectory(squares, n_steps, rate, curvature):
-    """Return how far the mean coefficients of a descent are from start to optimum, and their noise.
+    """Return how far a descent has moved its mean coefficients, and the noise in them.
 
     Parameters
     ----------
