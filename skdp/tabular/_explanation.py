@@ -264,10 +264,8 @@ def explain_prediction(
 
     effects = [_effect(column, values, x) for column in columns]
     effects.sort(key=lambda column: -abs(column.effect))
-    facts = {"unit": unit, "towards": towards}
-    return Explanation(
-        prediction, probability, runner_up, float(deviation), tuple(effects), **facts
-    )
+    facts = prediction, probability, runner_up, float(deviation), tuple(effects)
+    return Explanation(*facts, unit=unit, towards=towards)
 
 
 def _effect(column, predict, x):

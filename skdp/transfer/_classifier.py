@@ -214,11 +214,13 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
 
       with normal priors: of the slope a about 1, of the level b, and of coefficients u of the
       columns z, such that :math:`u^T z` has a standard deviation of 0.5 to 2 in log-odds (4 with
-      more than two classes). The level has a standard deviation of 0.3, or also of 1 for a
-      random sample of labels, which may show other class frequencies. The intercept at the
-      target's site is unknown. The source's log-odds of two classes are therefore divided by
-      :math:`\sqrt{1 + π τ^2 / 8}`, nearly their mean over an intercept of standard deviation τ
-      (MacKay, 1992). τ is the standard deviation between the sites of a merged release, or 0.7.
+      more than two classes). The unchanged source has a prior probability of a third, with two
+      classes up to 0.8 the better the means of all columns agree with those of the source. The
+      level has a standard deviation of 0.3, or also of 1 for a random sample of labels, which may
+      show other class frequencies. The intercept at the target's site is unknown. The source's
+      log-odds of two classes are therefore divided by :math:`\sqrt{1 + π τ^2 / 8}`, nearly their
+      mean over an intercept of standard deviation τ (MacKay, 1992). τ is the standard deviation
+      between the sites of a merged release, or 0.7.
     - The same for single sources, if several were merged, with half of the probability.
     - Class means adapted to the target's rows, if the classes are well separated and the source
       disagrees on at most 1.3 times as many rows as it expects to get wrong. Labels adjust the

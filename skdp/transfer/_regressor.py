@@ -106,13 +106,15 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
 
     σ² has an inverse gamma prior around the variance that the release expects. The posteriors and
     the evidence, a multivariate t density of the outcomes, have closed forms. The unchanged source
-    has a prior probability of a third; the prior probability of a candidate with w is inversely
-    proportional to the standard deviation of w. Predictions are averaged by evidence. If several
-    sources were merged, the single sources together have half of the prior probability.
+    has a prior probability of a third, or up to 0.6 if the means of columns agree; the prior
+    probability of a candidate with w is inversely proportional to the standard deviation of w.
+    Predictions are averaged by evidence. If several sources were merged, the single sources
+    together have half of the prior probability.
 
     An outlier moves the mean by at most one standard error: the difference between an outcome and
     the source's prediction is clipped to within :math:`σ \sqrt{n}` of the median difference, for n
-    outcomes.
+    outcomes. Coefficients follow differences that are clipped to a third of that, or 3σ if this is
+    more, and moved to have the same mean.
 
     **What to expect.** The release alone, or a ridge regression on the outcomes alone, may predict
     better: in particular with about thirty outcomes that the columns

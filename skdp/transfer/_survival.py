@@ -103,10 +103,11 @@ class DPTransferSurvival(TransferEstimator):
     - *target alone*: a = 0, and w likewise, from 0.5 to 4.
 
     Their evidence is Laplace's approximation at the posterior mode. The unchanged source has a
-    prior probability of 0.1, and the target alone of 0.02; the prior probability of a candidate
-    with w is inversely proportional to the standard deviation of w. Log-hazards are averaged by
-    evidence. If several sources were merged, the single sources together have half of the prior
-    probability. With fewer than two events, only the unchanged source remains.
+    prior probability of 0.1, or up to 0.8 if the means of columns agree, and the target alone of
+    0.02; the prior probability of a candidate with w is inversely proportional to the standard
+    deviation of w. Log-hazards are averaged by evidence. If several sources were merged, the
+    single sources together have half of the prior probability. With fewer than two events, only
+    the unchanged source remains.
 
     The baseline has a constant hazard in each of 20 intervals, :math:`Λ_k = L\, u_k\, Λ_k^0`.
     Here :math:`Λ_k^0` is the baseline of the release, scaled to the mean hazard that the release
