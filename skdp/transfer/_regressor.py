@@ -113,7 +113,8 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
 
     An outlier moves the mean by at most one standard error: the difference between an outcome and
     the source's prediction is clipped to within :math:`σ \sqrt{n}` of the median difference, for n
-    outcomes.
+    outcomes. Coefficients follow differences that are clipped to a third of that, or 3σ if this is
+    more, and moved to have the same mean.
 
     **What to expect.** The release alone, or a ridge regression on the outcomes alone, may predict
     better: in particular with about thirty outcomes that the columns

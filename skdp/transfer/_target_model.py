@@ -85,6 +85,8 @@ _LEVEL = 0.3
 _FREEDOM = 4.0
 # Number of known outcomes that tell as much of the shape of residuals as a release does.
 _SHAPE_ROWS = 100.0
+# Standard deviations of residuals that coefficients follow, and the share of the reach of a row.
+_NEAR = 3.0
 # Least share of a residual that a known outcome leaves itself (rule of thumb).
 _LEAST_LEFT = 0.1
 # Without a source, outcomes are scaled to unit variance, and half of it is expected to remain
@@ -528,12 +530,16 @@ class NumberModel(TargetModel):
 def within_reach(source, rows, places):
     """Return rescaled numbers minus the center, with outliers moved towards the others."""
     # One row moves the mean by at most one standard error, of the deviation about the prediction.
-    # Without this limit, R² on CD4 cells with 30 labels is .2 lower.
+    # Without this limit, R² on CD4 cells with 30 labels is .2 lower. Coefficients follow residuals
+    # of three deviations, or of a third of that reach: R² of a hundred visits to a doctor is .02
+    # to .5 higher. With three however many are known, that of 1,000 prices is .010 lower.
     expected, left = source.predicted(rows), places - source.center
     if source.is_alone or not len(places):
         return left
     left, reach = left - expected, source.unit * np.sqrt(len(places))
-    return expected + np.clip(left, np.median(left) - reach, np.median(left) + reach)
+    middle, near = np.median(left), max(reach / _NEAR, source.unit * _NEAR)
+    far, left = (middle + np.clip(left - middle, -most, most) for most in (reach, near))
+    return expected + left + far.mean() - left.mean()
 
 
 class TimeModel(TargetModel):
