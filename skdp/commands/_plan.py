@@ -174,10 +174,9 @@ def _needed(plan, name, wanted):
     """Return lines about what an AUC, R² or concordance needs."""
     lines = []
     for (effects, n_rows), epsilon in plan.epsilon_needed(wanted).items():
-        needed = "more than the planned epsilon" if isinf(epsilon) else f"epsilon {epsilon:.2g}"
+        needed = "more epsilon than planned" if isinf(epsilon) else f"about epsilon {epsilon:.2g}"
         lines.append(
-            f"For {name} of {wanted:g} with effects {effects!r}, {n_rows:,} rows need about "
-            f"{needed}."
+            f"For {name} of {wanted:g} with effects {effects!r}, {n_rows:,} rows need {needed}."
         )
     for (effects, epsilon), n_rows in plan.rows_needed(wanted).items():
         if not isinf(n_rows) and plan.table["n_rows"].nunique() > 1:

@@ -116,8 +116,8 @@ def run(arguments, note):
         effects, scale = _effects(model, rows)
         predictions |= effects
         said += (
-            f"\nThen {EFFECT}COLUMN: what the column adds to {scale}, relative to\n"
-            "the average of its values."
+            f"\nThen {EFFECT}COLUMN: what the column adds to {scale},\n"
+            "relative to the average of its values."
         )
     if write_table(pd.DataFrame(predictions), target, overwrite=arguments.force):
         said += (
@@ -133,7 +133,7 @@ def _effects(model, rows):
     table = pd.DataFrame([{c.name: c.effect for c in each.columns} for each in explained])
     names = getattr(rows, "columns", table.columns)
     first = explained[0]
-    scale = first.unit or "the prediction"
+    scale = "the risk" if first.unit else "the prediction"
     if first.probability is not None:
         scale = "the log-odds of the class against the second most probable one"
         if len(model.classes_) == 2:

@@ -38,8 +38,10 @@ from skdp.release._numbers import HALF_WIDTH, INTERVAL, NumberForecast, in_units
 from skdp.release._posterior import positive_mean, reliability
 from skdp.release._score_posterior import LEAST_ROWS
 from skdp.release._score_table import (
+    CONSTANT,
     MOMENTUM,
     MOST_CELLS,
+    TAIL,
     ScoreBins,
     ScoreTable,
     pair_frame,

@@ -21,6 +21,7 @@ def test_a_plan_with_what_an_area_needs_and_a_picture(schema, done, folder):
     )
     assert "assuming AUC 0.9, 400 rows: AUC 0." in out
     assert "For an AUC of 0.8 with effects 'AUC 0.9', 400 rows need about epsilon " in out
+    assert "with effects 'AUC 0.9', 100 rows need " in out
     assert "With epsilon 10 and effects 'AUC 0.9' it needs" in out
     assert "A release with effects 'AUC 0.9' and 400 rows reaches it with probability" in out
     assert "% at epsilon 10." in out

@@ -215,7 +215,7 @@ def test_explained_predictions_have_the_effects_of_the_python_api(hospital, done
     frame = pd.read_csv("target.csv", dtype=object).head(12)
     frame.drop(columns="outcome").to_csv("few.csv", index=False)
     out, _ = done("predict", "hospital.skdp", "few.csv", "--explain", "-o", "p.csv")
-    assert "what the column adds to the log-odds of 'home' against 'died', relative to" in out
+    assert "what the column adds to the log-odds of 'home' against 'died',\nrelative to" in out
     written = pd.read_csv("p.csv")
     rows = frame[["age", "lactate", "ward", "smoker"]]
     model = DPTransferClassifier(Release.load("hospital.skdp"), random_state=0).fit(rows)
