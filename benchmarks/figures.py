@@ -24,7 +24,7 @@ PINK, GRAY = "#CC79A7", "#666666"
 def peers():
     """Mean area under the ROC curve of six tables over epsilon, by package."""
     rows = load("tables_peers")["rows"]
-    figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+    figure, axes = plt.subplots(figsize=(5, 4.8), layout="constrained")  # read at 400 pixels too
 
     def point(model, **level):
         """Mean over the tables, and its standard error over seeds."""
@@ -49,8 +49,8 @@ def peers():
     axes.set_xticks([0.5, 1, 4], ["0.5", "1", "4"], minor=False)
     axes.minorticks_off()
     axes.set_ylabel("mean AUC over six tables")
-    axes.legend(frameon=False, loc="lower right")
-    figure.savefig(IMAGES / "peers.png", dpi=150)
+    figure.legend(frameon=False, loc="outside lower center")
+    figure.savefig(IMAGES / "peers.png", dpi=200)
 
 
 LEVELS = np.geomspace(0.1, 16, 60)
@@ -71,16 +71,18 @@ def outputs(axes, epsilon):
     axes.plot(values, without, color=BLUE, label="without the person")
     axes.plot(values, there, "--", color=ORANGE, label="with the person")
     axes.fill_between(values, np.minimum(without, there), color=GRAY, alpha=0.2)
-    axes.set(title=f"ε = {epsilon:g}", xlabel="noisy sum (standard deviations)", yticks=[])
-    axes.set(ylabel="probability density", ylim=(0, 0.55))
-    axes.legend(frameon=False, loc="upper center", fontsize="small")
+    axes.set(title=f"ε = {epsilon:g}", xlabel="noisy sum (SD)", yticks=[])
+    axes.set(ylabel="density", ylim=(0, 0.62))
+    axes.legend(frameon=False, loc="upper center")
 
 
 def primer():
     """Plot what ε means, for the page on privacy: nothing is measured."""
-    figure, (low, high, guesses) = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained")
-    outputs(low, 1)
-    outputs(high, 8)
+    places = [["low", "high"], ["guesses", "guesses"]]
+    figure, axes = plt.subplot_mosaic(places, figsize=(5, 5.4), layout="constrained")
+    outputs(axes["low"], 1)
+    outputs(axes["high"], 8)
+    guesses = axes["guesses"]
     all_of_them = [guarantee(epsilon) for epsilon in LEVELS]
     for relation, style, color, label in (
         ("replace-one", "--", ORANGE, "which of two versions"),
@@ -92,8 +94,8 @@ def primer():
     guesses.set(xlabel="ε", ylabel="best guess, % right", ylim=(45, 102), title="δ = 1e-5")
     guesses.set_xticks([0.1, 0.5, 1, 2, 4, 8, 16], ["0.1", "0.5", "1", "2", "4", "8", "16"])
     guesses.minorticks_off()
-    guesses.legend(frameon=False, loc="upper left", fontsize="small")
-    figure.savefig(IMAGES / "best_guess.png", dpi=120)
+    guesses.legend(frameon=False, loc="upper left")
+    figure.savefig(IMAGES / "best_guess.png", dpi=160)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import skdp
+import skdp.displays
 from skdp.commands._main import _parser
 
 ROOT = Path(__file__).parents[1]
@@ -38,3 +39,17 @@ def test_printed_commands_and_options_exist(page):
         if not name.startswith("-"):
             unknown = options - some.choices[name]._option_string_actions.keys()
             assert not unknown, (name, unknown)
+
+
+def test_a_guide_names_every_display():
+    guide = (ROOT / "doc" / "howto" / "evaluation.rst").read_text()
+    assert not [name for name in skdp.displays.__all__ if f"displays.{name}`" not in guide]
+
+
+def test_pages_stay_short():
+    words = {page: len(page.read_text().split()) for page in PAGES}
+    guides = {page: n for page, n in words.items() if page.parent.name == "howto"}
+    assert max(guides.values()) <= 1200, guides
+    assert sum(guides.values()) <= 14_000
+    assert words[ROOT / "README.md"] <= 600
+    assert FAQ.count("\n---") == 15

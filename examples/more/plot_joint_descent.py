@@ -3,8 +3,8 @@ Three offices learn one model, with the noise of one release
 ============================================================
 
 Three offices with 1,500 people each learn a model together, by gradient descent. None shows rows
-or gradients: each adds a part of the noise, and masks that cancel in the sum of all three. What
-is that worth compared with releases of their own, which are merged?
+or gradients: each adds a part of the noise, and masks that cancel in the sum of all three. How
+accurate is that compared with a merge of three separate releases?
 """
 
 import matplotlib.pyplot as plt
@@ -24,9 +24,9 @@ names = ["north", "east", "south"]
 rows = {n: (people.data.iloc[i], people.target[i]) for n, i in zip(names, offices, strict=True)}
 
 # %%
-# All agree on a plan. Each office is charged once, with its first answer. Whoever carries messages
-# makes the next request from the answers to the last one, one for each step. If an office that has
-# joined does not answer, ``combine`` names it, and there is no release.
+# All agree on a plan. Each office is charged once, with its first answer. An organizer makes each
+# request from the answers to the last one, one for each step. If an office that has joined does
+# not answer, ``combine`` names it and makes no release.
 
 identities = [Identity.generate(name) for name in names]
 public = [identity.public for identity in identities]
@@ -42,7 +42,7 @@ while not isinstance(request, Release):
 print(f"{n_rounds} rounds; spent: {[owner.ledger.total.epsilon for owner in owners]}")
 
 # %%
-# The same offices publish releases of their own. In their merge, the noise of all adds up.
+# The same offices publish separate releases. In their merge, the noise of all three adds up.
 
 source = DPStatisticsSource(epsilon=1.0, encoder=people.schema)
 single = [source.fit(*rows[name]).release_ for name in names]

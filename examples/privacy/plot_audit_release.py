@@ -18,8 +18,8 @@ from skdp.privacy.audit import audit_release
 n_trials = 120  # releases with the record, and as many without it
 
 # %%
-# Synthetic rows: what an audit finds is not private. And two sources that claim the same, one of
-# them in a program that joins two tables carelessly, so that each record is there four times.
+# Synthetic rows: what an audit finds is not private. Two sources claim the same ε. The second one
+# is part of a program that joins two tables carelessly, so each record occurs four times.
 
 
 class Careless(DPStatisticsSource):
@@ -37,7 +37,7 @@ sources = {"as it should be": DPStatisticsSource, "each record\nfour times": Car
 
 # %%
 # The audit chooses a record that is as conspicuous as possible, and the part of the release that
-# tells most; a quarter of the releases is spent on that choice, the others test it.
+# reveals most. A quarter of the releases serves this choice, and the others test it.
 
 audits = {}
 for name, kind in sources.items():
@@ -46,10 +46,10 @@ for name, kind in sources.items():
     print(f"{' '.join(name.split())}\n{audits[name]}\n")
 
 # %%
-# **What it can find.** With so few releases it detects an ε that is somewhat larger than the
-# claim (the diamond): a mistake that costs less stays hidden, and takes more releases. Of the
-# careless source the truth can be computed: four records of the same person shift the sums four
-# times as far.
+# **What it can find.** With so few releases it detects an ε that is somewhat larger than the claim
+# (the diamond): a mistake that costs less stays hidden, and takes more releases. For the careless
+# source the truth can be computed: four records of the same person shift the sums four times as
+# far.
 
 sigma = gaussian_sigma(claim, 1e-5)
 truth = (claim, gaussian_epsilon(sigma, 1e-5, sensitivity=4.0))

@@ -58,7 +58,7 @@ figure.set_label("A staircase of the total ε over four releases, below a line a
 
 # %%
 # **One release or twelve?** The same ε = 2 can be divided. With Gaussian noise, k releases with
-# σ √k each guarantee together what one with σ does.
+# noise of σ √k each have the same guarantee together as one release with noise of σ.
 
 figure, axes = plt.subplots(figsize=(6, 2.8), layout="constrained")
 schedules = {"once a year": 1, "each quarter": 4, "each month": 12, "each week": 52}

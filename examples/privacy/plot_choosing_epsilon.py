@@ -21,9 +21,10 @@ from skdp.displays import PrivacyUtilityDisplay
 n_draws = 3  # releases of each size and ε
 
 # %%
-# A census office wants to release who earns more than 50,000 dollars. Public are the schema of
-# the columns, that about one in four earns more, and that models of other census tables reach an
-# AUC of about 0.9. The office could use a survey of 500 people, or one of 3,000.
+# A census office wants to make a release about who earns more than 50,000 dollars. Three things
+# are public: the schema of the columns, that about one in four people earns more, and that models
+# of other census tables reach an AUC of about 0.9. The office could use a survey of 500 people, or
+# one of 3,000.
 
 adult = load_adult(random_state=0)
 epsilons, sizes = [0.1, 0.3, 1.0, 3.0], [500, 3000]
@@ -77,6 +78,6 @@ print(table.round(3).to_string(index=False))
 plt.show()
 
 # %%
-# The plan is close enough to choose by. Where a release is hardly worth anything, releases vary
-# from draw to draw, and the plan may be well above. Do not repeat a plan with other guesses
-# until it says what you hoped for, and take no guess from the private rows.
+# The plan is close enough to choose by. Where releases are hardly better than chance, they vary
+# from draw to draw, and the plan may be far too high. Do not repeat a plan with other guesses
+# until it says what you hoped for, and never derive a guess from the private rows.

@@ -51,8 +51,8 @@ print(f"right at even odds, at most: {guarantee.best_guess():.1%}")
 print(f"named rightly where 1 in 100 is there, at most: {guarantee.precision_at(0.01):.1%}")
 
 # %%
-# An officer who decides on ε may look at the same two numbers for others. Nothing is fitted,
-# nothing spent: ``guarantee_for`` says what a fit would guarantee.
+# An officer who decides on ε may compare the same two numbers for other values. This fits and
+# spends nothing: ``guarantee_for`` states what a fit would guarantee.
 
 epsilons = [0.1, 0.3, 1.0, 3.0, 10.0]
 figure, axes = plt.subplots(figsize=(6, 3.8), layout="constrained")

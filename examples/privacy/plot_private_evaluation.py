@@ -19,8 +19,8 @@ from skdp.privacy import PrivacyLedger
 n_draws = 10  # evaluations at each ε
 
 # %%
-# One organization publishes a release. Another, with 5,000 private rows that the release has not
-# seen, wants to know how good it is there.
+# One organization publishes a release. Another has 5,000 private rows that the release has not
+# seen, and wants to know how accurate it is for them.
 
 census = load_adult(random_state=0)
 X, y = census.data, census.target
@@ -29,8 +29,8 @@ release = source.fit(X.iloc[census.source[:4000]], y[census.source[:4000]]).rele
 mine = census.source[4000:9000]
 
 # %%
-# The evaluation spends from the budget of these rows, once; everything that it can tell is
-# computed from the same noisy histograms.
+# The evaluation spends from the budget of these rows once. All its figures are computed from the
+# same noisy histograms.
 
 ledger = PrivacyLedger(epsilon=2.0, delta=1e-5)
 evaluation = evaluate_privately(release, X.iloc[mine], y[mine], epsilon=1.0, ledger=ledger)

@@ -46,8 +46,8 @@ model = DPTransferClassifier(release, label_sampling="random", random_state=0)
 model.fit(X, np.where(is_known, y, None))
 
 # %%
-# **One patient** of whom the model is not sure. Effects are in log-odds. Those above zero speak
-# for the predicted class.
+# **One patient** of whom the model is not sure. Effects are in log-odds of the second class,
+# 'ill': those above zero speak for it.
 
 others = X[~is_known]
 sure = model.predict_proba(others).max(axis=1)
@@ -57,18 +57,13 @@ print(explanation)
 effects = explanation.to_frame()["effect"][::-1]
 figure, axes = plt.subplots(figsize=(6, 3.4), layout="constrained")
 axes.barh(effects.index, effects, color=np.where(effects > 0, "#0072B2", "#D55E00"))
-axes.set(xlabel=f"adds to the log-odds of {explanation.prediction!r}")
-figure.set_label("How much each column of a patient adds to the log-odds of the predicted class.")
+axes.set(xlabel=f"adds to the log-odds of {explanation.towards!r}")
+figure.set_label("How much each column of a patient adds to the log-odds of 'ill'.")
 
 # %%
 # **Many patients.** A dot is a patient. Columns at the top move predictions most.
 
-lines = []
-for k in range(40):
-    explanation = model.explain(others.iloc[k])
-    sign = 1 if explanation.prediction == "ill" else -1
-    lines.append(sign * explanation.to_frame()["effect"])
-effects = pd.DataFrame(lines)
+effects = pd.DataFrame([model.explain(others.iloc[k]).to_frame()["effect"] for k in range(40)])
 importances = effects.abs().mean().sort_values()
 print(importances[::-1].round(2).to_string())
 

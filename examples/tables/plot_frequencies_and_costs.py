@@ -43,8 +43,8 @@ for seed in range(n_draws):
         values.append((model.predict_proba(X.iloc[later])[:, 1], y[later] == MORE))
 
 # %%
-# Of people to whom the release gives 40%, far more than 40% earn more here. The AUC depends on the
-# ranking alone and stays the same. The log loss falls with the correction.
+# Among people with a predicted probability of 40%, far more than 40% earn more here. The AUC
+# depends on the ranking alone and stays the same. The log loss falls with the correction.
 
 figure, axes = plt.subplots(figsize=(5, 4.8))
 print(f"{'':<18}{'AUC':>14}{'log loss':>16}")

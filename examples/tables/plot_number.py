@@ -2,9 +2,9 @@
 How can several hospitals predict a number at another one?
 ==========================================================
 
-Three hospitals release what their records say of a patient's highest heart rate under load, a
-number between 60 and 220 beats a minute. A fourth one has measured it in 20 patients and wants to
-know it for the others.
+Three hospitals publish releases about a patient's highest heart rate under load, a number between
+60 and 220 beats a minute. A fourth hospital has measured it in 20 patients and predicts it for the
+others.
 """
 
 import matplotlib.pyplot as plt
@@ -64,8 +64,8 @@ for draw in range(3):
             all_errors.append(mean_absolute_error(rate[asked], predicted))
 
 # %%
-# The releases know how the heart rate depends on age and complaints, but not the level of another
-# hospital. The 20 numbers say that.
+# The releases contain how the heart rate depends on age and complaints, but not the level of
+# another hospital. The 20 numbers show this level.
 
 means = [float(np.mean(found)) for found in errors.values()]
 figure, axes = plt.subplots(figsize=(5, 3), layout="constrained")

@@ -40,7 +40,7 @@ print(schema.summary())
 
 # %%
 # **From public rows.** :func:`~skdp.schema_from` drafts a schema, once you confirm that the rows
-# are public. Edit the draft: of 50 people nobody may be older than 80, but elsewhere some are.
+# are public. Edit the draft: perhaps none of 50 people is older than 80, but other people are.
 
 public = X.iloc[census.learning[:50]]
 print(schema_from(public, public=True).summary())

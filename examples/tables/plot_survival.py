@@ -1,10 +1,10 @@
 """
-How do I release what rows say of a time to an event?
-=====================================================
+How do I make a release about a time to an event?
+=================================================
 
-When do patients with heart failure die? A hospital releases what its records say, including
-patients who left alive. Another one predicts the risk and the survival of its own patients. Two
-random halves of one study of 299 patients stand for the two hospitals.
+When do patients with heart failure die? A hospital publishes a release of its records, including
+patients who left alive. Another hospital predicts the risk and the survival of its own patients.
+Two random halves of one study of 299 patients stand for the two hospitals.
 """
 
 import matplotlib.pyplot as plt
@@ -40,16 +40,16 @@ print(release)
 # %%
 # **The second hospital** predicts a risk score for each patient: the log-hazard, relative to the
 # baseline. Concordance is the share of pairs in which the patient who died earlier had the higher
-# risk. A guess has 0.5. This one comes from the exact outcomes and is not private.
+# risk. Chance is 0.5. This concordance is computed from the exact outcomes and is not private.
 
 X, y = data.iloc[second], heart.target[second]
 risk = release.predict(X)
 print(f"concordance at the second hospital {release.score(X, y):.2f}")
 
 # %%
-# Survival in three groups of risk: the prediction of the release, and the Kaplan-Meier estimate
-# of the second hospital's patients (dotted). With so few patients the release ranks well, but
-# predicts smaller differences than there are, because noisy coefficients shrink.
+# Survival in three groups of risk: the prediction of the release, and the Kaplan-Meier estimate of
+# the second hospital's patients (dotted). With so few patients the release ranks well, but
+# predicts smaller differences than the true ones, because noisy coefficients shrink.
 
 
 def kaplan_meier(y, times):

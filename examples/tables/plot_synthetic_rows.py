@@ -3,8 +3,8 @@ What are synthetic rows good for, and what not?
 ===============================================
 
 A release can draw synthetic rows: a table with the columns of the private one, labels included, at
-no further budget. They know only what the release knows. How good is a model that is trained on
-them, and which of their properties are untrue?
+no further budget. They reproduce only what the release contains. How accurate is a model that is
+trained on them, and which of their properties are wrong?
 """
 
 import matplotlib.pyplot as plt
@@ -62,8 +62,8 @@ axes.set(ylim=(4.5, -0.5), xlabel=f"AUC on 10,561 others, ε = 2 (mean and std o
 figure.set_label("The AUC of models of real and of synthetic rows, and of the release itself.")
 
 # %%
-# Models of synthetic rows stay a little below the release. Only real rows let boosting get ahead,
-# by what the statistics leave out.
+# Models of synthetic rows stay a little below the release. Boosting is better only on real rows,
+# because it learns what the statistics leave out.
 #
 # **Limits.** Columns are related in pairs, so impossible rows occur. A number that is nearly
 # always zero, such as a capital gain, is drawn from a smooth distribution.

@@ -1,6 +1,6 @@
 """
-Which owner's release is worth most for my patients?
-====================================================
+Which owner's release helps my patients most?
+=============================================
 
 A clinic is offered releases of three hospitals, each at three ε. Before it learns anything, it
 estimates how much each release says about the diagnoses of its own patients, in nats: by how much
@@ -30,9 +30,9 @@ def rows(chosen):
 
 
 # %%
-# Without labels nothing confirms the estimate. With labels, probabilities are first corrected
-# for how often patients are ill here, and scored on labels that did not correct them. All labels
-# of the later patients tell what a release is worth.
+# Without labels nothing confirms the estimate. With labels, probabilities are first corrected for
+# how often patients are ill here, and scored on labels that did not correct them. All labels of
+# the later patients show how informative a release is.
 
 lines = []
 for hospital in ("Cleveland", "Zurich-Basel", "Long Beach"):
@@ -52,9 +52,9 @@ text = table.agg(lambda nats: f"{nats.mean():.2f} ± {nats.std(ddof=0):.2f}")
 print(text.to_string(sparsify=False))
 
 # %%
-# Points on the dashed line are estimates that came true. The releases of Zurich and Basel, which
-# say little, differ from those of Cleveland even without a label. Differences smaller than their
-# error bars say nothing.
+# Points on the dashed line are estimates that came true. The releases of Zurich and Basel are less
+# informative than the releases of Cleveland, which shows even without a label. Differences smaller
+# than their error bars say nothing.
 
 figure, axes = plt.subplots(2, 1, figsize=(6, 6.5), layout="constrained", sharex=True)
 mean, spread = table.mean(), table.std(ddof=0)

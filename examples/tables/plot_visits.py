@@ -80,8 +80,8 @@ for row, (name, (source, groups)) in enumerate(sources.items()):
     axes.errorbar(np.mean(areas), row, xerr=np.std(areas), fmt="o", capsize=4)
 
 # %%
-# Protecting people costs a little, because there is as much to learn from as people, not visits.
-# Adding noise for the person with the most visits costs more.
+# Protecting people costs a little, because information grows with the number of people, not of
+# visits. Adding noise for the person with the most visits costs more.
 
 axes.set_yticks(range(3), list(sources))
 axes.set(

@@ -45,9 +45,10 @@ def add_commands(parser, commands):
     choices = parser.add_subparsers(prog="skdp", metavar="COMMAND", required=True)
     for command in commands:
         about, _, example = command.HELP.partition("\n\n")
-        added = choices.add_parser(
-            command.NAME, help=about.splitlines()[0], description=about, epilog=example
-        )
+        texts = {"help": about.splitlines()[0], "description": about, "epilog": example}
+        added = choices.add_parser(command.NAME, add_help=False, **texts)
+        # Without a line in the help: whoever reads it has found it.
+        added.add_argument("-h", "--help", action="help", help=argparse.SUPPRESS)
         added.set_defaults(run=command.run, parser=added)
         command.add_arguments(added)
 
@@ -63,12 +64,12 @@ def add_table(parser, rows="private rows", name="table", metavar="TABLE", **sett
     parser.add_argument(name, metavar=metavar, help=text, **settings)
 
 
-def add_outcome(parser, text, default="the schema's"):
+def add_outcome(parser, text, default="schema's"):
     """Add the columns of labels, or of events and times."""
     add_column(parser, "--label", text)
     about = {
-        "event": "for times: event occurred, 0/1 or no/yes",
-        "time": "for times: time of the event or of censoring",
+        "event": "times: event, 0/1 or no/yes",
+        "time": "times: of event or exit",
     }
     for name, what in about.items():
         add_column(parser, f"--{name}", f"{what} (default: {default})" if default else what)
@@ -290,7 +291,7 @@ def add_budget(parser, unit, *, required=True):
         required=required,
         metavar="NUMBER",
         type=between(0, inf, "1 is usual, smaller is more private"),
-        help=f"privacy loss of {unit}; smaller is more private",
+        help=f"privacy loss of {unit}",
     )
     parser.add_argument(
         "--delta", metavar="NUMBER", type=_small(), default=1e-5, help="default: 1e-5"
@@ -301,13 +302,13 @@ def add_budget(parser, unit, *, required=True):
         "--budget-epsilon",
         metavar="NUMBER",
         type=between(0, inf, "state what all releases of these rows may spend together"),
-        help="limit of the total epsilon of these rows, for a new ledger",
+        help="new ledger: limit of the rows' total epsilon",
     )
     parser.add_argument(
         "--budget-delta",
         metavar="NUMBER",
         type=_small(),
-        help="limit of the total delta of these rows, for a new ledger",
+        help="new ledger: limit of the rows' total delta",
     )
 
 
@@ -362,7 +363,7 @@ def charged_output(arguments, target, note):
             yield None, file
             return
         ledger = _ledger_of(arguments)
-        note(f"charging {arguments.ledger!r}, then adding noise")
+        note(f"checking the budget in {arguments.ledger!r}, then adding noise")
         last.enter_context(_spending_shown(ledger, note))
         yield ledger, file
 

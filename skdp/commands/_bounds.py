@@ -17,15 +17,14 @@ from skdp.commands._tables import add_column, check_columns
 from skdp.source import quantile_bounds
 
 NAME = "bounds"
-HELP = """Find bounds and categories of private columns with noise if none are public.
+HELP = """Find bounds and categories of private columns with noise.
 
 example:
   skdp bounds rows.csv --numeric lactate --category ward --schema public.json --epsilon 0.1 \\
       --ledger budget.json -o schema.json
 
-This spends budget; public bounds cost nothing. Pass a schema of the public columns (--schema)
-and name only the others here. The output marks the columns whose bounds have noise. Use it with
-skdp release and the same ledger."""
+This spends budget; public bounds cost nothing. Pass a schema of the public columns (--schema) and
+name the others here. Use the output, which marks their bounds as noisy, with the same ledger."""
 
 
 def add_arguments(parser):
@@ -39,7 +38,7 @@ def add_arguments(parser):
         dest="classes",
         metavar="CLASS",
         action="append",
-        help="public class of the labels; once per class (default: --schema's)",
+        help="public class of labels (default: --schema's)",
     )
     add_people(parser)
     add_budget(parser, "a record, or a person")

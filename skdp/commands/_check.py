@@ -19,14 +19,14 @@ from skdp.commands._tables import add_column, check_columns
 from skdp.tabular import COLUMN_KINDS, TABLE_KINDS, ClassOutcome, check_table
 
 NAME = "check"
-HELP = """Check private rows against a schema before a release; for their owner only.
+HELP = """Check private rows against a schema before a release.
 
 example:
   skdp check rows.csv --schema schema.json --label outcome
 
 Nothing is released and no budget is spent. Keep the report private: it counts and quotes cells.
-Whoever received a release checks their own rows with --schema hospital.skdp; unknown outcomes are
-then no stop.
+Whoever received a release checks their own rows with --schema hospital.skdp; unknown outcomes and
+unlisted categories are then no stops.
 A stop is a mistake that would silently ruin a release, such as other units. The exit code is then
 1, and skdp release refuses until you correct the table or accept the stop by name."""
 
@@ -45,7 +45,7 @@ def add_private_rows(parser):
         "--schema",
         required=True,
         metavar="FILE",
-        help="public schema (.json), or a release (.skdp)",
+        help="public schema (.json) or a release (.skdp)",
     )
 
 
@@ -59,9 +59,23 @@ def run(arguments, note):
         schema = replace(schema, outcome=ClassOutcome())
     report = _checked(_rows_of(arguments, schema, note, where), schema, arguments)
     if received:
-        usual = {f"{name}:{kind}" for name in named for kind in ("missing", "classes")}
-        report = replace(report, findings=tuple(f for f in report.findings if f.name not in usual))
+        report = _of_a_target(report, named)
     return str(report), 1 if report.stops else 0
+
+
+def _of_a_target(report, outcome):
+    """Return the report on rows that predictions are wanted for."""
+    # Their outcomes may be unknown, few rows are enough, and an unlisted category is read as
+    # unknown, as the release has learned nothing about it.
+    usual = {f"{name}:{kind}" for name in outcome for kind in ("missing", "classes")}
+    usual.add("few-rows")
+    findings = [
+        replace(finding, is_stop=finding.is_stop and finding.kind != "unlisted")
+        for finding in report.findings
+        if finding.name not in usual
+    ]
+    findings.sort(key=lambda finding: not finding.is_stop)
+    return replace(report, findings=tuple(findings))
 
 
 def schema_of(arguments, *, label_required=False):
@@ -112,7 +126,7 @@ def _checked(frame, schema, arguments):
 
 def add_accept(parser):
     """Add the option to accept stops."""
-    text = "accept this stop of skdp check, such as age:clipped; repeatable"
+    text = "accept a stop of skdp check, as age:clipped"
     add_column(parser, "--accept", text, metavar="COLUMN:KIND", repeatable=True)
 
 

@@ -10,7 +10,7 @@ from skdp.release import RARE, Release, statements
 from skdp.utils._frames import text_width
 
 NAME = "describe"
-HELP = """Describe in plain words what a release guarantees, covers and excludes.
+HELP = """Describe in plain words what a release guarantees.
 
 example:
   skdp describe hospital.skdp
@@ -38,7 +38,10 @@ def run(arguments, note):
             document["column_table"] = _records(release.describe_columns())
         return json.dumps(document, indent=1, allow_nan=False)
     note(f"read {arguments.release!r}")
-    return column_lines(release) if arguments.columns else release.summary()
+    if not arguments.columns:
+        return release.summary()
+    note("each share has its own noise: the shares of a column need not add up to 1")
+    return column_lines(release)
 
 
 def column_lines(release):

@@ -37,7 +37,7 @@ def add_arguments(parser):
     add_release(parser, nargs="?")
     add_table(parser, nargs="?")
     parser.add_argument("--show", metavar="FILE", help="only show this evaluation (.json)")
-    add_outcome(parser, "column of labels", "the release's")
+    add_outcome(parser, "column of labels", "release's")
     add_people(parser)
     add_budget(parser, "a record, or a person", required=False)
     add_output(parser, "the evaluation", ".json", required=False)

@@ -88,27 +88,30 @@ def note(text):
 
 def _tell(text):
     """Write a result to stdout; return whether that succeeded, with a note if it did not."""
-    with suppress(KeyboardInterrupt):
-        if _write(text, sys.stdout):
-            return True
-    note("error: the result could not be written to stdout, which is closed or full")
-    return False
+    try:
+        failure = _write(text, sys.stdout)
+    except KeyboardInterrupt as error:
+        failure = error
+    # A reader that leaves, such as head, has seen enough.
+    if failure and not isinstance(failure, BrokenPipeError):
+        note("error: the result could not be written to stdout, which is closed or full")
+    return not failure
 
 
 def _write(text, stream):
-    """Write lines, escaping characters that the screen lacks; return success."""
-    if stream is None:  # closed before the process began
-        return False
+    """Write lines, escaping characters that the screen lacks; return what went wrong, if any."""
+    if stream is None:
+        return ValueError("closed before the process began")
     encoding = getattr(stream, "encoding", None) or "utf-8"
     lines = "\n".join(map(inline, text.split("\n")))
     try:
         print(lines.encode(encoding, "backslashreplace").decode(encoding), file=stream, flush=True)
-    except (OSError, ValueError):  # full, or closed meanwhile
+    except (OSError, ValueError) as failure:  # full, or closed meanwhile
         # The rest of the buffer would fail again when the process ends, with exit code 120.
         with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-        return False
-    return True
+        return failure
+    return None
 
 
 class _Layout(argparse.RawDescriptionHelpFormatter):

@@ -4,7 +4,7 @@ from skdp.commands._arguments import add_output, add_release, checked_output
 from skdp.release import Release, result_lines
 
 NAME = "merge"
-HELP = """Merge releases of several owners with the same schema into one of all rows.
+HELP = """Merge releases of several owners into one of all rows.
 
 example:
   skdp merge north.skdp south.skdp --disjoint -o both.skdp

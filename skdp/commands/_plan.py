@@ -11,15 +11,14 @@ from skdp.source import plan_release
 from skdp.utils._frames import text_width
 
 NAME = "plan"
-HELP = """Estimate how accurate releases of a table will be, from its schema and size alone.
+HELP = """Estimate how accurate releases of a table will be.
 
 example:
-  skdp plan schema.json --rows 500 2000 --class-prior died=0.1 --class-prior home=0.9
-  skdp plan schema.json --rows 500 --class-prior died=0.1 --class-prior home=0.9 --goal 0.8
+  skdp plan schema.json --rows 500 2000 --class-prior died=0.1 --class-prior home=0.9 --goal 0.8
   skdp plan stay.json --rows 5000 --outcome-interval 2 12 --goal 0.25 --effects 0.3
   skdp plan followup.json --rows 300 --owners 4 --event-share 0.2 --plot plan.png
 
-No rows are read and no budget is spent: tables are simulated from the schema and released.
+No rows are read and no budget is spent: tables are simulated from the schema and size alone.
 Guess from published models how well the columns predict the outcome: AUC for classes
 (weak 0.65, moderate 0.75, strong 0.85), R² for numbers (0.1, 0.3, 0.5), concordance for times
 (0.6, 0.7, 0.8)."""
@@ -30,16 +29,14 @@ _PARAMETER = re.compile(r"[Tt]he '(\w+)' parameter of plan_release")
 
 def add_arguments(parser):
     """Add the arguments of the command."""
-    parser.add_argument(
-        "schema", metavar="SCHEMA", help="public schema with classes or another outcome (.json)"
-    )
+    parser.add_argument("schema", metavar="SCHEMA", help="public schema with an outcome (.json)")
     parser.add_argument(
         "--rows",
         required=True,
         nargs="+",
         type=_whole,
         metavar="N",
-        help="approximate numbers of records, or people, per owner to compare",
+        help="numbers of records, or people, of an owner",
     )
     parser.add_argument(
         "--owners",
@@ -47,15 +44,15 @@ def add_arguments(parser):
         type=_whole,
         default=1,
         metavar="N",
-        help="number of owners whose releases are merged (default: 1)",
+        help="owners whose releases are merged (default: 1)",
     )
     _add_spread(parser)
     parser.add_argument(
         "--model",
-        choices=("linear", "gradients", "mixtures", "logistic", "auto"),
-        default="linear",
+        choices=("auto", "linear", "gradients", "mixtures", "logistic"),
+        default="auto",
         metavar="MODEL",
-        help="linear (default), gradients, mixtures, logistic or auto",
+        help="auto (default, as skdp release), linear (faster)",
     )
     parser.add_argument(
         "--epsilon",
@@ -63,7 +60,7 @@ def add_arguments(parser):
         type=between(0, inf, "1 is a usual choice, smaller is more private"),
         default=[0.1, 0.3, 1.0, 3.0, 10.0],
         metavar="E",
-        help="privacy losses to compare (default: 0.1 0.3 1 3 10)",
+        help="privacy losses (default: 0.1 0.3 1 3 10)",
     )
     parser.add_argument(
         "--effects",
@@ -71,13 +68,13 @@ def add_arguments(parser):
         type=_effect,
         default=["weak", "moderate", "strong"],
         metavar="AUC",
-        help="AUC, R², concordance or weak, moderate, strong (default: all three)",
+        help="AUC, R² or c; weak, moderate, strong (default)",
     )
     parser.add_argument(
         "--goal",
         type=between(0, 1, "0.8 is one"),
         metavar="NUMBER",
-        help="print the epsilon and rows needed for this AUC, R² or concordance",
+        help="AUC, R² or c: print the epsilon and rows needed",
     )
     add_plot(parser, "the plan")
 
@@ -89,20 +86,20 @@ def _add_spread(parser):
         "--class-prior",
         metavar="CLASS=SHARE",
         action="append",
-        help="share of a class; once per class, one may be omitted",
+        help="share; once per class, one may be omitted",
     )
     spread.add_argument(
         "--outcome-interval",
         nargs=2,
         type=float,
         metavar=("LOW", "HIGH"),
-        help="for numbers: interval that contains two thirds of them",
+        help="numbers: two thirds of them lie between",
     )
     spread.add_argument(
         "--event-share",
         type=between(0, 1, "0.3 is one"),
         metavar="SHARE",
-        help="for times: share of rows with the event up to the horizon",
+        help="times: share with the event by the horizon",
     )
 
 
@@ -177,16 +174,15 @@ def _needed(plan, name, wanted):
     """Return lines about what an AUC, R² or concordance needs."""
     lines = []
     for (effects, n_rows), epsilon in plan.epsilon_needed(wanted).items():
-        needed = "above those planned" if isinf(epsilon) else f"{epsilon:.2g}, about"
+        needed = "more epsilon than planned" if isinf(epsilon) else f"about epsilon {epsilon:.2g}"
         lines.append(
-            f"For {name} of {wanted:g} with effects {effects!r}, {n_rows:,} rows need epsilon "
-            f"{needed}."
+            f"For {name} of {wanted:g} with effects {effects!r}, {n_rows:,} rows need {needed}."
         )
     for (effects, epsilon), n_rows in plan.rows_needed(wanted).items():
         if not isinf(n_rows) and plan.table["n_rows"].nunique() > 1:
             lines.append(
-                f"With epsilon {epsilon:g} and effects {effects!r} it needs {n_rows:,.0f} rows, "
-                "about."
+                f"With epsilon {epsilon:g} and effects {effects!r} it needs about {n_rows:,.0f} "
+                "rows."
             )
     for (effects, n_rows), chances in plan.chance(wanted).groupby(level=[0, 1], sort=False):
         at_levels = (f"{100 * p:.0f}% at epsilon {e:g}" for (*_, e), p in chances.items())

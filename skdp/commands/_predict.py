@@ -18,30 +18,27 @@ from skdp.commands._tables import (
     add_column,
     add_table_options,
     check_columns,
-    spelled_otherwise,
     write_table,
 )
-from skdp.release import INTERVAL, Release
-from skdp.tabular import (
-    Vocabulary,
-    missing_values,
-    number_forms,
-    numbers,
-    odd_rows,
-    spelled_as,
+from skdp.commands._target_rows import (
+    EFFECT,
+    KNOWN,
+    copied_ids,
+    known_labels,
+    known_outcomes,
+    readable_rows,
 )
+from skdp.release import INTERVAL, Release
+from skdp.tabular import missing_values, spelled_as
 from skdp.transfer import (
     MAX_ROUNDING,
     DPTransferClassifier,
     DPTransferRegressor,
     DPTransferSurvival,
 )
-from skdp.utils._frames import named_like
-from skdp.utils._validation import listed
-from skdp.utils._warnings import warn
 
 NAME = "predict"
-HELP = """Predict the class, number or time of each row of a table from releases and labels.
+HELP = """Predict the class, number or time of each row of a table.
 
 example:
   skdp predict hospital.skdp target.csv -o predictions.csv
@@ -49,9 +46,9 @@ example:
   skdp predict hospital.skdp target.csv --class-prior died=0.1 --class-prior home=0.9 -o known.csv
 
 Rows with an empty label are unlabeled; without --label all are. Several releases are merged if
-possible and otherwise weighted by your labels. Columns missing from the table are left out, with
-a warning. The output has one line per row: the --id, then the class and class probabilities; or
-the mean of the number and its interval; or the risk, survival by times --at, and median time."""
+possible, otherwise weighted by your labels. Columns that the table lacks are left out. The output
+has one line per row: the --id, then class and probabilities; or the mean of the number and its
+interval; or risk, survival --at times and median; then 1 in 'known' if its outcome was known."""
 # Fractions of the horizon at which survival probabilities are written, and where curves end.
 _PLACES = (0.25, 0.5, 0.75)
 
@@ -60,37 +57,38 @@ def add_arguments(parser):
     """Add the arguments of the command."""
     add_release(parser, "one or more releases (.skdp)", nargs="+")
     add_table(parser, "the target's rows")
-    text = "column of known labels; empty cells are unlabeled"
-    add_outcome(parser, text, "the release's")
+    text = "column of labels; empty cells are unlabeled"
+    add_outcome(parser, text, "release's")
     add_column(parser, "--id", "column to copy to the output")
     parser.add_argument(
         "--label-sampling",
         choices=("auto", "random", "stratified"),
         default="auto",
         metavar="HOW",
-        help="rows with labels are a random sample, or stratified: equally many of each class "
-        "(default: auto, stratified if the counts are equal)",
+        help="labeled rows: random, stratified, auto (default)",
     )
     parser.add_argument(
         "--class-prior",
         metavar="CLASS=SHARE",
         action="append",
-        help="known share of a class; once per class, one may be omitted",
+        help="known share; once per class, one may be omitted",
     )
     parser.add_argument(
         "--interval",
         type=float,
         default=INTERVAL,
         metavar="SHARE",
-        help="share of outcomes that lie between 'low' and 'high' (default: 0.8)",
+        help="share between 'low' and 'high' (default: 0.8)",
     )
     parser.add_argument(
         "--at",
         metavar="TIME",
         type=float,
         nargs="+",
-        help="times of survival probabilities (default: quarters of the horizon, and their end)",
+        help="times of survival (default: four up to the end)",
     )
+    text = "add what each column adds to each prediction"
+    parser.add_argument("--explain", action="store_true", help=text)
     add_table_options(parser)
     add_output(parser, "the predictions", " or ".join(TABLES))
 
@@ -107,8 +105,20 @@ def run(arguments, note):
         )
     if arguments.at is not None and outcome.exits is None:
         raise ValueError(f"--at is for times, but the outcome is {outcome.about}. Omit it.")
-    predictions = _PREDICTIONS[outcome.kind](releases, columns, arguments, note)
+    model, rows, known, predictions = _PREDICTIONS[outcome.kind](
+        releases, columns, arguments, note
+    )
+    if known.any():
+        predictions[KNOWN] = known.astype(int)
     said = f"Wrote {str(target)!r}: {', '.join(predictions)}; one line per row, in order."
+    if arguments.explain:
+        note(f"explaining {len(rows):,} predictions")
+        effects, scale = _effects(model, rows)
+        predictions |= effects
+        said += (
+            f"\nThen {EFFECT}COLUMN: what the column adds to {scale},\n"
+            "relative to the average of its values."
+        )
     if write_table(pd.DataFrame(predictions), target, overwrite=arguments.force):
         said += (
             "\nText that looks like a spreadsheet formula got an apostrophe (') in front; write\n"
@@ -117,17 +127,37 @@ def run(arguments, note):
     return said
 
 
+def _effects(model, rows):
+    """Return what each column adds to each prediction, by name, and what it is added to."""
+    explained = [model.explain(rows[k : k + 1]) for k in range(len(rows))]
+    table = pd.DataFrame([{c.name: c.effect for c in each.columns} for each in explained])
+    names = getattr(rows, "columns", table.columns)
+    first = explained[0]
+    scale = "the risk" if first.unit else "the prediction"
+    if first.probability is not None:
+        scale = "the log-odds of the class against the second most probable one"
+        if len(model.classes_) == 2:
+            scale = f"the log-odds of {first.towards!r:.50} against {first.against!r:.50}"
+    return {f"{EFFECT}{name}": _six_digits(table[name]) for name in names}, scale
+
+
+# Each of the next three returns the model, its rows, which of them had a known outcome, and the
+# columns of the output.
+
+
 def _classes(releases, columns, arguments, note):
-    """Return the predicted class of each row and the class probabilities."""
+    """Learn classes; predict the class of each row and the class probabilities."""
     classes = np.unique(np.concatenate([release.classes for release in releases]))
     prior = class_shares(classes.tolist(), arguments.class_prior)
     frame = read_rows(arguments, note)
     names = ("class", *(f"probability_{label}" for label in classes.tolist()))
-    ids = _ids(frame, names, arguments)
+    ids = copied_ids(frame, names, arguments)
     labels = known_labels(frame, classes, arguments)
-    rows = _rows(frame, releases, arguments)
-    n_labels = 0 if labels is None else int(pd.notna(labels).sum())
-    note(f"learning from {_named(releases)} and {len(rows):,} rows, {n_labels:,} of them labeled")
+    rows = readable_rows(frame, releases, arguments)
+    known = np.zeros(len(frame), dtype=bool) if labels is None else pd.notna(labels)
+    note(
+        f"learning from {_named(releases)} and {len(rows):,} rows, {known.sum():,} of them labeled"
+    )
     model = DPTransferClassifier(
         _source(releases),
         label_sampling=arguments.label_sampling,
@@ -139,51 +169,55 @@ def _classes(releases, columns, arguments, note):
     predictions = ids | {"class": model.classes_[probabilities.argmax(axis=1)]}
     for label, column in zip(model.classes_.tolist(), _shown(probabilities).T, strict=True):
         predictions[f"probability_{label}"] = column
-    return predictions
+    return model, rows, known, predictions
 
 
 def _numbers(releases, columns, arguments, note):
-    """Return the predicted mean of each row and the ends of its interval."""
+    """Learn numbers; predict the mean of each row and the ends of its interval."""
     names = ("prediction", "low", "high")
     if not 0 < arguments.interval < 1:
         raise ValueError(f"--interval must be between 0 and 1, got {arguments.interval:g}.")
     frame = read_rows(arguments, note)
-    ids = _ids(frame, names, arguments)
+    ids = copied_ids(frame, names, arguments)
     outcomes = known_outcomes(frame, arguments)
-    rows = _rows(frame, releases, arguments)
-    n_known = 0 if outcomes is None else int(np.isfinite(outcomes).sum())
-    known = f"{n_known:,} with an outcome"
-    note(f"learning from {_named(releases)} and {len(rows):,} rows, {known}")
+    rows = readable_rows(frame, releases, arguments)
+    known = np.zeros(len(frame), dtype=bool) if outcomes is None else np.isfinite(outcomes)
+    note(
+        f"learning from {_named(releases)} and {len(rows):,} rows, {known.sum():,} with an outcome"
+    )
     sampling = "stratified" if arguments.label_sampling == "stratified" else "random"
     model = DPTransferRegressor(_source(releases), label_sampling=sampling).fit(rows, outcomes)
     mean, ends = model.predict(rows, return_interval=arguments.interval)
-    return ids | dict(zip(names, map(_six_digits, (mean, *ends.T)), strict=True))
+    predictions = ids | dict(zip(names, map(_six_digits, (mean, *ends.T)), strict=True))
+    return model, rows, known, predictions
 
 
 def _times(releases, columns, arguments, note):
-    """Return the risk of each row and its survival at public times.
+    """Learn times; predict the risk of each row and its survival at public times.
 
     ``columns`` name known events and times; the table may lack them unless options name them.
     """
     outcome = releases[0].outcome
     frame = read_rows(arguments, note, columns if arguments.event is not None else None)
-    known, n_known = None, 0
+    exits, known = None, np.zeros(len(frame), dtype=bool)
     if set(columns.values()) <= set(frame.columns):
         check_columns(frame, columns.values(), arguments.table, "the outcome")
-        known = outcome_values(frame, columns, outcome)
-        n_known = int((~known.apply(missing_values)).all(axis=1).sum())
-    rows = _rows(frame, releases, arguments)
-    note(f"learning from {_named(releases)} and {len(rows):,} rows, {n_known:,} with an outcome")
-    model = DPTransferSurvival(_source(releases)).fit(rows, known)
+        exits = outcome_values(frame, columns, outcome)
+        known = (~exits.apply(missing_values)).all(axis=1).to_numpy()
+    rows = readable_rows(frame, releases, arguments)
+    note(
+        f"learning from {_named(releases)} and {len(rows):,} rows, {known.sum():,} with an outcome"
+    )
+    model = DPTransferSurvival(_source(releases)).fit(rows, exits)
     times = _shown_times(model.unique_times_[-1], outcome.horizon, arguments.at, note)
     names = ("risk", *(f"survival_{time:g}" for time in times), "median_survival")
-    ids = _ids(frame, names, arguments)
+    ids = copied_ids(frame, names, arguments)
     curves = model.predict_survival_function(rows, return_array=True)
     reached = curves <= 0.5
     median = np.where(reached.any(axis=1), model.unique_times_[reached.argmax(axis=1)], np.nan)
     at_times = 1 - model.predict_proba_at(rows, times)
     predicted = np.round(model.predict(rows), 6), *_shown(at_times).T, _six_digits(median)
-    return ids | dict(zip(names, predicted, strict=True))
+    return model, rows, known, ids | dict(zip(names, predicted, strict=True))
 
 
 def _shown_times(last, horizon, given, note):
@@ -212,25 +246,6 @@ def _shown(probabilities):
 def _six_digits(values):
     # Further digits are noise.
     return [float(f"{value:.6g}") for value in values]
-
-
-def known_outcomes(frame, arguments):
-    """Return the outcome of each row, NaN if unknown; None without a column of them."""
-    if arguments.label is None:
-        return None
-    where = "--label (omit it if no outcome is known)"
-    check_columns(frame, [arguments.label], arguments.table, where)
-    cells = frame[arguments.label]
-    outcomes = numbers(cells)
-    unknown = ~np.isfinite(outcomes) & ~missing_values(cells)
-    if unknown.any():
-        signs, _, advice = number_forms(cells[unknown])
-        hint = f" Some numbers have other signs: add {advice}." if signs else ""
-        raise ValueError(
-            f"--label {arguments.label!r} has {unknown.sum():,} cells that are not numbers. Leave "
-            f"cells without an outcome empty.{hint}"
-        )
-    return outcomes
 
 
 def _named(releases):
@@ -263,20 +278,6 @@ def _releases(arguments):
                 f"{of_first!r:.200}. Predict from each alone."
             )
     return releases
-
-
-def _ids(frame, taken, arguments):
-    """Return the column to copy by its name; empty if none is named."""
-    name = arguments.id
-    if name is None:
-        return {}
-    check_columns(frame, [name], arguments.table, "--id")
-    if name in taken:
-        raise ValueError(
-            f"--id {name!r} is also the name of a column of the predictions. Rename it in the "
-            "table."
-        )
-    return {name: frame[name].to_numpy(dtype=object)}
 
 
 def class_shares(classes, given):
@@ -312,61 +313,3 @@ def class_shares(classes, given):
             f"{min(shares.values()):g}. Use positive shares that add up to 1."
         )
     return shares
-
-
-def known_labels(frame, classes, arguments):
-    """Return the label of each row, None if unknown; None without a column of them."""
-    if arguments.label is None:
-        return None
-    where = "--label (omit it if no label is known)"
-    check_columns(frame, [arguments.label], arguments.table, where)
-    cells, classes = frame[arguments.label], classes.tolist()
-    codes = Vocabulary(classes).codes(cells)
-    unknown = (codes < 0) & ~missing_values(cells)
-    if unknown.any():
-        spelled = ", ".join(f"{label!r:.50}" for label in classes[:10])
-        raise ValueError(
-            f"--label {arguments.label!r} has {unknown.sum():,} cells that are not classes of the "
-            f"release: {spelled}. Spell labels as the release does and leave unlabeled cells "
-            "empty."
-        )
-    return np.array([*classes, None], dtype=object)[codes]
-
-
-def _rows(frame, releases, arguments):
-    """Return the columns that the releases know, in the expected types."""
-    if text := odd_rows(frame)[0]:
-        warn(text)
-    release = releases[0]
-    where = "the releases" if len(releases) > 1 else f"the release {arguments.release[0]!r}"
-    if release.encoder is not None:
-        names = list(dict.fromkeys(name for one in releases for name in one.encoder.names))
-        # Missing columns are left out of a release; it refuses if all are missing.
-        shared = [name for name in names if name in frame.columns] or names
-        if alike := spelled_otherwise([n for n in names if n not in shared], frame.columns):
-            warn(
-                f"{arguments.table!r} spells {listed(alike)} of {where} differently: case, white "
-                "space or signs. Rename them, or they count as missing."
-            )
-        check_columns(frame, shared, arguments.table, where)
-        named = (arguments.label, arguments.event, arguments.time, arguments.id)
-        if others := [name for name in frame.columns if name not in (*shared, *named)]:
-            warn(
-                f"{arguments.table!r} has columns that {where} lacks, {listed(others)}: not used."
-            )
-        return frame[shared]
-    if release.feature_names is None:
-        names = [name for name in frame.columns if name != arguments.label]
-    else:
-        names = release.feature_names.tolist()
-        frame = named_like(frame, names)
-    check_columns(frame, names, arguments.table, where)
-    rows = pd.DataFrame({name: numbers(frame[name]) for name in names})
-    faulty = [name for name in names if not np.isfinite(rows[name].to_numpy(dtype=float)).all()]
-    if faulty:
-        raise ValueError(
-            f"{arguments.table!r} has cells that are not numbers in the column "
-            f"{faulty[0]!r:.100}, and {where} does not allow missing values. Fill in or delete "
-            "these rows."
-        )
-    return rows if release.feature_names is not None else rows.to_numpy()

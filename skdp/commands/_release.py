@@ -12,7 +12,7 @@ from skdp.release import result_lines
 from skdp.source import DPStatisticsSource
 
 NAME = "release"
-HELP = """Make a differentially private release of private rows: noisy sums of their columns.
+HELP = """Make a differentially private release of private rows.
 
 example:
   skdp release rows.csv --label outcome --schema schema.json --epsilon 1 \\
@@ -20,7 +20,7 @@ example:
 
 The schema must be public. Publish only the .skdp file. Unlisted cells count as missing, rows
 without a listed outcome are left out, and numbers beyond the bounds are clipped: silently, because
-a warning would leak information. Only the stops of skdp check are reported, to the owner."""
+a warning would leak information. Run skdp check first."""
 
 
 def add_arguments(parser):
@@ -32,7 +32,7 @@ def add_arguments(parser):
         choices=("auto", "linear", "gradients"),
         default="auto",
         metavar="MODEL",
-        help="linear: sums of rows; gradients (default, as auto): noisy descent",
+        help="auto (default), gradients (auto's), or linear",
     )
     add_budget(parser, "a record, or a person")
     add_output(parser, "the release", ".skdp")

@@ -6,7 +6,7 @@ from skdp.commands._arguments import add_output, add_release, checked_output
 from skdp.release import report_page
 
 NAME = "report"
-HELP = """Write a page about a release: its guarantee, its columns and its cost.
+HELP = """Write a page about a release: guarantee, columns and cost.
 
 example:
   skdp report hospital.skdp --owner "North hospital" --ledger budget.json -o report.html"""

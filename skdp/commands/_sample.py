@@ -11,13 +11,13 @@ from skdp.commands._tables import TABLES, write_table
 from skdp.release import Release
 
 NAME = "sample"
-HELP = """Draw synthetic rows with labels from a release. No budget is spent.
+HELP = """Draw synthetic rows with labels from a release.
 
 example:
   skdp sample hospital.skdp --rows 1000 --label outcome -o synthetic.csv
 
-The rows describe nobody: they are computed from the release, whose guarantee covers them. A model
-trained on them is less accurate than the release itself (skdp predict)."""
+No budget is spent. The rows describe nobody: they are computed from the release, whose guarantee
+covers them. A model trained on them is less accurate than the release itself (skdp predict)."""
 
 
 def add_arguments(parser):
@@ -27,7 +27,7 @@ def add_arguments(parser):
         "-n", "--rows", type=int, required=True, metavar="N", help="number of rows"
     )
     text = "name of the new column of labels or numbers (default: label)"
-    add_outcome(parser, text, "the release's")
+    add_outcome(parser, text, "release's")
     parser.add_argument(
         "--seed",
         type=int,

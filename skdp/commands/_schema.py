@@ -24,10 +24,9 @@ example:
   skdp schema draft.csv --public --label outcome -o schema.json
   skdp schema --common north.json south.json -o common.json
 
-Bounds and categories of private rows are private: never draft a schema from them. Read the draft,
-set its bounds to what instruments and code books allow, and delete what identifies people.
-Labels become classes; many different numbers become a number between rounded bounds. Owners who
-want to merge releases must first agree on one schema."""
+Never draft a schema from private rows. Read the draft, set its bounds to what instruments and code
+books allow, and delete what identifies people. Labels become classes; many different numbers
+become a number between rounded bounds. Owners who merge releases first agree on one schema."""
 
 
 def add_arguments(parser):
@@ -37,17 +36,17 @@ def add_arguments(parser):
         "--common",
         nargs="+",
         metavar="FILE",
-        help="combine schemas of several owners (.json) into one",
+        help="combine schemas (.json) of several owners",
     )
     parser.add_argument(
         "--all-columns",
         action="store_true",
-        help="with --common: keep columns that only some schemas have",
+        help="with --common: keep columns that only some have",
     )
     parser.add_argument(
         "--public",
         action="store_true",
-        help="state that these rows are public or the target's own",
+        help="state that rows are public or the target's",
     )
     add_table_options(parser, drop=True)
     add_outcome(parser, "column of labels: classes or a number", default="")
@@ -55,12 +54,12 @@ def add_arguments(parser):
         "--horizon",
         metavar="NUMBER",
         type=between(0, inf, "it is in the unit of --time, such as 365 days"),
-        help="end of the follow-up, public (default: largest time, rounded)",
+        help="end of follow-up (default: largest time, rounded)",
     )
     parser.add_argument(
         "--event-value",
         metavar="VALUE",
-        help="value of --event for an event, such as dead (default: 1, true, yes)",
+        help="an event in --event (default: 1, true, yes)",
     )
     add_output(parser, "the schema", ".json")
 

@@ -32,7 +32,6 @@ from skdp.commands._arguments import (
     read_rows,
     read_schema,
 )
-from skdp.commands._predict import known_labels, known_outcomes
 from skdp.commands._tables import (
     add_column,
     add_table_options,
@@ -40,6 +39,7 @@ from skdp.commands._tables import (
     escaped_text,
     read_table,
 )
+from skdp.commands._target_rows import KNOWN, known_labels, known_outcomes
 from skdp.displays import EvaluationDisplay
 from skdp.release import LEAST_ROWS, Release, StepFunction
 from skdp.source import evaluate_privately
@@ -55,14 +55,14 @@ from skdp.utils._frames import text_width
 from skdp.utils._survival import concordance_index
 
 NAME = "score"
-HELP = """Compare predictions with the outcomes of your own rows. No budget is spent.
+HELP = """Compare predictions with the outcomes of your own rows.
 
 example:
   skdp score predictions.csv truth.csv --label outcome
   skdp score predictions.xlsx truth.csv --label outcome --id patient --plot calibration.png
 
 PREDICTIONS comes from skdp predict. TRUTH has the outcomes of the same rows in the same order, or
-matched by --id. Rows with an empty outcome are ignored. Delete rows whose labels skdp predict
+matched by --id. Rows with an empty outcome are ignored, and so are rows whose outcome skdp predict
 knew: their scores are too good. Show the figures, which have no noise, only to those who may see
 the rows."""
 # Bootstrap samples of an interval, and the most rows of each.
@@ -117,11 +117,27 @@ def run(arguments, note):
     named = outcome_columns(arguments, outcome, "the predictions", required=True)
     truth = read_rows(arguments, note, named)
     predictions, truth = _joined(predictions, truth, arguments)
+    predictions, truth, left_out = _unknown(predictions, truth)
     values = np.column_stack([numbers(predictions[name]) for name in columns])
     _check_predictions(values, columns, arguments.predictions)
     lines, plot = score(predictions, truth, values, columns, named, arguments)
+    lines[0] += left_out
     lines += drawn(plot, target, arguments)
     return "\n".join([*lines, _NOTHING])
+
+
+def _unknown(predictions, truth):
+    """Return the rows whose outcome skdp predict did not know, and a text about the others."""
+    if KNOWN not in predictions.columns:
+        return predictions, truth, ""
+    known = numbers(predictions[KNOWN]) == 1
+    if known.all():
+        raise ValueError(
+            "PREDICTIONS has no rows whose outcome skdp predict did not know, and scores of the "
+            "others are too good. Predict without --label, or leave some labels out."
+        )
+    text = f"; {known.sum():,} that skdp predict knew are left out" if known.any() else ""
+    return predictions[~known], truth[~known], text
 
 
 def _outcome_of(path):

@@ -58,34 +58,34 @@ def add_table_options(parser, *, drop=False):
         "--sep",
         metavar="SIGN",
         type=_separator,
-        help="separator of CSV cells, or 'tab' (default: comma or first line sep=;)",
+        help="separator of CSV cells, such as ';' or 'tab'",
     )
     reading.add_argument(
         "--decimal",
         metavar="SIGN",
         choices=(".", ","),
         default=".",
-        help="decimal sign of numbers in text: '.' (default) or ','",
+        help="decimal sign: '.' (default) or ','",
     )
     reading.add_argument(
         "--thousands",
         metavar="SIGN",
         choices=(",", ".", "'", " "),
-        help="thousands separator of numbers in text, such as ',' in 51,383.86",
+        help="thousands separator, such as ',' in 51,383.86",
     )
     reading.add_argument(
         "--units",
         metavar="TEXTS",
         type=_marks,
         default=[],
-        help="units to remove from numbers, such as --units=km,%%",
+        help="units to remove from numbers: --units=km,%%",
     )
     reading.add_argument(
         "--missing",
         metavar="TEXTS",
         type=_marks,
         default=[],
-        help="marks of missing cells: --missing=k.A.,age=-99 (-99 in age only)",
+        help="marks of missing cells: --missing=NA,age=-99",
     )
     reading.add_argument(
         "--skip",
@@ -98,7 +98,7 @@ def add_table_options(parser, *, drop=False):
         "--encoding",
         metavar="NAME",
         type=_encoding,
-        help="encoding of a CSV file, such as cp1252 (default: UTF-8)",
+        help="CSV encoding, such as cp1252 (default: UTF-8)",
     )
     reading.add_argument("--sheet", metavar="NAME", help="sheet of an .xlsx file (default: first)")
     if drop:

@@ -44,8 +44,7 @@ def hide_labels(
         All labels.
 
     n_shown : int
-        Number of labels to keep at random, per class or of all rows. If there are fewer, all are
-        kept.
+        Number of labels to keep at random, per class or of all rows. If fewer exist, all are kept.
 
     sampling : {"stratified", "random"}, default="stratified"
         Whether to keep ``n_shown`` labels of each class, or ``n_shown`` of all rows, so

@@ -54,7 +54,7 @@ def fetch_mnist(
         If ``subset`` is unknown.
 
     OSError
-        If there is neither a local file nor a network.
+        If neither a local file nor a network is available.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def fetch_usps(
         If ``subset`` is unknown.
 
     OSError
-        If there is neither a local file nor a network.
+        If neither a local file nor a network is available.
 
     Examples
     --------

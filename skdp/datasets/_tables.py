@@ -128,7 +128,7 @@ def load_heart_disease() -> Bunch:
     See Also
     --------
     load_adult : A larger table, of one population.
-    load_heart_failure : Patients of whom it is known when they died.
+    load_heart_failure : Patients with the times of their deaths.
 
     Notes
     -----

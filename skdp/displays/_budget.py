@@ -67,13 +67,13 @@ class PrivacyUtilityDisplay(Display):
 
     @classmethod
     def from_scores(cls, scores: pd.DataFrame, *, score_name: str = "score") -> Self:
-        """Return the display of scores, such as those of several seeds or folds.
+        """Return the display of scores, for example of several seeds or folds.
 
         Parameters
         ----------
         scores : DataFrame
-            One line per score, with ``epsilon`` and ``score``, and ``model`` if there are
-            several. An infinite ε means no noise.
+            One line per score, with ``epsilon`` and ``score``, and ``model`` to compare several
+            models. An infinite ε means no noise.
 
         score_name : str, default="score"
             Label of the axis.

@@ -76,7 +76,7 @@ class EvaluationDisplay(Display):
         evaluation : PrivateEvaluation
 
         class_index : int, default=-1
-            Index of the class if there are three or more, or of the time.
+            Index of the class, of three or more, or of the time.
 
         Returns
         -------

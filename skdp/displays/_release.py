@@ -100,7 +100,7 @@ class ReleaseDisplay(Display):
         release : Release
 
         max_columns : int, default=14
-            Most lines of columns: those whose classes differ most.
+            Largest number of lines; the columns whose classes differ most are drawn.
 
         Returns
         -------
@@ -131,7 +131,7 @@ class ReleaseDisplay(Display):
         Parameters
         ----------
         ax : array-like of matplotlib.axes.Axes or None, default=None
-            As many axes as there are panels; default: a new figure.
+            One for each panel; default: a new figure.
 
         Returns
         -------
@@ -185,7 +185,7 @@ class ReleaseDisplay(Display):
 
 
 class EffectsDisplay(Display):
-    """What each value of each column adds to the log-odds of a class, or to a number.
+    """Draw what each value of each column adds to the log-odds of a class, or to a number.
 
     Numbers have a line, with a dotted one for missing values; categories and few numbers have
     bars. The plot can be published wherever the release can.

@@ -110,7 +110,7 @@ class OrientedGradients(TransformerMixin, BaseEstimator):
     >>> source = DPStatisticsSource(epsilon=4.0, classes=range(10), model="logistic")
     >>> pipeline = make_pipeline(gradients, source)
     >>> pipeline.fit(domains.source, domains.source_target)[-1].release_
-    Release(10 classes, 40 features, epsilon 4, delta 1e-05 per labeled record, add/remove)
+    Release(... rows, 10 classes, 40 features, epsilon 4, delta 1e-05 per labeled record, ...)
     """
 
     _parameter_constraints: dict = {

@@ -134,7 +134,7 @@ def collect_answers(
 
     Raises
     ------
-        If a parameter other than ``answers`` is invalid, or ``answers`` is not a dict.
+    ValueError
         If a parameter other than ``answers`` is invalid, or ``answers`` is not a dict.
 
     See Also
@@ -155,7 +155,7 @@ def collect_answers(
     >>> answers |= {"south": {"error": "no release"}, "west": None}
     >>> collected = collect_answers(answers, disjoint=True, max_rows=1000)
     >>> collected.release
-    Release(2 classes, 2 features, epsilon 1, delta 1e-05 per labeled record, add/remove)
+    Release(... rows, 2 classes, 2 features, epsilon 1, delta 1e-05 per labeled record, ...)
     >>> collected.refused
     {'south': 'no release at the owner', 'west': 'no answer in time'}
     """

@@ -29,8 +29,8 @@ class SecureSum(Agreement):
 
     .. math:: \frac{σ^2}{S - t},
 
-    where σ is the noise of one release, so that the noise of those who do not collude suffices
-    (Kairouz, Liu and Steinke, 2021).
+    where σ is the noise of one release, so that the noise of the other owners suffices (Kairouz,
+    Liu and Steinke, 2021).
 
     **Steps.** An organizer makes a plan with :meth:`create`, and the owners compare its
     ``digest``. Each makes a :class:`SecureSumOwner`, whose ``join`` agrees to the plan and its
@@ -41,14 +41,14 @@ class SecureSum(Agreement):
 
     With ``model="linear"`` owners answer two requests. With ``model="gradients"`` they answer one
     more for each step of the descent, at most 200, and one for the table of scores. An answer to
-    a step has one number for each function of the columns. Noise and charge are those of one
-    release: the steps share its budget.
+    a step has one number for each function of the columns. The steps share the budget of one
+    release, so noise and charge do not grow.
 
-    **Assumptions.** Owners follow the protocol, but at most t of them may reveal all that
-    they know, and whoever combines the messages may do so too and may lie about who takes part.
+    **Assumptions.** Owners follow the protocol, but at most t of them may reveal everything they
+    know. Whoever combines the messages may do so too, and may lie about who takes part.
     Masks are secret as far as X25519, HKDF-SHA256 and ChaCha20 are. An owner who sends wrong sums
     can spoil the release, as with any other protocol for sums. If an owner does not answer, the
-    sum cannot be unmasked: begin a new one with the others, for which all are charged again. An
+    sum cannot be unmasked: begin a new one with the others, which charges all of them again. An
     owner has at most 2\ :sup:`28`/S rows, or people, and refuses to answer with more.
 
     Parameters
@@ -131,7 +131,7 @@ class SecureSum(Agreement):
     ...     answers = [owner.answer(request) for owner in owners]
     ...     request = plan.combine([request, *answers])
     >>> request  # the release
-    Release(2 classes, 34 features, epsilon 1, delta 1e-05 per labeled record, add/remove)
+    Release(... rows, 2 classes, 34 features, epsilon 1, delta 1e-05 per labeled record, ...)
     """
 
     schema: Any

@@ -128,9 +128,9 @@ class FuzzyExplanation(Explanation):
         The rules, strongest first.
 
     error_differences : tuple of float
-        For each of ``columns``, the squared error of the reconstruction by the runner-up minus
-        the error by the predicted class. They add up to the difference of the classes' errors,
-        which decides the prediction with ``error_scale="shared"``.
+        For each of ``columns``, the squared error of the reconstruction by the class ``against``
+        minus the error by the class ``towards``. They add up to the difference of the classes'
+        errors, which decides the prediction with ``error_scale="shared"``.
 
     Examples
     --------
@@ -575,9 +575,10 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         >>> y = np.where(dead, "dead", "alive")
         >>> model = DeepFuzzyClassifier(1, 5, error_scale="own", random_state=0).fit(X, y)
         >>> print(model.explain(X[150], schema))
-        'dead', with probability 0.65. Log-odds against 'alive':
-        age is 69.39: +1.04 relative to its average; its values give results from -4.83 to 2.679
-        bmi is 21.94: +1.01 relative to its average; its values give results from -2.147 to 2.142
+        'dead', with probability 0.65. Added to the log-odds of 'dead' (against 'alive'),
+        relative to the average value of each column:
+        age is 69.39: +1.04 (its values: -4.42 to +3.09)
+        bmi is 21.94: +1.01 (its values: -1.78 to +2.51)
         shares of the rules:
         0.8385: if a row is like class 'dead', then it is of class 'dead'
         0.1615: if a row is like class 'alive', then it is of class 'alive'
@@ -596,8 +597,8 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
             origins = [column.name for column in schema.columns for _ in column.kinds]
         by_rule = self._rule_residuals(X)
         residuals = dict(zip(self.classes_.tolist(), self._class_residuals(by_rule), strict=True))
-        winner = residuals[explanation.prediction]
-        differences = residuals.get(explanation.runner_up, winner) - winner
+        towards = residuals[explanation.towards]
+        differences = residuals.get(explanation.against, towards) - towards
         by_column = pd.Series(differences).groupby(np.array(origins, dtype=object)).sum()
         return FuzzyExplanation(
             **vars(explanation),
@@ -647,7 +648,7 @@ class DeepFuzzyClassifier(ReconstructionClassifier):
         Raises
         ------
         ValueError
-            If there are no models, if their features or types of labels differ, if two have the
+            If no model is given, if their features or types of labels differ, if two have the
             same participant, or if one has ``error_scale="own"``. Scales learned by "auto" are
             left out.
 

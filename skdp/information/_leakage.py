@@ -67,8 +67,8 @@ def information_leakage(
         indicator.
 
     kind : {"auto", "categories", "numbers"}, default="auto"
-        Kind of the private columns. ``"auto"``: numbers if there are more than ten distinct
-        ones.
+        Kind of the private columns. ``"auto"``: numbers if more than ten are
+        distinct.
 
     decoder : estimator, default=None
         A classifier with ``predict_proba`` for categories, or a regressor for numbers. Default:

@@ -41,6 +41,12 @@ def transferability(
 
     With labels of all rows it is a lower bound (Barber and Agakov),
 
+    .. math:: I(y; s) \ge E[\log q(y \mid s) - \log p(y)],
+
+    where q are the log-posteriors s of the release, corrected by labels of other folds: by a slope
+    and an intercept for each class, with a prior centered at no change, so that ten labels
+    suffice.
+
     Without labels it is the information that the posteriors p of the release claim,
 
     .. math:: H(\bar p) - \overline{H(p)},
@@ -60,7 +66,7 @@ def transferability(
     ----------
     release : Release, fitted classifier or fitted regressor
         With ``predict_proba`` and ``classes_``; or about a number, with ``return_std`` in
-        ``predict`` if there are no outcomes.
+        ``predict`` if no outcomes are given.
 
     X : array-like or DataFrame of shape (n_rows, n_features)
         Rows of the target, as for ``release.predict_proba``.
@@ -84,7 +90,7 @@ def transferability(
     ------
     ValueError
         If the release has no probabilities, labels do not match the rows or are not among its
-        classes, or there are fewer than four rows or two folds.
+        classes, or rows are fewer than four or folds fewer than two.
 
     See Also
     --------

@@ -481,8 +481,8 @@ class WideCDMMA(_DeepAutoencoder):
     Notes
     -----
     The code of a row consists of principal coordinates of the subset that reconstructs it best.
-    Codes of different rows are therefore not always comparable. There is no
-    ``inverse_transform``, since a code does not identify its subset.
+    Codes of different rows are therefore not always comparable. A code does not identify its
+    subset, so the class has no ``inverse_transform``.
 
     References
     ----------

@@ -100,7 +100,7 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
             ``epsilon``, or none at all.
 
         UserWarning
-            If there is so much noise that nothing can be learned.
+            If the noise is so large that nothing can be learned.
 
         Examples
         --------
@@ -258,9 +258,8 @@ class PrivateNetworkClassifier(PrivateParametersMixin, ClassifierMixin, PrivateR
         warn(
             f"{type(self).__name__}(epsilon={self.epsilon:g}) adds noise of standard deviation "
             f"{inputs}, and {np.sqrt(2) * perturbation.label_scale:.3g} on label coefficients of "
-            f"range 1. Nothing can be learned from {n:,} such rows: expect the accuracy of a "
-            "guess. Use a larger 'batch_size', fewer units in the last of 'hidden_layer_sizes', "
-            "or DPStatisticsSource."
+            f"range 1: {n:,} such rows teach no more than a guess. Use a larger 'batch_size', "
+            "fewer units in the last of 'hidden_layer_sizes', or DPStatisticsSource."
         )
 
     def _warn_of_weak_guarantee(self, account):

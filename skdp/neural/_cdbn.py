@@ -93,7 +93,7 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier):
         Number of passes over all rows for the dense layer and the scores.
 
     pretrain_learning_rate, learning_rate : float, default=0.001, 0.01
-        Learning rates of Adam, for the energy layers and for those above.
+        Learning rates of Adam, for the energy layers and for the layers above.
 
     bounds : pair (low, high), default=(0, 1)
         Publicly known bounds of the columns, each a number or an array of shape (n_features,).
@@ -151,11 +151,12 @@ class PrivateCDBNClassifier(PrivateNetworkClassifier):
 
     - The degree-7 example of the paper is not the Chebyshev series of the sigmoid function, and
       its Taylor series belongs to tanh; the coefficients here follow the equations.
-    - The normalizer Z of equation (13) depends on the row and on the weights, so that the energy
-      is not a polynomial in the weights, and Lemma 2, which sets them all to 1, does not bound the
+    - The normalizer Z of equation (13) depends on the row and on the weights, so the energy is not
+      a polynomial in the weights. Lemma 2 sets all weights to 1, and hence does not bound the
       coefficients of the trained energy.
-    - Lemma 2 uses the largest sensitivity of one group of hidden units for all groups, since they
-      "will not be merged". As all of them read the same row, their losses add up to K times that.
+    - Lemma 2 uses the largest sensitivity of one group of hidden units for all K groups, since
+      they "will not be merged". As all of them read the same row, their losses add up to K times
+      that.
     - The paper does not specify how the budget is split. The authors' program spends all of ε on
       each layer, draws the noise of the energies once, at its start, computes Δ from each batch,
       and reads exact rows in the layers above. Here Δ is the maximum over all rows in [0, 1], an

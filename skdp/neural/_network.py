@@ -132,7 +132,7 @@ class BatchCentering(torch.nn.Module):
 class Network(torch.nn.Module):
     """Layers below, the last hidden layer, and a score for each class.
 
-    Of the normalizations "response", "batch" and "none" the last one lets each row be by itself.
+    Of the normalizations "response", "batch" and "none" only the last treats rows separately.
     """
 
     def __init__(self, architecture, normalization):

@@ -64,8 +64,8 @@ class GaussianQueries:
     def divide(self, name, uses):
         """Divide the share of a query evenly into fewer uses than the most, before the first one.
 
-        The number may depend on the answers to earlier queries: however many uses there are, their
-        parts add up to the share.
+        The number may depend on the answers to earlier queries: the parts of any number of uses
+        add up to the share.
         """
         # Given these answers, the uses are μ√f-private together, for a public f, whatever their
         # number; so all queries compose as if it had been fixed beforehand.
@@ -158,7 +158,7 @@ class JointQueries(GaussianQueries):
     array for each earlier round; :meth:`add` returns these without a look at ``values``, which are
     not needed before ``is_asking``. In the next round it keeps this owner's part of the answers
     in ``contributions``, by the names ``asked``, and raises :class:`RoundEnd` after the last one.
-    Without ``bits`` there is no noise, and only answers of zeros, those of no rows, are allowed.
+    Without ``bits`` no noise is added, and only answers of zeros, of no rows, are allowed.
     """
 
     # Each owner draws discrete Gaussian noise of variance σ²/(S − t). The sum of n draws of

@@ -118,7 +118,7 @@ class RandomizedResponse(PrivateRandomness):
         Raises
         ------
         ValueError
-            If there are fewer than two classes, or y has labels outside ``classes``.
+            If classes are fewer than two, or y has labels outside ``classes``.
 
         Warns
         -----

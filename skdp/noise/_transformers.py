@@ -90,6 +90,7 @@ class DPNoise(OneToOneFeatureMixin, TransformerMixin, PrivateRandomness):
 
         Parameters
         ----------
+        X : array-like of shape (n_samples, n_features)
             Data to protect. Only the number and names of the features and the dtype are
             used, unless ``bounds="data"`` asks for the extremes.
 

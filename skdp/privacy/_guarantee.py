@@ -523,9 +523,9 @@ class PrivacyGuarantee:
     def best_guess(self, prior: float = 0.5) -> float:
         r"""Return the largest probability of guessing correctly which of two neighbors was used.
 
-        An adversary who knows all other data and has the prior probability π of one of the two
-        neighbors (the unit is in the data, or it has the first of two versions) is right with
-        a probability of at most
+        Suppose that one of the two neighbors has the prior probability π: the unit is in the
+        data, or it has the first of two versions. An adversary who knows all other data is right
+        with a probability of at most
 
         .. math:: 1 - π + π\,δ(\log\tfrac{1 - π}{π}), \qquad π \le \tfrac12,
 
@@ -578,8 +578,8 @@ class PrivacyGuarantee:
 
         .. math:: \min_{ε \ge 0} \frac{δ(ε) + o\,e^ε}{1 + o\,e^ε}, \qquad o = \frac{π}{1 - π}
 
-        of the named ones are in the data. As many are named as there are members, so precision
-        equals recall. The bound follows from TPR ≤ δ(ε) + e^ε FPR for every ε and
+        of the named candidates are in the data. The adversary names as many as are members, so
+        precision equals recall. The bound follows from TPR ≤ δ(ε) + e^ε FPR for every ε and
         π TPR + (1 − π) FPR = π. It is exact if δ(ε) is, since it depends only on the best tests
         between the two neighbors. With δ = 0 it corresponds to posterior odds of o e^ε. At even
         odds it equals :meth:`best_guess`.
@@ -683,6 +683,25 @@ class PrivacyGuarantee:
     def noun(self) -> str:
         """str: the unit in one word, such as "person"."""
         return UNITS[self.unit].noun
+
+    @property
+    def sentence(self) -> str:
+        """The guarantee in one sentence, to cite in a paper or to a data-protection officer.
+
+        Examples
+        --------
+        >>> from skdp import OptimalDPNoise
+        >>> noise = OptimalDPNoise(epsilon=0.5, bounds=(0, 1)).fit([[0.2, 0.8]])
+        >>> print(noise.guarantee_.sentence)
+        The release satisfies (0.5, 0)-differential privacy per element, by the optimal noise, ...
+        """
+        if self.epsilon == inf:
+            return "The release has no guarantee: epsilon is infinite."
+        assumes = f", assuming {self.assumes}" if self.assumes else ""
+        return (
+            f"The release satisfies ({self.epsilon:g}, {self.delta:g})-differential privacy per "
+            f"{self.unit}, by {self._means}, where neighbors are {self.neighbors}{assumes}."
+        )
 
     @property
     def neighbors(self) -> str:

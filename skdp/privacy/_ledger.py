@@ -294,14 +294,7 @@ class PrivacyLedger:
         with self._account():
             entries = [*self._entries, (str(name), guarantee, _now())]
             total = _sum(guarantee for _, guarantee, _ in entries)
-            for what, limit in self._limits.items():
-                value = getattr(total, what)
-                # With a tolerance for rounding; not >, so that NaN is refused.
-                if limit is not None and not value <= limit * (1 + 1e-12):
-                    raise BudgetExceededError(
-                        f"This release would bring {what} to {value:g}, above the {limit:g} of "
-                        "the ledger. Release less, or with more noise."
-                    )
+            _refuse_above(self._limits, total, [guarantee for _, guarantee, _ in entries])
             if self._file is not None:
                 self._file.write(self._limits, entries)
             self._entries = entries
@@ -532,6 +525,19 @@ class _NamedLedger(PrivacyLedger):
 
     def spend(self, guarantee, name=""):
         return self._ledger.spend(guarantee, self._name)
+
+
+def _refuse_above(limits, total, guarantees):
+    """Raise BudgetExceededError if the sum of guarantees is above a limit."""
+    for what, limit in limits.items():
+        value = getattr(total, what)
+        # With a tolerance for rounding; not >, so that NaN is refused.
+        if limit is not None and not value <= limit * (1 + 1e-12):
+            why = below_sum(total, guarantees) if what == "epsilon" else ""
+            raise BudgetExceededError(
+                f"This release would bring {what} to {value:g}{f' ({why})' if why else ''}, "
+                f"above the {limit:g} of the ledger. Release less, or with more noise."
+            )
 
 
 def _sum(guarantees):

@@ -24,6 +24,7 @@ from skdp.release._exits import Exits
 from skdp.release._figures import SCORE_BINS
 from skdp.release._frame import elements_per_record, elements_per_value, value_guarantee
 from skdp.release._linear_discriminant import linear_scores
+from skdp.release._linear_regression import number_variances
 from skdp.release._linear_scores import linear_discriminant
 from skdp.release._merging import merge_problem, merged_guarantee, rows_problem
 from skdp.release._number_distribution import NumberDistribution
@@ -37,8 +38,10 @@ from skdp.release._numbers import HALF_WIDTH, INTERVAL, NumberForecast, in_units
 from skdp.release._posterior import positive_mean, reliability
 from skdp.release._score_posterior import LEAST_ROWS
 from skdp.release._score_table import (
+    CONSTANT,
     MOMENTUM,
     MOST_CELLS,
+    TAIL,
     ScoreBins,
     ScoreTable,
     pair_frame,

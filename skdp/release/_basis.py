@@ -138,7 +138,7 @@ class BasisFunctions(Part):
         require((self.low < self.high).all(), f"{name}.low", f"must be below {name}.high")
 
     def places_in(self, other: "BasisFunctions") -> np.ndarray:
-        """Return the indices of these functions among others, for those that both have."""
+        """Return the indices, among others, of the functions that both have."""
         numbers = zip(other.column.tolist(), other.order.tolist(), strict=True)
         place = {function: k for k, function in enumerate(numbers)}
         functions = zip(self.column.tolist(), self.order.tolist(), strict=True)
@@ -175,7 +175,7 @@ class BasisFunctions(Part):
 
     @property
     def two_valued(self) -> np.ndarray:
-        """Indices of functions of two values, whose guessed variance is that of a Bernoulli."""
+        """Indices of functions of two values, with the variance of a Bernoulli variable."""
         ends = (self.center - self.low) * (self.high - self.center) * self.scale**2
         return np.flatnonzero((self.order == 1) & np.isclose(self.variances, ends))
 

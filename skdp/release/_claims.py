@@ -349,8 +349,10 @@ class _Numbers(OutcomeModel):
     widest, bounds, usual = 3.0, (-1.0, 8.0), np.geomspace(0.05, 4, 8)
 
     def __init__(self, table, variances, numbers, mean_sd, n_rows, deviation):
-        self.numbers = numbers
-        of_location = np.hypot(0.15, min(mean_sd / numbers.unit, 1.5))
+        self.numbers, self.table = numbers, table
+        # Residuals are clipped, so that those of skewed numbers have a mean of their own.
+        of_location = min(self.residual_sd(mean_sd, 1.0) / numbers.unit, 1.5)
+        of_location = np.hypot(0.15, of_location)
         of_location = _OF_OTHERS if numbers.zero else of_location
         is_far = not numbers.zero and 1 + abs(numbers.mean) > _FAR * numbers.unit
         heavy = _HEAVY if is_far else _NOT_HEAVY
@@ -384,9 +386,9 @@ class _Numbers(OutcomeModel):
         spread = spread + trend * np.clip(x, -_FARTHEST, _FARTHEST)
         # Difference between the line's prediction and the start of bins, in units of numbers.
         numbers = self.numbers
-        middle = 2 * 0.5**numbers.power - 1 if numbers.zero else numbers.mean
-        ahead = (middle - numbers.start(self.bins.scores)) / numbers.unit
-        ahead = ahead + location + effect * self.bins.unit / self.numbers.unit * x
+        unit = self.bins.unit / numbers.unit
+        start = (2 * 0.5**numbers.power - 1) / numbers.unit if numbers.zero else -unit * x
+        ahead = start + location + effect * unit * x
         edges = (self.edges / self.numbers.unit)[:, np.newaxis] - ahead[:, np.newaxis]
         away = np.exp(tails)[:, np.newaxis] * np.arcsinh(edges / np.exp(spread)[:, np.newaxis])
         away = np.sinh(away - skewness[:, np.newaxis])

@@ -230,7 +230,7 @@ class PrivateEvaluation:
 
     @property
     def has_scores(self) -> bool:
-        """bool: whether there are scores of classes or events, and no errors of a number."""
+        """bool: whether the model has scores of classes or events, not errors of a number."""
         return self._figures.has_scores
 
     @property
@@ -335,7 +335,7 @@ class PrivateEvaluation:
         Parameters
         ----------
         class_index : int, default=-1
-            Index of the class, if there are three or more, or of the time.
+            Index of the class, of three or more, or of the time.
 
         Returns
         -------
@@ -370,7 +370,7 @@ class PrivateEvaluation:
             Number of groups, of roughly equal size.
 
         class_index : int, default=-1
-            Index of the class, if there are three or more, or of the time.
+            Index of the class, of three or more, or of the time.
 
         Returns
         -------
@@ -417,7 +417,7 @@ class PrivateEvaluation:
             bin.
 
         class_index : int, default=-1
-            Index of the class, if there are three or more; it is compared with all others.
+            Index of the class, of three or more; it is compared with all others.
 
         Returns
         -------
@@ -513,7 +513,7 @@ class PrivateEvaluation:
     def interval_coverage(self) -> Estimate:
         """Return the share of the numbers inside the 80% intervals of their predictions.
 
-        The intervals are those of ``predict(X, return_interval=0.8)``, or extend 1.28 standard
+        ``predict(X, return_interval=0.8)`` gives the intervals, or they extend 1.28 standard
         deviations of ``predict(X, return_std=True)`` to either side. The share is about 0.8 if
         they are correct.
 
@@ -610,15 +610,15 @@ class PrivateEvaluation:
     def plot(self, axes: Any = None, class_index: int = -1) -> Any:
         """Plot the ROC curve and the calibration curve, with bands of 95%.
 
-        Of a number, outcomes against predictions, and residuals; of a time to an event, the curves
-        at one of the times.
+        For a number, outcomes against predictions, and residuals; for a time to an event, the
+        curves at one of the times.
 
         Parameters
         ----------
         axes : pair of matplotlib.axes.Axes or None, default=None
 
         class_index : int, default=-1
-            Index of the class, if there are three or more, or of the time.
+            Index of the class, of three or more, or of the time.
 
         Returns
         -------
@@ -643,7 +643,7 @@ class PrivateEvaluation:
         Parameters
         ----------
         evaluations : sequence of PrivateEvaluation
-            Of the same model, which they do not name: this cannot be checked.
+            All of the same model. They do not name it, so this cannot be checked.
 
         disjoint : bool
             Whether nobody is in two of them, see :meth:`Release.merge`.
@@ -655,8 +655,8 @@ class PrivateEvaluation:
         Raises
         ------
         ValueError
-            When classes differ, an evaluation occurs twice, also inside a merged one, or there are
-            none.
+            When classes differ, an evaluation occurs twice, also inside a merged one, or none is
+            given.
 
         Examples
         --------

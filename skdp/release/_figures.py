@@ -21,6 +21,7 @@ from skdp.release._time_evaluation import (
 # Log loss and Brier score use the log-odds in the middle of a row's bin, with an error of at most
 # an eighth.
 SCORE_BINS = Bins(-6.0, 6.0, 48)
+# More rows than any table has; larger counts in a file are refused.
 LARGEST_COUNT = 1e15
 
 

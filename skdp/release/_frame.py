@@ -16,6 +16,7 @@ from skdp.release._parts import LARGEST, check_shape, largest_magnitude, require
 from skdp.release._principal_model import PrincipalModel, RowsModel
 from skdp.release._table_model import TableModel
 from skdp.tabular import Outcome, Schema, fitted_encoder, outcome_of
+from skdp.utils._files import checksum
 
 KIND = "Release"
 # Kinds of models by their name in the header.
@@ -172,6 +173,19 @@ def pack(release):
     if release.bounds is not None:
         arrays["bounds"] = release.bounds
     return header | release.outcome.description() | of_model, arrays
+
+
+def identity(release):
+    """Return what tells a release from others: a fingerprint of its content, size and cost."""
+    added = ", add/remove" if release.guarantee.relation == "add/remove" else ""
+    rows = ""
+    if release.moments is not None:
+        n_rows = max(float(release.moments.class_counts.sum()), 0.0)
+        rows = f"about {n_rows:,.0f} {release.guarantee.counted}, "
+    return (
+        f"{checksum(*pack(release))[:8]}: {rows}{release.outcome.about}, "
+        f"{release.n_features} features, {release.guarantee.amount}{added}"
+    )
 
 
 def unpack(header, arrays):

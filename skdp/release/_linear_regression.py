@@ -106,7 +106,7 @@ class LinearRegression(Part):
         return np.sqrt(1 + (self.intercept_sd[0] ** 2 + slope) / max(self.variance[0], TINY))
 
     def check(self, name: str, release: Any) -> None:
-        """Raise ValueError unless these are of functions of the columns of a release."""
+        """Raise ValueError unless coefficients are for functions of the columns of a release."""
         check_shape(self.coefficients, (len(self.basis.column),), f"{name}.coefficients")
         mean, low, high = self.r2
         require(low <= mean <= high, f"{name}.r2", "must lie in its interval")
@@ -117,7 +117,7 @@ def linear_regression(statistics, basis):
     shrinkage = clipping_effect(statistics, basis)
     population = Population.of(statistics, basis.variances)
     n, mean = population.n_rows, population.frequencies[1]
-    variances = _likely_variances(statistics, n, mean)
+    variances = number_variances(statistics, n, mean)
     # The difference of the pseudo-classes is the covariance with the number divided by this.
     size = population.sizes[1] / n
     differs = population.differences[1], population.within, population.within_errors
@@ -151,7 +151,7 @@ def linear_regression(statistics, basis):
     )
 
 
-def _likely_variances(statistics, n_rows, mean):
+def number_variances(statistics, n_rows, mean):
     """Return equally likely variances of the rescaled number."""
     # Between 0 and the variance of the pseudo-classes alone, with a log-normal prior. The variance
     # between the means of sources is added.

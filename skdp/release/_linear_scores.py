@@ -194,7 +194,7 @@ class LinearScores(Part):
                 f"{np.median(areas):.2f} for the median pair of classes, {texts[least]} for "
                 f"{worst}, the lowest"
             )
-        return [f"expected AUC on rows like these (chance: 0.5): {text}"]
+        return [f"expected AUC at the owners, elsewhere it may be lower (chance: 0.5): {text}"]
 
 
 def restrict_linear(linear, moments, columns):

@@ -344,8 +344,8 @@ class Mixtures(Part):
 
         .. math:: Q V_S^T a + E (μ_c - m) + Q (m - m_Q)_S, \qquad Q V_S^T C V_S Q^T + E W E^T
 
-        Mixtures that were learned from noisy rows owe too much to columns that are gone, and are
-        not used, see :meth:`of_moments`. Where all columns remain, in another order,
+        Mixtures that were learned from noisy rows depend too much on columns that are gone, and
+        are not used, see :meth:`of_moments`. Where all columns remain, in another order,
         nothing changes.
         """
         V = subspace.components
@@ -523,10 +523,10 @@ class ClassModel:
         """Estimate from noisy moments, by empirical Bayes.
 
         In units of the total variance of each direction, means are N(0, a·t^g), t being that
-        variance; entries of the covariances are N(W, b), W being the total covariance less
-        that of the means. a, g and b maximize the marginal likelihood given the noise, of
-        which N rows of a class leave (1 + v)/N in a mean and (W_ii + v_i)(W_jj + v_j)/N
-        in a covariance, twice that on the diagonal: smaller differences are sampling noise. The
+        variance; entries of the covariances are N(W, b), W being the total covariance minus
+        the covariance of the means. a, g and b maximize the marginal likelihood given the noise.
+        Of this, N rows of a class leave (1 + v)/N in a mean and (W_ii + v_i)(W_jj + v_j)/N
+        in a covariance, twice as much on the diagonal: smaller differences are sampling noise. The
         noise of the moments is added.
 
         Parameters

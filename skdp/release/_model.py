@@ -168,7 +168,7 @@ class Model(Part):
 
     @property
     def structure(self) -> Any:
-        """Mixtures or None: those that describe more than the moments of a class."""
+        """Mixtures that describe more than the moments of a class, or None."""
         return self.mixtures
 
     def effective_rows(self, release: Any) -> float:

@@ -178,8 +178,8 @@ class Moments(Part):
     def precision(self) -> float:
         """Precision of class means, as an equivalent number of rows of a class without noise.
 
-        The trace of the total covariance over that of the covariance of a mean's error, which
-        is averaged over the classes and includes the noise.
+        The trace of the total covariance divided by the trace of the covariance of a mean's
+        error, which is averaged over the classes and includes the noise.
         """
         total = np.diag(self.total_covariance())
         error = (total + self.noise).sum() / self.effective_sizes + self.mean_noise.sum(axis=1)

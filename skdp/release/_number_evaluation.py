@@ -26,6 +26,7 @@ _WIDTH = 1 / (N_PLACES - 1)
 # Noise of the sums and of the cells, relative to each other: one row changes them by at most
 # (1 in one of two, 1, 1, 1/2, 1/4) and 1, which, divided by these, is a vector of length 1.
 SUM_SCALES, CELL_SCALE = np.array([4.0, 4.0, 2.0, 2.0, 2.0, 1.0]), np.sqrt(3.2)
+# Number of draws that give the ends of 95% intervals.
 _DRAWS = 4000
 # Share of an interval outside of it, to either side.
 _MISS = 0.025

@@ -197,8 +197,8 @@ class NumberPrediction(ClassPrediction):
         return [
             f"{release.guarantee.counted} (noisy; may be shown): {n:,}; mean of the outcome: "
             f"{mean:.4g}",
-            f"expected R² on rows like these (0: the mean): {r2:.2f} (80% likely: {low:.2f} to "
-            f"{high:.2f}){other}",
+            f"expected R² at the owners, elsewhere it may be lower (0: the mean): {r2:.2f} "
+            f"(80% likely: {low:.2f} to {high:.2f}){other}",
         ]
 
     def expected(self, release: Any) -> tuple[float, Any]:

@@ -229,7 +229,7 @@ class RowsModel(PrincipalModel):
 
     @property
     def structure(self) -> Mixtures | None:
-        """Mixtures or None: those with several components in a class.
+        """Mixtures with several components in a class, or None.
 
         Noise of rows leaves one normal distribution of each class wider than the true one.
         """

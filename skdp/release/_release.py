@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from skdp.privacy import PrivacyGuarantee
 from skdp.release._column_table import column_effects, describe_columns, explained_row
 from skdp.release._columns import chosen_columns, encoded_rows
-from skdp.release._frame import KIND, check, float_dtype, joint_guarantee, pack, unpack
+from skdp.release._frame import KIND, check, float_dtype, identity, joint_guarantee, pack, unpack
 from skdp.release._merging import merged_release
 from skdp.release._model import Model
 from skdp.release._parts import read_only
@@ -87,7 +87,7 @@ class Release:
     >>> source.fit(heart.data, heart.target).release_.save("hospitals.skdp")
     >>> release = Release.load("hospitals.skdp")
     >>> release
-    Release(2 classes, 34 features, epsilon 8, delta 1e-05 per labeled record, add/remove)
+    Release(... rows, 2 classes, 34 features, epsilon 8, delta 1e-05 per labeled record, ...)
     >>> release.guarantee.epsilon, release.guarantee.unit
     (8.0, 'labeled record')
     """
@@ -144,10 +144,11 @@ class Release:
     def encode(self, X: Rows) -> np.ndarray:
         """Return rows as numbers in the columns of the release, (n_samples, n_features).
 
-        The columns of a DataFrame are matched by name: those of the schema if there is an
-        ``encoder``, or the features. An array has the features in their order. Raises ValueError
-        if columns are missing or numbers are not finite. Warns if most values of a column are far
-        outside their public bounds, if many do not fit the schema, or if columns are not needed.
+        The columns of a DataFrame are matched by name: the columns of the schema with an
+        ``encoder``, otherwise the features. An array has the features in their order. Raises
+        ValueError if columns are missing or numbers are not finite. Warns if most values of a
+        column are far outside their public bounds, if many do not fit the schema, or if columns
+        are not needed.
 
         >>> release.encode(heart.data[:5]).shape
         (5, 34)
@@ -308,7 +309,7 @@ class Release:
         This descriptive table of a study costs no further privacy. It has a row for each
         ``column``, ``statistic`` and ``class`` (None: all rows), with the ``value`` and its
         interval from ``low`` to ``high``, which is infinite or spans the bounds if noise hides the
-        statistic. Intervals include noise, sampling (except those of counts) and the uncertainty
+        statistic. Intervals include noise, sampling (except for counts) and the uncertainty
         from clipped rows.
 
         The statistics are:
@@ -323,8 +324,8 @@ class Release:
         - for times, "hazard ratio of ..." for each category, relative to all rows, not adjusted
           for other columns.
 
-        If the release protects people, each person counts once, and deviations are those between
-        rows; the intervals of means are then too wide. Intervals follow Fieller (1954), and for
+        If the release protects people, each person counts once, but deviations are between rows;
+        the intervals of means are then too wide. Intervals follow Fieller (1954), and for
         shares Wilson (1927) with added noise.
         """
         self._require_moments("from which columns are described")
@@ -334,8 +335,8 @@ class Release:
         r"""Return readable text: what the release contains and what it guarantees.
 
         >>> print("\n".join(release.summary().splitlines()[:4]))
-        Release(2 classes, 34 features, epsilon 8, delta 1e-05 per labeled record,
-        add/remove)
+        Release(... rows, 2 classes, 34 features, epsilon 8, delta
+        1e-05 per labeled record, add/remove)
         <BLANKLINE>
         What is in the file
         """
@@ -352,7 +353,7 @@ class Release:
         has an ``encoder``, otherwise ``feature_names``, in the new order.
 
         >>> release.restrict(["cp", "age"])
-        Release(2 classes, 6 features, epsilon 8, delta 1e-05 per labeled record, add/remove)
+        Release(... rows, 2 classes, 6 features, epsilon 8, delta 1e-05 per labeled record, ...)
         """
         columns, changes = chosen_columns(self, names)
         if np.array_equal(columns, np.arange(self.n_features)):
@@ -366,7 +367,7 @@ class Release:
 
         Noisy sums and the variances of their noise are added, and the model is estimated from
         these totals; where all releases have coefficients from gradients, from their mean. Merge
-        those all at once: in steps, sums count several times in the coefficients.
+        such releases in one call: in steps, sums count several times in the coefficients.
         Differences between sources in class frequencies and means are removed, as far as noise
         allows, so classes are separated *within* sources. With two classes, ``intercept_sd``
         states how much the intercept varies between sources: its uncertainty at a new site.
@@ -425,11 +426,7 @@ class Release:
         )
 
     def __repr__(self) -> str:
-        added = ", add/remove" if self.guarantee.relation == "add/remove" else ""
-        return (
-            f"Release({self.outcome.about}, {self.n_features} features, "
-            f"{self.guarantee.amount}{added})"
-        )
+        return f"Release({identity(self)})"
 
     def _repr_html_(self):
         return as_html(self)

@@ -25,9 +25,9 @@ _DENSITIES = 10.0 ** np.arange(0, 5)
 _RATIOS = 10.0 ** np.arange(1, 6)
 # Precision of the logarithms about their prior means: nearly zero.
 _RIDGE = 0.01
-_MOST_STEPS = 60
-_TOLERANCE = 1e-6
-_LARGEST_STEP = 2.0
+# Most steps of Newton's method, the change at which it stops, and the largest change in one step
+# (rules of thumb).
+_MOST_STEPS, _TOLERANCE, _LARGEST_STEP = 60, 1e-6, 2.0
 # Share of the draws of a normal posterior that counts as implausible.
 _EXCLUDED = 1e-3
 # Rows that a measure needs, shown with 95% confidence. With fewer, the prior would determine its

@@ -71,8 +71,9 @@ _STEPS, _TRIES, _TOLERANCE, _DIFFERENCE = 12, 7, 1e-3, 1e-4
 # Relative amount that is added to the diagonal of a precision.
 _RIDGE = 1e-13
 _N_DRAWS = 400
-# Momentum of the descent.
-MOMENTUM = 0.8
+# Momentum of the descent, the share of its last steps whose mean is released, and the constant
+# that is appended to rows.
+MOMENTUM, TAIL, CONSTANT = 0.8, 0.5, 0.4
 
 
 def score_frame(coefficients, intercept, variances):
@@ -87,19 +88,35 @@ def pair_frame(coefficients, variances):
     return 0.0, max(float(np.sqrt(np.mean(apart**2 @ variances) * 2)), 1e-6)
 
 
-def degrees_of_freedom(variances, n_steps, rate, curvature):
-    """Return how many coefficients a descent has effectively learned.
+def trajectory(squares, n_steps, rate, curvature):
+    """Return how far a descent has moved its mean coefficients, and the noise in them.
 
-    Each coefficient counts by its progress from start to optimum, averaged over the second half of
-    the steps and computed from the variance of its function.
+    Parameters
+    ----------
+    squares : ndarray of shape (n_basis,)
+        Mean square of each function.
+
+    n_steps, rate, curvature : float
+        Number and length of steps, and the mean second derivative of the loss by the score.
+
+    Returns
+    -------
+    progress : ndarray of shape (n_basis,)
+        0 at the start, 1 at the optimum.
+
+    noise : ndarray of shape (n_basis,)
+        Variance for noise of variance 1 in the gradient of each step.
     """
-    n_steps = int(n_steps)  # 0 if the rows were not those of the descent
-    at, speed, mean = np.zeros((3, len(variances)))
+    n_steps, speed = int(n_steps), np.full(len(squares), rate)  # 0 steps if rows are others
+    at, sums = np.zeros(len(squares)), np.zeros((n_steps + 1, len(squares)))
     for step in range(n_steps):
-        speed = MOMENTUM * speed + rate * curvature * variances * (1 - at)
         at = at + speed
-        mean += at * (step >= n_steps // 2)
-    return float(np.clip(mean / max(n_steps - n_steps // 2, 1), 0, 1).sum())
+        sums[step + 1] = sums[step] + at
+        speed = MOMENTUM * speed - rate * curvature * squares * at
+    n_tail = max(int(TAIL * n_steps), 1)
+    until = np.arange(n_steps, 0, -1)  # from each step to the last one
+    responses = (sums[until] - sums[np.maximum(until - n_tail, 0)]) / n_tail
+    return curvature * squares * responses.sum(axis=0), (responses**2).sum(axis=0)
 
 
 @dataclass(frozen=True)
@@ -164,15 +181,16 @@ class ScoreTable(Part):
     bins : ndarray of shape (4,)
         Lower end, width, number and unit of the bins.
 
-    fit : ndarray of shape (3,)
+    fit : ndarray of shape (4,)
         How the score was fitted to the same rows: number and length of the steps of the descent,
-        and the largest residual of a row of usual norm that is not clipped.
+        the largest residual of a row of usual norm that is not clipped, and the standard
+        deviation of the noise in the mean gradient of a step.
     """
 
     counts: np.ndarray = array("o s", "f", below=LARGEST_MEAN)
     deviation: np.ndarray = array("1", "f", least=0, below=LARGEST_MEAN)
     bins: np.ndarray = array("4", "f")
-    fit: np.ndarray = array("3", "f", least=0, below=_MOST_OF_FIT)
+    fit: np.ndarray = array("4", "f", least=0, below=_MOST_OF_FIT)
 
     @property
     def score_bins(self):
@@ -241,7 +259,7 @@ class OutcomeModel:
         A row with residual r has moved its own score by −h ψ(r), where ψ clips residuals and h is
         the mean leverage. The effect of largest likelihood moves accordingly.
         """
-        n_steps, rate, clip = self.table.fit * [1.0, 1.0, self.scale]
+        n_steps, rate, clip, _ = self.table.fit * [1.0, 1.0, self.scale, 1.0]
         residuals, slopes = self.residuals()
         changed = t.copy()
         changed[EFFECT] += _DIFFERENCE
@@ -257,10 +275,21 @@ class OutcomeModel:
         by_score = ((moved[1] - moved[0]) / _DIFFERENCE - by_effect) / _DIFFERENCE
         curvature = max((rows * slopes * (np.abs(residuals) < clip)).sum() / n, _LEAST_CURVATURE)
         of_class = self.n_classes / 2
-        freedom = degrees_of_freedom(self.variances, n_steps, rate, curvature / of_class)
+        progress, _ = trajectory(self.variances, n_steps, rate, curvature / of_class)
+        freedom = np.clip(progress, 0, 1).sum()
         leverage = of_class * freedom / (curvature * n * self.bins.unit)
         added = -leverage * (rows * np.clip(residuals, -clip, clip) * by_score).sum()
         return added / max((rows * by_effect**2).sum(), TINY)
+
+    def residual_sd(self, start_sd, curvature):
+        """Return the standard deviation of the mean residual that the descent has left.
+
+        The appended constant has moved from a start with error ``start_sd`` to a residual of 0.
+        """
+        n_steps, rate, _, noise = self.table.fit
+        progress, squares = trajectory(np.array([CONSTANT**2]), n_steps, rate, curvature)
+        left = np.clip(1 - progress[0], 0, 1) * start_sd
+        return float(np.hypot(left, self.scale * noise * CONSTANT * np.sqrt(squares[0])))
 
     def scores(self, density):
         """Return scores in the subdivisions of bins minus their mean, in public units."""

@@ -31,6 +31,7 @@ _PENALTY = 0.003
 _OUTLIERS = 0.002
 # Least probability of a scale whose covariance counts, to save time.
 _LEAST_LIKELY = 1e-3
+# Most iterations that fit the map of scores (rule of thumb).
 _MAX_ITER = 100
 
 

@@ -58,6 +58,7 @@ def statements(release):
         "Which numbers": "\n".join(release.model.contents()),
         "What is protected": f"{UNITS[guarantee.unit].protects} {_number_of_rows(added, noun)}",
         "How well": f"{_how_well(guarantee)} {large_delta(release)}".rstrip(),
+        "To cite": inline(guarantee.sentence),
         "If it is known to be there": _replaced(guarantee) if added else "",
         "One value of the table": _value(release),
         "A whole record": _whole_record(release),

@@ -28,6 +28,7 @@ from skdp.tabular import fitted_encoder
 
 # Smallest share of a category, used if noise makes a share negative.
 _LEAST_SHARE = 1e-4
+# Smallest variance or length by which something is divided.
 _LEAST_VARIANCE = 1e-6
 # Largest correlation of two columns: rows of larger ones would hardly differ.
 _LARGEST = 0.95

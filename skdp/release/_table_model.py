@@ -32,7 +32,7 @@ class TableModel(Model):
         The sums, from which moments and linear scores are estimated when they are first read.
 
     descent : Descent or None, default=None
-        Coefficients that replace those computed from the sums.
+        Coefficients that replace the ones computed from the sums.
     """
 
     kind = "table"
@@ -61,7 +61,7 @@ class TableModel(Model):
 
     @property
     def is_learned(self) -> bool:
-        """Whether scores are those of learned coefficients instead of the sums."""
+        """Whether learned coefficients, not the sums, give the scores."""
         return self.descent is not None
 
     @cached_property

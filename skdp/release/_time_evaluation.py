@@ -31,6 +31,7 @@ from skdp.utils._linalg import NEGLIGIBLE, TINY
 N_STATES = 3
 # Public times unless others are given, in units of the horizon.
 DEFAULT_TIMES = (0.25, 0.5, 0.75)
+# Most public times: each adds to the sensitivity.
 MOST_TIMES = 20
 # Wider than those of classes, and without the far ends where hardly any rows are: intervals of the
 # Brier score are half as wide, by flchain and nwtco at ε = 1.

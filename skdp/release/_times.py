@@ -187,8 +187,9 @@ class TimePrediction(ClassPrediction):
         lines = [
             f"{release.guarantee.counted} (noisy; may be shown): {round(exits.n_rows):,}; with "
             f"the event by time {end:g}: {left:.0%}",
-            f"expected concordance on rows like these (chance: 0.5): {c:.2f} (80% likely: "
-            f"{low:.2f} to {high:.2f}); {few}from about {round(exits.n_events):,} events",
+            f"expected concordance at the owners, elsewhere it may be lower (chance: 0.5): "
+            f"{c:.2f} (80% likely: {low:.2f} to {high:.2f}); {few}from about "
+            f"{round(exits.n_events):,} events",
         ]
         if (competing := self.model.statistics.sums.competing) is not None:
             lines.append(

@@ -582,7 +582,7 @@ class SecureCombination(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If there are fewer than two estimators, or their classes differ.
+            If estimators are fewer than two, or their classes differ.
 
         sklearn.exceptions.NotFittedError
             If an estimator is not fitted.

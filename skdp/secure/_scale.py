@@ -120,7 +120,7 @@ def class_scores(estimator: Any, X: ArrayLike, method: str = "auto") -> np.ndarr
         Queries.
 
     method : {"auto", "decision_function", "predict_proba"}, default="auto"
-        Method to call. "auto" uses ``predict_proba`` if there is one. It must return a score for
+        Method to call. "auto" prefers ``predict_proba``. It must return a score for
         each class, not for each pair of classes as :class:`~sklearn.svm.SVC` does with
         ``decision_function_shape="ovo"``: with three classes the shape does not show the
         difference.

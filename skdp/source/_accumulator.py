@@ -48,7 +48,7 @@ class StatisticsAccumulator:
     ...     chunk = slice(start, start + 100)
     ...     accumulator.add(X[chunk], y[chunk])
     >>> source.fit_accumulated(accumulator).release_
-    Release(2 classes, 2 features, epsilon 8, delta 1e-05 per labeled record, add/remove)
+    Release(... rows, 2 classes, 2 features, epsilon 8, delta 1e-05 per labeled record, ...)
     """
 
     def __init__(self, plan: SummationPlan) -> None:

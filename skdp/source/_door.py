@@ -169,9 +169,9 @@ def refuse_measurements(y, where):
         what = "numbers" if number else "values, about as many as rows"
         raise ValueError(
             f"The 'y' parameter of {where}.fit holds more than {_MOST_CLASSES} different {what}: "
-            "a measurement, an amount, or names, rather than classes. Group a measurement by "
-            "public limits, as numpy.digitize(y, [100, 1000]) does. If these are classes, list "
-            "them in 'classes' or the schema."
+            "measurements or names rather than classes. Group measurements by public limits, as "
+            "numpy.digitize(y, [100, 1000]) does. If these are classes, list them in 'classes' "
+            "or the schema."
         )
 
 
@@ -203,8 +203,8 @@ def read_persons(groups, n_samples, where):
     if not _are_ids(persons):
         raise ValueError(
             f"The 'groups' parameter of {where} must hold whole numbers only, or text only. "
-            "Convert IDs alike in all chunks. If IDs are missing in some rows, pandas reads whole "
-            "numbers as floats: leave such rows out, or read the column as text."
+            "Convert IDs alike in all chunks. If IDs are missing in some rows, pandas makes them "
+            "floats: leave such rows out, or read text."
         )
     persons = person_ids(persons)
     if pd.isna(persons).any():

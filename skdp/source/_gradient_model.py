@@ -15,8 +15,10 @@ import numpy as np
 from skdp.noise import Share
 from skdp.release import (
     CLAIMS_SHARE,
+    CONSTANT,
     MOMENTUM,
     MOST_CELLS,
+    TAIL,
     Descent,
     ScoreTable,
     Statistics,
@@ -46,14 +48,12 @@ _SUMS, _COUNTS, _EXITS = 0.18, 0.05, 0.08
 # expectation.
 _RADIUS = np.sqrt(3.0)
 _LEAST_STEPS, MOST_STEPS = 3, 200
-_TAIL = 0.5
 # Largest μ by which functions are chosen: about that of ε = 10.
 _MOST_DISTANCE = 2.0
-# The constant that is appended to rows, and the largest norm of a row's gradient for residuals of
-# scale 1: the second factor times the norm of a row with its constant; the third one gives that
-# row's norm in roots of its expected square. If rows are also clipped to this norm, AUC is .002
-# lower and R² .015 lower.
-_CONSTANT, _CLIP, _USUAL = 0.4, 0.5, 0.8
+# The largest norm of a row's gradient for residuals of scale 1: the first factor times the norm of
+# a row with its constant; the second one gives that row's norm in roots of its expected square. If
+# rows are also clipped to this norm, AUC is .002 lower and R² .015 lower.
+_CLIP, _USUAL = 0.5, 0.8
 # Where noise is large, the norm is smaller, and grows with the root of N μ/√p up to twice the
 # N μ/√p from which more cosines are used. With a constant of 1 and this factor 1 always, AUC is
 # .006 lower on seven tables of two classes, and .003 on seven that did not choose. Smaller norms
@@ -74,12 +74,12 @@ class GradientGrid(RowGrid):
     @property
     def constant(self) -> int:
         """Return the appended constant in steps of the grid."""
-        return max(round(_CONSTANT * GRID / self.radius), 1)
+        return max(round(CONSTANT * GRID / self.radius), 1)
 
     @property
     def clip(self) -> float:
         """Return the largest norm of the gradient of a row, for residuals of scale 1."""
-        return _CLIP * float(np.hypot(_USUAL / _RADIUS * self.radius, _CONSTANT))
+        return _CLIP * float(np.hypot(_USUAL / _RADIUS * self.radius, CONSTANT))
 
     @property
     def sensitivity(self) -> int:
@@ -202,7 +202,7 @@ def descend(encoded, problem, queries, indices):
     if problem.first is not None:
         weights[indices] = problem.first.T
     velocity, average = np.zeros_like(weights), np.zeros_like(weights)
-    n_tail = max(int(_TAIL * n_steps), 1)
+    n_tail = max(int(TAIL * n_steps), 1)
     for k in range(n_steps):
         exact = exact_gradient(encoded, problem.residuals, weights, clip)
         noisy = queries.add("gradients", exact, grid.sensitivity)
@@ -212,8 +212,9 @@ def descend(encoded, problem, queries, indices):
         weights = weights + velocity
         if k >= n_steps - n_tail:
             average += weights / n_tail
-    usual = np.hypot(grid.radius / _RADIUS, _CONSTANT)
-    return average, np.array([n_steps, rate, clip / usual])
+    usual = np.hypot(grid.radius / _RADIUS, CONSTANT)
+    noise = queries.deviation("gradients", clip) / problem.n_rows
+    return average, np.array([n_steps, rate, clip / usual, noise])
 
 
 class EncodedRows:

@@ -50,6 +50,7 @@ _SAFETY = 1 - 2.0**-40
 _TABLE_BITS = 10
 # Logits this far below the largest have probability zero: e^-32 of 2^40 rounds to zero.
 _RANGE = 32
+# Tables of exp(−x) for the coarse and the fine steps of x.
 _COARSE = np.exp(-np.arange(_RANGE << _TABLE_BITS) / 2.0**_TABLE_BITS)
 _FINE = np.exp(-np.arange(1 << _TABLE_BITS) / 4.0**_TABLE_BITS)
 

@@ -145,8 +145,9 @@ class ReleasePlan:
     def is_worth_it(self) -> pd.Series:
         """Whether a release is expected to predict better than a constant.
 
-        For classes, the log loss is below that of the class frequencies; for a number, R² is above
-        0; for a time, the concordance is above one half. One value for each line of ``table``.
+        For classes, the log loss is below the log loss of the class frequencies; for a number, R²
+        is above 0; for a time, the concordance is above one half. One value for each line of
+        ``table``.
         """
         if "log_loss" in self.table:
             return self.table["log_loss"] < self.table["base_log_loss"]
@@ -255,7 +256,7 @@ def plan_release(
     effects: str | float | Sequence[Any] = ("weak", "moderate", "strong"),
     outcome_interval: tuple[float, float] | None = None,
     event_share: float | None = None,
-    model: str = "linear",
+    model: str = "auto",
     n_owners: int = 1,
     n_draws: int = 5,
     random_state: int | np.random.RandomState | None = None,
@@ -293,14 +294,17 @@ def plan_release(
 
     outcome_interval : pair of float or None, default=None
         Required for a number: a public guess of two numbers that contain about two thirds of the
-        outcomes. If the bounds are much wider, noise is large.
+        outcomes. If the bounds are much wider, noise is large. If most outcomes are zero, plan the
+        others alone, with their number of rows and their interval, and as two classes whether an
+        outcome is zero.
 
     event_share : float or None, default=None
         Required for a time: a public guess of the share of rows with the event up to the horizon.
         The other rows are simulated with uniform censoring times.
 
-    model : {"linear", "gradients", "mixtures", "logistic", "auto"}, default="linear"
-        The released model, see :class:`DPStatisticsSource`. Simulated effects are linear.
+    model : {"auto", "linear", "gradients", "mixtures", "logistic"}, default="auto"
+        The released model, see :class:`DPStatisticsSource`. "linear" is planned fastest, as all ε
+        share their sums. Simulated effects are linear.
 
     n_owners : int, default=1
         Number of owners, each with ``n_rows`` rows, whose releases are merged.

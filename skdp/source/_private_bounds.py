@@ -129,8 +129,8 @@ def quantile_bounds(
     probability below half of δ over the number of such columns (Korolova et al., 2009).
 
     **What is guaranteed**: whole records (add/remove), or with ``groups`` whole people, each of
-    whose k rows counts 1/k; of a person's categories, only the first row's counts. One row
-    changes one bin of each of p columns: each count gets noise of standard deviation
+    whose k rows counts 1/k; of a person's categories, only the one in the first row counts. One
+    row changes one bin of each of p columns: each count gets noise of standard deviation
     :math:`\sqrt{p}/μ` for categories and :math:`\sqrt{2p}/μ` for the two histograms of
     numbers, where μ is the Gaussian distance that (ε, δ) allows for all queries together.
 
@@ -153,7 +153,7 @@ def quantile_bounds(
         because public bounds cost nothing.
 
     classes : iterable of labels or None, default=None
-        Public classes for the schema; by default those of ``schema``.
+        Public classes for the schema; by default the classes of ``schema``.
 
     quantiles : (float, float), default=(0.01, 0.99)
         Quantiles to use as bounds; values between them will not be clipped.

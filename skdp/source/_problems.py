@@ -21,6 +21,7 @@ from skdp.release import (
     ScoreBins,
     TableModel,
     TimeCells,
+    number_variances,
     pair_frame,
     score_frame,
 )
@@ -31,8 +32,8 @@ from skdp.source._integers import (
     row_probabilities,
 )
 
-# Scale of the residuals of numbers in their standard deviations, and the smallest deviation.
-_OF_NUMBERS, _LEAST_DEVIATION = 1.2, 0.01
+# Scale of the residuals of numbers in their standard deviations.
+_OF_NUMBERS = 1.2
 
 
 class Problem(ABC):
@@ -165,8 +166,8 @@ class Number(Problem):
         self._numbers = NumberBins.of_sums(sums, zero)
         n_rows = sums.row_counts.sum()
         self.mean = float(sums.row_counts[1] / n_rows)
-        deviation = np.sqrt(max(float(sums.squares[0]) / n_rows, _LEAST_DEVIATION**2))
-        self.scale = min(_OF_NUMBERS * deviation, 0.5)
+        deviation = np.sqrt(number_variances(sums, n_rows, self.mean)).mean()
+        self.scale = min(_OF_NUMBERS * float(deviation), 0.5)
         # Away from the mean, columns of which rows fill a small part between the bounds would
         # learn the difference, and the bins of the score be too wide for its values.
         super().__init__(sums.row_counts, np.array([self.mean]))
@@ -188,7 +189,7 @@ class Number(Problem):
 
 
 class Time(Problem):
-    """The log-hazard of a time to an event, relative to that of all rows."""
+    """The log-hazard of a time to an event, relative to the log-hazard of all rows."""
 
     steps_per_signal = 0.25
 

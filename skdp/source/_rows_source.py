@@ -60,11 +60,13 @@ class DPSource(PublishingMixin, BaseEstimator):
     The owner of private labeled rows calls :meth:`fit` and publishes ``release_``, saved by
     :meth:`Release.save`; the target's owner passes it to :class:`DPTransferClassifier`. Fitting
     perturbs the rows once, forgets them, and computes everything from the noisy copy
-    :math:`y^+`: counts, means and noise-corrected covariances
-    :math:`\mathrm{cov}(y^+) - \mathrm{diag}(v)` of the classes, a mixture of normal
-    distributions for each class, corrected for the noise, a :class:`~skdp.WideCDMMAClassifier`
-    of denoised rows, the leading principal directions :math:`V_{sr}` of all rows, and class
-    medians
+    :math:`y^+`:
+
+    - counts, means and noise-corrected covariances
+      :math:`\mathrm{cov}(y^+) - \mathrm{diag}(v)` of the classes;
+    - a mixture of normal distributions for each class, corrected for the noise;
+    - a :class:`~skdp.WideCDMMAClassifier` of denoised rows;
+    - the leading principal directions :math:`V_{sr}` of all rows, and class medians
 
     .. math:: m_{sr,c} = \mathrm{median}\{V_{sr}\, y^+ : y^+ \text{ of class } c\}
 
@@ -86,7 +88,7 @@ class DPSource(PublishingMixin, BaseEstimator):
     Parameters
     ----------
     epsilon : float or None, default=None
-        Privacy-loss bound ε > 0 for one element, of the encoded rows if there is an
+        Privacy-loss bound ε > 0 for one element, of the encoded rows with an
         ``encoder``; smaller is more private. ``inf`` releases a model of the unperturbed data,
         and warns. None: the ε of ``noise`` if ``noise`` is a transformer, otherwise 1.
 
@@ -174,7 +176,7 @@ class DPSource(PublishingMixin, BaseEstimator):
 
     guarantee_ : PrivacyGuarantee
         The guarantee of the release for features: for each element, or each value of the
-        table if there is an ``encoder``. ``release_.guarantee`` is for encoded elements.
+        table with an ``encoder``. ``release_.guarantee`` is for encoded elements.
 
     label_guarantee_ : PrivacyGuarantee or None
         The guarantee for labels; None where they are used as they are.
@@ -219,7 +221,7 @@ class DPSource(PublishingMixin, BaseEstimator):
     >>> source = DPSource(epsilon=8.0, bounds=(0, 1), n_layers=1, random_state=0)
     >>> source = source.fit(X, y)
     >>> source.release_
-    Release(10 classes, 64 features, epsilon 8 per element)
+    Release(... rows, 10 classes, 64 features, epsilon 8 per element)
     >>> source.guarantee_.epsilon, source.guarantee_.unit
     (8.0, 'element')
     >>> source.release_.save("digits.skdp")

@@ -159,9 +159,14 @@ class NumberTables(ClassTables):
     def wanted(schema):
         """Return a description of the spread, for errors."""
         low, high = schema.outcome.low, schema.outcome.high
+        zeros = (
+            " (if most are 0, plan those above 0 alone, and as two classes whether it is 0)"
+            if low == 0
+            else ""
+        )
         return (
             f"two numbers from {low:g} to {high:g}, the smaller one first, between which two "
-            "thirds of outcomes lie"
+            f"thirds of outcomes lie{zeros}"
         )
 
     @staticmethod

@@ -173,7 +173,7 @@ class DPStatisticsSource(PublishingMixin, PrivateRandomness):
     >>> source = DPStatisticsSource(epsilon=4.0, encoder=heart.schema, model="linear")
     >>> source = source.fit(heart.data, heart.target)
     >>> source.release_
-    Release(2 classes, 34 features, epsilon 4, delta 1e-05 per labeled record, add/remove)
+    Release(... rows, 2 classes, 34 features, epsilon 4, delta 1e-05 per labeled record, ...)
     >>> source.guarantee_.relation
     'add/remove'
     >>> source.release_.save("hospitals.skdp")
@@ -410,7 +410,7 @@ class DPStatisticsSource(PublishingMixin, PrivateRandomness):
         >>> accumulator = source.accumulator(n_features=2)
         >>> accumulator.add(X, y)
         >>> source.fit_accumulated(accumulator).release_
-        Release(2 classes, 2 features, epsilon 8, delta 1e-05 per labeled record, add/remove)
+        Release(... rows, 2 classes, 2 features, epsilon 8, delta 1e-05 per labeled record, ...)
         """
         forget_fit(self)
         self._validate_params()

@@ -11,6 +11,7 @@ from skdp.tabular._check import (
     TableFinding,
     TableReport,
     check_table,
+    unread_findings,
 )
 from skdp.tabular._columns import (
     LEAST,

@@ -61,6 +61,8 @@ _NO_CLASS, _SMALL_CLASS = 5, 30
 _EARLY, _NEARLY = 0.05, 0.995
 # Longest line of a report in characters, as terminals show.
 _WIDTH = 90
+# Number of values with a sign such as "<" that a remedy repeats.
+_SHOWN = 3
 # Smallest number of different rows or IDs for which their frequencies are evidence.
 _DIFFERENT = 10
 
@@ -280,13 +282,10 @@ def check_table(
     for column in schema.columns:
         values = frame[column.name]
         missing, unread = cells_without_value(column, values)
-        cells, n_given, clipped = as_elements(values)[unread], int((~missing).sum()), 0
+        clipped, of_column = 0, [*unread_findings(column, values)]
         if isinstance(column, NumericColumn):
-            clipped, of_column = _numeric_findings(column, values, cells, n_given)
-            of_column += _number_findings(column.name, values)
-        else:
-            listed_ones, fate = column.categories, "count as missing"
-            of_column = [*_listing_findings(column.name, cells, n_given, listed_ones, fate)]
+            clipped, of_numbers = _clipping_findings(column, values)
+            of_column += [*of_numbers, *_number_findings(column.name, values)]
         findings += [*of_column, *_absence_findings(column, missing)]
         if of_outcome:
             findings += _leak_findings(column, values, outcome, [frame[c] for c in of_outcome])
@@ -334,17 +333,24 @@ def _is_many(count, total, share):
     return count >= LEAST and count > share * total
 
 
-def _numeric_findings(column, values, cells, n_given):
-    """Return the number of clipped values and the findings about a numeric column."""
+def unread_findings(column, values):
+    """Yield findings about cells that are neither missing nor what the column says."""
+    missing, unread = cells_without_value(column, values)
+    cells, n = as_elements(values)[unread], int((~missing).sum())
+    if isinstance(column, NumericColumn):
+        yield from _unread_findings(column.name, cells, n)
+    else:
+        yield from _listing_findings(column.name, cells, n, column.categories, "count as missing")
+
+
+def _clipping_findings(column, values):
+    """Return the number of clipped values of a numeric column, and the findings about them."""
     given = numbers(values)
     given = given[~np.isnan(given)]
     outside = values_outside(given, column.low, column.high)
-    findings = [*_unread_findings(column.name, cells, n_given)]
-    if len(outside) > FEW * len(given):
-        findings.append(_clipped_finding(column, given, outside))
-    elif not len(outside):
-        findings += _code_findings(column.name, given)
-    return len(outside), findings
+    if len(outside):
+        return len(outside), [_clipped_finding(column, given, outside)]
+    return 0, [*_code_findings(column.name, given)]
 
 
 def _number_findings(name, values):
@@ -361,11 +367,16 @@ def _number_findings(name, values):
 def _code_findings(name, values):
     """Yield findings about numbers of nines far from all others."""
     if found := nines(values):
-        text = (
-            f"{listed(found, show=str)} lies apart from all other values: if this is a code for "
-            f"missing values, empty these cells, or add {missing_option({name: found})}."
-        )
+        text = f"{listed(found, show=str)} lies apart from all other values: {_code(name, found)}"
         yield TableFinding(name, "codes", text, False)
+
+
+def _code(name, found):
+    """Return the remedy for numbers that may stand for missing values."""
+    return (
+        "if this is a code for missing values, empty these cells, or add "
+        f"{missing_option({name: found})}."
+    )
 
 
 def _clipped_finding(column, values, outside):
@@ -377,11 +388,14 @@ def _clipped_finding(column, values, outside):
     if mostly_far_outside(values, low, high):
         text += " Are they in other units?"
     elif most >= LEAST and most > MOST * count:
-        text += (
-            f" {most:,} of these are {code:g}: if this is a code for missing values, empty these "
-            f"cells, or add {missing_option({column.name: [f'{code:g}']})}."
-        )
+        text += f" {most:,} of these are {code:g}: {_code(column.name, [f'{code:g}'])}"
         return TableFinding(column.name, "codes", text, _is_many(count, n, FEW))
+    else:
+        middle = (low + high) / 2
+        farthest = distinct[np.argsort(-abs(distinct - middle), kind="stable")]
+        text += f" They are clipped; the farthest: {listed(farthest.tolist(), 3, '{:g}'.format)}."
+        if found := nines(values):
+            text += f" {listed(found, show=str)} lies apart: {_code(column.name, found)}"
     return TableFinding(column.name, "clipped", text, _is_many(count, n, MANY))
 
 
@@ -401,7 +415,7 @@ def _unread_findings(name, cells, n):
             shown = listed(extras.most_common(), 3, _counted if len(extras) > 1 else _quoted)
             text += (
                 f" Of these, {extras.total():,} are numbers with {shown}: write the number "
-                f"alone, in the unit of the bounds{_unit_hint(extras)}."
+                f"alone, in the unit of the bounds{_unit_hint(name, cells, extras)}."
             )
         text += f" The most frequent: {most_frequent(cells)}.{_date_hint(cells)}"
         yield TableFinding(name, "unread", text, _is_many(len(cells) - signs, n, MANY))
@@ -415,13 +429,17 @@ def _quoted(pair):
     return f"{pair[0]!r:.20}"
 
 
-def _unit_hint(extras):
+def _unit_hint(name, cells, extras):
     """Return the option that removes the unit or sign of numbers, if all have the same one."""
     (unit, *others), signs = extras, set("=~≈*,")
     if others or signs & set(unit):
         return ""
     option = f", or add --units={shlex.quote(unit)}"
-    return f"{option}, which reads '{unit}5' as 5" if set("<>≤≥") & set(unit) else option
+    if not set("<>≤≥") & set(unit):
+        return option
+    marks = sorted({cell for cell in cells.tolist() if isinstance(cell, str) and unit in cell})
+    leave_out = missing_option({name: marks[:_SHOWN]}) + ",..." * (len(marks) > _SHOWN)
+    return f"{option}, which reads '{unit}5' as 5, or {leave_out}, which empties such cells"
 
 
 def _date_hint(cells):
@@ -441,8 +459,7 @@ def _listing_findings(name, cells, n, listing, fate):
         yield TableFinding(name, "spelling", text, _is_many(n_alike, n, FEW))
     if n_other:
         text = f"{_of(n_other, n)} are not listed, and {fate}: {described(other)}."
-        if n_other == n:
-            text += f" Listed are {listed(listing)}."
+        text += f" Listed are {listed(listing)}."
         yield TableFinding(name, "unlisted", text, _is_many(n_other, n, MANY))
 
 
@@ -518,8 +535,8 @@ def _outcome_findings(frame, outcome, label):
     values, column = frame[label], outcome.column(label)
     missing, unread = cells_without_value(column, values)
     n, count = len(missing), int(missing.sum())
-    cells = as_elements(values)[unread]
-    clipped, findings = _numeric_findings(column, values, cells, n - count)
+    clipped, of_numbers = _clipping_findings(column, values)
+    findings = [*unread_findings(column, values), *of_numbers]
     left_out = "count as missing", "their rows are left out"
     findings = [replace(finding, text=finding.text.replace(*left_out)) for finding in findings]
     findings += _left_out_findings(label, count, n)

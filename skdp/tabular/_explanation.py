@@ -17,14 +17,16 @@ from skdp.utils._validation import inline
 
 # Number of columns that the text of an explanation names, by size of their effects.
 _SHOWN = 5
+_RELATIVE = "relative to the average value of each column"
 
 
 @dataclass(frozen=True)
 class ColumnEffect:
     """The effect of one column of a row on its prediction, with the other columns fixed.
 
-    The effect on a class is on the log-odds of the predicted class against the runner-up, which
-    is predicted below zero. The effect on a time is on the log-hazard.
+    All three figures are on one scale, relative to the mean over the public values of the column:
+    in the unit of a number, as log-odds of the class that :class:`Explanation` names, or as
+    log-hazard of a time.
 
     Parameters
     ----------
@@ -35,16 +37,16 @@ class ColumnEffect:
         The row's value, in the unit of the schema; None if it is missing or unknown.
 
     effect : float
-        The number, or log-odds, minus its mean over all public values of the column.
+        What the row's value adds.
 
     least, most : float
-        Smallest and largest number, or log-odds, over the public values of the column.
+        The least and the most that a value of the column would add.
 
     Examples
     --------
     >>> from skdp.tabular import ColumnEffect
-    >>> print(ColumnEffect("age", 55.0, 1.25, 3.0, 8.5))
-    age is 55: +1.25 relative to its average; its values give results from 3 to 8.5
+    >>> print(ColumnEffect("age", 55.0, 1.25, -3.0, 8.5))
+    age is 55: +1.25 (its values: -3 to +8.5)
     """
 
     name: str
@@ -59,10 +61,7 @@ class ColumnEffect:
         what = f"{inline(self.name)} is {value}: "
         if self.least == self.most:
             return f"{what}no effect"
-        return (
-            f"{what}{self.effect:+.3g} relative to its average; its values give "
-            f"results from {self.least:.4g} to {self.most:.4g}"
-        )
+        return f"{what}{self.effect:+.3g} (its values: {self.least:+.3g} to {self.most:+.3g})"
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ class Explanation:
         Probability of the class; None for numbers.
 
     runner_up : object
-        The second most probable class; None for numbers or if there is only one class.
+        The second most probable class; None for numbers and for a single class.
 
     deviation : float
         Standard deviation of the number about its prediction; NaN if unknown.
@@ -89,6 +88,10 @@ class Explanation:
     unit : str, default=""
         What the number is, such as "log-hazard".
 
+    towards : object, default=None
+        The class whose log-odds rise with the effects: the second of two classes in any
+        explanation, the predicted one of several; None for numbers.
+
     See Also
     --------
     skdp.tabular.explain_prediction : Returns it.
@@ -97,9 +100,10 @@ class Explanation:
     --------
     >>> from skdp.tabular import ColumnEffect, Explanation
     >>> age = ColumnEffect("age", 55.0, 1.25, -3.0, 8.5)
-    >>> print(Explanation("alive", 0.8, "dead", float("nan"), (age,)))
-    'alive', with probability 0.80. Log-odds against 'dead':
-    age is 55: +1.25 relative to its average; its values give results from -3 to 8.5
+    >>> print(Explanation("alive", 0.8, "dead", float("nan"), (age,), towards="dead"))
+    'alive', with probability 0.80. Added to the log-odds of 'dead' (against 'alive'),
+    relative to the average value of each column:
+    age is 55: +1.25 (its values: -3 to +8.5)
     """
 
     prediction: Any
@@ -108,6 +112,12 @@ class Explanation:
     deviation: float
     columns: tuple[ColumnEffect, ...]
     unit: str = field(default="", kw_only=True)
+    towards: Any = field(default=None, kw_only=True)
+
+    @property
+    def against(self) -> Any:
+        """object: the class whose log-odds fall with the effects; None for numbers."""
+        return self.runner_up if self.towards == self.prediction else self.prediction
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table with one row per column.
@@ -122,7 +132,7 @@ class Explanation:
         >>> from skdp.tabular import explain_prediction
         >>> explain_prediction(lambda X: 10 * X[:, 0], [0.75], names=["dose"]).to_frame()
               value  effect  least  most
-        dose   0.75     2.5    0.0  10.0
+        dose   0.75     2.5   -5.0   5.0
         """
         parts = ("value", "effect", "least", "most")
         table = [{part: getattr(column, part) for part in parts} for column in self.columns]
@@ -132,11 +142,12 @@ class Explanation:
         """Return the prediction as text."""
         if self.probability is not None:
             what = f"{self.prediction!r:.60}, with probability {self.probability:.2f}"
-            return f"{what}. Log-odds against {self.runner_up!r:.60}:"
+            scale = f"the log-odds of {self.towards!r:.60} (against {self.against!r:.60})"
+            return f"{what}. Added to {scale},\n{_RELATIVE}:"
         what = f"{self.unit} {self.prediction:.4g}".lstrip()
-        if np.isnan(self.deviation):
-            return what
-        return f"{what}, with a standard deviation of {self.deviation:.3g}"
+        if not np.isnan(self.deviation):
+            what += f", with a standard deviation of {self.deviation:.3g}"
+        return f"{what}. Added to it, {_RELATIVE}:"
 
     def __str__(self) -> str:
         if self.probability is not None and self.runner_up is None:
@@ -176,8 +187,9 @@ def explain_prediction(
     .. math:: f(x) - \mathrm{mean}_v f(x_{j=v}),
 
     with v evenly spread over the scale of a number, or the categories. f is the predicted number,
-    or the log-odds of the predicted class against the runner-up. If f is a sum of functions of
-    single columns, so are the effects.
+    or the log-odds of the second of two classes, whichever is predicted; of several classes, the
+    predicted one against the runner-up. If f is a sum of functions of single columns, so are the
+    effects.
 
     Parameters
     ----------
@@ -226,30 +238,34 @@ def explain_prediction(
     >>> def scores(X):
     ...     return np.column_stack([np.zeros(len(X)), 8 * X[:, 0] - 4])
     >>> print(explain_prediction(scores, [0.75, 0, 1, 0], ["alive", "dead"], schema=schema))
-    'dead', with probability 0.88. Log-odds against 'alive':
-    age is 80: +2 relative to its average; its values give results from -4 to 4
+    'dead', with probability 0.88. Added to the log-odds of 'dead' (against 'alive'),
+    relative to the average value of each column:
+    age is 80: +2 (its values: -4 to +4)
     ward is B: no effect
     """
     x = np.asarray(as_frame(x, "x"), dtype=np.float64).ravel()
     columns = movable_columns(x, schema, names)
     [at_row] = np.asarray(predict(x[np.newaxis]))
+    values, towards = predict, None
     if classes is None:
-        values, prediction, probability, runner_up = predict, float(at_row), None, None
+        prediction, probability, runner_up = float(at_row), None, None
     else:
         labels = np.asarray(classes).tolist()
         best = np.argsort(-at_row, kind="stable")[:2]
         prediction, runner_up = labels[best[0]], labels[best[1]] if len(best) > 1 else None
         probability = float(1 / np.exp(at_row - at_row[best[0]]).sum())
 
+        first, last = (1, 0) if len(labels) == 2 else best[[0, -1]]
+        towards = labels[first]
+
         def values(rows):
             scores = predict(rows)
-            return scores[:, best[0]] - scores[:, best[-1]]
+            return scores[:, first] - scores[:, last]
 
     effects = [_effect(column, values, x) for column in columns]
     effects.sort(key=lambda column: -abs(column.effect))
-    return Explanation(
-        prediction, probability, runner_up, float(deviation), tuple(effects), unit=unit
-    )
+    facts = prediction, probability, runner_up, float(deviation), tuple(effects)
+    return Explanation(*facts, unit=unit, towards=towards)
 
 
 def _effect(column, predict, x):
@@ -260,11 +276,6 @@ def _effect(column, predict, x):
     blocks = np.vstack([places, column.others, block])
     *of_values, own = predict(column.rows(x, blocks))
     values = np.array(of_values[:n] if n else of_values)
-    every = np.array([*of_values, own])
-    return ColumnEffect(
-        column.name,
-        column.value_of(block),
-        float(own - values.mean()) if len(values) else 0.0,
-        float(every.min()),
-        float(every.max()),
-    )
+    every = np.array([*of_values, own]) - (values.mean() if len(values) else own)
+    figures = (float(figure) for figure in (every[-1], every.min(), every.max()))
+    return ColumnEffect(column.name, column.value_of(block), *figures)

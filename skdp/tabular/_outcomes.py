@@ -167,21 +167,21 @@ class ClassOutcome(Outcome):
 
     @property
     def in_schema(self) -> str:
-        """What a schema says of it."""
+        """Its description in a schema."""
         return f"classes {'not listed' if self.classes is None else shortened(self.classes)}"
 
     @property
     def details(self) -> str:
-        """All that is public of it, as a text."""
+        """All public facts about it, as text."""
         return "none" if self.classes is None else self.in_schema
 
     @property
     def contents(self) -> str:
-        """What a release says is public of it."""
+        """What a release says is public about it, in a phrase."""
         return f"the classes {', '.join(inline(str(label)) for label in self.groups)}"
 
     def common(self, outcomes: Mapping[str, Outcome]) -> Outcome:
-        """Return the classes that all list, in the order of the first."""
+        """Return the classes that all owners list, in the order of the first."""
         require_alike(outcomes, lambda other: isinstance(other, ClassOutcome))
         return ClassOutcome(common_classes({k: other.groups for k, other in outcomes.items()}))
 
@@ -294,12 +294,12 @@ class NumberOutcome(Outcome):
 
     @property
     def details(self) -> str:
-        """All that is public of it, as a text."""
+        """All public facts about it, as text."""
         return column_text(self.scale) + ", zero is a class" * self.zero
 
     @property
     def contents(self) -> str:
-        """What a release says is public of it."""
+        """What a release says is public about it, in a phrase."""
         scale = " on a logarithmic scale" if self.log else ""
         scale += ", with zero as a class" * self.zero
         return f"the bounds of the outcome, a number from {self.text}{scale}"
@@ -436,7 +436,7 @@ class EventOutcome(Outcome):
 
     @property
     def n_codes(self) -> int:
-        """Number of codes: those of competing events in each interval follow the ways to leave."""
+        """Number of codes: the ways to leave, then competing events in each interval."""
         return self.n_cells + N_INTERVALS * bool(self.competing)
 
     @property
@@ -446,7 +446,7 @@ class EventOutcome(Outcome):
 
     @property
     def exits(self) -> "EventOutcome | None":
-        """Itself, as what counts rows by the way they leave."""
+        """Itself: it counts rows by the way they leave."""
         return self
 
     @property
@@ -560,7 +560,7 @@ class EventOutcome(Outcome):
         return "" if alike else super().mismatch(other)
 
     def label_columns(self, label: str | None, owner: str) -> list[str]:
-        """Return the names of its columns, which no label may replace."""
+        """Return the names of its two columns; no label may replace them."""
         if label is not None:
             raise ValueError(
                 f"The 'label' parameter of {owner} must be None for a time to an event, whose "
@@ -569,16 +569,16 @@ class EventOutcome(Outcome):
         return [self.event, self.time]
 
     def with_columns(self, *names: str) -> Outcome:
-        """Return it with other names of its columns."""
+        """Return it with other names for its columns."""
         event, time = names
         return replace(self, event=event, time=time)
 
     def values(self, columns: Any) -> Any:
-        """Return columns of event and time under the names used here."""
+        """Return the columns of event and time under the names of this outcome."""
         return columns.set_axis(list(self.columns), axis=1)
 
     def readable(self, y: Any) -> Any:
-        """Return y without what cannot be read, as None."""
+        """Return y with unreadable values as None."""
         return y.mask(self.unread(y[self.event], y[self.time]).T, None)
 
     @property
@@ -588,14 +588,14 @@ class EventOutcome(Outcome):
 
     @property
     def details(self) -> str:
-        """All that is public of it, as a text."""
+        """All public facts about it, as text."""
         code = "" if self.event_value is None else f", the event is {self.event_value!r:.50}"
         code += f", competing events are {shortened(self.competing)}" if self.competing else ""
         return f"{self.text}, in the columns {shortened(self.columns)}{code}"
 
     @property
     def contents(self) -> str:
-        """What a release says is public of it."""
+        """What a release says is public about it, in a phrase."""
         return f"the horizon of the outcome, a {self.text}"
 
     def common(self, outcomes: Mapping[str, Outcome]) -> Outcome:

@@ -293,7 +293,7 @@ class Schema:
         Raises
         ------
         ValueError
-            If there are no names, or unknown or repeated ones, which the message lists.
+            If names are missing, unknown or repeated; the message lists them.
 
         Examples
         --------
@@ -365,7 +365,7 @@ class Schema:
         spelling of the first owner that lists them. A column may have missing values if it may
         with any owner. Ordered categories need lists that allow one order only. Owners must agree
         on whether a column is numeric, logarithmic or ordered, on the classes and on the horizon:
-        a difference there is probably another unit or spelling.
+        a difference is probably another unit or spelling.
 
         Parameters
         ----------

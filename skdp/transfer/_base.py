@@ -97,14 +97,16 @@ class TransferEstimator(BaseEstimator):
         report : DataFrame
             One row for each kind of candidate, with several sources in the given order:
 
-            - ``name``, and ``side`` ("source", "target" or "both");
-            - ``weight`` in the model;
-            - ``log_odds`` of its evidence compared with the first row, the source if there is one;
+            - ``name``, and ``side``: "source" for the release as it is, "target" for a model of
+              the target's own rows, "both" for a release that labels adjust;
+            - ``weight`` in the model; without self-training, the weights of "source" and "both"
+              add up to ``source_weight_``;
+            - ``log_odds`` of its evidence compared with the first row, usually the source;
             - ``n_labels``, the number of labels, and ``label_sampling``, how they were assumed to
               be chosen;
-            - ``log_likelihood``, the mean log-likelihood of the labels, each predicted from those
-              before it (the logarithm of the evidence, divided by the number of labels; for times,
-              of events).
+            - ``log_likelihood``, the mean log-likelihood of the labels, each predicted from the
+              labels before it (the logarithm of the evidence, divided by the number of labels; for
+              times, of events).
 
             For "alignment" and "multitask", the weight is the share of rows that each side decided
             in the last round, and other columns are NaN. The report reveals information about the

@@ -73,8 +73,10 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         The release, or the path of a file that :meth:`Release.save` wrote, which is read in each
         :meth:`fit`. In a search such as :class:`~sklearn.model_selection.GridSearchCV`, pass a
         release or a path: clones share a release, whereas the clone of a fitted source is not
-        fitted. ``None`` learns from the target alone. A list combines several releases
-        ("noise_aware" only): those with noisy sums of the same columns are merged
+        fitted. ``None`` learns from the target alone: to search over ``[release, None]`` on a
+        table, put ``TabularEncoder(release.encoder)`` before the classifier in a pipeline, because
+        without a release nothing encodes it. A list combines several releases
+        ("noise_aware" only): releases with noisy sums of the same columns are merged
         (:meth:`Release.merge`), and the labeled rows may still favor a single one; the others
         are weighted by the labels and by their effective sample size. Each release must have all
         classes of the target; without labels, all must have the same classes. Releases of tables
@@ -212,11 +214,13 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
 
       with normal priors: of the slope a about 1, of the level b, and of coefficients u of the
       columns z, such that :math:`u^T z` has a standard deviation of 0.5 to 2 in log-odds (4 with
-      more than two classes). The level has a standard deviation of 0.3, or also of 1 for a
-      random sample of labels, which may show other class frequencies. The intercept at the
-      target's site is unknown. The source's log-odds of two classes are therefore divided by
-      :math:`\sqrt{1 + π τ^2 / 8}`, nearly their mean over an intercept of standard deviation τ
-      (MacKay, 1992). τ is the standard deviation between the sites of a merged release, or 0.7.
+      more than two classes). The unchanged source has a prior probability of a third, with two
+      classes up to 0.8 the better the means of all columns agree with those of the source. The
+      level has a standard deviation of 0.3, or also of 1 for a random sample of labels, which may
+      show other class frequencies. The intercept at the target's site is unknown. The source's
+      log-odds of two classes are therefore divided by :math:`\sqrt{1 + π τ^2 / 8}`, nearly their
+      mean over an intercept of standard deviation τ (MacKay, 1992). τ is the standard deviation
+      between the sites of a merged release, or 0.7.
     - The same for single sources, if several were merged, with half of the probability.
     - Class means adapted to the target's rows, if the classes are well separated and the source
       disagrees on at most 1.3 times as many rows as it expects to get wrong. Labels adjust the
@@ -385,7 +389,7 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         -----
         UserWarning
             If the labeled rows favor the model learned from the target alone, see
-            :meth:`report`; if their class frequencies differ much from those that the source
+            :meth:`report`; if their class frequencies differ much from what the source
             expects and ``label_sampling="auto"`` had to guess how they were chosen; if one side
             lacks columns of the other, or all of them; or if columns seem to be in other units.
 
@@ -506,7 +510,7 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         >>> release = DPStatisticsSource(4.0, bounds=(0, 1), classes=[0, 1]).fit(X, y).release_
         >>> model = DPTransferClassifier(release).fit(X[::50])  # without labels
 
-        Without labels, the target's own models add nothing to those of the source:
+        Without labels, the target's own models add nothing to the source:
 
         >>> model.target_scores([[0.1, 0.5], [0.9, 0.5]]).round(6).tolist()
         [[0.0, 0.0], [0.0, 0.0]]
@@ -526,7 +530,7 @@ class DPTransferClassifier(ClassifierMixin, TransferEstimator):
         -------
         scores : ndarray of shape (n_samples, n_classes) or (n_samples,)
             Log-posteriors up to a constant ("noise_aware"), or minus the smaller squared error;
-            with two classes, the score of ``classes_[1]`` minus that of ``classes_[0]``.
+            with two classes, the score of ``classes_[1]`` minus the score of ``classes_[0]``.
 
         Examples
         --------

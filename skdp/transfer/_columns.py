@@ -6,6 +6,8 @@ from itertools import compress
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from scipy.special import expit, logit
 
 from skdp.release import positive_mean
 from skdp.tabular import (
@@ -30,6 +32,16 @@ _UNSEEN = 10.0
 # Floor of the standard deviation of a source's column, relative to the median one: an almost
 # constant column of the source may have a few other values in the target; rule of thumb.
 _MIN_DEVIATION = 0.1
+# Probability that a target's rows are of the source's population, before a look at them, and
+# standard deviation of the shift of a column's mean if they are not, in its own. At ε = 1 and 4 it
+# becomes .54 and .81 for ten tables divided at random (700 rows), .20 and .01 for hospitals, and
+# .02 and 0 for tables split by a column. From .5, log loss at hospitals is .003 higher at ε = 1.
+_ALIKE, _SHIFT = 0.2, 0.3
+# What validation says of cells that an encoder would read: in words, and how to find them.
+_FAULTS = {
+    "could not convert": ("text", lambda cell: isinstance(cell, str)),
+    "contains NaN": ("missing values", pd.isna),
+}
 
 
 @dataclass(frozen=True)
@@ -105,13 +117,17 @@ def _numbers(estimator, X, reset):
     try:
         return validate_data(estimator, X, dtype=[np.float64, np.float32], reset=reset)
     except ValueError as error:
-        if "could not convert" not in str(error):
+        fault = next((known for known in _FAULTS if known in str(error)), None)
+        columns = {name: X[name].to_numpy() for name in getattr(X, "columns", ())}
+        if fault is None or not columns:
             raise
-        columns = getattr(X, "columns", ())
-        text = [name for name in columns if any(isinstance(value, str) for value in X[name])]
+        what, is_at_fault = _FAULTS[fault]
+        names = [name for name, cells in columns.items() if any(map(is_at_fault, cells.ravel()))]
         raise ValueError(
-            f"The columns {text} of X hold text. If the release has a schema, pass a DataFrame "
-            "with its columns; otherwise put a TabularEncoder(schema) before it in a pipeline."
+            f"The columns {names!r:.200} of X have {what}, and without a source with a schema "
+            "nothing encodes them. Put TabularEncoder(release.encoder), or one of another schema, "
+            f"before {type(estimator).__name__} in a pipeline; also to search over "
+            "source=[release, None]."
         ) from error
 
 
@@ -321,6 +337,22 @@ def distances(moments, X):
     least = max(_MIN_DEVIATION * np.median(deviations), TINY)
     away = np.sqrt(((X - moments.mean) ** 2).mean(axis=0, dtype=np.float64))
     return away / np.maximum(deviations, least)
+
+
+def same_population(moments, X):
+    """Return the probability that the rows of a target are of the source's population."""
+    # Means of a column then differ by their errors alone, at another site also by normal shifts.
+    # Nothing is known of columns that the target embeds.
+    if not moments or len(moments.noise) != X.shape[1]:
+        return 0.0
+    variances = np.maximum(moments.total_covariance().diagonal(), 0) + X.var(axis=0)
+    variances = np.maximum(variances / 2, TINY)
+    errors = (variances + moments.noise) / moments.effective_sizes.sum() + variances / len(X)
+    errors += moments.frequencies**2 @ moments.mean_noise
+    wider = 1 + _SHIFT**2 * variances / errors
+    squares = (X.mean(axis=0) - moments.mean) ** 2 / errors
+    log_odds = (np.log(wider) - squares * (1 - 1 / wider)).sum() / 2
+    return float(expit(logit(_ALIKE) + log_odds))
 
 
 def far_columns(moments, X):

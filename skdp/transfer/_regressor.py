@@ -41,7 +41,9 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
         search such as :class:`~sklearn.model_selection.GridSearchCV`, pass a release or a path:
         the clone of a fitted source is not fitted. A list combines several releases about the
         same outcome: releases of the same columns are merged (:meth:`Release.merge`), but the
-        outcomes may still favor a single one. ``None`` learns from the target alone.
+        outcomes may still favor a single one. ``None`` learns from the target alone: to
+        search over ``[release, None]`` on a table, put ``TabularEncoder(release.encoder)`` before
+        the regressor in a pipeline.
 
     disjoint : bool, default=False
         Whether you know that no person has rows in two of several sources. If so, ``guarantee_``
@@ -104,16 +106,18 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
 
     σ² has an inverse gamma prior around the variance that the release expects. The posteriors and
     the evidence, a multivariate t density of the outcomes, have closed forms. The unchanged source
-    has a prior probability of a third; the prior probability of a candidate with w is inversely
-    proportional to the standard deviation of w. Predictions are averaged by evidence. If several
-    sources were merged, the single sources together have half of the prior probability.
+    has a prior probability of a third, or up to 0.6 if the means of columns agree; the prior
+    probability of a candidate with w is inversely proportional to the standard deviation of w.
+    Predictions are averaged by evidence. If several sources were merged, the single sources
+    together have half of the prior probability.
 
     An outlier moves the mean by at most one standard error: the difference between an outcome and
     the source's prediction is clipped to within :math:`σ \sqrt{n}` of the median difference, for n
-    outcomes.
+    outcomes. Coefficients follow differences that are clipped to a third of that, or 3σ if this is
+    more, and moved to have the same mean.
 
-    **What to expect.** Predictions may be worse than those of the release alone, or of a ridge
-    regression on the outcomes alone: in particular with about thirty outcomes that the columns
+    **What to expect.** The release alone, or a ridge regression on the outcomes alone, may predict
+    better: in particular with about thirty outcomes that the columns
     explain nearly completely, or if the source understates its errors; see
     ``benchmarks/bench_numbers.py``. :meth:`report` shows the likelihood of held-out outcomes.
 
@@ -286,7 +290,7 @@ class DPTransferRegressor(RegressorMixin, TransferEstimator):
         Raises
         ------
         ValueError
-            If the columns of X are not those of :meth:`fit`, or a parameter is out of range.
+            If X has other columns than in :meth:`fit`, or a parameter is out of range.
         """
         return self._forecast(self._rows(X)).answer(
             return_std, return_interval, statistic, quantile

@@ -59,13 +59,13 @@ class SelfTrainingSchedule(BaseEstimator):
 
     n_layers : "auto", int or sequence of int, default="auto"
         Number of layers in each round; a single value is used in all rounds. With "noise_aware",
-        models that leave a fold out have a single layer, and the last entry is that of the final
+        models that leave a fold out have a single layer, and the last entry is for the final
         model. ``"auto"``: (1, 1, 1, 5) for "alignment", adapted like ``n_inducing``; 1 for the
         others.
 
     n_folds : int, default=4
         Number of folds, at least 2 ("noise_aware" only): in each round, pseudo-labels are
-        predicted by models that were not trained on those of the same fold, so that none confirms
+        predicted by models that were not trained on the same fold, so that none confirms
         itself. In the papers, a classifier of all rows predicts them.
 
     tol : float, default=1e-3

@@ -44,7 +44,9 @@ class DPTransferSurvival(TransferEstimator):
         search such as :class:`~sklearn.model_selection.GridSearchCV`, pass a release or a path:
         the clone of a fitted source is not fitted. A list combines several releases about the
         same outcome: releases of the same columns are merged (:meth:`Release.merge`), but the
-        outcomes may still favor a single one. ``None`` learns from the target alone.
+        outcomes may still favor a single one. ``None`` learns from the target alone: to
+        search over ``[release, None]`` on a table, put ``TabularEncoder(release.encoder)`` before
+        the estimator in a pipeline.
 
     disjoint : bool, default=False
         Whether you know that no person has rows in two of several sources. If so, ``guarantee_``
@@ -101,14 +103,15 @@ class DPTransferSurvival(TransferEstimator):
     - *target alone*: a = 0, and w likewise, from 0.5 to 4.
 
     Their evidence is Laplace's approximation at the posterior mode. The unchanged source has a
-    prior probability of 0.1, and the target alone of 0.02; the prior probability of a candidate
-    with w is inversely proportional to the standard deviation of w. Log-hazards are averaged by
-    evidence. If several sources were merged, the single sources together have half of the prior
-    probability. With fewer than two events, only the unchanged source remains.
+    prior probability of 0.1, or up to 0.8 if the means of columns agree, and the target alone of
+    0.02; the prior probability of a candidate with w is inversely proportional to the standard
+    deviation of w. Log-hazards are averaged by evidence. If several sources were merged, the
+    single sources together have half of the prior probability. With fewer than two events, only
+    the unchanged source remains.
 
-    The baseline has a constant hazard in each of 20 intervals, :math:`Λ_k = L\, u_k\, Λ_k^0`,
-    where :math:`Λ_k^0` is the baseline of the release, scaled such that the mean hazard over the
-    target's rows is the one that the release expects. The level L has a gamma prior with mean 1
+    The baseline has a constant hazard in each of 20 intervals, :math:`Λ_k = L\, u_k\, Λ_k^0`.
+    Here :math:`Λ_k^0` is the baseline of the release, scaled to the mean hazard that the release
+    expects over the target's rows. The level L has a gamma prior with mean 1
     and the weight of two events: its logarithm has a standard deviation of 0.7, like the
     intercepts of sites. The shape u has a gamma process prior with mean 1 and the weight of twenty
     events. With :math:`d_k` observed and :math:`e_k` expected events in interval k, the estimates
@@ -122,8 +125,8 @@ class DPTransferSurvival(TransferEstimator):
     With many events, these approach Breslow's estimate of the baseline. Without a source, the
     prior hazard is constant, and the outcomes determine its level.
 
-    **What to expect.** Predictions may be worse than those of the release alone, or of a penalized
-    Cox regression on the outcomes alone: for example if a decisive column hardly matters at the
+    **What to expect.** The release alone, or a penalized Cox regression on the outcomes alone, may
+    predict better: for example if a decisive column hardly matters at the
     source (:doc:`/benchmarks/times`).
 
     Examples
@@ -245,7 +248,7 @@ class DPTransferSurvival(TransferEstimator):
         Raises
         ------
         ValueError
-            If the columns of X are not those of :meth:`fit`.
+            If X has other columns than in :meth:`fit`.
         """
         rows = self._rows(X)  # this first checks whether the estimator is fitted
         return self.model_.log_hazards(rows)
@@ -301,7 +304,7 @@ class DPTransferSurvival(TransferEstimator):
         Raises
         ------
         ValueError
-            If the columns of X are not those of :meth:`fit`, or a time is later.
+            If X has other columns than in :meth:`fit`, or a time is later.
         """
         risks = self.predict(X)
         return -np.expm1(-cumulative_hazards(self.outcome_, self.model_.baseline, risks, times))

@@ -219,9 +219,9 @@ def _type_is_exact(dtype, values):
         wrong = sorted(t.__name__ for t in types if not issubclass(t, _SCALARS))
         if wrong:
             raise TypeError(
-                f"Input X holds objects of type {', '.join(wrong)}. Each element of the argument "
-                "must be an integer or a float of at most 64 bits, never a string or a wider "
-                "number. Convert it by a rule that does not depend on the data."
+                f"Input X holds objects of type {', '.join(wrong)}. Each element must be an "
+                "integer or a float of at most 64 bits. Convert others by a rule that does not "
+                "depend on the data."
             )
         return False
     if kind not in "biuf" or (kind == "f" and size > _FLOAT_BYTES):

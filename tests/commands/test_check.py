@@ -123,3 +123,11 @@ def test_a_target_checks_its_table_against_a_release(hospital_rows, run, done, r
     code, out, _ = run("check", "target.csv", "--schema", "hospital.skdp")
     assert code == 1
     assert "temperature:clipped" in out
+    # An unlisted category is unknown to the release: no stop, as nothing is released.
+    rows.drop(columns="outcome").assign(ward="elsewhere").to_csv("target.csv", index=False)
+    code, out, _ = run("check", "target.csv", "--schema", "schema.json")
+    assert (code, "ward:unlisted" in out) == (1, True)
+    code, out, _ = run("check", "target.csv", "--schema", "hospital.skdp")
+    assert code == 0
+    assert "Remarks:\n  ward:unlisted" in out
+    assert "few-rows" not in out

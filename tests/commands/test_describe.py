@@ -75,7 +75,8 @@ def test_text_of_a_foreign_file_is_shown_without_effect(hospital, done):
 
 def test_columns_by_class(hospital, done, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
-    out, _ = done("describe", "hospital.skdp", "--columns")
+    out, err = done("describe", "hospital.skdp", "--columns")
+    assert "the shares of a column need not add up to 1" in err
     lines = out.splitlines()
     assert lines[0].split() == ["died", "home", "all"]
     assert lines[1].split()[0] == "rows"

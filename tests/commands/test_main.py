@@ -12,6 +12,7 @@ import pytest
 import skdp
 from skdp import DPStatisticsSource, Release
 from skdp.commands import _describe, _predict, _schema, main
+from skdp.commands._main import _COMMANDS
 from skdp.privacy import PrivacyLedger
 
 
@@ -35,6 +36,13 @@ def test_help_lists_the_commands_and_exit_codes(run):
 def test_each_command_has_help_with_an_example(done, command):
     out, _ = done(command, "--help")
     assert f"example:\n  skdp {command} " in out
+
+
+@pytest.mark.parametrize("command", ["", *(command.NAME for command in _COMMANDS)])
+def test_help_fits_a_screen(done, command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    out, _ = done(*filter(None, [command]), "--help")
+    assert len(out.splitlines()) <= 40
 
 
 def test_version(run):
@@ -133,8 +141,9 @@ def test_once_a_file_is_written_nothing_returns_1(
                 stream.close()
         assert code == (output is None)
         assert output is None or Path(output).stat().st_size > 0
-    if not both:
-        assert "could not be written to stdout, which is closed or full" in capsys.readouterr().err
+    if not both:  # and a reader that leaves, as head does, is told nothing
+        said = "could not be written to stdout, which is closed or full" in capsys.readouterr().err
+        assert said == (kind != "a pipe nobody reads")
 
 
 # Processes that end as one does that was started, but have imported the package already.

@@ -408,6 +408,20 @@ def test_a_plan_tells_r2(numbers, done, failed):
     interval = ("--outcome-interval", 2, 12)
     out, _ = done(*plan, *interval, "--effects", 0.4, "--goal", 0.3)
     assert "assuming R² 0.4, 300 rows: R² 0." in out
-    assert "For an R² of 0.3 with effects 'R² 0.4', 300 rows need epsilon" in out
+    assert "For an R² of 0.3 with effects 'R² 0.4', 300 rows need more epsilon than planned" in out
     _, err = failed(*plan, "--class-prior", "a=1")
     assert "--class-prior is for another outcome than that of the schema" in err
+
+
+@pytest.mark.parametrize(("kind", "added_to"), [("numbers", "prediction"), ("times", "risk")])
+def test_effects_are_added_to_the_number_or_the_risk(kind, added_to, request, done):
+    request.getfixturevalue(kind)
+    pd.read_csv("test.csv").head(5).to_csv("five.csv", index=False)
+    predict = ("predict", "first.skdp", "five.csv", "--explain", "--force", "-o", "explained.csv")
+    out, _ = done(*predict)
+    assert f"Then effect_COLUMN: what the column adds to the {added_to},\nrelative to" in out
+    written, release = pd.read_csv("explained.csv"), Release.load("first.skdp")
+    assert [name for name in written if name.startswith("effect_")] == [
+        f"effect_{name}" for name in release.encoder.names
+    ]
+    assert np.isfinite(written.filter(like="effect_")).all(axis=None)

@@ -23,8 +23,9 @@ def test_predictions_are_those_of_the_python_interface(hospital, done, label):
     model = DPTransferClassifier(Release.load("hospital.skdp"), random_state=0)
     model.fit(frame[COLUMNS], y)
     expected = model.predict_proba(frame[COLUMNS])
-    assert list(written) == ["class", "probability_died", "probability_home"]
-    np.testing.assert_allclose(written.iloc[:, 1:], expected, rtol=0, atol=ROUNDING)
+    assert list(written)[:3] == ["class", "probability_died", "probability_home"]
+    assert list(written)[3:] == ["known"] * bool(label)
+    np.testing.assert_allclose(written.iloc[:, 1:3], expected, rtol=0, atol=ROUNDING)
     assert written["class"].tolist() == model.classes_[expected.argmax(axis=1)].tolist()
     assert f"150 rows, {20 if label else 0} of them labeled" in err
     assert "Wrote 'p.csv': class, probability_died, probability_home" in out
@@ -80,11 +81,21 @@ def test_cells_that_cannot_be_read_are_warned_of(hospital, done):
     frame["ward"] = frame["ward"].str.upper()
     frame.to_csv("other.csv", index=False)
     _, err = done("predict", "hospital.skdp", "other.csv", "-o", "p.csv")
-    assert "skdp: warning: Many values of the columns ['age', 'ward'] of X are neither" in err
-    frame[["age", "ward"]] = "NA"  # stands for a missing value
+    assert "skdp: warning: 'age': 150 of 150 values (100.0%) are not numbers, and count as" in err
+    assert "150 are numbers with 'years': write the number alone, in the unit of the bounds" in err
+    assert "skdp: warning: 'ward': 150 of 150 values (100.0%) differ from a listed one" in err
+    assert "Many values" not in err  # which a release says, without a value
+    unread = pd.read_csv("p.csv")
+    frame[["age", "ward"]] = "NA"  # stands for a missing value, as unread cells do
     frame.to_csv("other.csv", index=False)
     _, err = done("predict", "hospital.skdp", "other.csv", "-o", "p.csv", "--force")
-    assert "Many values" not in err
+    assert "warning: 'age'" not in err
+    pd.testing.assert_frame_equal(pd.read_csv("p.csv"), unread)
+    frame["age"] = ["<70", *pd.read_csv("target.csv")["age"].iloc[1:].astype(str)]
+    frame.to_csv("other.csv", index=False)
+    _, err = done("predict", "hospital.skdp", "other.csv", "-o", "p.csv", "--force")
+    assert "'age': 1 of 150 values (0.7%) are not numbers, and count as missing." in err
+    assert "or --missing='<70', which empties such cells" in err
 
 
 def test_parquet_out_without_pyarrow_is_refused_at_once(hospital, failed, monkeypatch):
@@ -129,7 +140,7 @@ def test_how_labels_were_chosen_and_known_frequencies_are_passed_on(hospital, ru
         assert code == 0
         model = DPTransferClassifier(Release.load("hospital.skdp"), random_state=0, **settings)
         expected = model.fit(frame[COLUMNS], y).predict_proba(frame[COLUMNS])
-        written = pd.read_csv("p.csv").iloc[:, 1:]
+        written = pd.read_csv("p.csv").iloc[:, 1:3]
         np.testing.assert_allclose(written, expected, rtol=0, atol=ROUNDING)
     np.testing.assert_allclose(written.mean(), [0.1, 0.9], atol=1e-6)
 
@@ -177,3 +188,41 @@ def test_ids_pass_through_as_they_are(hospital, done, failed):
     frame.rename(columns={"id": "class"}).to_csv("target.csv", index=False)
     _, err = failed("predict", "hospital.skdp", "target.csv", "--id", "class", "-o", "q.csv")
     assert "--id 'class' is also the name of a column" in err
+
+
+def test_rows_whose_outcome_was_known_are_marked_and_left_out_of_scores(hospital, done, failed):
+    frame = pd.read_csv("target.csv", dtype=object)
+    frame["outcome"] = np.where(frame["age"].astype(float) > 64, "died", "home")
+    frame.to_csv("all.csv", index=False)
+    frame.assign(outcome=[*frame["outcome"][:40], *[None] * 110]).to_csv("some.csv", index=False)
+    done("predict", "hospital.skdp", "some.csv", "--label", "outcome", "-o", "p.csv")
+    written = pd.read_csv("p.csv")
+    assert written["known"].tolist() == [1] * 40 + [0] * 110
+    out, _ = done("score", "p.csv", "all.csv", "--label", "outcome")
+    said = "110 rows with an outcome, of 110; 40 that skdp predict knew are left out\n"
+    assert out.startswith(said)
+    # The same scores as of a table without these rows.
+    written[written["known"] == 0].drop(columns="known").to_csv("others.csv", index=False)
+    frame[written["known"] == 0].to_csv("truth.csv", index=False)
+    others, _ = done("score", "others.csv", "truth.csv", "--label", "outcome")
+    assert out.splitlines()[1:] == others.splitlines()[1:]
+    written.assign(known=1).to_csv("p.csv", index=False)
+    _, err = failed("score", "p.csv", "all.csv", "--label", "outcome")
+    assert "PREDICTIONS has no rows whose outcome skdp predict did not know" in err
+
+
+def test_explained_predictions_have_the_effects_of_the_python_api(hospital, done, failed):
+    frame = pd.read_csv("target.csv", dtype=object).head(12)
+    frame.drop(columns="outcome").to_csv("few.csv", index=False)
+    out, _ = done("predict", "hospital.skdp", "few.csv", "--explain", "-o", "p.csv")
+    assert "what the column adds to the log-odds of 'home' against 'died',\nrelative to" in out
+    written = pd.read_csv("p.csv")
+    rows = frame[["age", "lactate", "ward", "smoker"]]
+    model = DPTransferClassifier(Release.load("hospital.skdp"), random_state=0).fit(rows)
+    for k in range(len(rows)):
+        effects = model.explain(rows.iloc[[k]]).to_frame()["effect"]
+        for name in rows:
+            assert written[f"effect_{name}"][k] == pytest.approx(effects[name], rel=1e-4, abs=1e-9)
+    frame.rename(columns={"person": "known"}).to_csv("few.csv", index=False)
+    _, err = failed("predict", "hospital.skdp", "few.csv", "--id", "known", "-o", "q.csv")
+    assert "--id 'known' is also the name of a column of the predictions" in err

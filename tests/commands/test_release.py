@@ -55,7 +55,8 @@ def test_a_release_is_that_of_the_python_interface(
 
 def test_success_says_what_may_leave(folder, done, release_command, shows_nothing_private):
     out, err = done(*release_command)
-    assert "Wrote 'hospital.skdp': Release(2 classes, 9 features, epsilon 4, delta 1e-05" in out
+    assert f"Wrote 'hospital.skdp': {Release.load('hospital.skdp')!r}.\n" in out
+    assert " rows, 2 classes, 9 features, epsilon 4, delta 1e-05" in out
     assert "Only 'hospital.skdp' may be published." in out
     assert "noisy; these may be shown" in out
     assert "without --ledger" in err
@@ -102,6 +103,8 @@ def test_the_ledger_is_charged_and_stops_overspending(
     again = changed(release_command, output="again.skdp")
     out, err = failed(*again, *budget)
     assert "This release would bring epsilon to" in err
+    assert "(less than 4 + 4, because Gaussian losses add up by their squares), above the 5" in err
+    assert "charging" not in err
     assert not Path("again.skdp").exists()
     assert len(PrivacyLedger(path="budget.json").entries) == 1
     assert shows_nothing_private(out, err)

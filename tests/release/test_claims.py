@@ -17,13 +17,14 @@ from skdp.release._claims import (
 )
 from skdp.release._exits import Exits, N
 from skdp.release._score_table import (
+    MOMENTUM,
     MOST_CELLS,
     PARTS,
     ScoreBins,
     ScoreTable,
-    degrees_of_freedom,
     pair_frame,
     score_frame,
+    trajectory,
 )
 
 MANY = 200_000
@@ -31,7 +32,7 @@ MANY = 200_000
 OF_OTHERS = np.ones(3)
 
 
-def table_of(scores, outcomes, n_outcomes, rng, *, deviation=0.0, fit=(0, 0, 0), **settings):
+def table_of(scores, outcomes, n_outcomes, rng, *, deviation=0.0, fit=(0, 0, 0, 0), **settings):
     """The noisy table of rows, with ``claimed`` as the deviation that it states."""
     claimed = settings.pop("claimed", deviation)
     weights = settings.pop("weights", None)
@@ -290,13 +291,45 @@ def test_same_table_same_claims(rng):
     np.testing.assert_array_equal(one.value, two.value)
 
 
-def test_degrees_of_freedom_of_one_step_and_of_many():
-    variances = np.array([0.3, 0.1, 0.02])
-    one = degrees_of_freedom(variances, 1, 0.5, 0.25)
-    assert one == pytest.approx(0.5 * 0.25 * variances.sum())
-    assert degrees_of_freedom(variances, 20_000, 1.0, 0.25) == pytest.approx(3, rel=1e-3)
-    assert degrees_of_freedom(np.zeros(3), 50, 1.0, 0.25) == 0
-    assert degrees_of_freedom(variances, 0, 1.0, 0.25) == 0
+def descended(gradients, square, rate, curvature):
+    """The mean coefficient of the last half of steps towards 1, with these errors of gradients."""
+    at, speed, seen = 0.0, 0.0, []
+    for gradient in gradients:
+        speed = MOMENTUM * speed - rate * (curvature * square * (at - 1) + gradient)
+        at += speed
+        seen.append(at)
+    return np.mean(seen[-max(len(seen) // 2, 1) :])
+
+
+@pytest.mark.parametrize("n_steps", [1, 2, 3, 10, 25])
+def test_trajectory_is_that_of_a_descent(n_steps):
+    squares, rate, curvature = np.array([0.3, 0.1, 0.02]), 0.5, 0.25
+    progress, noise = trajectory(squares, n_steps, rate, curvature)
+    for k, square in enumerate(squares):
+        exact = descended(np.zeros(n_steps), square, rate, curvature)
+        assert progress[k] == pytest.approx(exact, rel=1e-9)
+        moved = [descended(row, square, rate, curvature) - exact for row in np.eye(n_steps)]
+        assert noise[k] == pytest.approx(np.square(moved).sum(), rel=1e-9)
+
+
+def test_a_descent_of_many_steps_is_complete_and_one_of_none_has_not_begun():
+    squares = np.array([0.3, 0.1, 0.02])
+    assert trajectory(squares, 20_000, 1.0, 0.25)[0] == pytest.approx(np.ones(3), rel=1e-3)
+    for found in trajectory(squares, 0, 1.0, 0.25):
+        assert (found == 0).all()
+
+
+def test_the_descent_knows_the_mean_of_numbers_better_than_one_noisy_sum(rng):
+    # 300 rows: the noisy mean is off by .3, and the descent has moved to the true one.
+    scores = 0.2 + 0.15 * rng.standard_normal(300)
+    u = np.clip(scores + 0.25 * rng.standard_normal(300), -1, 1)
+    numbers = NumberBins.of(u.mean() + 0.3)
+    errors = []
+    for fit in ((0, 0, 9, 0), (60, 0.5, 9, 1e-3)):
+        table = table_of(scores, numbers.index(u, scores), numbers.n, rng, deviation=20.0, fit=fit)
+        claims = number_claims(table, OF_OTHERS, numbers, 0.3, 300.0, 20.0)
+        errors.append(claims.slope * scores.mean() + claims.intercept - u.mean())
+    assert abs(errors[1]) < 0.1 < abs(errors[0])
 
 
 def test_what_was_fitted_to_the_same_rows_is_taken_off(rng):
@@ -308,7 +341,7 @@ def test_what_was_fitted_to_the_same_rows_is_taken_off(rng):
     index = numbers.index(u, scores)
     claims = [
         number_claims(table_of(scores, index, numbers.n, rng, fit=fit), variances, *given)
-        for fit in ((0, 0, 9), (100, 0.5, 9))
+        for fit in ((0, 0, 9, 0), (100, 0.5, 9, 0))
     ]
     lower = 0.2 * 0.15**2 / 0.2**2
     assert claims[0].slope - claims[1].slope == pytest.approx(lower, rel=0.1)
@@ -326,7 +359,7 @@ def test_clipped_rows_move_their_own_scores_more(clip, clipped, rng):
         w -= 0.5 * z.T @ np.clip(residual, -clip, clip) / n
     scores = z @ w
     assert np.mean(np.abs(expit(scores) - y) > clip) >= clipped
-    table = table_of(scores, y, 2, rng, fit=(200, 1.0, clip))
+    table = table_of(scores, y, 2, rng, fit=(200, 1.0, clip, 0.0))
     claims = class_claims(table, np.ones(p), np.bincount(y), 1.0)
     assert roc_auc_score(y, scores) > 0.55
     assert claims.value[0] == pytest.approx(0.5, abs=0.015)
@@ -380,7 +413,7 @@ def test_a_table_says_what_it_must_be(rng):
 def test_hostile_tables_end_in_finite_claims(rng):
     bins = np.array([-5.0, 1.0, 10.0, 1.0])
     for counts in (np.zeros((2, 10)), np.full((2, 10), -50.0), 1e6 * rng.standard_normal((2, 10))):
-        table = ScoreTable(counts, np.array([1.0]), bins, np.array([5.0, 1.0, 1.0]))
+        table = ScoreTable(counts, np.array([1.0]), bins, np.array([5.0, 1.0, 1.0, 0.1]))
         claims = class_claims(table, OF_OTHERS, np.array([100.0, -20.0]), 30.0)
         assert np.isfinite([claims.slope, claims.intercept, *claims.value]).all()
 
@@ -393,7 +426,7 @@ def separated(rng, n=400, d_prime=4.0):
     scores = d_prime / best * (d_prime * y - d_prime / 2 + rng.standard_normal(n))
     # Of the frame as a descent knows it; noise and functions as of four numeric columns.
     frame = float(rng.normal(0, 0.1) * scores.std()), float(scores.std() * rng.uniform(0.6, 1.4))
-    table = table_of(scores, y, 2, rng, deviation=2.8, fit=(30, 1.0, 0.4), frame=frame)
+    table = table_of(scores, y, 2, rng, deviation=2.8, fit=(30, 1.0, 0.4, 0.0), frame=frame)
     counts = np.bincount(y, minlength=2) + 5 * rng.standard_normal(2)
     return class_claims(table, np.full(12, 0.3), counts, 5.0), best
 

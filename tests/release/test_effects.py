@@ -114,7 +114,8 @@ def test_rows_of_an_array_are_explained_between_the_bounds_of_the_release():
     release = DPStatisticsSource(8.0, model="linear", **bounds).fit(X, y).release_
     explanation = release.explain([12.0, 20.0])
     assert (explanation.prediction, explanation.columns[0].name) == ("low", "x0")
-    ends = release.scores([[10.0, 20.0], [30.0, 20.0]]) @ [-1, 1]
-    assert sorted(ends) == pytest.approx(
-        [explanation.columns[0].least, explanation.columns[0].most]
-    )
+    grid = np.column_stack([np.linspace(10, 30, 101), np.full(101, 20.0)])
+    log_odds = release.scores(grid) @ [-1, 1]
+    ends = np.array([log_odds.min(), log_odds.max()]) - log_odds.mean()
+    assert explanation.towards == "low"
+    assert [explanation.columns[0].least, explanation.columns[0].most] == pytest.approx(ends)

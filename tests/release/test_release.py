@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 import warnings
 from dataclasses import FrozenInstanceError, replace
 from itertools import chain
@@ -14,6 +15,7 @@ from sklearn.base import clone
 
 from skdp import (
     DPSource,
+    DPStatisticsSource,
     DPTransferClassifier,
     GaussianDPNoise,
     OptimalDPNoise,
@@ -185,7 +187,7 @@ def test_summary_says_what_it_is_and_what_it_guarantees(release):
     sections = {
         title: lines for title, *lines in (s.split("\n  ") for s in text.split("\n\n")[1:])
     }
-    assert text.startswith(f"{release!r}\n")
+    assert " ".join(text.split()).startswith(repr(release))
     assert "6 columns, and the classes ant, bee, cow." in " ".join(sections["What is in the file"])
     assert sections["Which numbers"] == [
         f"medians of the classes in {len(release.alignment.components)} principal directions",
@@ -206,7 +208,20 @@ def test_summary_says_what_it_is_and_what_it_guarantees(release):
     [line] = sections["What came out"]
     assert line.endswith("ant {}, bee {}, cow {}".format(*counts))
     assert release.record_guarantee is None
-    assert repr(release) == "Release(3 classes, 6 features, epsilon 20, delta 1e-05 per element)"
+    what = r"3 classes, 6 features, epsilon 20, delta 1e-05 per element"
+    assert re.fullmatch(rf"Release\([0-9a-f]{{8}}: about [\d,]+ rows, {what}\)", repr(release))
+
+
+def test_the_repr_tells_releases_apart_and_is_that_of_the_file(tmp_path):
+    X, y = np.random.default_rng(0).uniform(size=(300, 2)), np.repeat([0, 1], 150)
+    source = DPStatisticsSource(epsilon=1.0, bounds=(0, 1), classes=[0, 1])
+    first, second = (source.fit(X, y).release_ for _ in range(2))
+    first.save(tmp_path / "first.skdp")
+    assert repr(Release.load(tmp_path / "first.skdp")) == repr(first) != repr(second)
+    merged = Release.merge([first, second], disjoint=True)
+    n_rows = merged.statistics.sums.row_counts.sum()
+    assert len({repr(release)[:17] for release in (first, second, merged)}) == 3
+    assert f"about {n_rows:,.0f} rows, 2 classes" in repr(merged)
 
 
 def test_a_record_with_its_label_has_one_guarantee(release):

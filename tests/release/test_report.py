@@ -86,6 +86,7 @@ def test_the_page_says_what_the_summary_says(made):
     found = Elements(page.html)
     assert found.tags <= ALLOWED
     assert not found.open
+    assert release.guarantee.sentence in found.text
     for title, text in statements(release).items():
         if title not in {"Columns", "For experts"}:
             assert " ".join(text.split()) in found.text

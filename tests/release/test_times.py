@@ -312,7 +312,7 @@ class TestRelease:
         assert not is_classifier(exact)
         assert not hasattr(exact, "predict_proba")
         assert not hasattr(exact, "classes_")
-        assert repr(exact).startswith("Release(a time to an event, 4 features")
+        assert " rows, a time to an event, 4 features, epsilon inf" in repr(exact)
         with pytest.raises(ValueError, match="no classes to score"):
             exact.scores(rows(3)[0])
         with pytest.raises(ValueError, match="'return_std' parameter"):

@@ -12,7 +12,14 @@ from scipy.stats import chi2
 
 from skdp import DPStatisticsSource
 from skdp.noise import GaussianQueries, RandomBits
-from skdp.release import BasisFunctions, NumberBins, Statistics, TableModel, TimeCells
+from skdp.release import (
+    BasisFunctions,
+    NoisyStatistics,
+    NumberBins,
+    Statistics,
+    TableModel,
+    TimeCells,
+)
 from skdp.source import _gradient_model, _problems
 from skdp.source._door import read_outcome
 from skdp.source._gradient_model import (
@@ -28,7 +35,7 @@ from skdp.source._gradient_model import (
 from skdp.source._integers import ROW, WEIGHT_GRID
 from skdp.source._linear_model import perturb_sums
 from skdp.source._private_rows import PublicColumns, SummationPlan
-from skdp.source._problems import problem_of
+from skdp.source._problems import Number, problem_of
 from skdp.tabular import ClassOutcome, EventOutcome, NumberOutcome
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -286,7 +293,7 @@ def to_the_end(monkeypatch):
     monkeypatch.setattr(_gradient_model, "MOST_STEPS", 4000)
     monkeypatch.setattr(_gradient_model, "_CLIP", 20.0)
     monkeypatch.setattr(_gradient_model, "_ORDERS", (3,))
-    monkeypatch.setattr(_gradient_model, "_TAIL", 0.2)
+    monkeypatch.setattr(_gradient_model, "TAIL", 0.2)
 
 
 SETTINGS = {"two classes": {"classes": [0, 1]}, "four classes": {"classes": [0, 1, 2, 3]}}
@@ -491,3 +498,25 @@ class TestStart:
             scores.append(grid.basis.encode(X) @ weights[:-1] + weights[-1])
         assert queries.steps == 4000
         assert_allclose(scores[1:], [scores[0]] * 2, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("squares", "noise", "least", "most"), [(3.0, 0.0, 0.119, 0.121), (-20.0, 30.0, 0.06, 0.4)]
+)
+def test_residuals_of_numbers_are_clipped_at_the_likely_scale(squares, noise, least, most):
+    # 300 rows with a standard deviation of .1, known exactly; or noise that hides it.
+    sums = NoisyStatistics(
+        counts=np.array([180.0, 120.0]),
+        total=np.zeros(1),
+        contrast=np.zeros((2, 1)),
+        frequencies=np.array([0.6, 0.4]),
+        second=np.eye(1),
+        radius=1.0,
+        count_sd=0.0,
+        total_sd=0.0,
+        contrast_sd=0.0,
+        second_sd=0.0,
+        squares=np.array([squares]),
+        square_sd=np.array([noise]),
+    )
+    assert least < Number(sums).scale < most

@@ -1,12 +1,13 @@
 """Plans of releases: limits, agreement with releases that are made, and refusals."""
 
+from inspect import signature
 from math import inf
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from skdp import plan_release
+from skdp import DPStatisticsSource, plan_release
 from skdp.source import ReleasePlan
 from skdp.source._simulated_tables import TimeTables
 from skdp.tabular import as_schema
@@ -89,6 +90,21 @@ def test_what_is_needed_for_an_area():
 def test_refusals(given, named):
     with pytest.raises(ValueError, match=named):
         plan_release(**{"schema": SCHEMA, "n_rows": 100, "class_prior": EVEN, **given})
+
+
+def test_an_outcome_that_is_mostly_zero_is_planned_in_two_parts():
+    with pytest.raises(ValueError, match=r"is \(0, 0\).* plan those above 0 alone, and as two cl"):
+        plan_release(NUMBERS, 100, outcome_interval=(0, 0))
+    higher = NUMBERS | {"outcome": {"type": "number", "low": 5, "high": 80}}
+    with pytest.raises(ValueError, match="two thirds of outcomes lie: a public guess"):
+        plan_release(higher, 100, outcome_interval=(9, 9))
+
+
+def test_by_default_what_a_source_releases_by_default_is_planned():
+    models = [
+        signature(made).parameters["model"].default for made in (plan_release, DPStatisticsSource)
+    ]
+    assert models == ["auto", "auto"]
 
 
 NUMBERS = {

@@ -207,6 +207,22 @@ def test_values_just_beyond_a_bound_are_in_no_other_unit():
     assert "other units" not in text
 
 
+def test_a_single_clipped_value_is_remarked_with_its_remedy():
+    report = check_table(replaced("age", 1 / N, 999), SCHEMA, label="outcome")
+    [remark] = [each for each in report.remarks if each.name == "age:clipped"]
+    assert remark.text.startswith(f"1 of {N} values")
+    assert "They are clipped; the farthest: 999. 999 lies apart: if this is a code" in remark.text
+    assert "--missing=age=999" in remark.text
+    report = check_table(replaced("age", 2 / N, [150.0, -3.0] * (N // 2)), SCHEMA, label="outcome")
+    assert "the farthest: 150, -3." in report.remarks[0].text
+
+
+def test_values_below_a_limit_can_be_read_or_emptied():
+    report = check_table(replaced("creatinine", 0.02, "<0.5"), SCHEMA, label="outcome")
+    [remark] = [each for each in report.remarks if each.name == "creatinine:unread"]
+    assert "add --units='<', which reads '<5' as 5, or --missing='<0.5'" in remark.text
+
+
 def test_what_is_no_mistake_for_sure_is_remarked():
     assert remarks(replaced("sex", 0.05, "unknown")) == ["sex:unlisted"]
     assert remarks(replaced("age", 0.05, None)) == ["age:missing"]

@@ -93,9 +93,10 @@ def test_effects_are_log_odds_less_their_mean(explained, frame, encoder):
         table = explanation.to_frame()
         for name, values in alternatives.items():
             others = margins(changed(frame, row, name, values))
-            assert_allclose(table["effect"][name], margin - others.mean(), atol=1e-9)
-            assert_allclose(table["least"][name], min(others.min(), margin), atol=1e-9)
-            assert_allclose(table["most"][name], max(others.max(), margin), atol=1e-9)
+            average, every = others.mean(), [*others, margin]
+            assert_allclose(table["effect"][name], margin - average, atol=1e-9)
+            assert_allclose(table["least"][name], min(every) - average, atol=1e-9)
+            assert_allclose(table["most"][name], max(every) - average, atol=1e-9)
 
 
 def test_a_column_that_never_matters_adds_nothing(explained):
@@ -130,8 +131,8 @@ def test_of_a_sum_they_are_the_centered_terms():
     age, ward = explanation.columns
     assert (age.name, age.value, ward.name, ward.value) == ("age", 80.0, "ward", "B")
     # The mean is over the scale; a missing age counts among the other values only.
-    assert_allclose([age.effect, age.least, age.most], [6 - 4, 5 + 4 - 7, 5 + 8])
-    assert_allclose([ward.effect, ward.least, ward.most], [2 - 3, 9 + 1, 9 + 6])
+    assert_allclose([age.effect, age.least, age.most], [6 - 4, -7, 8 - 4])
+    assert_allclose([ward.effect, ward.least, ward.most], [2 - 3, 1 - 3, 6 - 3])
 
 
 def test_of_a_product_the_other_columns_stay():
@@ -140,7 +141,7 @@ def test_of_a_product_the_other_columns_stay():
     assert_allclose(effects["x0"].effect, 0.8 * (0.5 - 0.5), atol=1e-12)
     assert_allclose(effects["x1"].effect, 0.5 * (0.8 - 0.5))
     assert explanation.columns[0].name == "x1"  # the largest effect comes first
-    assert (effects["x0"].least, effects["x0"].most) == (0.0, 0.8)
+    assert_allclose([effects["x0"].least, effects["x0"].most], [-0.4, 0.4])
 
 
 @pytest.mark.parametrize(
@@ -154,12 +155,14 @@ def test_missing_and_unknown_values(row, value, effect):
     assert_allclose(columns["age"].effect, effect)
     assert columns["ward"].value is None  # no ward of the schema
     assert_allclose(columns["ward"].effect, 0 - 3)
-    assert columns["ward"].least == explanation.prediction  # by no ward, the row's own value
+    assert_allclose(columns["ward"].least, 0 - 3)  # by no ward, the row's own value
 
 
 def test_beyond_its_bounds_a_number_is_tried_up_to_there():
     explanation = explain_prediction(lambda rows: rows[:, 0], [3.0])
-    assert_allclose(explanation.to_frame().loc["x0", ["effect", "least", "most"]], [1.5, 0, 3])
+    assert_allclose(
+        explanation.to_frame().loc["x0", ["effect", "least", "most"]], [1.5, -1.5, 1.5]
+    )
 
 
 def test_one_class_and_far_scores():
@@ -168,7 +171,18 @@ def test_one_class_and_far_scores():
     assert str(alone) == "'a', the only class"
     far = explain_prediction(lambda X: 1e6 * np.c_[X[:, 0], -X[:, 0]], [0.5], ["a", "b"])
     assert far.probability == 1
-    assert far.columns[0].least == 0
+    assert_allclose(far.columns[0].effect, 0, atol=1e-3)
+
+
+@pytest.mark.parametrize(("age", "predicted"), [(0.9, "dead"), (0.1, "alive")])
+def test_of_two_classes_effects_point_to_the_second_whichever_is_predicted(age, predicted):
+    def scores(X):
+        return np.c_[np.zeros(len(X)), 8 * X[:, 0] - 4]
+
+    explanation = explain_prediction(scores, [age], ["alive", "dead"])
+    assert explanation.prediction == predicted
+    assert (explanation.towards, explanation.against) == ("dead", "alive")
+    assert_allclose(explanation.columns[0].effect, 8 * (age - 0.5))
 
 
 def test_a_schema_of_other_columns_is_refused():
@@ -192,18 +206,21 @@ def test_names_from_a_file_do_nothing_to_a_terminal():
 
 
 def test_texts():
-    used = ColumnEffect("dose\n", 0.5, -1.25, 2.0, 4.5)
+    used = ColumnEffect("dose\n", 0.5, -1.25, -2.0, 4.5)
     idle = ColumnEffect("ward", None, 0.0, 3.0, 3.0)
     lines = str(Explanation(3.0, None, None, np.nan, (used, *[idle] * 6))).splitlines()
-    assert lines[0] == "3"
-    assert lines[1] == (
-        "dose\\n is 0.5: -1.25 relative to its average; its values give results from 2 to 4.5"
-    )
+    assert lines[0] == "3. Added to it, relative to the average value of each column:"
+    assert lines[1] == "dose\\n is 0.5: -1.25 (its values: -2 to +4.5)"
     assert lines[2] == "ward is missing: no effect"
-    assert str(Explanation(0.5, None, None, np.nan, (), unit="log-hazard")) == "log-hazard 0.5"
+    hazard = Explanation(0.5, None, None, np.nan, (used,), unit="log-hazard")
+    assert str(hazard).startswith("log-hazard 0.5. Added to it")
     assert lines[-1] == "and 2 more columns"
-    of_class = str(Explanation("alive", 0.83, "dead", np.nan, (used,))).splitlines()
-    assert of_class[0] == "'alive', with probability 0.83. Log-odds against 'dead':"
+    of_class = Explanation("alive", 0.83, "dead", np.nan, (used,), towards="dead")
+    assert str(of_class).splitlines()[:3] == [
+        "'alive', with probability 0.83. Added to the log-odds of 'dead' (against 'alive'),",
+        "relative to the average value of each column:",
+        lines[1],
+    ]
     html = Explanation(3.0, None, None, 1.0, (ColumnEffect("<b>", "<i>", 1, 2, 3),))._repr_html_()
     assert "<b>" not in html
     assert "&lt;i&gt;" in html

@@ -1,15 +1,22 @@
 """What a target's columns tell: other units, places that a source never saw, and records."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import norm
 from sklearn.preprocessing import StandardScaler
 
 from skdp import DPSource, DPStatisticsSource, DPTransferClassifier, OptimalDPNoise
 from skdp.release import Moments
-from skdp.transfer._columns import distances, far_columns, unseen_columns
+from skdp.transfer._columns import (
+    distances,
+    far_columns,
+    same_population,
+    unseen_columns,
+)
 from skdp.transfer._task import has_indicators
 
 pytestmark = [
@@ -46,6 +53,28 @@ def test_a_column_that_is_almost_constant_in_the_source_is_not_far(rng):
     source = rng.rand(1000, 3)
     source[:, 0] = 0
     assert not far_columns(moments_of(source), np.array([[0.05, 0.5, 0.5]] * 4)).any()
+
+
+def test_a_same_population_has_the_odds_of_normal_means(rng):
+    source, target = rng.randn(700, 3), rng.normal([0, 0.1, 0.4], size=(200, 3))
+    moments = moments_of(source)
+    variances = (moments.total_covariance().diagonal() + target.var(axis=0)) / 2
+    away, errors = target.mean(axis=0) - source.mean(axis=0), variances * (1 / 700 + 1 / 200)
+    same, other = (
+        norm.logpdf(away, scale=np.sqrt(errors + shift * variances)).sum() for shift in (0, 0.09)
+    )
+    expected = 0.2 * np.exp(same) / (0.2 * np.exp(same) + 0.8 * np.exp(other))
+    assert_allclose(same_population(moments, target), expected, rtol=1e-4)
+
+
+def test_rows_are_of_the_same_population_unless_columns_or_noise_say_otherwise(rng):
+    source, target = moments_of(rng.rand(3000, 10)), rng.rand(500, 10)
+    assert same_population(source, target) > 0.99
+    assert same_population(source, target + np.eye(10)[0]) < 0.01
+    # Nothing is seen through much noise, nor of other columns.
+    drowned = replace(source, mean_noise=np.full((1, 10), 1e3))
+    assert_allclose(same_population(drowned, target), 0.2, rtol=1e-3)
+    assert same_population(source, target[:, :9]) == same_population(None, target) == 0
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def test_the_spread_of_sites_is_the_prior_of_the_intercept(rng):
             linear=SimpleNamespace(intercept_sd=np.array([3.0])),
         )
         for sampling, levels in (("random", (0.3, expected)), ("stratified", (0.3,))):
-            task = SimpleNamespace(sampling=sampling, n_classes=2)
+            task = SimpleNamespace(sampling=sampling, n_classes=2, is_embedded=True)
             assert class_beliefs(task, release).levels == pytest.approx(levels)
 
 

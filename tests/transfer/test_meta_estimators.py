@@ -340,15 +340,23 @@ def test_a_search_asks_whether_the_release_is_of_use(releases, mark):
     assert search.score(*target("table", 200, 8)) > 0.8
 
 
-def test_text_without_an_encoder_names_the_remedy(releases):
+def test_a_table_without_an_encoder_names_the_remedy(releases):
     X, y = target("table")
+    remedy = r"Put TabularEncoder\(release.encoder\)"
     for release in (None, releases["text"]):
-        with pytest.raises(
-            ValueError, match=r"columns \['ward'\] of X .* TabularEncoder\(schema\)"
-        ):
+        with pytest.raises(ValueError, match=rf"columns \['ward'\] of X have text.* {remedy}"):
             classifier(release).fit(X, y)
-    with pytest.raises(ValueError, match="X contains NaN"):
-        classifier(None).fit(pd.DataFrame({"age": [np.nan, 1.0]}), [0, 1])
+    with pytest.raises(ValueError, match=rf"\['age'\] of X have missing values.* {remedy}"):
+        classifier(None).fit(pd.DataFrame({"age": [np.nan, 1.0], "bp": [2.0, 3.0]}), [0, 1])
+
+
+def test_the_remedy_searches_over_a_release_and_none(releases):
+    X, y = target("table")
+    release = releases["table"]
+    model = make_pipeline(TabularEncoder(release.encoder), DPTransferClassifier())
+    grid = {"dptransferclassifier__source": [release, None]}
+    search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(X, y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
 # Order of classes

@@ -1,8 +1,11 @@
 """DPTransferRegressor: limits, sources, columns, labels, scikit-learn's tools, and messages."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import GridSearchCV, cross_val_predict
@@ -12,6 +15,7 @@ from skdp import (
     DPTransferRegressor,
     LabeledSplit,
 )
+from skdp.transfer._target_model import within_reach
 
 OUTCOME = {"type": "number", "low": 0.0, "high": 100.0}
 SCHEMA = {
@@ -184,4 +188,24 @@ def test_without_a_source_columns_are_varied_over_the_rows_of_fit():
     explanation = DPTransferRegressor().fit(X, X[:, 0]).explain([80.0, 60.0])
     assert explanation.columns[0].name == "x0"
     assert explanation.columns[0].effect == pytest.approx(10, abs=0.5)
-    assert explanation.columns[0].least == pytest.approx(50, abs=0.5)
+    assert explanation.columns[0].least == pytest.approx(-20, abs=0.5)
+
+
+@pytest.mark.parametrize(("n", "near"), [(36, 3.0), (400, 20 / 3)])
+def test_an_outlier_moves_the_mean_by_a_standard_error_and_coefficients_less(rng, n, near):
+    predicted = rng.uniform(size=n)
+    source = SimpleNamespace(
+        is_alone=False, unit=0.01, center=0.5, predicted=lambda rows: predicted
+    )
+    left = 0.01 * np.clip(rng.standard_normal(n), -2, 2)
+    left -= np.median(left)
+    left[np.argmax(left)] = 5.0  # far away
+    moved = within_reach(source, np.empty((n, 0)), 0.5 + predicted + left) - predicted
+    inside = left < 1
+    # As much as one row within reach adds to the mean, while the outlier itself is nearer.
+    assert_allclose(moved.mean(), (left[inside].sum() + 0.01 * np.sqrt(n)) / n)
+    assert_allclose(moved[~inside] - moved[inside], 0.01 * near - left[inside])
+    # Without outliers nothing changes.
+    left[~inside] = 0.01
+    kept = within_reach(source, np.empty((n, 0)), 0.5 + predicted + left)
+    assert_allclose(kept, predicted + left, rtol=1e-12)

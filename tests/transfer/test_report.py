@@ -131,7 +131,7 @@ def test_log_likelihood_is_the_evidence_of_a_label(rng):
     [given] = DPTransferRegressor().fit(X, y).report()["log_likelihood"]
     y, Z = (y - y.mean()) / y.std(), (X - X.mean(axis=0)) / X.std(axis=0) / np.sqrt(2)
     strengths = np.array([0.2, 0.6, 2.0, 6.0, 20.0])
-    shapes = [(np.eye(40) + 2.0 + k**2 * Z @ Z.T) * 0.25 for k in strengths]
+    shapes = [(np.eye(40) + 1.0 + k**2 * Z @ Z.T) * 0.5 for k in strengths]
     evidence = [multivariate_t(np.zeros(40), shape, df=4).logpdf(y) for shape in shapes]
     shares = np.log(1 / strengths / (1 / strengths).sum())
     assert given == pytest.approx(logsumexp(evidence + shares) / 40, rel=1e-8)

@@ -249,8 +249,8 @@ def audit_membership(
         Number of shadow models trained in parallel, as in joblib.
 
     random_state : int, RandomState instance or None, default=None
-        For canaries and shadow models, and to split records into those that choose thresholds
-        and those that test them.
+        For canaries and shadow models, and to split records into two parts: one chooses
+        thresholds, and the other tests them.
 
     verbose : int, default=0
         If positive, print each attack when it ends.
