@@ -218,10 +218,11 @@ def _type_is_exact(dtype, values):
         types = set(map(type, np.asarray(values, dtype=object).ravel().tolist()))
         wrong = sorted(t.__name__ for t in types if not issubclass(t, _SCALARS))
         if wrong:
+            # scikit-learn's checks want "argument must be", "string" and "number" in this order.
             raise TypeError(
-                f"Input X holds objects of type {', '.join(wrong)}. Each element must be an "
-                "integer or a float of at most 64 bits. Convert others by a rule that does not "
-                "depend on the data."
+                f"Input X holds objects of type {', '.join(wrong)}. Each element of the argument "
+                "must be an integer or a float of at most 64 bits, no string or wider number. "
+                "Convert others by a rule that does not depend on the data."
             )
         return False
     if kind not in "biuf" or (kind == "f" and size > _FLOAT_BYTES):
