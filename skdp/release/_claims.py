@@ -39,6 +39,11 @@ _FARTHEST = 3.0
 # visits of doctor, whose deviation is claimed .8 times too small. And this expected deviation, on
 # the scale from -1 to 1 and relative to the distance of the mean from the bounds.
 _EDGES = np.array([0.3, 0.7, 1.2, 1.9, 3.0, 5.0, 8.0, 13.0, 21.0, 34.0, 55.0, 90.0])
+# Rows per standard deviation of noise in a cell from which all these edges are used, below it
+# every second one: fewer cells have less noise. With all of them, R² is .027 lower on four tables
+# of 300 rows and .009 on five that did not choose, .005 and .007 of 700 and 1,800 rows; with half
+# of them, quantiles of 20,000 rows are up to 5% worse.
+_FINE = 500.0
 _NUMBER_UNIT, _OF_DISTANCE, _NUMBER_PARTS = 0.28, 1.2, 3
 # Largest cumulative hazard in a residual of a time.
 MOST_HAZARD = 3.0
@@ -282,31 +287,36 @@ class NumberBins:
     unit: float
     zero: bool = False
     power: float = 1.0
+    fine: bool = True
 
     @classmethod
-    def of(cls, mean):
+    def of(cls, mean, fine=True):
         """Return the bins for a noisy mean of the number."""
         mean = float(np.clip(mean, -0.98, 0.98))
         # The spread of numbers near a bound is about their distance from it.
-        return cls(mean, min(_NUMBER_UNIT, _OF_DISTANCE * (1 - abs(mean))))
+        return cls(mean, min(_NUMBER_UNIT, _OF_DISTANCE * (1 - abs(mean))), fine=fine)
 
     @classmethod
-    def of_sums(cls, sums, zero):
-        """Return the bins for noisy sums of the number, rescaled to 0–1."""
+    def of_sums(cls, sums, zero, deviation):
+        """Return the bins for noisy sums of the number, rescaled to 0–1, and noise in a cell."""
         n, mean = sums.row_counts.sum(), sums.row_counts[1] / sums.row_counts.sum()
-        bins = cls.of(2 * mean - 1)
+        bins = cls.of(2 * mean - 1, fine=bool(n > _FINE * deviation))
         if not zero:
             return bins
         # The mean of numbers that count by their size does not depend on how many are zero.
         size = np.clip((sums.squares[0] / n + mean**2) / mean, 0.06, 0.5)
         unit = _NUMBER_UNIT * 2 * size
-        return cls(bins.mean, unit, True, float(np.log2(1 / size)))
+        return cls(bins.mean, unit, True, float(np.log2(1 / size)), bins.fine)
+
+    @property
+    def _steps(self):
+        return _EDGES if self.fine else _EDGES[1::2]
 
     @property
     def _sides(self):
         """Numbers of bins of residuals below and above the mean, up to the bounds."""
         unit = NumberBins.of(self.mean).unit  # whether or not zero is a class
-        return np.searchsorted(_EDGES, (1 + self.mean * np.array([1, -1])) / unit) + 1
+        return np.searchsorted(self._steps, (1 + self.mean * np.array([1, -1])) / unit) + 1
 
     @property
     def n(self):
@@ -318,7 +328,7 @@ class NumberBins:
         """Edges of all bins but that of zeros."""
         if self.zero:
             return 2 * np.linspace(0, 1, self.n) ** self.power - 1
-        below, above = (_EDGES[:n] for n in self._sides)
+        below, above = (self._steps[:n] for n in self._sides)
         return self.unit * np.concatenate([-below[::-1], [0.0], above])
 
     def start(self, scores):

@@ -75,23 +75,22 @@ class _SeveralClasses(MeasuredScores):
 class _Number(MeasuredScores):
     """A number, which is rescaled to −1 to 1 in the table, and to 0–1 in a release."""
 
-    @property
-    def n_outcomes(self):
-        return NumberBins.of(2 * self._mean - 1).n
+    def _bins(self, zero=False):
+        deviation = float(self.table.deviation[0])
+        return NumberBins.of_sums(self.statistics.sums, zero, deviation)
 
     @property
-    def _mean(self):
-        counts = self.statistics.sums.row_counts  # of the bounds, between which rows are divided
-        return float(counts[1] / counts.sum())
+    def n_outcomes(self):
+        return self._bins().n
 
     def frame(self):
         return score_frame(2 * self.coefficients[0], 2 * self.intercepts[0] - 1, self.variances)
 
     def claims(self):
-        n = float(self.statistics.sums.row_counts.sum())
-        mean_sd = 2 * self.noise / n * np.hypot(self._mean, 1 - self._mean)
-        zero = len(self.table.counts) > self.n_outcomes
-        bins = NumberBins.of_sums(self.statistics.sums, zero)
+        counts = self.statistics.sums.row_counts  # of the bounds, between which rows are divided
+        n, mean = float(counts.sum()), float(counts[1] / counts.sum())
+        mean_sd = 2 * self.noise / n * np.hypot(mean, 1 - mean)
+        bins = self._bins(zero=len(self.table.counts) > self.n_outcomes)
         noise = float(np.sqrt(2) * self.noise)
         return number_claims(self.table, self.measured, bins, float(mean_sd), n, noise)
 

@@ -163,7 +163,7 @@ class Number(Problem):
     step_length, steps_per_signal, base_signal = 0.5, 0.35, 20.0
 
     def __init__(self, sums, zero=False):
-        self._numbers = NumberBins.of_sums(sums, zero)
+        self._sums, self._zero = sums, zero
         n_rows = sums.row_counts.sum()
         self.mean = float(sums.row_counts[1] / n_rows)
         deviation = np.sqrt(number_variances(sums, n_rows, self.mean)).mean()
@@ -179,6 +179,7 @@ class Number(Problem):
     def bins(self, coefficients, intercepts, variances, deviation):
         """Return bins of the prediction between −1 and 1."""
         # In the table, numbers are rescaled to −1 to 1.
+        self._numbers = NumberBins.of_sums(self._sums, self._zero, deviation)
         self.n_outcomes = self._numbers.n
         return super().bins(2 * coefficients, 2 * intercepts - 1, variances, deviation)
 

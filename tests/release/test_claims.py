@@ -332,6 +332,15 @@ def test_the_descent_knows_the_mean_of_numbers_better_than_one_noisy_sum(rng):
     assert abs(errors[1]) < 0.1 < abs(errors[0])
 
 
+def test_noisy_tables_have_half_of_the_bins_whose_edges_are_among_the_others():
+    few, many = NumberBins.of(0.2, fine=False), NumberBins.of(0.2)
+    assert few.n < 0.7 * many.n
+    assert np.isin(few.edges[1:-1], many.edges).all()
+    for bins in (few, many):  # residuals of all numbers between the bounds have a bin of their own
+        assert bins.edges[0] <= -1 - 0.2
+        assert bins.edges[-1] >= 1 - 0.2
+
+
 def test_what_was_fitted_to_the_same_rows_is_taken_off(rng):
     # Least squares: the covariance of fitted and observed numbers is too large by s² p/n.
     scores, n = 0.2 * rng.standard_normal(MANY), MANY
