@@ -4,12 +4,12 @@ The score is already learned and public when rows are counted. A row therefore a
 and the noise does not depend on the number of columns. A release's claims about its own
 performance follow from the posterior of the expected number of rows λ in each cell,
 
-.. math:: h ∼ N(λ, λ + σ^2), λ_{ob} = n f(b) g(o | b) (1 + u_b) (1 + v_{ob}),
+.. math:: h ∼ N(λ, λ + σ^2), λ_{ob} = n f(b) g(o | b) (1 + v_{ob}),
 
 where h are the noisy counts with noise of variance σ² and sampling variance λ, f is a density of
 the score with few parameters, g is a model of the outcome with one effect of the score, and the
-normal variables u and v are errors of f and g. The effect is scanned on a grid. Given the effect,
-the other parameters are normal about their mode (Laplace's approximation).
+normal variables v are errors of both. The effect is scanned on a grid. Given the effect, the other
+parameters are normal about their mode (Laplace's approximation).
 
 The score was fitted to the rows in the table. A row with residual r moved its own score by
 −h ψ(r), where ψ clips residuals as the descent did, and h is the mean leverage,
@@ -43,8 +43,9 @@ MOST_CELLS = 320
 _MOST_OF_FIT = 5000.0
 # Parts of a bin in which densities are evaluated.
 PARTS = 6
-# Prior standard deviation of u, and the candidates for that of v.
-_OF_BINS, _OF_CELLS = 0.25, (0.1, 0.3, 0.6)
+# Candidates for the prior standard deviation of v. Errors shared by the cells of a bin besides, of
+# .25, made intervals of all kinds of outcomes a few percent wider, and no value better.
+_OF_CELLS = (0.1, 0.3, 0.6)
 # Error of the density's shares of bins, in shares of equal bins: where noise is smaller, the
 # measured shares count. Scores of few categories have few values. Without it, mean costs of three
 # categories (24,000 rows, ε = 100) are up to 5 times too high or all equal; on 41 cells of other
@@ -58,9 +59,8 @@ _EVIDENT = 2.0
 _SCORES, _SCORE_SDS = (0.0, 0.15, 0.0, 0.0), (1.5, 0.3, 0.4, 0.25)
 # Index of the effect among the parameters, after the log number of rows and the four above.
 EFFECT = 5
-# Range of the uniform distribution of the optimism of a fit to the same rows, in units of what is
-# expected (rule of thumb); and the least mean curvature of its loss.
-_OPTIMISM, _LEAST_CURVATURE = (0.6, 1.4), 1e-6
+# Least mean curvature of the loss of a fit.
+_LEAST_CURVATURE = 1e-6
 # Prior probability that the score is uninformative.
 _NOTHING = 0.1
 # Least probability of an outcome or a bin, whose logarithm is finite.
@@ -336,33 +336,13 @@ class OutcomeModel:
         return np.concatenate([cells.reshape(len(t), -1), totals], axis=1)
 
 
-class _Precision:
-    """Inverse covariance of cells and totals about their expected values."""
-
-    def __init__(self, model, expected):
-        counts, m = model.table.counts, model.table.counts.size
-        self.shape, self.m = counts.shape, m
-        noise = np.concatenate([np.full(m, model.table.deviation[0] ** 2), model.total_variances])
-        self.variances = expected + noise + _LEAST_VARIANCE
-        self.variances[:m] += (model.of_cells * expected[:m]) ** 2
-        cells = expected[:m].reshape(self.shape)
-        # Errors shared by the cells of a bin: a matrix of rank one for each bin.
-        self.common = cells / self.variances[:m].reshape(self.shape)
-        self.inflated = 1 + _OF_BINS**2 * (cells * self.common).sum(axis=0)
-
-    def times(self, columns):
-        """Return the product of this matrix with a vector or a matrix."""
-        cells = columns[: self.m].reshape(*self.shape, -1)
-        along = np.einsum("ob,obk->bk", self.common, cells)
-        along *= _OF_BINS**2 / self.inflated[:, np.newaxis]
-        found = (columns.T / self.variances).T
-        off = self.common[:, :, np.newaxis] * along
-        found[: self.m] -= off.reshape(self.m, *columns.shape[1:])
-        return found
-
-    @property
-    def log_determinant(self):
-        return -np.log(self.variances).sum() - np.log(self.inflated).sum()
+def _variances(model, expected):
+    """Return variances of cells and totals about their expected values."""
+    m = model.table.counts.size
+    noise = np.concatenate([np.full(m, model.table.deviation[0] ** 2), model.total_variances])
+    variances = expected + noise + _LEAST_VARIANCE
+    variances[:m] += (model.of_cells * expected[:m]) ** 2
+    return variances
 
 
 @dataclass(frozen=True)
@@ -376,7 +356,7 @@ class _Fit:
 
     @classmethod
     def of(cls, model, start, effect=None, fixed=None) -> Self:
-        """Return the fit by Gauss–Newton steps, with effect and precision fixed if given."""
+        """Return the fit by Gauss–Newton steps, with effect and variances fixed if given."""
         t, free = start.copy(), np.arange(len(start))
         if effect is not None:
             t[EFFECT], free = effect, np.delete(free, EFFECT)
@@ -387,14 +367,14 @@ class _Fit:
 
         def loss(t, expected):
             left = seen - expected
-            return (left @ precision.times(left) + (((t[free] - mean) / sd) ** 2).sum()) / 2
+            return ((left**2 / variances).sum() + (((t[free] - mean) / sd) ** 2).sum()) / 2
 
         for _ in range(_STEPS):
-            precision = fixed or _Precision(model, expected)
+            variances = _variances(model, expected) if fixed is None else fixed
             before, nearby = loss(t, expected), np.tile(t, (len(free), 1))
             nearby[np.arange(len(free)), free] += small
             slopes = ((model.expected(nearby) - expected) / small[:, np.newaxis]).T
-            weighted = precision.times(slopes)
+            weighted = (slopes.T / variances).T
             gradient = weighted.T @ (seen - expected) - (t[free] - mean) / sd**2
             curvature = slopes.T @ weighted + np.diag(sd**-2.0)
             for _ in range(_TRIES):
@@ -410,11 +390,11 @@ class _Fit:
             t, expected, damping = trial, of_trial, damping / 10
             if before - after < _TOLERANCE:
                 break
-        precision = fixed or _Precision(model, expected)
+        variances = _variances(model, expected) if fixed is None else fixed
         # Positive definite despite rounding, where counts contradict each other.
         curvature += _RIDGE * np.diag(curvature.diagonal())
         root = np.linalg.cholesky(curvature)
-        log_evidence = precision.log_determinant / 2 - loss(t, expected)
+        log_evidence = -np.log(variances).sum() / 2 - loss(t, expected)
         log_evidence -= np.log(root.diagonal()).sum() + np.log(sd).sum()
         return cls(t, free, root, log_evidence)
 
@@ -448,13 +428,13 @@ def _scan(model):
     # The same for all effects: if cells vary less than expected, smaller variances would count
     # in favor of the effects that imply them.
     [expected] = model.expected(whole.mode[np.newaxis])
-    precision = _Precision(model, expected)
+    variances = _variances(model, expected)
     fits: list[Any] = [None] * len(effects)
     middle = int(np.argmin(np.abs(effects - at)))
     for order in (range(middle, len(effects)), range(middle - 1, -1, -1)):
         start = whole.mode
         for k in order:
-            fits[k] = _Fit.of(model, start, effects[k], precision)
+            fits[k] = _Fit.of(model, start, effects[k], variances)
             start = fits[k].mode
     evidence = np.array([fit.log_evidence for fit in fits])
     steps = np.gradient(effects)
@@ -486,7 +466,7 @@ def posterior_rows(model):
     cells = model.cells(rows)
     ratio = _with_deviations(model, cells, random_state) / np.maximum(cells, TINY)
     weaker = drawn.copy()
-    weaker[:, EFFECT] -= shift * random_state.uniform(*_OPTIMISM, _N_DRAWS)
+    weaker[:, EFFECT] -= shift
     weaker[:, EFFECT] = np.clip(weaker[:, EFFECT], *model.bounds)
     return weaker, model.rows(weaker) * _spread(ratio, model.parts)
 
@@ -499,12 +479,7 @@ def _with_deviations(model, cells, random_state):
     """Return expected rows in cells with errors of the model, drawn from their posterior."""
     counts, noise = model.table.counts, model.table.deviation[0] ** 2 + _LEAST_VARIANCE
     prior = (model.of_cells * cells) ** 2
-    common = cells / (cells + noise + prior)
-    variances = 1 / (_OF_BINS**-2 + (cells * common).sum(axis=1))
-    factors = 1 + variances * (common * (counts - cells)).sum(axis=1)
-    factors += np.sqrt(variances) * random_state.standard_normal(factors.shape)
-    base = cells * np.maximum(factors, 0.05)[:, np.newaxis]
     reliable = prior / (prior + cells + noise)
-    drawn = base + reliable * (counts - base)
+    drawn = cells + reliable * (counts - cells)
     drawn += np.sqrt((1 - reliable) * prior) * random_state.standard_normal(cells.shape)
     return np.maximum(drawn, 0.05 * cells)

@@ -207,7 +207,7 @@ def test_intervals_say_too_little_of_noise_that_is_not_stated(rng):
 
 @pytest.mark.parametrize(("factor", "accepted"), [(1.0, True), (0.9, False), (1.1, False)])
 def test_cells_vary_as_the_posterior_says(factor, accepted, rng):
-    # About the expected rows, with deviations of bins and cells, sampling and noise: chi-squared.
+    # About the expected rows, with deviations of cells, sampling and noise: chi-squared.
     deviation, draws = 20.0, 400
     scores, y, _ = binormal(rng, 5000, 1.2)
     table = table_of(scores, y, 2, rng, deviation=deviation)
@@ -217,37 +217,16 @@ def test_cells_vary_as_the_posterior_says(factor, accepted, rng):
     t[0], t[_score_table.EFFECT] = np.log(5000), 1.0
     [expected] = model.expected(t[np.newaxis])
     cells = expected[:-2].reshape(table.counts.shape)
-    precision = _score_table._Precision(model, expected)
+    variances = _score_table._variances(model, expected)
     squares = []
     for _ in range(draws):
-        common = 1 + _score_table._OF_BINS * rng.standard_normal(cells.shape[1])
-        rows = cells * common + model.of_cells * cells * rng.standard_normal(cells.shape)
+        rows = cells + model.of_cells * cells * rng.standard_normal(cells.shape)
         rows += np.sqrt(cells) * rng.standard_normal(cells.shape)
         rows += deviation * rng.standard_normal(cells.shape)
         left = np.append(rows.ravel(), expected[-2:]) - expected
-        squares.append(left @ precision.times(left))
+        squares.append((left**2 / variances).sum())
     mean = np.mean(squares) / cells.size
     assert (abs(mean - 1) < 4 * np.sqrt(2 / (cells.size * draws))) == accepted
-
-
-def test_precision_is_the_inverse_of_the_covariance(rng):
-    scores, y, _ = binormal(rng, 800, 1.0)
-    table = table_of(scores, y, 2, rng, deviation=5.0)
-    model = _claims._Classes(table, OF_OTHERS, np.bincount(y), 3.0, np.eye(2))
-    [expected] = model.expected(model.mean[np.newaxis])
-    cells = expected[:-2].reshape(2, -1)
-    noise = np.append(np.full(cells.size, 25.0), [9.0, 9.0])
-    covariance = np.diag(expected + noise + _score_table._LEAST_VARIANCE)
-    covariance[:-2, :-2] += np.diag((model.of_cells * expected[:-2]) ** 2)
-    for b in range(cells.shape[1]):
-        of_bin = np.zeros_like(cells)
-        of_bin[:, b] = _score_table._OF_BINS * cells[:, b]
-        of_bin = np.append(of_bin.ravel(), [0, 0])
-        covariance += np.outer(of_bin, of_bin)
-    precision = _score_table._Precision(model, expected)
-    np.testing.assert_allclose(precision.times(covariance), np.eye(len(expected)), atol=1e-8)
-    expected_log = -np.linalg.slogdet(covariance)[1]
-    assert precision.log_determinant == pytest.approx(expected_log, rel=1e-9)
 
 
 def noise_claims(kind, rng):
