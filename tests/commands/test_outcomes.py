@@ -407,7 +407,7 @@ def test_a_plan_tells_r2(numbers, done, failed):
     plan = ("plan", "schema.json", "--rows", 300, "--epsilon", 4)
     interval = ("--outcome-interval", 2, 12)
     out, _ = done(*plan, *interval, "--effects", 0.4, "--goal", 0.3)
-    assert "assuming R² 0.4, 300 rows: R² 0." in out
+    assert "assuming R² 0.4: with 300 rows and no noise, R² 0." in out
     assert "For an R² of 0.3 with effects 'R² 0.4', 300 rows need more epsilon than planned" in out
     _, err = failed(*plan, "--class-prior", "a=1")
     assert "--class-prior is for another outcome than that of the schema" in err
