@@ -394,10 +394,12 @@ class _Numbers(OutcomeModel):
         columns = t[:, EFFECT:].T[..., np.newaxis]
         effect, location, spread, skewness, tails, trend, heavy, *zeros = columns
         spread = spread + trend * np.clip(x, -_FARTHEST, _FARTHEST)
-        # Difference between the line's prediction and the start of bins, in units of numbers.
+        # Difference between the line's prediction and the start of bins, in units of numbers. Bins
+        # stay where they are if x moves, see ``optimism``.
         numbers = self.numbers
         unit = self.bins.unit / numbers.unit
-        start = (2 * 0.5**numbers.power - 1) / numbers.unit if numbers.zero else -unit * x
+        center = (2 * 0.5**numbers.power - 1) / numbers.unit
+        start = center if numbers.zero else -unit * self.scores(density)
         ahead = start + location + effect * unit * x
         edges = (self.edges / self.numbers.unit)[:, np.newaxis] - ahead[:, np.newaxis]
         away = np.exp(tails)[:, np.newaxis] * np.arcsinh(edges / np.exp(spread)[:, np.newaxis])

@@ -336,6 +336,21 @@ def test_what_was_fitted_to_the_same_rows_is_taken_off(rng):
     assert claims[1].value[0] < claims[0].value[0]
 
 
+@pytest.mark.parametrize("effect", [0.3, 1.0, 2.0])
+def test_the_optimism_of_numbers_is_that_of_scores_moved_towards_them(effect, rng):
+    scores = 0.1 + 0.12 * rng.standard_normal(MANY)
+    u = 0.1 + effect * (scores - 0.1) + 0.2 * rng.standard_normal(MANY)
+    numbers, p = NumberBins.of(u.mean()), 4000
+    index = numbers.index(u, scores)
+    table = table_of(scores, index, numbers.n, rng, fit=(100, 0.5, 9, 0))
+    model = _claims._Numbers(table, np.ones(p), numbers, 1e-4, float(MANY), 1.0)
+    # A complete descent has moved each score by p/N times its distance from the number.
+    before = scores + p / MANY * (scores - u)
+    slopes = [np.polyfit(x, u, 1)[0] for x in (scores, before)]
+    found = model.optimism(_score_table._Fit.of(model, model.mean).mode)
+    assert found == pytest.approx(slopes[0] - slopes[1], abs=0.005)
+
+
 @pytest.mark.parametrize(("clip", "clipped"), [(9.0, 0.0), (0.3, 0.5)])
 def test_clipped_rows_move_their_own_scores_more(clip, clipped, rng):
     # Newton's steps about 0, with the curvature of the rows that are not clipped.
