@@ -175,8 +175,8 @@ class TableReport:
             "",
         ]
         if self.stops:
-            what = "mistakes that would silently ruin a release or predictions"
-            lines.append(f"Stops: {what}. Correct them, or accept:")
+            what = "which would silently ruin a release or predictions"
+            lines.append(f"Stops, {what}. Correct them, or accept:")
             lines += self._listed(self.stops)
         else:
             lines.append("No stop was found.")
