@@ -51,6 +51,7 @@ has one line per row: the --id, then class and probabilities; or the mean of the
 interval; or risk, survival --at times and median; then 1 in 'known' if its outcome was known."""
 # Fractions of the horizon at which survival probabilities are written, and where curves end.
 _PLACES = (0.25, 0.5, 0.75)
+_MEDIAN = "median_survival"  # column of predictions
 
 
 def add_arguments(parser):
@@ -111,6 +112,8 @@ def run(arguments, note):
     if known.any():
         predictions[KNOWN] = known.astype(int)
     said = f"Wrote {str(target)!r}: {', '.join(predictions)}; one line per row, in order."
+    if outcome.exits is not None and pd.isna(predictions[_MEDIAN]).any():
+        said += f"\n{_MEDIAN} is empty where a curve stays above one half."
     if arguments.explain:
         note(f"explaining {len(rows):,} predictions")
         effects, scale = _effects(model, rows)
@@ -210,7 +213,7 @@ def _times(releases, columns, arguments, note):
     )
     model = DPTransferSurvival(_source(releases)).fit(rows, exits)
     times = _shown_times(model.unique_times_[-1], outcome.horizon, arguments.at, note)
-    names = ("risk", *(f"survival_{time:g}" for time in times), "median_survival")
+    names = ("risk", *(f"survival_{time:g}" for time in times), _MEDIAN)
     ids = copied_ids(frame, names, arguments)
     curves = model.predict_survival_function(rows, return_array=True)
     reached = curves <= 0.5

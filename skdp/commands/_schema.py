@@ -134,7 +134,7 @@ def _note_on_horizon(outcome, arguments):
 def _note_on_number(outcome, arguments):
     return (
         f"the labels are read as a number from {outcome.low:g} to {outcome.high:g}. If they "
-        'are classes, replace "outcome" with a list of "classes"'
+        f'are classes, replace "outcome" with a list of "classes"{_of_costs(outcome.low)}'
     )
 
 
@@ -145,8 +145,12 @@ def _note_on_classes(outcome, arguments):
     return (
         f"the labels are read as {len(labels)} classes. For amounts or counts, replace "
         f'"classes" with "outcome": {{"type": "number", "low": {min(labels):g}, '
-        f'"high": {max(labels):g}}} and the possible bounds'
+        f'"high": {max(labels):g}}} and the possible bounds{_of_costs(min(labels))}'
     )
+
+
+def _of_costs(low):
+    return '; for costs, often zero, add "log": true, "zero": true' if low == 0 else ""
 
 
 _OUTCOME_NOTES = {

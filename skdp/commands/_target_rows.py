@@ -95,6 +95,7 @@ def readable_rows(frame, releases, arguments):
         if others := [name for name in frame.columns if name not in (*shared, *named)]:
             warn(
                 f"{arguments.table!r} has columns unknown to {where}, {listed(others)}: not used."
+                f"{_labels_hint(frame, others, release, arguments)}"
             )
         return frame[shared]
     if release.feature_names is None:
@@ -112,6 +113,17 @@ def readable_rows(frame, releases, arguments):
             "these rows."
         )
     return rows if release.feature_names is not None else rows.to_numpy()
+
+
+def _labels_hint(frame, others, release, arguments):
+    """Return which unused column seems to hold the labels, if no column of them was named."""
+    if arguments.label is None and len(release.outcome.groups) > 0:
+        classes = Vocabulary(list(release.outcome.groups))
+        for name in others:
+            codes, missing = classes.codes(frame[name]), missing_values(frame[name])
+            if not missing.all() and (missing | (codes >= 0)).all():
+                return f" If {name!r:.100} has known labels, name it by --label."
+    return ""
 
 
 def _read_as_listed(frame, columns):

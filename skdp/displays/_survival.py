@@ -90,7 +90,12 @@ class SurvivalDisplay(Display):
         """
         owner = "SurvivalDisplay.from_release"
         wanted = "a Release about a time to an event"
-        require_kind(owner, "release", release, ("survival_curve",), wanted)
+        require_kind(owner, "release", release, ("outcome", "merge"), wanted)
+        if release.outcome.exits is None:
+            raise ValueError(
+                f"The 'release' parameter of {owner} must be {wanted}, got one about "
+                f"{release.outcome.about}. ReleaseDisplay draws any release."
+            )
         return cls(release.survival_curve(confidence), name)
 
     @classmethod

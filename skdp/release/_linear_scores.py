@@ -148,8 +148,8 @@ class LinearScores(Part):
             return None
         best = np.unravel_index(areas.argmax(), areas.shape)
         return (
-            "This release may separate the classes no better than chance: its expected AUC is "
-            f"{areas[best]:.2f} (80% likely: 0.5 to {interval[1][best]:.2f}), and 0.5 is chance."
+            "This release may separate the classes no better than chance: expected AUC "
+            f"{areas[best]:.2f} (80% likely: 0.5 to {interval[1][best]:.2f})."
         )
 
     def check(self, name: str, release: Any) -> None:

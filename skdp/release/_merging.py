@@ -205,14 +205,16 @@ def merged_guarantee(guarantees, disjoint):
         return sum(guarantees[1:], start=guarantees[0])
     # The most distant noise may be sampled better than a less distant one.
     weakest = reduce(Mechanism.weaker, (guarantee.mechanisms[0] for guarantee in guarantees))
+    # An assumption, so that the sentence to cite states it too.
     claim = (
-        f"that nobody has rows in two of the {len(guarantees)} sources, which whoever merged them "
-        "has claimed"
+        f"that nobody has rows in two of the {len(guarantees)} sources, as whoever merged them "
+        "claimed"
     )
     # Nothing is protected that one of the sources does not protect.
-    excludes = "; ".join(dict.fromkeys([*(guarantee.excludes for guarantee in guarantees), claim]))
+    excludes = "; ".join(dict.fromkeys(guarantee.excludes for guarantee in guarantees))
     covers = "; ".join(dict.fromkeys(guarantee.covers for guarantee in guarantees))
-    assumes = "; ".join(dict.fromkeys(filter(None, (g.assumes for g in guarantees))))
+    assumed = [*(guarantee.assumes for guarantee in guarantees), claim]
+    assumes = "; ".join(dict.fromkeys(filter(None, assumed)))
     return replace(
         guarantees[distances.index(max(distances))],
         mechanisms=(weakest,),

@@ -36,9 +36,8 @@ class ClassPrediction:
     learned = "scores"
     # Advice to the owner of a release that may predict nothing.
     advice = (
-        "Check that labels are spelled like the classes, and that columns are in the units of "
-        "their bounds. If so, there are too few rows for this epsilon. On its own such a release "
-        "is useless; merged with others it may help a little."
+        "Check that labels are spelled like the classes and columns have the schema's units. If "
+        "so, rows are too few."
     )
     # Whether rows without a schema are drawn from the normal distributions of the classes.
     draws_normal_rows = True

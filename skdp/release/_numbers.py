@@ -25,9 +25,8 @@ HALF_WIDTH = float(norm.ppf((1 + INTERVAL) / 2))
 _FAR_APART = 50.0
 # Advice to the owner of a release that may predict nothing.
 NUMBER_ADVICE = (
-    "Check that the outcome and the columns are in the units of their bounds. If so, there are "
-    "too few rows for this epsilon, or the columns do not predict the outcome. Merged with "
-    "others, such a release may still help a little."
+    "Check that outcome and columns have the schema's units. If so, rows are too few, or columns "
+    "do not predict."
 )
 
 
@@ -166,8 +165,8 @@ class NumberPrediction(ClassPrediction):
         if low > 0:
             return None
         return (
-            "This release may predict the outcome, or its logarithm, no better than its mean "
-            f"does: its expected R² is {r2:.2f} (80% likely: 0 to {high:.2f}), and 0 is the mean."
+            "This release may predict no better than the mean: expected R², on the schema's "
+            f"scale, {r2:.2f} (80% likely: 0 to {high:.2f})."
         )
 
     def sample(self, release: Any, rows: np.ndarray, random_state: Any) -> np.ndarray:

@@ -66,7 +66,7 @@ _TRUST = (
     "cannot be seen from the file that the owner used the software unaltered, without a seed for "
     "the noise, and by a schema that was known without a look at the rows."
 )
-# For a release whose guarantee has an assumption: from a secure sum, alone or merged.
+# For a release from a secure sum, alone or merged.
 _TRUST_SEVERAL = (
     "Several owners, who held the rows. Each owner added a part of the noise, and a mask, before "
     "anything left, on a machine that nobody else could read: the part of one is less than the "
@@ -262,7 +262,9 @@ def _frame(release, file, owner, date):
 def _trusted(guarantee):
     """Return the people whom the guarantee of a release trusts."""
     assumes = as_html(guarantee.assumes)
-    return _TRUST_SEVERAL.format(assumes=assumes) if assumes else _TRUST
+    if "masks" in assumes:  # of a secure sum
+        return _TRUST_SEVERAL.format(assumes=assumes)
+    return f"{_TRUST} The guarantee also assumes {assumes}." if assumes else _TRUST
 
 
 def _numbers(release):

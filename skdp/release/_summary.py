@@ -22,9 +22,8 @@ RARE = 0.01
 
 # Advice to a target for a release that may not predict anything.
 TARGET_ADVICE = (
-    "The cause lies at {which}: its owner has too few rows for the epsilon, or an outcome that "
-    "is not written as the schema says. Ask the owner, and compare with a model of the labels "
-    "alone."
+    "The rows of {which} may be too few, or its outcome not written as the schema says: ask its "
+    "owner."
 )
 
 

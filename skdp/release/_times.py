@@ -136,8 +136,8 @@ class TimePrediction(ClassPrediction):
         if wrong is not None or low > 0.5:
             return wrong
         return (
-            "This release may order times no better than chance: its expected concordance is "
-            f"{c:.2f} (80% likely: 0.5 to {high:.2f}), and 0.5 is chance."
+            "This release may order times no better than chance: expected concordance "
+            f"{c:.2f} (80% likely: 0.5 to {high:.2f})."
         )
 
     def sample(self, release: Any, rows: np.ndarray, random_state: Any) -> np.ndarray:

@@ -175,7 +175,7 @@ class ReleasePlan:
             without = part[f"{figure}_without_noise"].iloc[0]
             assumed = effects if effects[-1].isdigit() else f"{effects} effects"
             lines.append(
-                f"assuming {assumed}, {n_rows:,} rows: {name} {without:.2f} without noise"
+                f"assuming {assumed}: with {n_rows:,} rows and no noise, {name} {without:.2f}"
             )
             if "log_loss" in part:
                 base = part["base_log_loss"].iloc[0]
@@ -183,9 +183,9 @@ class ReleasePlan:
             lines += [_line(line, self._kind) for line in part.to_dict("records")]
         groups = "by class" if figure == "auc" else "of all rows"
         legend = (
-            f"{name} +- its standard deviation over simulated tables and noise; means (in % of "
-            f"the range) and shares {groups} +- half of a 95% interval (50% means that the "
-            "release says nothing)"
+            f"{name} +- its standard deviation over simulated tables and noise; means of columns "
+            f"(in % of their range) and shares of categories {groups} +- half of a 95% interval, "
+            "where 50% says nothing"
         )
         return "\n".join(lines + wrap(legend, text_width(80)))
 
@@ -457,9 +457,11 @@ def _checked_spread(kind, schema, given):
     except (TypeError, ValueError, KeyError):
         spread = None
     if spread is None:
+        value = given[kind.spread]
         raise ValueError(
-            f"The {kind.spread!r} parameter of plan_release is {given[kind.spread]!r:.100}, and "
-            f"accuracy depends on it. Pass {kind.wanted(schema)}: a public guess."
+            f"The {kind.spread!r} parameter of plan_release is "
+            f"{'missing' if value is None else f'{value!r:.100}'}. Pass a public guess: "
+            f"{kind.wanted(schema)}."
         )
     return spread
 

@@ -160,13 +160,13 @@ class NumberTables(ClassTables):
         """Return a description of the spread, for errors."""
         low, high = schema.outcome.low, schema.outcome.high
         zeros = (
-            " (if most are 0, plan those above 0 alone, and as two classes whether it is 0)"
+            " (if most are 0, plan a schema of the amounts above 0, and one of the classes 0 and "
+            "above 0)"
             if low == 0
             else ""
         )
         return (
-            f"two numbers from {low:g} to {high:g}, the smaller one first, between which two "
-            f"thirds of outcomes lie{zeros}"
+            f"two numbers from {low:g} to {high:g} between which two thirds of outcomes lie{zeros}"
         )
 
     @staticmethod

@@ -61,6 +61,8 @@ _NO_CLASS, _SMALL_CLASS = 5, 30
 _EARLY, _NEARLY = 0.05, 0.995
 # Longest line of a report in characters, as terminals show.
 _WIDTH = 90
+# What is said of labels that were not checked.
+_NO_LABEL = "labels were not checked, as no label was named"
 # Number of values with a sign such as "<" that a remedy repeats.
 _SHOWN = 3
 # Smallest number of different rows or IDs for which their frequencies are evidence.
@@ -137,7 +139,7 @@ class TableReport:
     >>> from skdp.tabular import TableReport
     >>> print(TableReport(2, (("age", 0, 0, 1),), (), ()))
     This report is private: it tells about the rows. It stays here.
-    2 rows; labels were not checked
+    2 rows; labels were not checked, as no label was named
     <BLANKLINE>
       column  missing  not read  clipped
       age           0         0        1
@@ -163,7 +165,7 @@ class TableReport:
 
     def __str__(self) -> str:
         classes = ", ".join(f"{str(label)!r:.40} {count:,}" for label, count in self.classes)
-        labels = f"classes {classes}" if classes else self.outcome or "labels were not checked"
+        labels = f"classes {classes}" if classes else self.outcome or _NO_LABEL
         width = text_width(_WIDTH)
         lines = [
             "This report is private: it tells about the rows. It stays here.",
@@ -173,8 +175,8 @@ class TableReport:
             "",
         ]
         if self.stops:
-            what = "mistakes that would ruin a release without a warning"
-            lines.append(f"Stops: {what}. Correct the table, or accept:")
+            what = "which would silently ruin a release or predictions"
+            lines.append(f"Stops, {what}. Correct them, or accept:")
             lines += self._listed(self.stops)
         else:
             lines.append("No stop was found.")

@@ -222,7 +222,7 @@ def _type_is_exact(dtype, values):
             raise TypeError(
                 f"Input X holds objects of type {', '.join(wrong)}. Each element of the argument "
                 "must be an integer or a float of at most 64 bits, no string or wider number. "
-                "Convert others by a rule that does not depend on the data."
+                "Convert others by a public rule."
             )
         return False
     if kind not in "biuf" or (kind == "f" and size > _FLOAT_BYTES):

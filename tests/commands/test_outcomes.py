@@ -203,6 +203,7 @@ def test_predictions_are_risks_and_curves(times, done, failed):
     times = ["71.25", "142.5", "213.75", f"{last:g}"]
     survival = [f"survival_{time}" for time in times]
     assert f"followed, risk, {', '.join(survival)}, median_survival; one line per" in out
+    assert "median_survival is empty where a curve stays above one half." in out
     found, rows = pd.read_csv("predictions.csv"), pd.read_csv("test.csv")
     X = rows[list(HEART.data)]
     np.testing.assert_allclose(found["risk"], release.predict(X), atol=1e-6)
@@ -350,6 +351,7 @@ def test_a_draft_takes_many_numbers_for_an_outcome(numbers, done):
     out, err = done(*draft, "--force")
     assert "outcome 0 to 350" in out
     assert "labels are read as a number from 0 to 350" in err
+    assert 'for costs, often zero, add "log": true, "zero": true' in err
     assert "lists no classes" not in err
     outcome = json.loads((numbers / "draft.json").read_text())["outcome"]
     assert outcome == {"type": "number", "low": 0.0, "high": 350.0, "step": 1.0}
@@ -407,7 +409,7 @@ def test_a_plan_tells_r2(numbers, done, failed):
     plan = ("plan", "schema.json", "--rows", 300, "--epsilon", 4)
     interval = ("--outcome-interval", 2, 12)
     out, _ = done(*plan, *interval, "--effects", 0.4, "--goal", 0.3)
-    assert "assuming R² 0.4, 300 rows: R² 0." in out
+    assert "assuming R² 0.4: with 300 rows and no noise, R² 0." in out
     assert "For an R² of 0.3 with effects 'R² 0.4', 300 rows need more epsilon than planned" in out
     _, err = failed(*plan, "--class-prior", "a=1")
     assert "--class-prior is for another outcome than that of the schema" in err

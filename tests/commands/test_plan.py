@@ -19,7 +19,7 @@ def test_a_plan_with_what_an_area_needs_and_a_picture(schema, done, folder):
         *("--class-prior", "died=0.2", "--class-prior", "home=0.8"),
         *("--goal", 0.8, "--plot", "plan.png"),
     )
-    assert "assuming AUC 0.9, 400 rows: AUC 0." in out
+    assert "assuming AUC 0.9: with 400 rows and no noise, AUC 0." in out
     assert "For an AUC of 0.8 with effects 'AUC 0.9', 400 rows need about epsilon " in out
     assert "with effects 'AUC 0.9', 100 rows need " in out
     assert "With epsilon 10 and effects 'AUC 0.9' it needs" in out
@@ -51,5 +51,5 @@ def test_several_owners_of_times(folder, done, monkeypatch):
         *("plan", "time.json", "--rows", 200, "--owners", 2, "--event-share", 0.2),
         *("--effects", "strong", "--epsilon", 5, "--model", "linear"),
     )
-    assert "assuming strong effects, 200 rows: concordance 0." in out
+    assert "assuming strong effects: with 200 rows and no noise, concordance 0." in out
     assert max(map(len, out.splitlines())) <= 80

@@ -48,7 +48,9 @@ def test_columns_that_a_release_lacks_are_named(hospital, done):
     asked = ("predict", "hospital.skdp", "more.csv", "--id", "case", "-o")
     _, err = done(*asked, "p.csv", "--label", "outcome")
     unknown = "'more.csv' has columns unknown to the release 'hospital.skdp'"
-    assert f"{unknown}, 'name', 'person', 'insurance': not used." in err
+    assert f"{unknown}, 'name', 'person', 'insurance': not used.\n" in err
+    _, err = done(*asked, "unlabeled.csv")
+    assert "'outcome', 'insurance': not used. If 'outcome' has known labels, name it" in err
     frame.drop(columns=["name", "person", "insurance"]).to_csv("more.csv", index=False)
     _, err = done(*asked, "q.csv", "--label", "outcome")
     assert "not used" not in err

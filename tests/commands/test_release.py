@@ -77,7 +77,7 @@ def test_what_is_left_out_is_not_told(folder, run, done, failed, release_command
         *release_command, "--force", *(a for name in accepted for a in ("--accept", name.strip()))
     )
     # But for what noisy numbers alone say.
-    assert [line for line in other.splitlines() if "few rows" not in line] == err.splitlines()
+    assert [line for line in other.splitlines() if "too few" not in line] == err.splitlines()
 
 
 def test_groups_protect_persons(folder, done, release_command, shows_nothing_private):

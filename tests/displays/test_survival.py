@@ -81,5 +81,7 @@ class TestRelease:
         X, y = rows(200, 2)
         source = DPStatisticsSource(4.0, bounds=(0, 1), classes=[False, True])
         other = source.fit(X, y["event"]).release_
-        with pytest.raises(ValueError, match="must be a Release about a time to an event"):
+        with pytest.raises(ValueError, match=r"a time to an event, got one about .*class"):
             SurvivalDisplay.from_release(other)
+        with pytest.raises(ValueError, match="a time to an event, got a str"):
+            SurvivalDisplay.from_release("clinic.skdp")

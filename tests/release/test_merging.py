@@ -203,7 +203,7 @@ def test_the_weakest_guarantee_or_the_sum(sites):
     weak = release_of(*rows[2], 6.0, seed=2)
     disjoint = Release.merge([one, two, weak], disjoint=True).guarantee
     assert (disjoint.epsilon, disjoint.delta) == (weak.guarantee.epsilon, 1e-5)
-    assert "nobody has rows in two of the 3 sources" in disjoint.excludes
+    assert "nobody has rows in two of the 3 sources" in disjoint.sentence
     # What the strictest of them does not protect is said as well.
     open_classes = {"version": 1, "columns": SCHEMA["columns"]}
     strict = release_of(*rows[2], 1.0, schema=open_classes, seed=3)
@@ -214,7 +214,7 @@ def test_the_weakest_guarantee_or_the_sum(sites):
     added = Release.merge([one, two, weak], disjoint=False).guarantee
     distances = [each.guarantee.gaussian_distance for each in (one, two, weak)]
     assert added.gaussian_distance == pytest.approx(np.linalg.norm(distances))
-    assert "nobody has rows in two" not in added.excludes
+    assert "nobody has rows in two" not in added.sentence
 
 
 def test_no_source_is_promised_more_than_it_has_at_any_delta(sites):

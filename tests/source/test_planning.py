@@ -79,7 +79,10 @@ def test_what_is_needed_for_an_area():
         ({"class_prior": (0.5, 0.6)}, "2 positive shares that add up to 1"),
         ({"class_prior": (0.5, 0.3, 0.2)}, "2 positive shares"),
         ({"class_prior": {"alive": 0.5, "ill": 0.5}}, "2 positive shares"),
-        ({"class_prior": None}, "'class_prior' parameter of plan_release is None"),
+        (
+            {"class_prior": None},
+            "'class_prior' parameter of plan_release is missing. Pass a public guess: 2 positive",
+        ),
         ({"event_share": 0.5}, "'event_share' .* is for another outcome .* 'class_prior'"),
         ({"n_owners": 0}, "'n_owners' parameter"),
         ({"model": "cubic"}, "'model' parameter"),
@@ -93,10 +96,12 @@ def test_refusals(given, named):
 
 
 def test_an_outcome_that_is_mostly_zero_is_planned_in_two_parts():
-    with pytest.raises(ValueError, match=r"is \(0, 0\).* plan those above 0 alone, and as two cl"):
+    with pytest.raises(ValueError, match=r"is \(0, 0\).* plan a schema of the amounts above 0"):
         plan_release(NUMBERS, 100, outcome_interval=(0, 0))
     higher = NUMBERS | {"outcome": {"type": "number", "low": 5, "high": 80}}
-    with pytest.raises(ValueError, match="two thirds of outcomes lie: a public guess"):
+    with pytest.raises(
+        ValueError, match=r"Pass a public guess: two numbers from .* two thirds of outcomes lie"
+    ):
         plan_release(higher, 100, outcome_interval=(9, 9))
 
 
