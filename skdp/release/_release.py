@@ -366,8 +366,7 @@ class Release:
         """Return one release of the rows of several sources; it may be merged again.
 
         Noisy sums and the variances of their noise are added, and the model is estimated from
-        these totals; where all releases have coefficients from gradients, from their mean. Merge
-        such releases in one call: in steps, sums count several times in the coefficients.
+        these totals; where all releases have coefficients from gradients, from their mean.
         Differences between sources in class frequencies and means are removed, as far as noise
         allows, so classes are separated *within* sources. With two classes, ``intercept_sd``
         states how much the intercept varies between sources: its uncertainty at a new site.

@@ -134,8 +134,11 @@ class TableModel(Model):
         statistics = Statistics.merge([model.statistics for model in models])
         if not all(model.is_learned for model in models):
             return cls(statistics)
-        calibrated = [model._calibrated for model in models]
-        return cls(statistics, Descent.mean(calibrated, statistics))
+        if len(models) == 1:
+            return models[0]
+        with np.errstate(all="ignore"):
+            measured = [model.descent.measured(model.statistics) for model in models]
+        return cls(statistics, Descent.mean(measured))
 
     def contents(self) -> list[str]:
         """Return what this consists of, a line for each part."""

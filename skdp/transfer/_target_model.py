@@ -523,7 +523,7 @@ def within_reach(source, rows, places):
     if source.is_alone or not len(places):
         return left
     left, reach = left - expected, source.unit * np.sqrt(len(places))
-    middle, near = np.median(left), max(reach / _NEAR, source.unit * _NEAR)
+    middle, near = np.median(left), min(max(reach / _NEAR, source.unit * _NEAR), reach)
     far, left = (middle + np.clip(left - middle, -most, most) for most in (reach, near))
     return expected + left + far.mean() - left.mean()
 

@@ -343,7 +343,7 @@ def test_one_with_much_noise_is_warned_of(rng):
     )
 
 
-def test_merged_predictions_of_numbers_vary_more_than_the_mean_of_calibrated_ones(rng):
+def test_merged_predictions_of_numbers_vary_more_than_the_mean_of_calibrated_ones(rng, tmp_path):
     outcome = {"outcome": {"type": "number", "low": 0, "high": 1}}
     X = rng.rand(1200, 3)
     y = np.clip(X @ [0.3, 0.2, 0.1] + 0.2 + 0.15 * rng.randn(1200), 0, 1)
@@ -367,10 +367,28 @@ def test_merged_predictions_of_numbers_vary_more_than_the_mean_of_calibrated_one
     same = merged.regression.distribution.predictions
     assert same[0] < found.mean() < same[-1]
     assert np.mean((found - y) ** 2) < np.mean((mean - y) ** 2)
+    for rows in (merged_in_steps(releases), reloaded(merged, tmp_path)):
+        assert_allclose(rows.model.places(X), merged.model.places(X), atol=1e-9)
+        assert_allclose(rows.regression.r2, merged.regression.r2, atol=1e-9)
+        # Distributions are means on a grid.
+        assert_allclose(rows.predict(X, quantile=0.9), merged.predict(X, quantile=0.9), atol=0.01)
+
+
+def merged_in_steps(releases):
+    first = Release.merge(releases[:2], disjoint=True)
+    others = Release.merge(releases[2:], disjoint=True)
+    return Release.merge([first, others], disjoint=True)
+
+
+def reloaded(release, folder):
+    release.save(folder / "merged.skdp")
+    return Release.load(folder / "merged.skdp")
 
 
 @pytest.mark.parametrize("classes", [[0, 1], [0, 1, 2]])
-def test_merged_scores_of_classes_are_means_of_coefficients_and_of_what_sums_give(rng, classes):
+def test_merged_scores_of_classes_are_means_of_coefficients_and_of_what_sums_give(
+    rng, classes, tmp_path
+):
     X = rng.rand(600, 3)
     y = np.clip((3 * X[:, 0] + 0.5 * rng.randn(600)).astype(int), 0, classes[-1])
     releases = [
@@ -388,5 +406,7 @@ def test_merged_scores_of_classes_are_means_of_coefficients_and_of_what_sums_giv
     found = merged.model.linear.scores(X)
     apart = (found - expected) - (found - expected).mean(axis=1, keepdims=True)
     assert_allclose(apart, 0, atol=1e-8)
+    for rows in (merged_in_steps(releases), reloaded(merged, tmp_path)):
+        assert_allclose(rows.model.linear.scores(X), found, atol=1e-9)
     [alone] = [Release.merge(releases[:1], disjoint=True)]
     assert_array_equal(alone.predict_proba(X), releases[0].predict_proba(X))
