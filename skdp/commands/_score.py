@@ -335,7 +335,10 @@ def _of_times(predictions, truth, values, columns, named, arguments):
 
 def _first_line(known, truth):
     if not known.any():
-        raise ValueError("TRUTH has no outcomes. Name a table with outcomes of these rows.")
+        raise ValueError(
+            "TRUTH has no outcomes that skdp predict did not know. Name a table with further "
+            "outcomes of these rows."
+        )
     return f"{known.sum():,} rows with an outcome, of {len(truth):,}"
 
 

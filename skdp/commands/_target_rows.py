@@ -65,7 +65,7 @@ def copied_ids(frame, taken, arguments):
     if name is None:
         return {}
     check_columns(frame, [name], arguments.table, "--id")
-    if name in (*taken, KNOWN) or name.startswith(EFFECT):
+    if name in (*taken, KNOWN) or (arguments.explain and name.startswith(EFFECT)):
         raise ValueError(
             f"--id {name!r} is also the name of a column of the predictions. Rename it in the "
             "table."
@@ -94,7 +94,7 @@ def readable_rows(frame, releases, arguments):
         named = (arguments.label, arguments.event, arguments.time, arguments.id)
         if others := [name for name in frame.columns if name not in (*shared, *named)]:
             warn(
-                f"{arguments.table!r} has columns that {where} lacks, {listed(others)}: not used."
+                f"{arguments.table!r} has columns unknown to {where}, {listed(others)}: not used."
                 f"{_labels_hint(frame, others, release, arguments)}"
             )
         return frame[shared]

@@ -676,8 +676,11 @@ class PrivacyGuarantee:
     def amount(self) -> str:
         """Its ε and δ, and what they protect, in a few words."""
         delta = f", delta {self.delta:g}" if self.delta else ""
-        unit = "person" if self.unit == "group" else self.unit
-        return f"epsilon {self.epsilon:g}{delta} per {unit}"
+        return f"epsilon {self.epsilon:g}{delta} per {self._protected}"
+
+    @property
+    def _protected(self):
+        return "person" if self.unit == "group" else self.unit
 
     @property
     def noun(self) -> str:
@@ -700,7 +703,7 @@ class PrivacyGuarantee:
         assumes = f", assuming {self.assumes}" if self.assumes else ""
         return (
             f"The release satisfies ({self.epsilon:g}, {self.delta:g})-differential privacy per "
-            f"{self.unit}, by {self._means}, where neighbors are {self.neighbors}{assumes}."
+            f"{self._protected}, by {self._means}, where neighbors are {self.neighbors}{assumes}."
         )
 
     @property

@@ -16,6 +16,7 @@ from scipy.special import expit, logsumexp, ndtr
 
 from skdp.release._exits import N, pairs_within
 from skdp.release._number_distribution import NumberDistribution
+from skdp.release._parts import LARGEST
 from skdp.release._score_table import EFFECT, PARTS, OutcomeModel, posterior_rows
 from skdp.utils._linalg import NEGLIGIBLE, TINY
 
@@ -343,7 +344,7 @@ class NumberBins:
 
 def _student(x):
     """Return Student's distribution function with three degrees of freedom."""
-    x = x / np.sqrt(3.0)
+    x = np.clip(x / np.sqrt(3.0), -LARGEST, LARGEST)  # of which the square is finite
     return 0.5 + (x / (1 + x**2) + np.arctan(x)) / np.pi
 
 

@@ -117,6 +117,8 @@ class Explanation:
     @property
     def against(self) -> Any:
         """object: the class whose log-odds fall with the effects; None for numbers."""
+        if self.probability is None:
+            return None
         return self.runner_up if self.towards == self.prediction else self.prediction
 
     def to_frame(self) -> pd.DataFrame:

@@ -345,6 +345,7 @@ def same_population(moments, X):
     # Nothing is known of columns that the target embeds.
     if not moments or len(moments.noise) != X.shape[1]:
         return 0.0
+    X = X.astype(np.float64, copy=False)
     variances = np.maximum(moments.total_covariance().diagonal(), 0) + X.var(axis=0)
     variances = np.maximum(variances / 2, TINY)
     errors = (variances + moments.noise) / moments.effective_sizes.sum() + variances / len(X)

@@ -47,8 +47,8 @@ def test_columns_that_a_release_lacks_are_named(hospital, done):
     frame.to_csv("more.csv", index=False)
     asked = ("predict", "hospital.skdp", "more.csv", "--id", "case", "-o")
     _, err = done(*asked, "p.csv", "--label", "outcome")
-    lacks = "'more.csv' has columns that the release 'hospital.skdp' lacks"
-    assert f"{lacks}, 'name', 'person', 'insurance': not used.\n" in err
+    unknown = "'more.csv' has columns unknown to the release 'hospital.skdp'"
+    assert f"{unknown}, 'name', 'person', 'insurance': not used.\n" in err
     _, err = done(*asked, "unlabeled.csv")
     assert "'outcome', 'insurance': not used. If 'outcome' has known labels, name it" in err
     frame.drop(columns=["name", "person", "insurance"]).to_csv("more.csv", index=False)
@@ -215,6 +215,8 @@ def test_rows_whose_outcome_was_known_are_marked_and_left_out_of_scores(hospital
     frame[written["known"] == 0].to_csv("truth.csv", index=False)
     others, _ = done("score", "others.csv", "truth.csv", "--label", "outcome")
     assert out.splitlines()[1:] == others.splitlines()[1:]
+    _, err = failed("score", "p.csv", "some.csv", "--label", "outcome")
+    assert "TRUTH has no outcomes that skdp predict did not know" in err
     written.assign(known=1).to_csv("p.csv", index=False)
     _, err = failed("score", "p.csv", "all.csv", "--label", "outcome")
     assert "PREDICTIONS has no rows whose outcome skdp predict did not know" in err
@@ -232,6 +234,9 @@ def test_explained_predictions_have_the_effects_of_the_python_api(hospital, done
         effects = model.explain(rows.iloc[[k]]).to_frame()["effect"]
         for name in rows:
             assert written[f"effect_{name}"][k] == pytest.approx(effects[name], rel=1e-4, abs=1e-9)
-    frame.rename(columns={"person": "known"}).to_csv("few.csv", index=False)
-    _, err = failed("predict", "hospital.skdp", "few.csv", "--id", "known", "-o", "q.csv")
-    assert "--id 'known' is also the name of a column of the predictions" in err
+    for name, explain in (("known", []), ("effect_age", ["--explain"])):
+        frame.rename(columns={"person": name}).to_csv("few.csv", index=False)
+        predict = "predict", "hospital.skdp", "few.csv", "--id", name, "-o", "q.csv"
+        _, err = failed(*predict, *explain)
+        assert f"--id {name!r} is also the name of a column of the predictions" in err
+    done(*predict)  # without effects, it is not

@@ -210,6 +210,7 @@ def test_texts():
     idle = ColumnEffect("ward", None, 0.0, 3.0, 3.0)
     lines = str(Explanation(3.0, None, None, np.nan, (used, *[idle] * 6))).splitlines()
     assert lines[0] == "3. Added to it, relative to the average value of each column:"
+    assert Explanation(3.0, None, None, np.nan, ()).against is None
     assert lines[1] == "dose\\n is 0.5: -1.25 (its values: -2 to +4.5)"
     assert lines[2] == "ward is missing: no effect"
     hazard = Explanation(0.5, None, None, np.nan, (used,), unit="log-hazard")

@@ -65,6 +65,10 @@ def test_a_same_population_has_the_odds_of_normal_means(rng):
     )
     expected = 0.2 * np.exp(same) / (0.2 * np.exp(same) + 0.8 * np.exp(other))
     assert_allclose(same_population(moments, target), expected, rtol=1e-4)
+    # Sums of many numbers in single precision would be off by more than their errors.
+    many = np.tile(target, (4000, 1))
+    found = [same_population(moments, rows) for rows in (many, many.astype(np.float32))]
+    assert_allclose(*found, rtol=1e-4)
 
 
 def test_rows_are_of_the_same_population_unless_columns_or_noise_say_otherwise(rng):
