@@ -9,6 +9,7 @@ from skdp.commands._arguments import (
     add_release,
     add_table,
     checked_output,
+    is_release,
     outcome_columns,
     outcome_values,
     read_rows,
@@ -258,6 +259,8 @@ def _named(releases):
 def _releases(arguments):
     """Return the releases; several must have schemas and the same outcome."""
     paths = arguments.release
+    if is_release(arguments.table):
+        raise ValueError(f"TABLE {arguments.table!r} is a release. Name the table last.")
     if len(set(paths)) < len(paths):
         raise ValueError("RELEASE names a file twice. Name each file once.")
     releases = [Release.load(path) for path in paths]
@@ -290,10 +293,10 @@ def class_shares(classes, given):
     classes, example = list(classes), f"as {classes[0]}=0.1"
     shares: dict = {}
     for text in given:
-        label, _, share = text.rpartition("=")
+        label, sign, share = text.rpartition("=")
         [label] = spelled_as(np.array([label], dtype=object), np.array(classes)).tolist()
         try:
-            shares[label] = float(share)
+            shares[label] = float(share if sign else "")
         except ValueError as error:
             raise ValueError(
                 f"--class-prior {text!r:.100} is not a class and its share. Write CLASS=SHARE, "

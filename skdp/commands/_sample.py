@@ -62,5 +62,13 @@ def run(arguments, note):
     frame, outcomes = release.sample(arguments.rows, arguments.seed, as_frame=True)
     parts = [outcomes[name] for name in outcomes.dtype.names or ()] or [outcomes]
     frame = frame.assign(**dict(zip(columns.values(), parts, strict=True)))
+    frame = frame.assign(**{name: _shown(frame[name]) for name in frame.select_dtypes("number")})
     write_table(frame, target, overwrite=arguments.force)
     return f"Drew {len(frame):,} synthetic rows from {release!r}.\nWrote {str(target)!r}."
+
+
+def _shown(values):
+    """Return whole numbers as such, and others with six digits: further ones are noise."""
+    if (values.dropna() % 1 == 0).all():
+        return values.astype("Int64")
+    return values.map(lambda value: float(f"{value:.6g}"))

@@ -175,8 +175,8 @@ class ReleaseDisplay(Display):
         what = "is in the data" if g.relation == "add/remove" else "was replaced"
         ax.set(
             title=f"ε = {g.epsilon:.3g}, δ = {g.delta:.3g} per {g.unit}",
-            xlabel=f"wrongly said that the {g.noun} {what}",
-            ylabel="rightly said so",
+            xlabel=f"chance to say wrongly that the {g.noun} {what}",
+            ylabel="chance to say so rightly",
             aspect=1,
             xlim=(0, 1),
             ylim=(0, 1.01),
@@ -277,7 +277,10 @@ class EffectsDisplay(Display):
                 f"The 'columns' parameter of {owner} names {unknown!r:.200}, which the release "
                 f"does not have. It has {names!r:.500}."
             )
-        return cls(effects, columns, release.outcome.effect_unit)
+        adds_to, classes = release.outcome.effect_unit, release.outcome.groups
+        if classes:
+            adds_to += f" of {classes[1] if positive is None else positive!s:.30}"
+        return cls(effects, columns, adds_to)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the display.

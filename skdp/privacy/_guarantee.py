@@ -353,7 +353,7 @@ class PrivacyGuarantee:
         >>> counts = PrivacyGuarantee("counts", laplace, None, 4, "counts", "nothing", **what)
         >>> print(counts)
         (0.5, 0)-differential privacy per labeled record, by counts
-          neighbors:  two data sets, one of which has one record (with its label) more
+          neighbors:  two data sets, one of which lacks one record (with its label) of the other
           replaced:   (1, 0), one record (with its label) in place of another
           covers:     counts
           excludes:   nothing
@@ -711,7 +711,7 @@ class PrivacyGuarantee:
         """The neighboring relation as text."""
         unit, d = self.unit, self.sensitivity
         if self.relation == "add/remove":
-            return f"two data sets, one of which has {UNITS[unit].one} more"
+            return f"two data sets, one of which lacks {UNITS[unit].one} of the other"
         if unit == "label":
             return "two lists of labels that differ in one label"
         if unit == "group":

@@ -39,7 +39,7 @@ _WIDEST, _WIDEST_AT, _NARROWING, _NARROWEST = 1.2, 26.0, 0.125, 0.5
 _ROUNDING = 1e-6
 # Largest number of cells of a table.
 MOST_CELLS = 320
-# Limit of the number of steps, their length and the clipped residual in a file.
+# Limit of each number that describes the fit in a file.
 _MOST_OF_FIT = 5000.0
 # Parts of a bin in which densities are evaluated.
 PARTS = 6

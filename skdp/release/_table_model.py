@@ -148,7 +148,7 @@ class TableModel(Model):
         sums = f"noisy counts, sums and second moments{of}, for means"
         if not self.is_learned:
             return [f"{sums}, covariances and {learned}"]
-        return [f"{sums} and covariances", f"coefficients by noisy gradients, for {learned}"]
+        return [f"{sums} and covariances", f"{learned}, by noisy gradients"]
 
 
 # By the kind of the outcome.

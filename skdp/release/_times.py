@@ -184,8 +184,9 @@ class TimePrediction(ClassPrediction):
         left = 1 - np.exp(-exits.hazards[: exits.n_followed].sum())
         c, low, high = self.model.hazards.concordance
         few = "" if exits.n_events >= _MANY_EVENTS else "uncertain, "
+        n_rows = release.moments.class_counts.sum()  # as in the first line of the summary
         lines = [
-            f"{release.guarantee.counted} (noisy; may be shown): {round(exits.n_rows):,}; with "
+            f"{release.guarantee.counted} (noisy; may be shown): {n_rows:,.0f}; with "
             f"the event by time {end:g}: {left:.0%}",
             f"expected concordance at the owners, elsewhere it may be lower (chance: 0.5): "
             f"{c:.2f} (80% likely: {low:.2f} to {high:.2f}); {few}from about "

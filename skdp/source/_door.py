@@ -42,8 +42,8 @@ def read_numbers(estimator, X, **settings):
         if not ("NaN" in str(error) or "of type" in str(error)):
             raise
         raise type(error)(
-            f"{error}\nRows of a table that has text or missing values need the 'encoder' "
-            "parameter: encoder=TabularEncoder(schema)."
+            f"{str(error).splitlines()[0]} Rows of a table that has text or missing values need "
+            "the 'encoder' parameter: encoder=schema."
         ) from None
 
 

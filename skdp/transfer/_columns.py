@@ -88,7 +88,8 @@ class Matching:
         if self.names and set(self.names) <= set(columns):
             X = X[list(self.names)]
         if not self.is_raw:
-            return _numbers(estimator, X if reset else self._encoded(estimator, X), reset)
+            rows = X if reset else self._encoded(estimator, X)
+            return _numbers(estimator, rows, reset, any(one.encoder for one in self.releases))
         if not columns:
             raise ValueError(
                 f"X is an array, but {type(estimator).__name__} was fitted to a table. Pass a "
@@ -112,22 +113,26 @@ class Matching:
         return X
 
 
-def _numbers(estimator, X, reset):
-    """Return rows as scikit-learn validates them."""
+def _numbers(estimator, X, reset, has_schema):
+    """Return rows as scikit-learn validates them; errors say what encodes a table."""
     try:
         return validate_data(estimator, X, dtype=[np.float64, np.float32], reset=reset)
     except ValueError as error:
         fault = next((known for known in _FAULTS if known in str(error)), None)
         columns = {name: X[name].to_numpy() for name in getattr(X, "columns", ())}
-        if fault is None or not columns:
+        if fault is None or not (columns or has_schema):
             raise
+        if not columns:
+            raise ValueError(
+                f"{str(error).splitlines()[0]} Pass a DataFrame with the columns of the source's "
+                "schema, which encodes it, or rows of Release.encode."
+            ) from error
         what, is_at_fault = _FAULTS[fault]
         names = [name for name, cells in columns.items() if any(map(is_at_fault, cells.ravel()))]
         raise ValueError(
             f"The columns {names!r:.200} of X have {what}, and without a source with a schema "
-            "nothing encodes them. Put TabularEncoder(release.encoder), or one of another schema, "
-            f"before {type(estimator).__name__} in a pipeline; also to search over "
-            "source=[release, None]."
+            "nothing encodes them. Put TabularEncoder(release.encoder), or one of your schema, "
+            f"before {type(estimator).__name__} in a pipeline."
         ) from error
 
 

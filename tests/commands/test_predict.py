@@ -147,6 +147,13 @@ def test_how_labels_were_chosen_and_known_frequencies_are_passed_on(hospital, ru
     np.testing.assert_allclose(written.mean(), [0.1, 0.9], atol=1e-6)
 
 
+def test_arguments_in_the_wrong_place_are_named(hospital, failed):
+    _, err = failed("predict", "target.csv", "hospital.skdp", "-o", "p.csv")
+    assert "TABLE 'hospital.skdp' is a release. Name the table last." in err
+    asked = ("predict", "hospital.skdp", "target.csv", "--class-prior", "0.1", "-o", "p.csv")
+    assert "--class-prior '0.1' is not a class and its share" in failed(*asked)[1]
+
+
 @pytest.fixture
 def two_hospitals(hospital, done, release_command):
     """The folder, with a release of other rows by the same schema."""

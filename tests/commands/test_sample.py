@@ -7,7 +7,10 @@ from skdp import DPSource, DPStatisticsSource, Release
 SCHEMA = {
     "version": 1,
     "classes": ["died", "home"],
-    "columns": {"age": {"type": "numeric", "low": 0, "high": 100, "step": 1}},
+    "columns": {
+        "age": {"type": "numeric", "low": 0, "high": 100, "step": 1},
+        "dose": {"type": "numeric", "low": 0, "high": 1, "missing": True},
+    },
 }
 
 
@@ -15,7 +18,8 @@ SCHEMA = {
 def rows(folder):
     """Write a release."""
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"age": rng.integers(20, 90, 400)})
+    dose = np.where(rng.random(400) < 0.3, np.nan, rng.random(400))
+    frame = pd.DataFrame({"age": rng.integers(20, 90, 400), "dose": dose})
     labels = np.where(frame["age"] + rng.normal(0, 20, 400) > 60, "died", "home")
     DPStatisticsSource(4.0, encoder=SCHEMA).fit(frame, labels).release_.save("h.skdp")
     return folder
@@ -26,8 +30,13 @@ def test_rows_of_the_release(rows, done):
     out, _ = done(*asked, "-o", "synthetic.csv")
     assert "Drew 50 synthetic rows" in out
     frame = pd.read_csv("synthetic.csv")
+    assert frame["age"].dtype == int
+    assert (
+        frame["dose"].dropna() == frame["dose"].dropna().map("{:.6g}".format).astype(float)
+    ).all()
     expected, labels = Release.load("h.skdp").sample(50, 3, as_frame=True)
     np.testing.assert_array_equal(frame["age"], expected["age"])
+    np.testing.assert_allclose(frame["dose"], expected["dose"], rtol=1e-5)
     np.testing.assert_array_equal(frame["outcome"], labels)
 
 

@@ -62,6 +62,13 @@ def test_each_class_is_looked_at(displays):
     assert found == set(skdp.displays.__all__)
 
 
+def test_effects_name_the_class_of_their_odds(release):
+    first, second = release.classes.tolist()
+    assert EffectsDisplay.from_release(release).adds_to == f"log-odds of {second}"
+    other = EffectsDisplay.from_release(release, positive=first)
+    assert other.adds_to == f"log-odds of {first}"
+
+
 @each_display
 def test_plot_makes_a_figure_or_takes_axes(displays, name):
     display, n = displays[name]

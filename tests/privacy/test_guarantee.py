@@ -255,7 +255,7 @@ def test_extreme_gaussian_distances_above_the_statement_are_refused(distance):
 )
 def test_what_is_added_or_removed_is_named(unit, more):
     guarantee = statistics_guarantee(unit=unit)
-    assert guarantee.neighbors == f"two data sets, one of which has {more} more"
+    assert guarantee.neighbors == f"two data sets, one of which lacks {more} of the other"
     per = guarantee.amount.split(" per ")[1]
     assert f"differential privacy per {per}, by " in guarantee.sentence
     assert f"per {unit}, by noisy statistics\n" in str(guarantee)

@@ -203,3 +203,22 @@ def test_record_numbers_are_no_features(source, target):
     # Measurements of as many different whole numbers are used, here too.
     costs = X.assign(cost=(np.arange(40) * 997) % 10_007)
     assert list(DPTransferClassifier(release).fit(costs, y).feature_names_in_)[-1] == "cost"
+
+
+def test_arrays_that_the_schema_would_encode_are_refused_with_advice(release, target):
+    rows = release.encode(target[0])
+    rows[0, 0] = np.nan
+    with pytest.raises(ValueError, match=r"^Input X contains NaN\. Pass a DataFrame") as refusal:
+        DPTransferClassifier(release).fit(rows, target[1])
+    assert len(str(refusal.value).split()) <= 40
+
+
+def test_tables_without_an_encoder_are_refused_with_advice(target):
+    X, marked, _ = target
+    with pytest.raises(
+        ValueError, match=r"^Input X contains NaN\. Rows .* encoder=schema"
+    ) as refusal:
+        DPStatisticsSource(4.0, bounds=(0, 100)).fit(X[["age"]], np.arange(len(X)) % 2)
+    assert len(str(refusal.value).split()) <= 40
+    with pytest.raises(ValueError, match=r"'ward'.* TabularEncoder\(release\.encoder\)"):
+        DPTransferClassifier(None).fit(X, marked)
