@@ -308,7 +308,7 @@ class EffectsDisplay(Display):
         for panel, name in zip(axes, names, strict=True):
             _draw_effect(panel, self.effects[self.effects["column"] == name], str(name))
         for panel in self.axes_[:, 0] if self.axes_.ndim == 2 else axes[:1]:
-            panel.set_ylabel(f"adds to {self.adds_to}")
+            panel.set_ylabel(f"adds to {as_label(self.adds_to)}")
         return self
 
 
