@@ -19,6 +19,7 @@ from skdp.commands._tables import (
     add_column,
     add_table_options,
     check_columns,
+    six_digits,
     write_table,
 )
 from skdp.commands._target_rows import (
@@ -142,7 +143,7 @@ def _effects(model, rows):
         scale = "the log-odds of the class against the second most probable one"
         if len(model.classes_) == 2:
             scale = f"the log-odds of {first.towards!r:.50} against {first.against!r:.50}"
-    return {f"{EFFECT}{name}": _six_digits(table[name]) for name in names}, scale
+    return {f"{EFFECT}{name}": six_digits(table[name]) for name in names}, scale
 
 
 # Each of the next three returns the model, its rows, which of them had a known outcome, and the
@@ -192,7 +193,7 @@ def _numbers(releases, columns, arguments, note):
     sampling = "stratified" if arguments.label_sampling == "stratified" else "random"
     model = DPTransferRegressor(_source(releases), label_sampling=sampling).fit(rows, outcomes)
     mean, ends = model.predict(rows, return_interval=arguments.interval)
-    predictions = ids | dict(zip(names, map(_six_digits, (mean, *ends.T)), strict=True))
+    predictions = ids | dict(zip(names, map(six_digits, (mean, *ends.T)), strict=True))
     return model, rows, known, predictions
 
 
@@ -220,7 +221,7 @@ def _times(releases, columns, arguments, note):
     reached = curves <= 0.5
     median = np.where(reached.any(axis=1), model.unique_times_[reached.argmax(axis=1)], np.nan)
     at_times = 1 - model.predict_proba_at(rows, times)
-    predicted = np.round(model.predict(rows), 6), *_shown(at_times).T, _six_digits(median)
+    predicted = np.round(model.predict(rows), 6), *_shown(at_times).T, six_digits(median)
     return model, rows, known, ids | dict(zip(names, predicted, strict=True))
 
 
@@ -245,11 +246,6 @@ def _source(releases):
 def _shown(probabilities):
     # Further decimals are noise, and nothing is certain.
     return np.clip(np.round(probabilities, 6), 10.0**-6, 1 - 10.0**-6)
-
-
-def _six_digits(values):
-    # Further digits are noise.
-    return [float(f"{value:.6g}") for value in values]
 
 
 def _named(releases):

@@ -7,7 +7,7 @@ from skdp.commands._arguments import (
     checked_output,
     outcome_columns,
 )
-from skdp.commands._tables import TABLES, write_table
+from skdp.commands._tables import TABLES, six_digits, write_table
 from skdp.release import Release
 
 NAME = "sample"
@@ -68,7 +68,7 @@ def run(arguments, note):
 
 
 def _shown(values):
-    """Return whole numbers as such, and others with six digits: further ones are noise."""
+    """Return whole numbers as such, and others with six digits."""
     if (values.dropna() % 1 == 0).all():
         return values.astype("Int64")
-    return values.map(lambda value: float(f"{value:.6g}"))
+    return six_digits(values)

@@ -232,6 +232,11 @@ def escaped_text(value):
     return f"'{value}" if formula and not isinstance(canonical(value), float) else value
 
 
+def six_digits(values):
+    """Return numbers with six digits: further ones are noise."""
+    return [float(f"{value:.6g}") for value in values]
+
+
 def check_output(path, endings, *, force, inputs, argument="--output"):
     """Return the path of an output; refuse it before any work is done or budget spent.
 

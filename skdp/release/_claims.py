@@ -361,10 +361,10 @@ class _Numbers(OutcomeModel):
     widest, bounds, usual = 3.0, (-1.0, 8.0), np.geomspace(0.05, 4, 8)
 
     def __init__(self, table, variances, numbers, mean_sd, n_rows, deviation):
-        self.numbers, self.table = numbers, table
+        self.numbers = numbers
+        of_mean = self.scale * table.residual_sd(mean_sd / self.scale)
         # Residuals are clipped, so that those of skewed numbers have a mean of their own.
-        of_location = min(self.residual_sd(mean_sd, 1.0) / numbers.unit, 1.5)
-        of_location = np.hypot(0.15, of_location)
+        of_location = np.hypot(0.15, min(of_mean / numbers.unit, 1.5))
         of_location = _OF_OTHERS if numbers.zero else of_location
         is_far = not numbers.zero and 1 + abs(numbers.mean) > _FAR * numbers.unit
         heavy = _HEAVY if is_far else _NOT_HEAVY

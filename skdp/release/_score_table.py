@@ -198,6 +198,16 @@ class ScoreTable(Part):
         low, width, n, unit = self.bins.tolist()
         return ScoreBins(low, width, int(n), unit)
 
+    def residual_sd(self, start_sd: float) -> float:
+        """Return the standard deviation of the mean residual of numbers that the descent has left.
+
+        The appended constant has moved from a start with error ``start_sd`` to a residual of 0.
+        """
+        n_steps, rate, _, noise = self.fit
+        progress, squares = trajectory(np.array([CONSTANT**2]), n_steps, rate, curvature=1.0)
+        left = np.clip(1 - progress[0], 0, 1) * start_sd
+        return float(np.hypot(left, noise * CONSTANT * np.sqrt(squares[0])))
+
     def check(self, name: str, release: Any) -> None:
         """Raise ValueError unless each column of counts has a bin."""
         fits = self.bins[2] == self.counts.shape[1] and (self.bins[[1, 3]] > 0).all()
@@ -280,16 +290,6 @@ class OutcomeModel:
         leverage = of_class * freedom / (curvature * n * self.bins.unit)
         added = -leverage * (rows * np.clip(residuals, -clip, clip) * by_score).sum()
         return added / max((rows * by_effect**2).sum(), TINY)
-
-    def residual_sd(self, start_sd, curvature):
-        """Return the standard deviation of the mean residual that the descent has left.
-
-        The appended constant has moved from a start with error ``start_sd`` to a residual of 0.
-        """
-        n_steps, rate, _, noise = self.table.fit
-        progress, squares = trajectory(np.array([CONSTANT**2]), n_steps, rate, curvature)
-        left = np.clip(1 - progress[0], 0, 1) * start_sd
-        return float(np.hypot(left, self.scale * noise * CONSTANT * np.sqrt(squares[0])))
 
     def scores(self, density):
         """Return scores in the subdivisions of bins minus their mean, in public units."""

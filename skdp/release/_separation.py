@@ -28,8 +28,8 @@ _WIDER = 1.5
 # is seen, the median in units of what public guesses of variances say. These are those of equally
 # frequent categories, the most there is. With a median of .3 and 1.2 by .0063 and .0001, where the
 # expected AUC is .013 higher and .012 lower. With a deviation of .6 and a median of d' of 1.4, log
-# loss is .0001 lower to choose by and .0004 higher to judge by, and .004 to .026 higher of four
-# hospitals, along whose directions the variance is 1.6.
+# loss is .0001 lower on tables that chose and .0004 higher on others, and .004 to .026 higher at
+# four hospitals, along whose directions the variance is 1.6.
 _MEDIAN_VARIANCE = 0.6
 _VARIANCE_SPREAD = 0.75
 # Equally likely values of that variance.

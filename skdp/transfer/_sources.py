@@ -121,8 +121,8 @@ def _merged_groups(releases):
         for n, (merged, numbers) in enumerate(groups):
             problem = merge_problem(merged, releases[k])
             if not problem and merged.statistics.gains_by(releases[k].statistics):
-                # All at once, see Release.merge. Sums merge only as disjoint; summed_guarantee
-                # computes the guarantee instead.
+                # At once, as means of distributions lie on a grid. Sums merge only as disjoint;
+                # summed_guarantee computes the guarantee instead.
                 numbers = [*numbers, k]
                 more = Release.merge([releases[j] for j in numbers], disjoint=True)
                 groups[n] = (more, numbers)
